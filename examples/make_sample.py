@@ -16,8 +16,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.errors import InputError
 from foreknow.sample import table_path
+from foreknow_judge.errors import InputError
 
 COLUMNS = ("name", "age", "sex", "zip", "admitted", "marital", "diagnosis", "ward", "charges")
 PEOPLE = 4000

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import foreknow as fk
-from foreknow.file_names import CERTIFICATE
+from foreknow_judge.file_names import CERTIFICATE
 
 ILLS = ["Flu", "Cold", "Asthma", "HIV"]
 

@@ -15,7 +15,7 @@ from tests.examples import NIGHTLY, examples
 from tests.oracle.algorithm_worlds import posteriors
 
 import foreknow as fk
-from foreknow.errors import CertificateError, PolicyError
+from foreknow_judge.errors import CertificateError, PolicyError
 
 LETTERS = "ABCDE"
 CRITERIA = [

@@ -26,8 +26,8 @@ import foreknow as fk
 from foreknow.attacks.algorithm.method_runner import Runs
 from foreknow.attacks.algorithm.observation import numbered
 from foreknow.attacks.algorithm.worlds import Worlds
-from foreknow.errors import UnsupportedError
 from foreknow.methods.mondrian.replay import Replay
+from foreknow_judge.errors import UnsupportedError
 
 pytestmark = pytest.mark.usefixtures("tiny_tables")
 

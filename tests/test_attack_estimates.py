@@ -19,7 +19,7 @@ from tests.attacks import (
 from tests.examples import NIGHTLY
 
 import foreknow as fk
-from foreknow.errors import UnsupportedError
+from foreknow_judge.errors import UnsupportedError
 
 
 def covers(found, exact, rows, values):

@@ -14,8 +14,8 @@ from tests.examples import examples
 
 from foreknow import Facts, GroupCounts, Policy, Release, Requirement, Schema, audit
 from foreknow.atomic_files import as_json
-from foreknow.errors import DataError, InputError, UnsupportedError
-from foreknow.verdict import Limit
+from foreknow_judge.errors import DataError, InputError, UnsupportedError
+from foreknow_judge.verdict import Limit
 
 ILL = GroupCounts.from_bags(
     [["Flu", "Flu", "AIDS", "Cold"], ["Flu", "Cold", "Cold", "HIV", "Flu"]],

@@ -16,7 +16,7 @@ from tests.support import RULES
 from tests.toys import EvenGroups
 
 import foreknow as fk
-from foreknow.errors import PolicyError, UnsupportedError
+from foreknow_judge.errors import PolicyError, UnsupportedError
 
 TABLES = range(20_000 if NIGHTLY else 160)
 ROLES = {"person": "who", "unit": "row", "quasi_identifiers": ["ward"], "sensitive": "ill"}

@@ -13,10 +13,10 @@ import pytest
 from tests.people import FORMS, made, short_report
 
 import foreknow as fk
-from foreknow.errors import CertificateError
-from foreknow.numbers import exact_text
 from foreknow.publishing import verification
 from foreknow.releases.certificate import digest_of
+from foreknow_judge.errors import CertificateError
+from foreknow_judge.numbers import exact_text
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 from foreknow.data.counts import GroupCounts
-from foreknow.errors import DataError
+from foreknow_judge.errors import DataError
 
 BAGS = st.lists(st.lists(st.sampled_from("abcde"), min_size=1, max_size=9), max_size=6)
 

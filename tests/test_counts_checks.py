@@ -13,7 +13,7 @@ import pytest
 import foreknow as fk
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Labels, in_order, is_missing
-from foreknow.errors import DataError, InputError
+from foreknow_judge.errors import DataError, InputError
 
 ARRAYS = {"sizes": [3, 2], "offsets": [0, 2, 4], "codes": [0, 1, 1, 2], "counts": [2, 1, 1, 1]}
 GOOD = {**ARRAYS, "values": "abc"}

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 import foreknow as fk
-from foreknow.errors import DataError
+from foreknow_judge.errors import DataError
 
 ROWS = {"group": [1, 1, 1, 1], "ill": ["Flu", "Flu", "HIV", "Cold"], "count": [1, 1, 1, 1]}
 POLICY = {"require": [{"facts": {"l": 0}, "below": "1/3", "values": ["HIV"]}]}

@@ -10,8 +10,8 @@ import pytest
 from tests import adult
 
 import foreknow as fk
-from foreknow.errors import DataError, InputError, UnsupportedError
 from foreknow.report import render
+from foreknow_judge.errors import DataError, InputError, UnsupportedError
 
 BAGS = [["Flu", "Flu", "AIDS", "Cold"], ["Flu", "Cold", "Mumps"]]
 

@@ -15,8 +15,8 @@ import pytest
 from tests.frames.backends import bags
 
 import foreknow as fk
-from foreknow import duckdb_files
-from foreknow.errors import DataError
+from foreknow_judge import duckdb_files
+from foreknow_judge.errors import DataError
 
 SICK = pa.table({"gid": ["1"] * 3, "disease": ["HIV"] * 3})
 WELL = pa.table({"gid": ["1"] * 3, "disease": ["Flu", "Cold", "Gout"]})
@@ -125,7 +125,7 @@ def test_what_is_published_and_verified_is_the_file_that_was_named(tmp_path, for
 
 SPILL = """
 import signal, sys
-from foreknow import duckdb_files
+from foreknow_judge import duckdb_files
 c = duckdb_files.connect()
 c.execute("SET memory_limit = '40MB'; SET threads = 1; SET enable_progress_bar = false")
 print(duckdb_files.scratch(), flush=True)
@@ -172,7 +172,9 @@ def test_rows_that_are_written_aside_are_private_and_swept_after_a_kill(aside, t
 
 def run(aside, code=0):
     """Connect in another process that ends with an exit code."""
-    aside = f"from foreknow import duckdb_files; duckdb_files.connect(); raise SystemExit({code})"
+    aside = (
+        f"from foreknow_judge import duckdb_files; duckdb_files.connect(); raise SystemExit({code})"
+    )
     done = subprocess.run([sys.executable, "-c", aside], check=False)
     assert done.returncode == code
 

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 import foreknow as fk
-from foreknow.errors import CertificateError
 from foreknow.releases.certificate import digest_of
+from foreknow_judge.errors import CertificateError
 
 COLUMNS = {"ward": ["a"] * 4, "job": ["=cook"] * 4, "ill": ["Flu", "Cold", "Gout", "HIV"]}
 SCHEMA = {"quasi_identifiers": ["ward"], "sensitive": "ill", "other": ["job"]}

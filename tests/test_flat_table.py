@@ -14,10 +14,10 @@ import pytest
 from tests.diagnoses import diagnoses
 
 import foreknow as fk
-from foreknow.errors import CertificateError, InputError
 from foreknow.publishing import flat_table
 from foreknow.randomness import generator
 from foreknow.releases.certificate import digest_of
+from foreknow_judge.errors import CertificateError, InputError
 
 WRITTEN = Path(__file__).parent / "certificates"
 EVERY = sorted(path.name for path in WRITTEN.iterdir())

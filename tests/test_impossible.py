@@ -17,9 +17,9 @@ from foreknow.data.impossible import Rule, decided, fired
 from foreknow.data.possible_values import PossibleMembers
 from foreknow.data.sights import possible
 from foreknow.data.windows import Range
-from foreknow.errors import CertificateError, InputError, SchemaError
-from foreknow.verifier.impossible import Rules
-from foreknow.verifier.verify import Written, verify
+from foreknow_judge.errors import CertificateError, InputError, SchemaError
+from foreknow_judge.impossible import Rules
+from foreknow_judge.verify import Written, verify
 
 MOST = (2, 2, 1)
 FAMILIES = range(20_000 if NIGHTLY else 300)

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import foreknow as fk
-from foreknow.errors import CertificateError, SchemaError
+from foreknow_judge.errors import CertificateError, SchemaError
 
 WARD = {"ward": ["a"] * 6, "sex": list("ffmmmm")}
 CODES = [1, 2, 2, 3, 3, 4]

@@ -13,9 +13,9 @@ from tests.workload.brute import members_of
 
 import foreknow as fk
 from foreknow.data.generalization import coarsened, style_of
-from foreknow.errors import DataError, HierarchyError
 from foreknow.methods.protocol import Grouping
 from foreknow.utility.value_positions import covers_of_texts, positions_of
+from foreknow_judge.errors import DataError, HierarchyError
 
 pytestmark = pytest.mark.usefixtures("tiny_tables")
 
@@ -297,8 +297,8 @@ def test_a_quoted_label_has_no_prior_in_an_audit_and_is_not_verified(tmp_path, m
     )
     with pytest.raises(DataError, match='no probabilities for q "mild" to "moderate"'):
         fk.audit(release, policy)
-    from foreknow.errors import CertificateError
-    from foreknow.verifier.verify import Written, verify
+    from foreknow_judge.errors import CertificateError
+    from foreknow_judge.verify import Written, verify
 
     written = Written("generalized", ("q",), "d", {"release": tmp_path / "out" / "release.csv"})
     with pytest.raises(CertificateError, match=r'no probability of .*"mild" to "moderate"'):

@@ -13,7 +13,7 @@ from foreknow.data.generalization import coarsened, style_of
 from foreknow.data.hierarchy import Intervals, Mask, Ordered, Tree
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
-from foreknow.errors import PolicyError
+from foreknow_judge.errors import PolicyError
 
 ORDER = ["a", "b", "c", "d"]
 

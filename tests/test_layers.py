@@ -41,16 +41,13 @@ def trees():
 DOORS = {("result", "report")}
 LIBRARIES = {"pandas", "polars", "pyarrow", "duckdb", "narwhals", "pyspark"}
 ENGINES_ALLOWED = (
-    "bounds",
     "data.engines",
     "data.microdata",
-    "duckdb_files",
     "publishing.code_book",
     "publishing.entries",
     "publishing.flat_table",
     "publishing.tables",
     "publishing.publish",
-    "verifier",
 )
 
 
@@ -167,14 +164,8 @@ def test_an_adversary_knows_counts_and_no_engines():
     allowed = {"data.arrays", "data.counts", "data.labels", "data.people", "data.windows"}
     allowed |= {
         "atomic_files",
-        "errors",
-        "frozen",
-        "json_values",
         "needs",
-        "numbers",
         "plugins",
-        "settings",
-        "verdict",
         "worlds",
     }
     # a table of probabilities, and one of people, wherever they are
@@ -208,21 +199,6 @@ def test_no_core_room_imports_what_shows_things():
     showing = {"report", "explore", "cli", "__main__"}
     upwards = [s for s in inside() if room(s[0]) not in showing and room(s[1]) in showing]
     assert not [s for s in upwards if s[2] or (room(s[0]), room(s[1])) not in DOORS]
-
-
-def test_the_verifier_shares_nothing_with_the_search_or_the_audit():
-    """It imports readers of files, the grammar, verdicts, errors and the standard library only."""
-    parts = [module for module in trees() if module.startswith("verifier")]
-    door = "duckdb_files"  # opens files, and knows nothing of what is in them
-    grammar = "grammar"  # how tables are written: no formula
-    assert {t for m, t, _ in steps() if m in parts} <= {"errors", "verdict", door, grammar, *parts}
-    names = {name for module in parts for name, _ in all_imports()[module]}
-    foreign = {name for name in names if name.split(".")[0] not in sys.stdlib_module_names}
-    readers = {"duckdb", "pyarrow", "pyarrow.compute", "numpy", "numpy.typing"}
-    readers |= {"pyreadstat"}
-    assert {name for name in foreign if not name.startswith("foreknow")} <= readers
-    assert "importlib" not in names
-    assert not [m for m in parts if "__import__" in ast.unparse(trees()[m])]
 
 
 def test_a_file_says_what_it_is_for_in_its_first_line():

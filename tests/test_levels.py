@@ -11,7 +11,7 @@ from tests.examples import NIGHTLY
 from tests.oracle.label_levels import NUMBERS, codes_of, keeps_top, numbers_of, whole
 
 import foreknow as fk
-from foreknow.verifier.levels import shows_more
+from foreknow_judge.levels import shows_more
 
 TIMES = 20_000 if NIGHTLY else 300
 PUBLISHED = 300 if NIGHTLY else 3

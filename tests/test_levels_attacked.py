@@ -10,8 +10,8 @@ import pytest
 from tests.test_levels import judged
 
 import foreknow as fk
-from foreknow.errors import CertificateError, InputError
-from foreknow.verifier.levels import shows_more
+from foreknow_judge.errors import CertificateError, InputError
+from foreknow_judge.levels import shows_more
 
 QUARTERS = [Decimal(n) / 4 for n in range(48)]
 DAYS = [date(2024, 1, 1 + n // 3) for n in range(48)]

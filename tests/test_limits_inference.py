@@ -21,7 +21,7 @@ from foreknow.report.pages.comparison import ComparisonPage
 from foreknow.report.pages.lattice import LatticePage, lattice_figure
 from foreknow.report.pages.verification import VerificationPage
 from foreknow.result import page_of
-from foreknow.verifier.verify import GAUGES, Written, asked_of, verify
+from foreknow_judge.verify import GAUGES, Written, asked_of, verify
 
 TIMES = 20_000 if NIGHTLY else 600
 TREE = [["flu", "lung"], ["cold", "lung"], ["hiv", "blood"], ["mumps", "gland"]]
@@ -165,7 +165,7 @@ def _breaks(rule, value, shares):
 
 
 def _held(many):
-    from foreknow.verifier.counts import Column, GroupBags
+    from foreknow_judge.counting import Column, GroupBags
 
     names = sorted(many)
     one = Column(pa.array(["g"]), np.zeros(1, np.int64))

@@ -11,9 +11,9 @@ from tests.examples import NIGHTLY
 from tests.oracle.look_alikes import alone, fewest, fewest_in_population, over, presence
 
 import foreknow as fk
-from foreknow.errors import CertificateError
-from foreknow.verifier.verify import Written
-from foreknow.verifier.verify import verify as verify_written
+from foreknow_judge.errors import CertificateError
+from foreknow_judge.verify import Written
+from foreknow_judge.verify import verify as verify_written
 
 TIMES = 120 if NIGHTLY else 1
 QIS = ["age", "sex"]

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from foreknow.data.meaning import Meaning, Values, meanings_of, quote
-from foreknow.errors import DataError
+from foreknow_judge.errors import DataError
 
 
 def only(text):

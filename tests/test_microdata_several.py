@@ -11,7 +11,7 @@ from tests.diagnoses import SEMANTICS, diagnoses
 from tests.examples import examples
 
 import foreknow as fk
-from foreknow.errors import DataError, HierarchyError, SchemaError, UnsupportedError
+from foreknow_judge.errors import DataError, HierarchyError, SchemaError, UnsupportedError
 
 ROWS = pa.table(
     {

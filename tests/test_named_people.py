@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import foreknow as fk
-from foreknow.errors import InputError
+from foreknow_judge.errors import InputError
 
 SEMANTICS = ["single", "set", "multiset"]
 

@@ -15,7 +15,7 @@ from tests.oracle.sets import meant, of_tenths, worst_of_set
 
 import foreknow as fk
 from foreknow.data.windows import Range
-from foreknow.errors import CertificateError, PolicyError, UnsupportedError
+from foreknow_judge.errors import CertificateError, PolicyError, UnsupportedError
 
 CODES = ["B20", "B20.1", "B2", "B", "Z21", "Z21*", "Flu"]
 TEXTS = [*CODES, "B20*", "B*", "Z*", "Z21**", "C34", "F*", "Q*", "flu"]

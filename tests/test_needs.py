@@ -7,10 +7,10 @@ from tests import support
 import foreknow as fk
 from foreknow.attacks.algorithm.results import limits_of
 from foreknow.criteria.registry import CRITERIA
-from foreknow.errors import UnsupportedError
 from foreknow.methods.protocol import check_needs, traits_of
 from foreknow.needs import Analysis, Need, require
 from foreknow.policy.from_call import KEYS
+from foreknow_judge.errors import UnsupportedError
 
 ROWS = {
     "who": [*"pqrstu"],

@@ -10,9 +10,9 @@ import pytest
 
 import foreknow as fk
 from foreknow.data.engines.formats import write_as
-from foreknow.errors import CertificateError, DataError, OutputError
 from foreknow.releases.certificate import digest_of
-from foreknow.verifier.formats import READERS
+from foreknow_judge.errors import CertificateError, DataError, OutputError
+from foreknow_judge.formats import READERS
 
 pyreadstat = pytest.importorskip("pyreadstat")
 pytest.importorskip("python_calamine")

@@ -16,7 +16,7 @@ from tests import toys
 
 import foreknow as fk
 from foreknow import plugins
-from foreknow.errors import InputError
+from foreknow_judge.errors import InputError
 
 # What the package has beside the toys: what it says is not so.
 MORE = '''

@@ -9,8 +9,8 @@ import pytest
 
 import foreknow as fk
 from foreknow import Facts, GroupCounts, Policy, PublishOptions, Requirement, Schema
-from foreknow.errors import PolicyError
-from foreknow.verdict import Limit
+from foreknow_judge.errors import PolicyError
+from foreknow_judge.verdict import Limit
 
 ILL = GroupCounts.from_bags([["Flu", "Flu", "AIDS"], ["Flu", "Cold"]])
 

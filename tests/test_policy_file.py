@@ -6,8 +6,8 @@ from fractions import Fraction
 import pytest
 
 from foreknow import Facts, Policy, PublishOptions
-from foreknow.errors import InputError, PolicyError
-from foreknow.verdict import Limit
+from foreknow_judge.errors import InputError, PolicyError
+from foreknow_judge.verdict import Limit
 
 REQUIRE = "[[require]]\nfacts = { l = 1 }\nbelow = 0.5\n"
 SCHEMA = '[schema]\nquasi_identifiers = ["age"]\nsensitive = "disease"\n'

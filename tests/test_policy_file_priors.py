@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import foreknow as fk
-from foreknow.errors import InputError, PolicyError
+from foreknow_judge.errors import InputError, PolicyError
 
 SEX = "sex,value,probability\nm,Flu,0.1\nm,HIV,1/3\nf,Flu,0.003\nf,HIV,0.997\n"
 RACE = "race,value,probability\nw,Flu,0.5\nw,HIV,0.5\nb,Flu,0.5\nb,HIV,0.25\n"

@@ -16,9 +16,9 @@ from tests.examples import examples
 from tests.oracle.presence_worlds import chosen, presence
 
 import foreknow as fk
-from foreknow.errors import CertificateError
-from foreknow.verifier.population import Everybody, placed
-from foreknow.verifier.verify import Written
+from foreknow_judge.errors import CertificateError
+from foreknow_judge.population import Everybody, placed
+from foreknow_judge.verify import Written
 
 boxes = st.tuples(st.integers(0, 5), st.integers(0, 3), st.sampled_from(["m", "f", "*"]))
 crowd = st.lists(st.tuples(st.integers(0, 8), st.sampled_from("mf")), min_size=1, max_size=7)
@@ -201,7 +201,7 @@ LABELS = [
 
 @pytest.mark.parametrize(("text", "values", "inside"), LABELS)
 def test_labels_are_read_as_they_say_by_the_criterion_and_by_the_verifier(text, values, inside):
-    from foreknow.verifier.population import _Values
+    from foreknow_judge.population import _Values
 
     inside = values[1:3] if inside is None else inside
     release = fk.Release.from_generalized(

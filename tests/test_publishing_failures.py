@@ -9,8 +9,8 @@ from tests.people import FORMS, made, people, schema, short_report
 
 import foreknow as fk
 from foreknow import Audit, Certificate
-from foreknow.errors import CertificateError, InternalError, NotEnoughMemory, OutputError
 from foreknow.publishing import publish as publishing
+from foreknow_judge.errors import CertificateError, InternalError, NotEnoughMemory, OutputError
 
 
 @pytest.fixture(autouse=True)

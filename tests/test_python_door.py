@@ -4,7 +4,7 @@ import pytest
 from tests.people import EASY, people, schema
 
 import foreknow as fk
-from foreknow.errors import PolicyError, SchemaError
+from foreknow_judge.errors import PolicyError, SchemaError
 
 WRONG = {
     "a frame to publish": (

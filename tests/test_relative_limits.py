@@ -16,11 +16,11 @@ from tests.examples import examples
 from tests.test_verifier_priors import written
 
 import foreknow as fk
-from foreknow.errors import CertificateError, PolicyError
 from foreknow.releases.certificate import Certificate
 from foreknow.report.pages.audit import verdict_sentence
-from foreknow.verdict import Limit
-from foreknow.verifier.verify import Written, verify
+from foreknow_judge.errors import CertificateError, PolicyError
+from foreknow_judge.verdict import Limit
+from foreknow_judge.verify import Written, verify
 
 SEEDS = st.integers(0, 2**40)
 READINGS = ["joint", "binary"]

@@ -17,7 +17,7 @@ from tests.examples import NIGHTLY
 from tests.oracle import risk_rows as oracle
 
 import foreknow as fk
-from foreknow.errors import DataError, InputError, SchemaError
+from foreknow_judge.errors import DataError, InputError, SchemaError
 
 MANY = 60 if NIGHTLY else 30
 CASES = 20_000 if NIGHTLY else 400

@@ -11,7 +11,7 @@ from tests.examples import NIGHTLY
 from tests.oracle.risk_figures import figures, figures_in, first_of
 
 import foreknow as fk
-from foreknow.errors import DataError
+from foreknow_judge.errors import DataError
 
 TIMES = 20_000 if NIGHTLY else 600
 PUBLISHED = 600 if NIGHTLY else 3

@@ -11,10 +11,10 @@ import pytest
 import foreknow as fk
 from foreknow.cli import main
 from foreknow.data.windows import Width, Windows
-from foreknow.errors import UnsupportedError
 from foreknow.explore.release import asked as asked_in_explorer
 from foreknow.explore.session import Session
 from foreknow.releases.written import open_published
+from foreknow_judge.errors import UnsupportedError
 
 HOMES = pa.table({"age": [30] * 4, "pay": ["x", "x", "y", "y"], "home": [1, 1, 2, 2]})
 # Men cannot have O, so one of the two women has it.

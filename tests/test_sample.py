@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from examples import make_sample as make
-from foreknow.errors import InputError
 from foreknow.sample import policy_path, table_path
+from foreknow_judge.errors import InputError
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,8 @@ from tests.people import people, schema
 
 import foreknow as fk
 from foreknow.auditing.scope import alike
-from foreknow.errors import CertificateError
 from foreknow.releases.certificate import digest_of
+from foreknow_judge.errors import CertificateError
 
 SCHEMA = """[schema]
 identifiers = ["who"]

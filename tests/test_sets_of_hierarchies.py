@@ -15,7 +15,7 @@ from tests.examples import examples
 from tests.oracle.sets import worst_of_set
 
 import foreknow as fk
-from foreknow.errors import CertificateError, HierarchyError, PolicyError, SchemaError
+from foreknow_judge.errors import CertificateError, HierarchyError, PolicyError, SchemaError
 
 ROWS = [
     ["C34", "lung cancer", "lung disease", "*"],

@@ -19,8 +19,8 @@ from tests.oracle.worlds import worlds
 
 import foreknow as fk
 from foreknow.cli.entry import app
-from foreknow.errors import CertificateError, PolicyError, UnsupportedError
 from foreknow.result import page_of
+from foreknow_judge.errors import CertificateError, PolicyError, UnsupportedError
 
 COLUMNS = ("ill", "pay", "job")
 MOST = (1, 1, 1)

@@ -14,7 +14,7 @@ from tests import adult
 
 import foreknow as fk
 from foreknow.auditing.survey import _rounded, least_entropy
-from foreknow.errors import InputError
+from foreknow_judge.errors import InputError
 
 
 def raw(seed=0, rows=60):

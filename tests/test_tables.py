@@ -8,8 +8,8 @@ import pytest
 from tests.people import EASY, bucketized, generalized, made, people, schema
 
 import foreknow as fk
-from foreknow.errors import PolicyError, SchemaError
 from foreknow.publishing.tables import group_ids
+from foreknow_judge.errors import PolicyError, SchemaError
 
 
 def covers(label, value):

@@ -11,7 +11,7 @@ import pytest
 from tests.examples import NIGHTLY
 
 import foreknow as fk
-from foreknow.errors import DataError
+from foreknow_judge.errors import DataError
 
 FAMILIES = range(20_000 if NIGHTLY else 70)
 

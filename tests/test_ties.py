@@ -19,7 +19,7 @@ from tests.frames.backends import (
 
 import foreknow as fk
 from foreknow.data.counts import GroupCounts
-from foreknow.verifier.verify import Written, verify
+from foreknow_judge.verify import Written, verify
 
 # Groups 20/f, 20/m, 30/f ... with the same bags, so that everything ties.
 AGES, SEXES = ("20 to 29", "30 to 39", "4", "40 to 49", None), ("f", "m")

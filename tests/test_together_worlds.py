@@ -15,7 +15,7 @@ from tests.test_together import FAMILIES, family, joint, releases_of
 import foreknow as fk
 from foreknow.data import crossing_groups
 from foreknow.data.crossing_groups import CrossedGroups
-from foreknow.errors import DataError
+from foreknow_judge.errors import DataError
 
 SOME = FAMILIES if NIGHTLY else FAMILIES[::2]
 

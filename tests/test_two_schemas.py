@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import foreknow as fk
-from foreknow.errors import InputError, SchemaError
+from foreknow_judge.errors import InputError, SchemaError
 
 # Of a person each row, but for somebody who has three.
 CASES = pa.table(

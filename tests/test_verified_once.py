@@ -13,10 +13,10 @@ from tests.examples import NIGHTLY
 from tests.fuzz.test_certificates import at, places
 
 import foreknow as fk
-from foreknow import duckdb_files
-from foreknow.errors import CertificateError
 from foreknow.publishing import verification
 from foreknow.releases.certificate import digest_of
+from foreknow_judge import duckdb_files
+from foreknow_judge.errors import CertificateError
 
 WRITTEN = Path(__file__).parent / "certificates"
 EVERY = sorted(path.name for path in WRITTEN.iterdir())

@@ -18,14 +18,14 @@ from tests.oracle.worlds import worst_cases
 from tests.people import files
 
 import foreknow as fk
-from foreknow.errors import CertificateError, UnsupportedError
-from foreknow.verdict import Limit
-from foreknow.verifier import counts
-from foreknow.verifier import facts as kernel
-from foreknow.verifier import verify as verifier
-from foreknow.verifier.counts import Column
-from foreknow.verifier.facts import worst_implications
-from foreknow.verifier.verify import Written, count_people, verify
+from foreknow_judge import counts
+from foreknow_judge import facts as kernel
+from foreknow_judge import verify as verifier
+from foreknow_judge.counting import Column
+from foreknow_judge.errors import CertificateError, UnsupportedError
+from foreknow_judge.facts import worst_implications
+from foreknow_judge.verdict import Limit
+from foreknow_judge.verify import Written, count_people, verify
 
 AMOUNTS = st.tuples(*[st.integers(0, 3)] * 3)
 BAGS = st.lists(st.text("stuv", min_size=1, max_size=8), min_size=1, max_size=5)

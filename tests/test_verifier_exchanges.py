@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from foreknow.verifier.priors import Chances, worst_priors
+from foreknow_judge.priors import Chances, worst_priors
 
 VALUES = ["a", "b", "c"]
 # x cannot have a, so of x and y, who have a and b, it is y who has a.

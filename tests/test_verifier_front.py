@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.examples import NIGHTLY
 
-from foreknow.verifier.facts import DistinctProfiles
+from foreknow_judge.facts import DistinctProfiles
 
 
 @pytest.mark.parametrize("columns", [3, 4, 5])

@@ -12,8 +12,8 @@ from tests.examples import NIGHTLY, examples
 from tests.oracle.posterior_worlds import joint
 
 import foreknow as fk
-from foreknow.verifier.priors import Chances, worst_priors
-from foreknow.verifier.verify import Written, verify
+from foreknow_judge.priors import Chances, worst_priors
+from foreknow_judge.verify import Written, verify
 
 SEEDS = st.integers(0, 2**40)
 READINGS = ["joint", "binary"]

@@ -17,10 +17,10 @@ from tests.examples import examples
 from tests.test_verifier_priors import READINGS, SEEDS, judged, rule
 
 import foreknow as fk
-from foreknow.errors import CertificateError
 from foreknow.releases.certificate import Certificate
-from foreknow.verifier import priors as verifier_priors
-from foreknow.verifier.verify import Written, verify
+from foreknow_judge import priors as verifier_priors
+from foreknow_judge.errors import CertificateError
+from foreknow_judge.verify import Written, verify
 
 # ---- large groups --------------------------------------------------------------------------
 

@@ -14,8 +14,8 @@ from tests.oracle.many_worlds import small_releases, worst_cases
 from tests.people import files
 
 import foreknow as fk
-from foreknow.errors import CertificateError
-from foreknow.verifier.verify import Written, count_people, verify
+from foreknow_judge.errors import CertificateError
+from foreknow_judge.verify import Written, count_people, verify
 
 FORMS = ["generalized", "bucketized"]
 AMOUNTS = st.tuples(*[st.integers(0, 3)] * 3)

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import foreknow as fk
-from foreknow.documents import toml_key, toml_value
 from foreknow.policy.way_out import skyline_within
+from foreknow_judge.documents import toml_key, toml_value
 
 pytestmark = pytest.mark.complete
 

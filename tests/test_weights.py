@@ -16,7 +16,7 @@ from tests.methods.test_fulldomain import OBJECTIVES, SEEDS, Table
 import foreknow as fk
 from foreknow.cli.entry import app
 from foreknow.data.utility import utility_of
-from foreknow.errors import PolicyError
+from foreknow_judge.errors import PolicyError
 
 POLICY = """
 [schema]

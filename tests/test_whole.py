@@ -15,8 +15,8 @@ from tests.examples import NIGHTLY
 from tests.test_after import policy, register
 
 import foreknow as fk
-from foreknow.errors import CertificateError, UnsupportedError
-from foreknow.file_names import CERTIFICATE
+from foreknow_judge.errors import CertificateError, UnsupportedError
+from foreknow_judge.file_names import CERTIFICATE
 
 
 def richer(first, last):

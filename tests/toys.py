@@ -11,8 +11,8 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import counts_of
 from foreknow.criteria.protocol import Attained, EachGroup, OfGroups
 from foreknow.needs import Need
-from foreknow.settings import FromOne, Settings
-from foreknow.verifier.verify import Gauge, Judge
+from foreknow_judge.settings import FromOne, Settings
+from foreknow_judge.verify import Gauge, Judge
 
 
 class FriendsSettings(Settings):

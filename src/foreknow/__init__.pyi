@@ -70,11 +70,6 @@ from foreknow.data.schema import Schema as Schema
 from foreknow.data.utility import Utility as Utility
 from foreknow.data.utility import optimal_discernibility as optimal_discernibility
 from foreknow.data.utility import utility_of as utility_of
-from foreknow.duckdb_files import limit_memory as limit_memory
-from foreknow.errors import ForeknowError as ForeknowError
-from foreknow.errors import InputError as InputError
-from foreknow.errors import NoSafeRelease as NoSafeRelease
-from foreknow.errors import NotSettled as NotSettled
 from foreknow.methods.anatomy import Anatomy as Anatomy
 from foreknow.methods.art import ART as ART
 from foreknow.methods.art import Limit as Limit
@@ -113,7 +108,6 @@ from foreknow.releases.members import forget as forget
 from foreknow.releases.members import named_release as named_release
 from foreknow.report.evidence import EvidenceReport as EvidenceReport
 from foreknow.report.evidence import evidence_report as evidence_report
-from foreknow.scope import Scope as Scope
 from foreknow.trials.learned import Learned as Learned
 from foreknow.trials.trial import Trial as Trial
 from foreknow.utility.comparison import Candidate as Candidate
@@ -124,7 +118,13 @@ from foreknow.utility.query_error import query_error as query_error
 from foreknow.utility.query_error import query_error_of_groups as query_error_of_groups
 from foreknow.utility.report import UtilityReport as UtilityReport
 from foreknow.utility.report import utility_report as utility_report
-from foreknow.verdict import Verdict as Verdict
+from foreknow_judge.duckdb_files import limit_memory as limit_memory
+from foreknow_judge.errors import ForeknowError as ForeknowError
+from foreknow_judge.errors import InputError as InputError
+from foreknow_judge.errors import NoSafeRelease as NoSafeRelease
+from foreknow_judge.errors import NotSettled as NotSettled
+from foreknow_judge.scope import Scope as Scope
+from foreknow_judge.verdict import Verdict as Verdict
 
 # The same by the names of the commands, and by names from elsewhere.
 anonymize = publish

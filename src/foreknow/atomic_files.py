@@ -12,8 +12,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from foreknow.errors import OutputError
-from foreknow.scratch import (
+from foreknow_judge.errors import OutputError
+from foreknow_judge.scratch import (
     CONTENT,
     UNFINISHED,
     create,

@@ -12,7 +12,7 @@ from enum import Enum
 from inspect import get_annotations, getattr_static
 from typing import Any, NamedTuple
 
-from foreknow.errors import InputError, UnsupportedError
+from foreknow_judge.errors import InputError, UnsupportedError
 
 
 class Need(Enum):
@@ -182,7 +182,7 @@ def check_members(kind: Any, *protocols: type, error: type[InputError] = InputEr
     ...     needs: Needs
     >>> check_members(Toy, Kind)
     Traceback (most recent call last):
-    foreknow.errors.InputError: Toy lacks needs, which Kind requires
+    foreknow_judge.errors.InputError: Toy lacks needs, which Kind requires
     """
     for protocol in protocols:
         for name in _members(protocol):

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from foreknow.errors import InputError
+from foreknow_judge.errors import InputError
 
 _LOG = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ def named(group: str, taken: Collection[str]) -> tuple[EntryPoint, ...]:
 
 def kinds(group: str, known: Iterable[Any]) -> tuple[Any, ...]:
     """The classes of other packages in a group; each is called by its key in a requirement."""
-    from foreknow.grammar import RequireTable  # commands that read no policy do without it
+    from foreknow_judge.grammar import RequireTable  # commands that read no policy do without it
 
     found = []
     taken = {*RequireTable.known_keys(), *(kind.key for kind in known)}

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from foreknow._version import __version__
 from foreknow.atomic_files import json_for_owner, write_json_for_owner, write_whole
-from foreknow.errors import InputError
-from foreknow.json_values import Plain
+from foreknow_judge.errors import InputError
+from foreknow_judge.json_values import Plain
 
 if TYPE_CHECKING:
     from foreknow.report.page import Page

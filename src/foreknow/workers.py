@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from foreknow.errors import InputError
+from foreknow_judge.errors import InputError
 
 _START = "import sys; sys.path[:] = {path!r}; from foreknow.workers import serve; serve()"
 _PATIENCE = 2.0  # seconds in which a process that is told to end may tidy up

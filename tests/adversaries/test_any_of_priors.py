@@ -13,7 +13,7 @@ from tests.examples import examples
 from tests.oracle.sets import worst_of_set_by_priors
 
 import foreknow as fk
-from foreknow.verifier.verify import Written, verify
+from foreknow_judge.verify import Written, verify
 
 SEEDS = st.integers(0, 2**40)
 

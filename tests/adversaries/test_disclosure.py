@@ -9,8 +9,8 @@ import pytest
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.data.counts import GroupCounts
-from foreknow.errors import InputError
-from foreknow.numbers import as_fraction, as_threshold
+from foreknow_judge.errors import InputError
+from foreknow_judge.numbers import as_fraction, as_threshold
 
 
 def disclosed(share):

@@ -9,8 +9,8 @@ from tests.examples import NIGHTLY
 from tests.oracle.facts_on_priors import binary, surest
 
 import foreknow as fk
-from foreknow.errors import CertificateError, DataError
-from foreknow.verifier.verify import Written, verify
+from foreknow_judge.errors import CertificateError, DataError
+from foreknow_judge.verify import Written, verify
 
 VALUES = "abcd"
 CASES = range(20_000 if NIGHTLY else 250)

@@ -16,7 +16,7 @@ from foreknow.adversaries.implications.implications import Implications, Negatio
 from foreknow.criteria.diversity import is_recursively_diverse
 from foreknow.criteria.measures import k_anonymity
 from foreknow.data.counts import GroupCounts
-from foreknow.errors import InputError
+from foreknow_judge.errors import InputError
 
 BAGS = st.lists(
     st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 12), min_size=1),

@@ -14,7 +14,7 @@ from tests.examples import NIGHTLY, examples
 import foreknow as fk
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.priors import disclosure as priors_judged
-from foreknow.errors import DataError, InputError, UnsupportedError
+from foreknow_judge.errors import DataError, InputError, UnsupportedError
 
 SEEDS = st.integers(0, 2**40)
 READINGS = ["joint", "binary"]

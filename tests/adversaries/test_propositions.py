@@ -13,7 +13,7 @@ from tests.oracle.worlds import small_releases, worlds, worst_cases
 
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.data.counts import GroupCounts
-from foreknow.errors import InputError
+from foreknow_judge.errors import InputError
 
 
 def safe(facts, counts, below):

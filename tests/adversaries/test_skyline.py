@@ -15,7 +15,7 @@ from tests.examples import NIGHTLY, examples
 
 import foreknow as fk
 from foreknow.adversaries.facts import skyline as skylines
-from foreknow.errors import DataError
+from foreknow_judge.errors import DataError
 
 ALL = pytest.mark.parametrize("semantics", ["single", "set", "multiset"])
 

@@ -20,7 +20,7 @@ from tests.oracle.windows import windows_of, worst_of_windows
 
 import foreknow as fk
 from foreknow.adversaries.facts import windows as kernel
-from foreknow.verifier.verify import Written, verify
+from foreknow_judge.verify import Written, verify
 
 MOST = (2, 2, 2)
 AMOUNTS = list(product(*(range(amount + 1) for amount in MOST)))

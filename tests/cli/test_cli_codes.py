@@ -297,7 +297,7 @@ def test_an_address_space_that_is_too_small_to_start_is_told_at_once(large, limi
 def test_engines_say_in_many_ways_that_memory_is_short(monkeypatch):
     import duckdb
 
-    from foreknow.errors import memory_for
+    from foreknow_judge.errors import memory_for
 
     for error in (
         MemoryError(),
@@ -320,7 +320,7 @@ def _raise_within(context, error):
 def test_a_verifier_without_memory_does_not_say_not_as_certified(desk, monkeypatch):
     import duckdb
 
-    from foreknow.verifier import verify as verifier
+    from foreknow_judge import verify as verifier
 
     desk.run(*desk.publish())
 

@@ -11,8 +11,8 @@ from tests.cli.desk import TABLE
 from tests.signals import heeded
 
 import foreknow as fk
-from foreknow.duckdb_files import memory_limit
 from foreknow.releases.members import OF_COUNTS
+from foreknow_judge.duckdb_files import memory_limit
 
 SOURCE = Path(fk.__file__).parents[1]
 
@@ -109,7 +109,7 @@ def test_the_engine_holds_no_more_than_it_is_told(desk):
     policy = {"schema": {"group": "sex", "sensitive": "disease"}}
     policy["require"] = [{"k_anonymity": 2}]
     assert fk.audit("table.csv", policy).safe
-    from foreknow.duckdb_files import connect
+    from foreknow_judge.duckdb_files import connect
 
     ((said,),) = connect().execute("SELECT current_setting('memory_limit')").fetchall()
     assert said == "95.3 MiB"

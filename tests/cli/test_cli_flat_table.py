@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import foreknow as fk
-from foreknow.errors import InputError
 from foreknow.publishing import flat_table
+from foreknow_judge.errors import InputError
 
 WRITTEN = Path(__file__).parents[1] / "certificates"
 

@@ -3,7 +3,7 @@
 import pytest
 
 import foreknow as fk
-from foreknow.errors import DataError
+from foreknow_judge.errors import DataError
 
 
 def test_what_is_learned_is_what_a_policy_reads(desk):

@@ -13,10 +13,10 @@ from tests.cli.desk import POLICY, TABLE
 from tests.signals import heeded
 
 import foreknow as fk
-from foreknow import duckdb_files
 from foreknow.auditing import audit as auditing
 from foreknow.auditing.audit import Audit
 from foreknow.publishing import publish as publishing
+from foreknow_judge import duckdb_files
 
 SOURCE = Path(fk.__file__).parents[1]
 

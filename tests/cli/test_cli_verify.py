@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import foreknow as fk
-from foreknow.errors import CertificateError, SchemaError
 from foreknow.releases.certificate import digest_of
+from foreknow_judge.errors import CertificateError, SchemaError
 
 WRITTEN = Path(__file__).parents[1] / "certificates"
 ONE, TWO = "facts-generalized-csv", "facts-bucketized-csv"

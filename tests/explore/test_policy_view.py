@@ -10,10 +10,10 @@ from tests.explore.conftest import Place, View, serving
 
 from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.criteria.registry import CRITERIA
-from foreknow.documents import from_toml, toml_value
-from foreknow.errors import InputError
 from foreknow.explore.policy import changed, line_of
 from foreknow.explore.session import Session
+from foreknow_judge.documents import from_toml, toml_value
+from foreknow_judge.errors import InputError
 
 
 def test_a_policy_of_up_to_a_megabyte_is_typed(browser):

@@ -93,7 +93,7 @@ from pathlib import Path
 from foreknow.explore.publish import KeptRelease, Press, PublishRequest
 from foreknow.explore.session import Session
 from foreknow.atomic_files import write_whole
-from foreknow.scratch import CONTENT
+from foreknow_judge.scratch import CONTENT
 
 press = Press(Session(Path()))
 press._aside = press._make_place()

@@ -12,10 +12,10 @@ import pytest
 from tests.frames.workbooks import write_workbook
 
 import foreknow as fk
-from foreknow import bounds
 from foreknow.data.engines import open_table
-from foreknow.errors import ForeknowError
 from foreknow.policy.policy import PublishOptions
+from foreknow_judge import bounds
+from foreknow_judge.errors import ForeknowError
 
 LONG = "x" * (bounds.VALUE_BYTES + 1)
 RULES = fk.Policy(

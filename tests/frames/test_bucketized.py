@@ -8,7 +8,7 @@ import pytest
 from tests.frames.backends import bags, texts, write
 
 from foreknow.data.release import Release
-from foreknow.errors import DataError, InputError
+from foreknow_judge.errors import DataError, InputError
 
 TALLY = pa.table(
     {"group": [2, 1, 1, 2], "disease": ["Flu", "Flu", "AIDS", "Cold"], "count": [3, 1, 2, 1]}

@@ -17,7 +17,7 @@ from tests.frames.backends import write
 
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.data.engines.priors import count_chances, read_chances
-from foreknow.errors import DataError, InputError
+from foreknow_judge.errors import DataError, InputError
 
 TABLE = pa.table(
     {

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 from foreknow.data.engines.columns import encode, narrowest
-from foreknow.errors import DataError
+from foreknow_judge.errors import DataError
 
 
 def encoded(values, kind=None, **more):

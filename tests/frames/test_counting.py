@@ -28,7 +28,7 @@ from tests.frames.backends import (
 from foreknow.data.engines import parquet_table as parquet
 from foreknow.data.engines import table as tables
 from foreknow.data.release import Release
-from foreknow.errors import DataError, InputError
+from foreknow_judge.errors import DataError, InputError
 
 PEOPLE = pa.table(
     {

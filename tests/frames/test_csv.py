@@ -8,7 +8,7 @@ from tests.frames.backends import bags, write
 
 from foreknow.data.engines import open_table
 from foreknow.data.release import Release
-from foreknow.errors import DataError
+from foreknow_judge.errors import DataError
 
 
 def counted(path):

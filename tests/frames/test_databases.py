@@ -13,7 +13,7 @@ from tests.frames.backends import bags
 import foreknow as fk
 from foreknow.cli import main as run_process
 from foreknow.cli.entry import app
-from foreknow.errors import DataError
+from foreknow_judge.errors import DataError
 
 pytest.importorskip("adbc_driver_postgresql", reason="the ADBC driver of PostgreSQL is absent")
 

@@ -13,7 +13,7 @@ from tests.frames.workbooks import COMPUTED, ERROR, UNCOMPUTED, write_workbook
 
 import foreknow as fk
 from foreknow.data.engines import open_table
-from foreknow.errors import DataError
+from foreknow_judge.errors import DataError
 
 PEOPLE = [
     (34, "01234", dt.date(1990, 1, 2), "flu"),

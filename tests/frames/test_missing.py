@@ -19,7 +19,7 @@ from foreknow.adversaries.facts.facts import Facts
 from foreknow.data.engines.columns import Relabel
 from foreknow.data.labels import text_of
 from foreknow.data.release import Release
-from foreknow.errors import DataError
+from foreknow_judge.errors import DataError
 
 NAN = float("nan")
 ILL = pa.table({"gid": [1, 1, 2, 2, 2], "disease": ["Flu", "AIDS", None, "Flu", None]})

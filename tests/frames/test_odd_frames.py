@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import foreknow as fk
-from foreknow.errors import DataError
+from foreknow_judge.errors import DataError
 
 POLICY = fk.Policy(
     [fk.Requirement(fk.KAnonymity(2))], fk.Schema(quasi_identifiers=["age"], sensitive="ill")

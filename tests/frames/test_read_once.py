@@ -15,9 +15,9 @@ import foreknow as fk
 from foreknow.data.engines import open_table
 from foreknow.data.engines.sources import counted_where_it_lives
 from foreknow.data.engines.table import Selected
-from foreknow.duckdb_files import CsvFile
-from foreknow.errors import DataError
 from foreknow.releases.written import open_published
+from foreknow_judge.duckdb_files import CsvFile
+from foreknow_judge.errors import DataError
 
 N = 40
 SCHEMA = fk.Schema(quasi_identifiers=["age"], sensitive="disease", other=["name"])

@@ -14,8 +14,8 @@ from tests.frames.backends import bags
 
 import foreknow as fk
 from foreknow.data.engines import open_table
-from foreknow.duckdb_files import scratch
-from foreknow.scratch import CONTENT
+from foreknow_judge.duckdb_files import scratch
+from foreknow_judge.scratch import CONTENT
 
 
 def column(source, name="x", **schema):

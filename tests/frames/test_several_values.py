@@ -15,7 +15,7 @@ from tests.frames.backends import arrow_chunked, csv_file, parquet_folder, write
 
 from foreknow.data.counts import GroupCounts
 from foreknow.data.release import Release
-from foreknow.errors import DataError, SchemaError
+from foreknow_judge.errors import DataError, SchemaError
 
 # (name, group, values)
 PEOPLE = [

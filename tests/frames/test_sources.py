@@ -17,7 +17,7 @@ from foreknow import KAnonymity, Policy, Requirement, audit
 from foreknow.data.engines import open_table
 from foreknow.data.engines.table import require
 from foreknow.data.release import Release
-from foreknow.errors import DataError
+from foreknow_judge.errors import DataError
 
 TABLE = pa.table({"gid": [1, 2], "disease": ["Flu", "AIDS"]})
 

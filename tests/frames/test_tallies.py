@@ -20,7 +20,7 @@ from tests.frames.backends import spark_frame
 from tests.oracle.sights import joint_worlds, worst_over_worlds
 
 import foreknow as fk
-from foreknow.errors import DataError, InputError, SchemaError, UnsupportedError
+from foreknow_judge.errors import DataError, InputError, SchemaError, UnsupportedError
 
 NAMES = ["age", "zip", "ill", "pay", "job"]
 POPULATION = pa.table(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 from foreknow.data.engines import bare, open_table, write_csv, write_in_parts
-from foreknow.errors import InputError
+from foreknow_judge.errors import InputError
 
 FORMULAS = ["=1+1", "+1", "-1", "@sum", "\t=1", "\r=1"]
 

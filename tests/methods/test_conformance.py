@@ -13,9 +13,9 @@ from tests.oracle import posterior_worlds, worlds
 from tests.people import short_report
 
 import foreknow as fk
-from foreknow.errors import PolicyError, UnsupportedError
 from foreknow.methods.protocol import traits_of
 from foreknow.methods.registry import METHODS, method_of
+from foreknow_judge.errors import PolicyError, UnsupportedError
 
 VARIANTS = ["rda", "ria", "gda", "gsa"]
 CASES = [(key, {}) for key, _ in METHODS if key not in ("streamliner", "anatomy")]

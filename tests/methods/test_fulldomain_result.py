@@ -11,7 +11,7 @@ import pytest
 
 import foreknow as fk
 from foreknow.data.utility import utility_of
-from foreknow.errors import InputError
+from foreknow_judge.errors import InputError
 
 ADULT = Path(__file__).parents[3] / "shared" / "data" / "adult.csv"
 EASY = fk.Policy([fk.Requirement(fk.Facts(), "0.9")])

@@ -22,8 +22,8 @@ from foreknow.criteria.properties import (
     survives,
 )
 from foreknow.criteria.size import KAnonymity
-from foreknow.errors import PolicyError
 from foreknow.methods.jump.policy_property import property_of
+from foreknow_judge.errors import PolicyError
 
 F = Fraction
 VALUES = "abcde"

@@ -13,8 +13,8 @@ from tests.oracle import jump_worlds as oracle
 
 import foreknow as fk
 from foreknow.criteria.properties import Distinct, Each, Entropy, MaxRatio, Recursive, as_property
-from foreknow.errors import UnsupportedError
 from foreknow.methods.jump import Jump, Naive, Safe, SecretChoice
+from foreknow_judge.errors import UnsupportedError
 
 pytestmark = pytest.mark.usefixtures("tiny_tables")
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import NIGHTLY, examples
 
-from foreknow.errors import InputError
 from foreknow.methods.fulldomain.lattice import Lattice
 from foreknow.methods.fulldomain.search import SAFE, UNSAFE, LatticeSearch, OutOfTime
 from foreknow.methods.fulldomain.suppression import NodeVerdict
+from foreknow_judge.errors import InputError
 
 SEEDS = st.integers(0, 2**32)
 

@@ -39,7 +39,7 @@ from foreknow.adversaries.ledger import MinLedger
 from foreknow.methods.mondrian import levels
 from foreknow.methods.mondrian.levels import Choice, Level
 from foreknow.methods.points import Points
-from foreknow.numbers import as_threshold
+from foreknow_judge.numbers import as_threshold
 
 pytestmark = pytest.mark.usefixtures("tiny_tables")
 

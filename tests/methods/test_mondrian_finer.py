@@ -13,8 +13,8 @@ from tests.methods.test_mondrian_suppression import LIMITS, outlying
 
 import foreknow as fk
 from foreknow.data.utility import utility_of
-from foreknow.errors import UnsupportedError
 from foreknow.methods.mondrian import mondrian
+from foreknow_judge.errors import UnsupportedError
 
 pytestmark = pytest.mark.usefixtures("tiny_tables")
 

@@ -17,9 +17,9 @@ from tests.methods.test_fulldomain import POOLS
 
 import foreknow as fk
 from foreknow import sample
-from foreknow.errors import InputError, PolicyError
 from foreknow.methods.fulldomain import bestfirst, fulldomain
 from foreknow.methods.registry import method_of
+from foreknow_judge.errors import InputError, PolicyError
 
 pytestmark = pytest.mark.usefixtures("tiny_tables")
 

@@ -10,8 +10,8 @@ from tests.people import short_report
 
 import foreknow as fk
 from foreknow.attacks.algorithm.method_runner import Runs
-from foreknow.errors import PolicyError
 from foreknow.methods.registry import method_of
+from foreknow_judge.errors import PolicyError
 
 HIERARCHIES = {"age": {"intervals": [10, 20]}, "zip": {"mask": 2}}
 

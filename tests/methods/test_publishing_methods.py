@@ -11,7 +11,7 @@ from tests.methods.tables import microdata
 
 import foreknow as fk
 from foreknow.cli.entry import app
-from foreknow.errors import NoSafeRelease, PolicyError
+from foreknow_judge.errors import NoSafeRelease, PolicyError
 
 KINDS = ["m", "f"]
 VALUES = ["flu", "cold", "hiv", "ulcer", "gout"]

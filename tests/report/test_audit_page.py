@@ -28,7 +28,7 @@ from foreknow.report.pages.audit import (
     values_phrase,
     verdict_sentence,
 )
-from foreknow.text import visible
+from foreknow_judge.text import visible
 
 # ---- sentences ----------------------------------------------------------------------------------
 

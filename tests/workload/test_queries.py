@@ -11,8 +11,8 @@ from tests.examples import examples
 from tests.methods.tables import cases
 
 import foreknow as fk
-from foreknow.errors import DataError
 from foreknow.utility.queries import draw_queries
+from foreknow_judge.errors import DataError
 
 
 @examples(300, deadline=None)

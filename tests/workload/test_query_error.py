@@ -13,10 +13,10 @@ from tests.people import bucketized, generalized
 from tests.workload import brute
 
 import foreknow as fk
-from foreknow.errors import DataError
 from foreknow.publishing.tables import group_ids
 from foreknow.utility import queries as answering
 from foreknow.utility.queries import draw_queries
+from foreknow_judge.errors import DataError
 
 SETTINGS = examples(300, deadline=None)
 

@@ -12,13 +12,13 @@ from tests.examples import examples
 from tests.workload.brute import members_of
 
 import foreknow as fk
-from foreknow.errors import DataError
 from foreknow.utility.value_positions import (
     codes_of_texts,
     covers_of_groups,
     covers_of_texts,
     positions_of,
 )
+from foreknow_judge.errors import DataError
 
 SETTINGS = examples(60, deadline=None)
 DAYS = st.dates(dt.date(2023, 11, 20), dt.date(2024, 3, 10))

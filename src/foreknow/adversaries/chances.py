@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray, combine
-from foreknow.numbers import CLOSE
+from foreknow_judge.numbers import CLOSE
 
 # Fractions that are worked out at once: all cells near a limit have few kinds, as a rule.
 _AT_ONCE = 1 << 16

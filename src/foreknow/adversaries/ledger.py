@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label, Labels
-from foreknow.errors import InputError, InternalError
-from foreknow.numbers import CLOSE
+from foreknow_judge.errors import InputError, InternalError
+from foreknow_judge.numbers import CLOSE
 
 # How many answers of fractions are remembered.
 _SETTLED = 1 << 16

@@ -15,10 +15,10 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.data.arrays import BoolArray, FloatArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
-from foreknow.errors import InputError, PolicyError
 from foreknow.needs import Need, Needs, called, check_members, refuse_rules, require
-from foreknow.numbers import Number
-from foreknow.settings import Settings
+from foreknow_judge.errors import InputError, PolicyError
+from foreknow_judge.numbers import Number
+from foreknow_judge.settings import Settings
 
 
 class HasCounts(Protocol):

@@ -32,16 +32,16 @@ from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Register, Sight, possible, seen_with
 from foreknow.data.utility import Utility, utility_of
-from foreknow.errors import DataError, InputError, PolicyError, UnsupportedError, memory_for
 from foreknow.methods.fulldomain.lattice import LatticeResult
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.from_call import Arguments, hinted_with_keys, policy_of
 from foreknow.policy.policy import Policy
 from foreknow.result import Result, page_of
-from foreknow.scope import Scope
 from foreknow.trials.learned import SURE, learned_beside, learned_trial
 from foreknow.trials.trial import Trial
-from foreknow.verdict import Verdict, neither
+from foreknow_judge.errors import DataError, InputError, PolicyError, UnsupportedError, memory_for
+from foreknow_judge.scope import Scope
+from foreknow_judge.verdict import Verdict, neither
 
 
 def _told(verdict: Verdict, counted: RequirementCounts) -> dict[str, Any]:

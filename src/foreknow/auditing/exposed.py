@@ -24,10 +24,10 @@ from foreknow.criteria.protocol import classes_of
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import GroupLabels, Label
-from foreknow.json_values import Plain
-from foreknow.numbers import CLOSE
 from foreknow.policy.counted import RequirementCounts
-from foreknow.verdict import Limit, Verdict
+from foreknow_judge.json_values import Plain
+from foreknow_judge.numbers import CLOSE
+from foreknow_judge.verdict import Limit, Verdict
 
 _TENTHS = 10
 # As near to its limit, or to 1, a chance is written as a fraction.

@@ -12,9 +12,9 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.households import ELSEWHERE
 from foreknow.data.labels import is_pattern, matching, spelt_otherwise
 from foreknow.data.windows import Line, Range, Windows
-from foreknow.errors import PolicyError, nearest
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.requirement import Requirement
+from foreknow_judge.errors import PolicyError, nearest
 
 # Values that are compared with a name that nobody has; how many of these names are, and how many
 # values are listed as beginning alike.

@@ -18,12 +18,12 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.households import ELSEWHERE
 from foreknow.data.release import Release
 from foreknow.methods.proof import NOT_JUDGED
-from foreknow.numbers import is_code, read_number
 from foreknow.plugins import foreign
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
-from foreknow.scope import Scope
+from foreknow_judge.numbers import is_code, read_number
+from foreknow_judge.scope import Scope
 
 # Values that are listed; people of whom one each is no surprise; marks from this class on are
 # diacritics.

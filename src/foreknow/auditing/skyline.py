@@ -29,12 +29,12 @@ from foreknow.auditing.scope import scope_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.data.windows import Width, Window, Windows
-from foreknow.errors import DataError, InputError, hinted, memory_for
-from foreknow.numbers import Number, as_threshold
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.result import Result
-from foreknow.scope import Scope
+from foreknow_judge.errors import DataError, InputError, hinted, memory_for
+from foreknow_judge.numbers import Number, as_threshold
+from foreknow_judge.scope import Scope
 
 Point: TypeAlias = tuple[int, int, int]
 

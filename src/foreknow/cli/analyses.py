@@ -44,9 +44,9 @@ from foreknow.cli.options import (
     is_whole,
     say_readings,
 )
-from foreknow.errors import InputError, SchemaError
 from foreknow.needs import Need
-from foreknow.text import visible
+from foreknow_judge.errors import InputError, SchemaError
+from foreknow_judge.text import visible
 
 if TYPE_CHECKING:
     from foreknow.auditing.skyline import Point, SkylineReport
@@ -87,7 +87,7 @@ def audit(
     """
     from foreknow.auditing import audit as auditing
     from foreknow.data.microdata import Microdata
-    from foreknow.duckdb_files import limit_memory
+    from foreknow_judge.duckdb_files import limit_memory
 
     limit_memory(memory)
     beside = columns.sensitive is not None and columns.policy is not None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from foreknow.cli.inputs import Columns
 from foreknow.cli.options import Answers, AnyOf, command, console
-from foreknow.errors import DataError, HierarchyError, InputError, StatementError
+from foreknow_judge.errors import DataError, HierarchyError, InputError, StatementError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -126,7 +126,7 @@ def _read_statements(path: Path) -> list[str]:
 
 
 def _text(path: Path) -> str:
-    from foreknow.documents import read_text
+    from foreknow_judge.documents import read_text
 
     return read_text(path, _MOST_BYTES, DataError, f"the file {str(path)!r}")
 

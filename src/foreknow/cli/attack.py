@@ -22,7 +22,7 @@ from foreknow.cli.options import (
     command,
     print_plain,
 )
-from foreknow.errors import InputError, did_you_mean
+from foreknow_judge.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from foreknow.data.microdata import Microdata
@@ -213,7 +213,7 @@ def _run(path: Path) -> Any:
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.append(folder)
-    from foreknow.duckdb_files import admit_pandas
+    from foreknow_judge.duckdb_files import admit_pandas
 
     admit_pandas()
     written, sys.dont_write_bytecode = sys.dont_write_bytecode, True

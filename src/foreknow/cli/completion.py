@@ -15,7 +15,7 @@ from click.shell_completion import (
     split_arg_string,
 )
 
-from foreknow.errors import InputError
+from foreknow_judge.errors import InputError
 
 # Where each shell reads what is to be done when it starts.
 _STARTS = {

@@ -32,7 +32,7 @@ from foreknow.cli.prepare import compare, init, priors
 from foreknow.cli.process import INTERRUPTED, Interrupts, prepare_memory, streams
 from foreknow.cli.publish import demo, evidence, forget, publish, verify
 from foreknow.data.address import hidden
-from foreknow.errors import (
+from foreknow_judge.errors import (
     ForeknowError,
     InputError,
     InternalError,
@@ -43,8 +43,8 @@ from foreknow.errors import (
     did_you_mean,
     short_of_memory,
 )
-from foreknow.names import COMMANDS as COMMON
-from foreknow.text import one_line
+from foreknow_judge.names import COMMANDS as COMMON
+from foreknow_judge.text import one_line
 
 # Commands whose exit code or files are the outcome; what the others print is.
 _SETTLED = (

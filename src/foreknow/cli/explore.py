@@ -12,7 +12,7 @@ import click
 from foreknow.cli.options import More, command, print_plain
 from foreknow.data.address import spoken
 from foreknow.data.reading import is_address, named_part
-from foreknow.errors import InputError, OutputError, UnsupportedError
+from foreknow_judge.errors import InputError, OutputError, UnsupportedError
 
 
 @command()
@@ -43,7 +43,7 @@ def explore(
             f'the page needs {error.name}: pip install ".[explore]" in a clone'
         ) from None
     from foreknow.explore.session import Session
-    from foreknow.file_names import CERTIFICATE
+    from foreknow_judge.file_names import CERTIFICATE
 
     gc.set_threshold(700)  # as usual: it stays, and drops results that hold each other
     folder, opened = Path(), table

@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 from foreknow.cli.options import Files, Only, among, listed, print_plain
 from foreknow.data.address import spoken
-from foreknow.errors import InputError, PolicyError, SchemaError, UnsupportedError, did_you_mean
 from foreknow.needs import ONE_BY_ONE, refuse_rules
-from foreknow.text import visible
+from foreknow_judge.errors import (
+    InputError,
+    PolicyError,
+    SchemaError,
+    UnsupportedError,
+    did_you_mean,
+)
+from foreknow_judge.text import visible
 
 if TYPE_CHECKING:
     from foreknow.data.counts import GroupCounts
@@ -372,7 +378,7 @@ def tally_of(rules: Policy) -> list[str]:
 
 def is_published(path: Path) -> bool:
     """Whether a path is a folder that `foreknow publish` wrote."""
-    from foreknow.file_names import CERTIFICATE
+    from foreknow_judge.file_names import CERTIFICATE
 
     return path.is_dir() and (path / CERTIFICATE).is_file()
 

@@ -16,10 +16,10 @@ import click
 from foreknow.cli.process import address_space
 from foreknow.cli.sources import Source
 from foreknow.data.reading import Reading, named_part, with_part
-from foreknow.errors import InputError, OutputError
-from foreknow.names import OPTIONS, own_name
-from foreknow.numbers import MOST_DIGITS
-from foreknow.text import visible
+from foreknow_judge.errors import InputError, OutputError
+from foreknow_judge.names import OPTIONS, own_name
+from foreknow_judge.numbers import MOST_DIGITS
+from foreknow_judge.text import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -203,7 +203,7 @@ def command(of: str = "") -> Callable[[Callable[..., int | None]], Command]:
 
         def called(**given: Any) -> None:
             if address_space() is None:  # else imports may fail in any place
-                from foreknow.duckdb_files import spare_pandas
+                from foreknow_judge.duckdb_files import spare_pandas
 
                 spare_pandas()
             for name, said in given.items():
@@ -431,7 +431,7 @@ class Output:
 
     def refuse(self, *inputs: Path) -> None:
         """No output may replace what is read, nor another output, nor lie in what is published."""
-        from foreknow.file_names import CERTIFICATE, owners_folder
+        from foreknow_judge.file_names import CERTIFICATE, owners_folder
 
         files = (self.html, None if self.json == _STDOUT else self.json, self.exposed)
         targets = [path for path in files if path is not None]
@@ -548,7 +548,7 @@ class Choice:
 
 def _setting(text: str) -> tuple[str, Any]:
     """Read KEY=VALUE; the value as in a policy file, or as a plain text."""
-    from foreknow.documents import from_toml
+    from foreknow_judge.documents import from_toml
 
     key, equals, value = text.partition("=")
     if not equals or not key.strip():

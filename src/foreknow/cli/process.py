@@ -239,7 +239,7 @@ def prepare_memory() -> None:
     if limit is None:
         return
     if limit < _LEAST:
-        from foreknow.errors import NotEnoughMemory
+        from foreknow_judge.errors import NotEnoughMemory
 
         raise NotEnoughMemory(
             f"Foreknow to start: the limit is {limit >> 20} MB, it needs {_LEAST >> 20} MB"

@@ -23,8 +23,8 @@ from foreknow.cli.options import (
     progress,
     say_readings,
 )
-from foreknow.errors import InputError, OutputError
-from foreknow.text import encodable, one_line, people_text, visible
+from foreknow_judge.errors import InputError, OutputError
+from foreknow_judge.text import encodable, one_line, people_text, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,10 +58,10 @@ class Folder:
 
     def publish(self, table: Path, rules: Policy, **given: Any) -> None:
         """Publish a table here, and say what was written."""
-        from foreknow import file_names
         from foreknow.atomic_files import require_new
         from foreknow.publishing.publish import publish as make
         from foreknow.publishing.signature import Signer
+        from foreknow_judge import file_names
 
         owner = file_names.owners_folder(self.out) if self.owner is None else self.owner
         require_new(self.out, owner)
@@ -116,7 +116,7 @@ def publish(
     What is to be kept goes into OUT.owner: the key of the source's digest, who is in which group,
     and what a method says of the table beside its release.
     """
-    from foreknow.duckdb_files import limit_memory
+    from foreknow_judge.duckdb_files import limit_memory
 
     limit_memory(memory)
     folder.publish(table, choice.over(rules.rules(table)), **given)
@@ -178,9 +178,9 @@ def _verify(
 ) -> int:
     from rich.console import Console
 
-    from foreknow.file_names import CERTIFICATE
     from foreknow.publishing.signature import check_signature
     from foreknow.publishing.verification import judge, judge_after, load_signed
+    from foreknow_judge.file_names import CERTIFICATE
 
     if certificate.is_dir():
         certificate = certificate / CERTIFICATE
@@ -271,8 +271,8 @@ def demo(
 ) -> int:
     """Run the main job on the bundled sample, end to end: publish, audit, verify."""
     from foreknow import sample
-    from foreknow.file_names import CERTIFICATE
     from foreknow.policy.policy import Policy
+    from foreknow_judge.file_names import CERTIFICATE
 
     for name, path in (("Table: ", sample.table_path()), ("Policy:", sample.policy_path())):
         print_plain(f"{name} {path}", soft_wrap=True)

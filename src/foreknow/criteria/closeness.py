@@ -31,11 +31,11 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.hierarchy import Tree
 from foreknow.data.labels import Label
 from foreknow.data.schema import Schema
-from foreknow.errors import InputError, did_you_mean
-from foreknow.frozen import set_fields
 from foreknow.needs import Need, Needs, require
-from foreknow.numbers import CLOSE, Number, as_fraction
-from foreknow.settings import Settings
+from foreknow_judge.errors import InputError, did_you_mean
+from foreknow_judge.frozen import set_fields
+from foreknow_judge.numbers import CLOSE, Number, as_fraction
+from foreknow_judge.settings import Settings
 
 Distance = Literal["equal", "ordered", "hierarchical"]
 # Numbers of a table of groups by values that is made at once.

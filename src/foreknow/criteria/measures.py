@@ -17,9 +17,9 @@ from foreknow.data.labels import Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
-from foreknow.errors import InputError, hinted
 from foreknow.needs import RULES, Need, Needs, refuse_rules, require
-from foreknow.numbers import Number
+from foreknow_judge.errors import InputError, hinted
+from foreknow_judge.numbers import Number
 
 
 def _of_schema(name: str, table: Any, columns: Any, sensitive: Any, needs: Needs) -> Any:

@@ -37,12 +37,12 @@ from foreknow.data.labels import GroupLabels
 from foreknow.data.meaning import Values
 from foreknow.data.microdata import OTHER, Microdata
 from foreknow.data.schema import Schema
-from foreknow.errors import DataError, InputError
-from foreknow.frozen import set_fields
 from foreknow.needs import Need, Needs, require
-from foreknow.numbers import Number, as_fraction, whole_number
-from foreknow.settings import Settings
-from foreknow.text import people_text
+from foreknow_judge.errors import DataError, InputError
+from foreknow_judge.frozen import set_fields
+from foreknow_judge.numbers import Number, as_fraction, whole_number
+from foreknow_judge.settings import Settings
+from foreknow_judge.text import people_text
 
 
 class _Points(NamedTuple):

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
-from foreknow import numbers
 from foreknow.criteria.diversity import at_least
 from foreknow.criteria.size import GroupSize, KAnonymity
-from foreknow.errors import InputError
-from foreknow.frozen import set_fields
+from foreknow_judge import numbers
+from foreknow_judge.errors import InputError
+from foreknow_judge.frozen import set_fields
 
 # (colour, number of tables in which a person has that value), for values that are possible
 Row: TypeAlias = Sequence[tuple[Hashable, int]]

@@ -31,12 +31,12 @@ from foreknow.criteria.protocol import (
 from foreknow.criteria.size import Anybody
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.errors import InputError
-from foreknow.frozen import set_fields
 from foreknow.needs import Need, Needs
-from foreknow.numbers import Number, as_fraction, significant
-from foreknow.settings import Settings
-from foreknow.text import people_text
+from foreknow_judge.errors import InputError
+from foreknow_judge.frozen import set_fields
+from foreknow_judge.numbers import Number, as_fraction, significant
+from foreknow_judge.settings import Settings
+from foreknow_judge.text import people_text
 
 
 class _Figure(NamedTuple):

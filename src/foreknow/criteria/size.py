@@ -10,7 +10,6 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from foreknow import numbers
 from foreknow.adversaries.protocol import HasCounts, KnowledgeReach
 from foreknow.criteria.protocol import (
     Attained,
@@ -23,11 +22,12 @@ from foreknow.criteria.protocol import (
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import GroupLabels
-from foreknow.errors import InputError, UnsupportedError, did_you_mean, hints
-from foreknow.frozen import set_fields
 from foreknow.needs import Need, Needs
-from foreknow.settings import FromOne, Settings
-from foreknow.text import people_text
+from foreknow_judge import numbers
+from foreknow_judge.errors import InputError, UnsupportedError, did_you_mean, hints
+from foreknow_judge.frozen import set_fields
+from foreknow_judge.settings import FromOne, Settings
+from foreknow_judge.text import people_text
 
 # What counts remember that are of numbers of units, and not of values.
 UNITS = "units"

@@ -31,9 +31,9 @@ from foreknow.data.labels import (
     not_a_label,
 )
 from foreknow.data.possible_values import PossibleMembers
-from foreknow.errors import DataError, UnsupportedError, did_you_mean
-from foreknow.grammar import Semantics as Semantics
-from foreknow.text import people_text, some
+from foreknow_judge.errors import DataError, UnsupportedError, did_you_mean
+from foreknow_judge.grammar import Semantics as Semantics
+from foreknow_judge.text import people_text, some
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from foreknow.data.arrays import IntArray, combine, count_pairs, ranges
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label, Labels
-from foreknow.errors import DataError
+from foreknow_judge.errors import DataError
 
 ABSENT = -1  # from a release
 

@@ -23,7 +23,7 @@ from foreknow.data.hierarchy import (
     not_a_number,
     period_of,
 )
-from foreknow.numbers import common_unit, decimal_text, exact, read_moment
+from foreknow_judge.numbers import common_unit, decimal_text, exact, read_moment
 
 Grid: TypeAlias = Intervals | DateLevels
 

@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foreknow.data.arrays import IntArray
-from foreknow.documents import read_text
-from foreknow.errors import HierarchyError, did_you_mean
-from foreknow.numbers import (
+from foreknow_judge.documents import read_text
+from foreknow_judge.errors import HierarchyError, did_you_mean
+from foreknow_judge.numbers import (
     USUAL_DIGITS,
     common_unit,
     decimal_text,

@@ -15,9 +15,9 @@ from foreknow.data.arrays import BoolArray, combine
 from foreknow.data.labels import Labels, chosen, is_pattern, spelt_otherwise, text_of
 from foreknow.data.meaning import Meaning, meanings_of
 from foreknow.data.windows import Range
-from foreknow.errors import DataError, InputError, SchemaError, UnsupportedError, did_you_mean
-from foreknow.grammar import ImpossibleTable, read
-from foreknow.numbers import is_code, read_number
+from foreknow_judge.errors import DataError, InputError, SchemaError, UnsupportedError, did_you_mean
+from foreknow_judge.grammar import ImpossibleTable, read
+from foreknow_judge.numbers import is_code, read_number
 
 # What stands for values that few people have, in labels that list values.
 OTHER = "other"

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from foreknow.data.layout import Layout
 from foreknow.data.possible_values import Classes
-from foreknow.errors import DataError
-from foreknow.numbers import is_code, read_number
+from foreknow_judge.errors import DataError
+from foreknow_judge.numbers import is_code, read_number
 
 Label: TypeAlias = Hashable
 

@@ -54,9 +54,9 @@ from foreknow.data.people import CASES, numbered
 from foreknow.data.possible_values import Classes
 from foreknow.data.reading import Dialect, Reading
 from foreknow.data.schema import Schema
-from foreknow.errors import DataError, InternalError, SchemaError, UnsupportedError
-from foreknow.numbers import days_of
 from foreknow.result import card_of
+from foreknow_judge.errors import DataError, InternalError, SchemaError, UnsupportedError
+from foreknow_judge.numbers import days_of
 
 Order: TypeAlias = Literal["ordered", "nominal"]
 

@@ -14,7 +14,7 @@ import numpy as np
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import whole
 from foreknow.data.labels import Label, Labels
-from foreknow.errors import DataError, SchemaError, did_you_mean
+from foreknow_judge.errors import DataError, SchemaError, did_you_mean
 
 _EACH = "each "
 

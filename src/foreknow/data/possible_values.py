@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import BoolArray, IntArray
-from foreknow.errors import UnsupportedError
+from foreknow_judge.errors import UnsupportedError
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from foreknow.errors import SchemaError, did_you_mean
+from foreknow_judge.errors import SchemaError, did_you_mean
 
 if TYPE_CHECKING:
-    from foreknow.grammar import FileFormat
+    from foreknow_judge.grammar import FileFormat
 
 UTF8 = "utf-8"
 STDIN = "-"

@@ -16,9 +16,9 @@ from foreknow.data.impossible import Rule
 from foreknow.data.layout import several_of
 from foreknow.data.levels import Level
 from foreknow.data.reading import Reading
-from foreknow.errors import SchemaError, did_you_mean, hints
-from foreknow.grammar import SchemaTable, Unit
 from foreknow.result import card_of
+from foreknow_judge.errors import SchemaError, did_you_mean, hints
+from foreknow_judge.grammar import SchemaTable, Unit
 
 # Of what is published, whose labels are counted as they stand, these say who is counted.
 OF_PEOPLE = ("unit", "person", "shared", "impossible")

@@ -23,10 +23,10 @@ from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.hierarchy import integers
 from foreknow.data.labels import Label, Labels, text_of
-from foreknow.documents import toml_value
-from foreknow.errors import InputError, UnsupportedError
 from foreknow.needs import Need, refuse_rules, require
-from foreknow.numbers import (
+from foreknow_judge.documents import toml_value
+from foreknow_judge.errors import InputError, UnsupportedError
+from foreknow_judge.numbers import (
     Rounding,
     as_fraction,
     common_unit,

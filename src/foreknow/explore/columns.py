@@ -14,14 +14,14 @@ from foreknow.data.engines import open_table
 from foreknow.data.engines.profile import Profile, profiles, reading_of
 from foreknow.data.hierarchy import hierarchy_from
 from foreknow.data.reading import Reading
-from foreknow.documents import from_toml
-from foreknow.errors import HierarchyError, InputError, SchemaError
 from foreknow.explore.policy import changed
 from foreknow.explore.session import Draft, Session
 from foreknow.report.blocks import Table
 from foreknow.report.pages.audit import coarsening
 from foreknow.report.values import table_values
 from foreknow.report.words import number, visible
+from foreknow_judge.documents import from_toml
+from foreknow_judge.errors import HierarchyError, InputError, SchemaError
 
 ROLES = ("person", "identifier", "quasi-identifier", "sensitive", "other", "")
 _KEYS = {"identifier": "identifiers", "quasi-identifier": "quasi_identifiers", "other": "other"}

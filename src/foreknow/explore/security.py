@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, quote, urlencode
 
-from foreknow.errors import InputError
+from foreknow_judge.errors import InputError
 
 try:
     import resource

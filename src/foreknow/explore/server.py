@@ -25,15 +25,15 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from foreknow._version import __version__
-from foreknow.documents import from_json
-from foreknow.duckdb_files import new_file
-from foreknow.errors import ForeknowError, InputError, OutputError
 from foreknow.explore import columns, policy, release, trials
 from foreknow.explore.publish import Press
 from foreknow.explore.security import HOST, MOST_BYTES, Guard, Keys
 from foreknow.explore.session import Choice, Session
 from foreknow.report.html import templates
-from foreknow.text import one_line, visible
+from foreknow_judge.documents import from_json
+from foreknow_judge.duckdb_files import new_file
+from foreknow_judge.errors import ForeknowError, InputError, OutputError
+from foreknow_judge.text import one_line, visible
 
 if TYPE_CHECKING:
     import uvicorn

@@ -20,10 +20,7 @@ from foreknow.data.engines.sources import parts_of
 from foreknow.data.labels import Label, is_pattern
 from foreknow.data.reading import named_part, with_part
 from foreknow.data.windows import Windows
-from foreknow.documents import from_toml, read_text
-from foreknow.errors import InputError, PolicyError
 from foreknow.explore.security import inside
-from foreknow.file_names import CERTIFICATE, OWNER, owners_folder
 from foreknow.methods.registry import key_of, settings_for
 from foreknow.planning.suggestion import PolicySuggestion, suggest_policy
 from foreknow.policy.counted import RequirementCounts
@@ -31,7 +28,10 @@ from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
 from foreknow.releases.certificate import Certificate
 from foreknow.report.evidence import certified_policy
-from foreknow.verdict import Limit
+from foreknow_judge.documents import from_toml, read_text
+from foreknow_judge.errors import InputError, PolicyError
+from foreknow_judge.file_names import CERTIFICATE, OWNER, owners_folder
+from foreknow_judge.verdict import Limit
 
 _TABLES = (".csv", ".csv.gz", ".tsv", ".parquet", ".xlsx", ".sqlite", ".duckdb", ".sav", ".dta")
 _MOST_FILES, _DEEP = 300, 2

@@ -8,13 +8,13 @@ from typing import Any
 
 from foreknow.attacks.measured import learned_report
 from foreknow.auditing.audit import audit
-from foreknow.documents import from_json
-from foreknow.errors import InputError, UnsupportedError
 from foreknow.explore.session import Looked, Session
-from foreknow.file_names import OWNER, owners_folder
 from foreknow.report.values import block_values
 from foreknow.report.words import visible
 from foreknow.result import Result, page_of
+from foreknow_judge.documents import from_json
+from foreknow_judge.errors import InputError, UnsupportedError
+from foreknow_judge.file_names import OWNER, owners_folder
 
 _MOST_RELEASES = 20
 

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.microdata import Microdata
-from foreknow.errors import InputError, NoSafeRelease, PolicyError
-from foreknow.frozen import set_fields
 from foreknow.methods.protocol import (
     Grouper,
     in_its_form,
@@ -25,9 +23,11 @@ from foreknow.methods.protocol import (
     notes_of_seed,
     traits_of,
 )
-from foreknow.numbers import percentage, whole_number
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
+from foreknow_judge.errors import InputError, NoSafeRelease, PolicyError
+from foreknow_judge.frozen import set_fields
+from foreknow_judge.numbers import percentage, whole_number
 
 # Values that are too frequent and that a message names.
 _NAMED = 3

@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 from foreknow.data.arrays import IntArray
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import CASES, units
-from foreknow.errors import InputError, UnsupportedError
 from foreknow.methods.proof import Proof
 from foreknow.needs import Need, Needs, called, require
-from foreknow.numbers import as_fraction
-from foreknow.settings import Settings
+from foreknow_judge.errors import InputError, UnsupportedError
+from foreknow_judge.numbers import as_fraction
+from foreknow_judge.settings import Settings
 
 if TYPE_CHECKING:
-    from foreknow.grammar import Form
     from foreknow.policy.policy import Policy
+    from foreknow_judge.grammar import Form
 
 
 class Anonymizer(Protocol):

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from foreknow import plugins
-from foreknow.errors import PolicyError, did_you_mean
+from foreknow_judge.errors import PolicyError, did_you_mean
 
 if TYPE_CHECKING:
     from foreknow.methods.protocol import Anonymizer, Kind
@@ -59,7 +59,7 @@ def settings_for(
     name: str, every: Mapping[str, Mapping[str, Any]]
 ) -> tuple[type[Kind], dict[str, Any]]:
     """The class of a method, and what a policy sets for it, checked; `every` has all methods'."""
-    from foreknow.grammar import read
+    from foreknow_judge.grammar import read
 
     key = key_of(name)
     kind, own = kind_of(key), [each for other, each in every.items() if key_of(other) == key]

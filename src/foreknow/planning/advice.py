@@ -10,7 +10,6 @@ from typing import Any
 
 from foreknow.auditing.audit import Audit
 from foreknow.data.microdata import Microdata
-from foreknow.errors import InputError, NoSafeRelease
 from foreknow.methods.protocol import grouping_of, traits_of
 from foreknow.planning.costs import (
     KeptDetail,
@@ -23,8 +22,9 @@ from foreknow.planning.costs import (
     worth_saying,
 )
 from foreknow.policy.policy import Policy
-from foreknow.text import people_text
-from foreknow.verdict import Verdict
+from foreknow_judge.errors import InputError, NoSafeRelease
+from foreknow_judge.text import people_text
+from foreknow_judge.verdict import Verdict
 
 # Shares of people that are tried, of tables of so many people.
 _SHARES, _MOST_TRIED = (Fraction(1, 100), Fraction(1, 20), Fraction(1, 10)), 200_000

@@ -36,18 +36,25 @@ from foreknow.data.hierarchy import Tree
 from foreknow.data.microdata import Microdata
 from foreknow.data.reading import STDIN, Reading, is_address, named_part
 from foreknow.data.schema import Schema
-from foreknow.documents import toml_key, toml_value
-from foreknow.errors import DataError, InputError, PolicyError, UnsupportedError, hinted, memory_for
-from foreknow.json_values import Plain
 from foreknow.methods.proof import AS_REQUIRED
 from foreknow.methods.protocol import as_written, check_needs, traits_of
 from foreknow.methods.registry import OURS, method_of
-from foreknow.numbers import percentage
 from foreknow.planning.costs import given_away, made_of, sample_of, savings, worth_saying
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
-from foreknow.text import one_line, people_text, some
+from foreknow_judge.documents import toml_key, toml_value
+from foreknow_judge.errors import (
+    DataError,
+    InputError,
+    PolicyError,
+    UnsupportedError,
+    hinted,
+    memory_for,
+)
+from foreknow_judge.json_values import Plain
+from foreknow_judge.numbers import percentage
+from foreknow_judge.text import one_line, people_text, some
 
 Role: TypeAlias = Literal["identifier", "quasi-identifier", "sensitive", "undecided"]
 

@@ -35,7 +35,6 @@ from foreknow.data.people import CASES
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
 from foreknow.data.windows import Window, Windows
-from foreknow.errors import InputError, PolicyError
 from foreknow.needs import require
 from foreknow.policy.ledger import Part
 from foreknow.policy.people import (
@@ -46,7 +45,8 @@ from foreknow.policy.people import (
     of_most_cases,
 )
 from foreknow.policy.sets import TargetValues, meant
-from foreknow.verdict import Limit, Verdict
+from foreknow_judge.errors import InputError, PolicyError
+from foreknow_judge.verdict import Limit, Verdict
 
 if TYPE_CHECKING:
     from foreknow.policy.requirement import Point, Requirement

@@ -16,15 +16,15 @@ from foreknow.adversaries.protocol import Adversary, Kind
 from foreknow.criteria import registry as criteria
 from foreknow.criteria.protocol import Criterion
 from foreknow.data.schema import Schema
-from foreknow.documents import from_toml, read_text, toml_key, toml_value
-from foreknow.errors import PolicyError, did_you_mean
-from foreknow.grammar import PublishTable, Registered, policy_table, read
 from foreknow.needs import check_members
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.requirement import Requirement
 from foreknow.policy.tries import Try
-from foreknow.settings import Settings
 from foreknow.trials.learned import Learned, LearnedSettings
+from foreknow_judge.documents import from_toml, read_text, toml_key, toml_value
+from foreknow_judge.errors import PolicyError, did_you_mean
+from foreknow_judge.grammar import PublishTable, Registered, policy_table, read
+from foreknow_judge.settings import Settings
 
 _MOST_BYTES = 16 << 20
 

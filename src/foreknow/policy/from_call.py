@@ -11,11 +11,11 @@ from typing import Any, ParamSpec, TypedDict, TypeVar
 from foreknow.criteria.registry import CRITERIA
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
-from foreknow.errors import CallError, SchemaError, hinted
-from foreknow.file_names import CERTIFICATE
-from foreknow.numbers import Number
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
+from foreknow_judge.errors import CallError, SchemaError, hinted
+from foreknow_judge.file_names import CERTIFICATE
+from foreknow_judge.numbers import Number
 
 _LOG = logging.getLogger(__name__)
 P = ParamSpec("P")

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from foreknow.data.reading import Dialect
 from foreknow.data.release import SHUFFLED
 from foreknow.data.schema import Schema
-from foreknow.duckdb_files import DELIMITERS
-from foreknow.errors import InputError, PolicyError, did_you_mean, hints
-from foreknow.frozen import set_fields
-from foreknow.grammar import FileFormat, Form, PublishTable, Style
-from foreknow.json_values import plain
-from foreknow.numbers import as_fraction, whole_number
+from foreknow_judge.duckdb_files import DELIMITERS
+from foreknow_judge.errors import InputError, PolicyError, did_you_mean, hints
+from foreknow_judge.frozen import set_fields
+from foreknow_judge.grammar import FileFormat, Form, PublishTable, Style
+from foreknow_judge.json_values import plain
+from foreknow_judge.numbers import as_fraction, whole_number
 
 _OF_CSV = "delimiter", "decimal", "bom"
 

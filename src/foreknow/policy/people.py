@@ -26,9 +26,9 @@ from foreknow.data.labels import JointLabels, Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import CASES, Cases
 from foreknow.data.windows import Windows
-from foreknow.errors import UnsupportedError
-from foreknow.numbers import CLOSE
-from foreknow.verdict import Limit
+from foreknow_judge.errors import UnsupportedError
+from foreknow_judge.numbers import CLOSE
+from foreknow_judge.verdict import Limit
 
 if TYPE_CHECKING:
     from foreknow.policy.requirement import Point

@@ -20,8 +20,16 @@ from foreknow.data.levels import Level
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import CASES
 from foreknow.data.schema import Schema
-from foreknow.documents import from_toml
-from foreknow.errors import (
+from foreknow.needs import Need
+from foreknow.policy.counted import RequirementCounts
+from foreknow.policy.file import parts_of, read_tables, tables_of, text_of
+from foreknow.policy.ledger import PolicyLedger
+from foreknow.policy.options import PublishOptions
+from foreknow.policy.requirement import Point, Requirement, check_agreement
+from foreknow.policy.tries import Try
+from foreknow.result import card_of
+from foreknow_judge.documents import from_toml
+from foreknow_judge.errors import (
     ForeknowError,
     InputError,
     PolicyError,
@@ -30,16 +38,8 @@ from foreknow.errors import (
     did_you_mean,
     hints,
 )
-from foreknow.frozen import set_fields
-from foreknow.needs import Need
-from foreknow.numbers import Number
-from foreknow.policy.counted import RequirementCounts
-from foreknow.policy.file import parts_of, read_tables, tables_of, text_of
-from foreknow.policy.ledger import PolicyLedger
-from foreknow.policy.options import PublishOptions
-from foreknow.policy.requirement import Point, Requirement, check_agreement
-from foreknow.policy.tries import Try
-from foreknow.result import card_of
+from foreknow_judge.frozen import set_fields
+from foreknow_judge.numbers import Number
 
 # Of units of which so many are required in a group, a search tells so many times as many apart.
 _NUMBERS = 8

@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 from foreknow.adversaries.protocol import check_adversary
-from foreknow.errors import PolicyError
-from foreknow.frozen import set_fields
 from foreknow.needs import Need
-from foreknow.numbers import Number, as_threshold
+from foreknow_judge.errors import PolicyError
+from foreknow_judge.frozen import set_fields
+from foreknow_judge.numbers import Number, as_threshold
 
 
 @dataclass(frozen=True)

@@ -22,13 +22,13 @@ import numpy as np
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.data.labels import JointLabels, is_pattern, matching
-from foreknow.documents import toml_value
-from foreknow.errors import InputError, NoSafeRelease
-from foreknow.grammar import LIMITS, SECRET
-from foreknow.numbers import significant
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
-from foreknow.text import visible
+from foreknow_judge.documents import toml_value
+from foreknow_judge.errors import InputError, NoSafeRelease
+from foreknow_judge.grammar import LIMITS, SECRET
+from foreknow_judge.numbers import significant
+from foreknow_judge.text import visible
 
 # Values and amounts that are named in one line, or in one line each.
 _MOST_VALUES, _MOST_AMOUNTS = 12, 6

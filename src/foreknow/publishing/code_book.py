@@ -19,13 +19,13 @@ from foreknow.data.engines.typed import type_of
 from foreknow.data.engines.write import rearmed
 from foreknow.data.extents import About, Extents
 from foreknow.data.release import COUNT, SHUFFLED
-from foreknow.documents import decoded, from_json, read_bytes
-from foreknow.errors import CertificateError, InputError
-from foreknow.file_names import CERTIFICATE, CODE_BOOK
 from foreknow.releases.certificate import Certificate
 from foreknow.releases.written import hints_of, is_text
-from foreknow.verifier.formats import labels_of
-from foreknow.verifier.verify import Written
+from foreknow_judge.documents import decoded, from_json, read_bytes
+from foreknow_judge.errors import CertificateError, InputError
+from foreknow_judge.file_names import CERTIFICATE, CODE_BOOK
+from foreknow_judge.formats import labels_of
+from foreknow_judge.verify import Written
 
 _SCHEMA = "https://datapackage.org/profiles/2.0/datapackage.json"
 _MOST_BYTES, _LONGEST_TITLE, _SHOWN = 64 << 20, 1000, 200

@@ -24,9 +24,6 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.release import COUNT, Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Register, Sight
-from foreknow.errors import InputError, NoSafeRelease, SchemaError, UnsupportedError
-from foreknow.file_names import CERTIFICATE, MEMBERS, owners_folder
-from foreknow.json_values import Plain
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.policy.policy import Policy
 from foreknow.publishing.entries import Placed
@@ -39,7 +36,10 @@ from foreknow.releases.members import (
     refuse_alike,
 )
 from foreknow.releases.written import paths_of
-from foreknow.text import people_text, some
+from foreknow_judge.errors import InputError, NoSafeRelease, SchemaError, UnsupportedError
+from foreknow_judge.file_names import CERTIFICATE, MEMBERS, owners_folder
+from foreknow_judge.json_values import Plain
+from foreknow_judge.text import people_text, some
 
 NEW = "the new release"
 TOO_FEW = "If too few people are new, wait for more, or publish them with the next release."

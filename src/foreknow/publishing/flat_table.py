@@ -26,9 +26,9 @@ from foreknow.data.extents import Extent, Extents
 from foreknow.data.layout import several_of
 from foreknow.data.meaning import AMONG, quote
 from foreknow.data.release import COUNT, SHUFFLED
-from foreknow.errors import CertificateError, OutputError, hinted, memory_for
 from foreknow.randomness import generator
 from foreknow.releases.written import Published, hints_of, is_text, open_published
+from foreknow_judge.errors import CertificateError, OutputError, hinted, memory_for
 
 if TYPE_CHECKING:
     from foreknow.publishing.publish import Publication

@@ -17,9 +17,6 @@ from foreknow.adversaries.priors.table import PriorTable
 from foreknow.data.arrays import combine, count_pairs
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import printed
-from foreknow.documents import read_bytes
-from foreknow.errors import CertificateError
-from foreknow.file_names import PRIORS
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.releases.certificate import (
@@ -30,7 +27,10 @@ from foreknow.releases.certificate import (
     parsed,
     with_tables,
 )
-from foreknow.settings import Settings
+from foreknow_judge.documents import read_bytes
+from foreknow_judge.errors import CertificateError
+from foreknow_judge.file_names import PRIORS
+from foreknow_judge.settings import Settings
 
 # So near to a frequency, a prior is that frequency, rounded; less near, if all priors are.
 _NEAR, _NEAR_IF_ALL = 0.0005, 0.01

@@ -43,28 +43,6 @@ from foreknow.data.release import SHUFFLED, Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight
 from foreknow.data.utility import Utility, utility_of
-from foreknow.errors import (
-    CertificateError,
-    InputError,
-    InternalError,
-    NoSafeRelease,
-    OutputError,
-    P,
-    SchemaError,
-    UnsupportedError,
-    memory_for,
-)
-from foreknow.file_names import (
-    CERTIFICATE,
-    CODE_BOOK,
-    LATTICE,
-    MEMBERS,
-    OWNER,
-    PRIORS,
-    REPORT,
-    owners_folder,
-)
-from foreknow.grammar import Form
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.methods.protocol import (
     Anonymizer,
@@ -77,7 +55,6 @@ from foreknow.methods.protocol import (
     traits_of,
 )
 from foreknow.methods.registry import METHODS, key_of, kind_of, method_of
-from foreknow.numbers import whole_number
 from foreknow.planning.advice import advice_of
 from foreknow.planning.costs import KeptDetail
 from foreknow.plugins import package_of
@@ -116,11 +93,34 @@ from foreknow.releases.certificate import (
 from foreknow.releases.members import KEYED, OF_COUNTS
 from foreknow.releases.written import as_release
 from foreknow.result import page_of
-from foreknow.scope import CLAIMED, Scope
-from foreknow.text import in_cases
 from foreknow.trials.trial import Trial
-from foreknow.verdict import Verdict
-from foreknow.verifier.verify import GAUGES, VERIFIERS, Written
+from foreknow_judge.errors import (
+    CertificateError,
+    InputError,
+    InternalError,
+    NoSafeRelease,
+    OutputError,
+    P,
+    SchemaError,
+    UnsupportedError,
+    memory_for,
+)
+from foreknow_judge.file_names import (
+    CERTIFICATE,
+    CODE_BOOK,
+    LATTICE,
+    MEMBERS,
+    OWNER,
+    PRIORS,
+    REPORT,
+    owners_folder,
+)
+from foreknow_judge.grammar import Form
+from foreknow_judge.numbers import whole_number
+from foreknow_judge.scope import CLAIMED, Scope
+from foreknow_judge.text import in_cases
+from foreknow_judge.verdict import Verdict
+from foreknow_judge.verify import GAUGES, VERIFIERS, Written
 
 if TYPE_CHECKING:
     from foreknow.publishing.earlier_releases import CohortChanges, Earlier

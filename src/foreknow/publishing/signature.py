@@ -11,8 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from foreknow.documents import read_text
-from foreknow.errors import CertificateError, InputError
+from foreknow_judge.documents import read_text
+from foreknow_judge.errors import CertificateError, InputError
 
 SUFFIX = ".sig"
 _LENGTH = 64

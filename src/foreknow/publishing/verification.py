@@ -24,24 +24,9 @@ from foreknow.criteria import registry as criteria
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import GroupLabels, Labels
 from foreknow.data.layout import Layout, several_of
-from foreknow.duckdb_files import Stamp, opened_once
-from foreknow.errors import CertificateError, InputError, PolicyError, hinted, memory_for
-from foreknow.file_names import (
-    CERTIFICATE,
-    CODE_BOOK,
-    LATTICE,
-    MEMBERS,
-    OWNER,
-    PRIORS,
-    REPORT,
-    SIGNATURE,
-    owners_folder,
-)
-from foreknow.grammar import LIMITS, AskedTable
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.methods.protocol import traits_of
 from foreknow.methods.registry import METHODS, kind_of
-from foreknow.numbers import exact_text
 from foreknow.plugins import foreign, package_of
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.policy import Policy
@@ -59,13 +44,28 @@ from foreknow.releases.certificate import (
 from foreknow.releases.members import names_apart
 from foreknow.releases.written import paths_of, refuse_other_schema, strange_parts
 from foreknow.result import Result
-from foreknow.scope import CLAIMED, Scope
-from foreknow.text import people_text, some
-from foreknow.verdict import Verdict
-from foreknow.verifier.cohorts import Cohorts
-from foreknow.verifier.formats import labels_of
-from foreknow.verifier.impossible import Rules
-from foreknow.verifier.verify import (
+from foreknow_judge.cohorts import Cohorts
+from foreknow_judge.duckdb_files import Stamp, opened_once
+from foreknow_judge.errors import CertificateError, InputError, PolicyError, hinted, memory_for
+from foreknow_judge.file_names import (
+    CERTIFICATE,
+    CODE_BOOK,
+    LATTICE,
+    MEMBERS,
+    OWNER,
+    PRIORS,
+    REPORT,
+    SIGNATURE,
+    owners_folder,
+)
+from foreknow_judge.formats import labels_of
+from foreknow_judge.grammar import LIMITS, AskedTable
+from foreknow_judge.impossible import Rules
+from foreknow_judge.numbers import exact_text
+from foreknow_judge.scope import CLAIMED, Scope
+from foreknow_judge.text import people_text, some
+from foreknow_judge.verdict import Verdict
+from foreknow_judge.verify import (
     GAUGES,
     VERIFIERS,
     Gauge,
@@ -78,7 +78,7 @@ from foreknow.verifier.verify import (
     read_population,
     suppressed_columns,
 )
-from foreknow.verifier.verify import verify as verify_written
+from foreknow_judge.verify import verify as verify_written
 
 Own = TypeVar("Own", Judge, Gauge)
 
@@ -685,7 +685,7 @@ def _with_own(
             if not isinstance(own, wanted):
                 lacks = f"{kind.__name__} lacks {name}, a verifier.{wanted.__name__}"
                 table = "GAUGES" if wanted is Gauge else "VERIFIERS"
-                ours = f": add a line to {table} in verifier/verify.py"
+                ours = f": add a line to {table} in foreknow_judge/verify.py"
                 raise InputError(lacks if package_of(kind) else lacks + ours)
             found[kind.key] = own
     return found

@@ -40,10 +40,11 @@ from foreknow.criteria import registry as criteria
 from foreknow.data.layout import several_of
 from foreknow.data.schema import Schema
 from foreknow.data.windows import Range, Width
-from foreknow.documents import decoded, from_json, read_bytes
-from foreknow.errors import CertificateError, InputError
-from foreknow.file_names import CERTIFICATE
-from foreknow.grammar import (
+from foreknow.needs import Need
+from foreknow_judge.documents import decoded, from_json, read_bytes
+from foreknow_judge.errors import CertificateError, InputError
+from foreknow_judge.file_names import CERTIFICATE
+from foreknow_judge.grammar import (
     Amount,
     CertifiedTable,
     FileFormat,
@@ -55,12 +56,11 @@ from foreknow.grammar import (
     each_once,
     require_table,
 )
-from foreknow.json_values import plain
-from foreknow.needs import Need
-from foreknow.numbers import as_fraction, as_threshold
-from foreknow.scope import Scope
-from foreknow.settings import Settings
-from foreknow.text import in_cases
+from foreknow_judge.json_values import plain
+from foreknow_judge.numbers import as_fraction, as_threshold
+from foreknow_judge.scope import Scope
+from foreknow_judge.settings import Settings
+from foreknow_judge.text import in_cases
 
 FORMAT = "foreknow certificate"
 FORMAT_VERSION = 1

@@ -29,9 +29,6 @@ from foreknow.data.labels import Labels
 from foreknow.data.people import Members
 from foreknow.data.release import COUNT, Release
 from foreknow.data.schema import OF_PEOPLE, Schema
-from foreknow.errors import InputError, NotSettled, UnsupportedError, hinted
-from foreknow.file_names import CERTIFICATE
-from foreknow.json_values import Plain
 from foreknow.releases.certificate import digest_of
 from foreknow.releases.members import (
     OwnRelease,
@@ -40,7 +37,10 @@ from foreknow.releases.members import (
     printed,
     refuse_alike,
 )
-from foreknow.text import people_text, some
+from foreknow_judge.errors import InputError, NotSettled, UnsupportedError, hinted
+from foreknow_judge.file_names import CERTIFICATE
+from foreknow_judge.json_values import Plain
+from foreknow_judge.text import people_text, some
 
 _EXAMPLES = 3
 # What a release says of who is counted that says nothing.

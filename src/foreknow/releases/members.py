@@ -26,13 +26,13 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.people import Members, bare_name
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
-from foreknow.documents import from_json
-from foreknow.errors import DataError, InputError, SchemaError, did_you_mean
-from foreknow.file_names import MEMBERS, OWNER, owners_folder
-from foreknow.grammar import SchemaTable, read
 from foreknow.policy.policy import Policy
 from foreknow.releases.certificate import Certificate
 from foreknow.releases.written import Published, open_published
+from foreknow_judge.documents import from_json
+from foreknow_judge.errors import DataError, InputError, SchemaError, did_you_mean
+from foreknow_judge.file_names import MEMBERS, OWNER, owners_folder
+from foreknow_judge.grammar import SchemaTable, read
 
 # How the digest of a source is called: of its rows, or of how often each occurs.
 KEYED = "BLAKE2b-256 keyed with the owner's key"

@@ -18,14 +18,14 @@ from foreknow.data.layout import several_of
 from foreknow.data.reading import Reading
 from foreknow.data.release import COUNT, SHUFFLED, Release
 from foreknow.data.schema import Schema
-from foreknow.errors import CertificateError, InputError, SchemaError
-from foreknow.file_names import CERTIFICATE
 from foreknow.releases.certificate import (
     Certificate,
     digest_of,
     files_of,
     parts_of_sensitive,
 )
+from foreknow_judge.errors import CertificateError, InputError, SchemaError
+from foreknow_judge.file_names import CERTIFICATE
 
 
 def paths_of(folders: Any) -> list[Path]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from foreknow.text import some
+from foreknow_judge.text import some
 
 if TYPE_CHECKING:
     from foreknow.report.chart import Chart, HeatMap

@@ -10,8 +10,6 @@ from typing import Any
 from foreknow.auditing.audit import Audit, audit
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
-from foreknow.errors import CertificateError, DataError, hinted
-from foreknow.file_names import CERTIFICATE, OWNER, PRIORS, owners_folder
 from foreknow.policy.policy import Policy
 from foreknow.publishing.priors import KeptPriors
 from foreknow.publishing.verification import Verification, judge, load_signed, populations_of
@@ -24,6 +22,8 @@ from foreknow.releases.members import is_source, table_schema
 from foreknow.releases.written import Published, open_published, refuse_other_schema, schema_of
 from foreknow.result import Result, page_of
 from foreknow.utility.report import UtilityReport, utility_report
+from foreknow_judge.errors import CertificateError, DataError, hinted
+from foreknow_judge.file_names import CERTIFICATE, OWNER, PRIORS, owners_folder
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from foreknow._version import __version__
 from foreknow.report.blocks import Block, Heading
 from foreknow.report.page import Page
-from foreknow.text import visible
+from foreknow_judge.text import visible
 
 
 def document(page: Page[Any], only: type[Block] = Block) -> str:

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Generic, TypeVar
 from rich.console import Console, ConsoleOptions, RenderResult
 
 from foreknow.data.counts import GroupCounts
-from foreknow.errors import InputError
 from foreknow.report.blocks import (
     Block,
     Figure,
@@ -23,7 +22,8 @@ from foreknow.report.blocks import (
 from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE
 from foreknow.report.terminal import Laid
 from foreknow.report.words import group_text
-from foreknow.text import in_cases, some, visible
+from foreknow_judge.errors import InputError
+from foreknow_judge.text import in_cases, some, visible
 
 R = TypeVar("R")
 

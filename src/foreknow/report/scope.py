@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from foreknow.methods.proof import AS_REQUIRED, AT_MOST, FREQUENCIES, NOT_JUDGED
 from foreknow.report.knowledge import NOUN
 from foreknow.report.words import listing, named, noun_of, number, some
-from foreknow.scope import Scope
-from foreknow.text import visible
+from foreknow_judge.scope import Scope
+from foreknow_judge.text import visible
 
 HEADING = "What the verdicts do not cover:"
 # Ends a headline where all that is required counts people, or is about labels.

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.data.labels import GroupLabel, Label
 from foreknow.data.windows import Range, Width, Window
-from foreknow.grammar import Secret
-from foreknow.numbers import CLOSE, Rounding, fixed, percentage, rounded
-from foreknow.text import number as number
-from foreknow.text import some as some
-from foreknow.text import visible as visible
-from foreknow.verdict import Limit
+from foreknow_judge.grammar import Secret
+from foreknow_judge.numbers import CLOSE, Rounding, fixed, percentage, rounded
+from foreknow_judge.text import number as number
+from foreknow_judge.text import some as some
+from foreknow_judge.text import visible as visible
+from foreknow_judge.verdict import Limit
 
 if TYPE_CHECKING:
     from foreknow.adversaries.statements import Posterior

@@ -25,11 +25,11 @@ from foreknow.data.labels import Label
 from foreknow.data.people import Signature, Signatures
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
-from foreknow.errors import DataError, InputError, UnsupportedError
-from foreknow.frozen import set_fields
 from foreknow.needs import Need, Needs
-from foreknow.settings import Settings
 from foreknow.trials.trial import Claim, Share, Trial, Tried, most_successful, shares_of
+from foreknow_judge.errors import DataError, InputError, UnsupportedError
+from foreknow_judge.frozen import set_fields
+from foreknow_judge.settings import Settings
 
 Effort: TypeAlias = Literal["look", "beside", "full"]
 

@@ -14,9 +14,6 @@ from numpy.typing import NDArray
 from foreknow.data.arrays import FloatArray, IntArray
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.utility import require_microdata
-from foreknow.errors import InputError, did_you_mean
-from foreknow.grammar import Form
-from foreknow.numbers import percentage
 from foreknow.policy.from_call import Arguments, hinted_with_keys
 from foreknow.policy.policy import Policy
 from foreknow.utility.queries import (
@@ -29,6 +26,9 @@ from foreknow.utility.queries import (
     shown_by_groups,
     true_answers,
 )
+from foreknow_judge.errors import InputError, did_you_mean
+from foreknow_judge.grammar import Form
+from foreknow_judge.numbers import percentage
 
 _QUANTILES = (0.25, 0.5, 0.75, 0.9, 0.95)
 

@@ -23,7 +23,7 @@ from foreknow.adversaries.priors import posteriors as kernel
 from foreknow.adversaries.priors.exact import exact_group, exact_joint
 from foreknow.adversaries.priors.posteriors import posteriors
 from foreknow.adversaries.priors.signature_groups import PriorMatrix, matrix
-from foreknow.errors import UnsupportedError
+from foreknow_judge.errors import UnsupportedError
 
 KINDS = ["any", "zeros", "sums", "tiny", "alike"]
 both = pytest.mark.parametrize("reading", ["joint", "binary"])

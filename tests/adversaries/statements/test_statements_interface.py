@@ -16,7 +16,7 @@ from tests.oracle.statement_worlds import agreeing, posterior, worlds
 import foreknow as fk
 from foreknow.data.labels import Labels
 from foreknow.data.people import Members
-from foreknow.errors import (
+from foreknow_judge.errors import (
     ContradictionError,
     DataError,
     InputError,

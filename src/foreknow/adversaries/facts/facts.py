@@ -40,11 +40,11 @@ from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, in_order
 from foreknow.data.windows import Windows
-from foreknow.errors import hints
-from foreknow.frozen import set_fields
 from foreknow.needs import Need, Needs
-from foreknow.numbers import Number, as_threshold
-from foreknow.settings import Amount, Settings
+from foreknow_judge.errors import hints
+from foreknow_judge.frozen import set_fields
+from foreknow_judge.numbers import Number, as_threshold
+from foreknow_judge.settings import Amount, Settings
 
 
 class FactsSettings(Settings):

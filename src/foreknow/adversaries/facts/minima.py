@@ -20,8 +20,8 @@ from foreknow.adversaries.facts.profiles import (
 from foreknow.adversaries.ledger import KeyedRatios
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.errors import UnsupportedError
-from foreknow.numbers import CLOSE
+from foreknow_judge.errors import UnsupportedError
+from foreknow_judge.numbers import CLOSE
 
 # Where the k known people are: with target and family in one group, with the family in another
 # group than the target, or with the target in another group than the family.

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import FloatArray, IntArray, order_of, ranges
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.numbers import CLOSE
+from foreknow_judge.numbers import CLOSE
 
 # An amount of facts, of all cells alike or of each.
 Amount: TypeAlias = "int | IntArray"

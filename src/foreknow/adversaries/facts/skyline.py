@@ -28,8 +28,8 @@ from foreknow.data.arrays import BoolArray, FloatArray, IntArray, order_of, rang
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.data.windows import Width, Windows
-from foreknow.errors import DataError, InputError
-from foreknow.numbers import CLOSE, Number, as_threshold
+from foreknow_judge.errors import DataError, InputError
+from foreknow_judge.numbers import CLOSE, Number, as_threshold
 
 # How many times all profiles are looked at to find the undominated ones; a few times suffice
 # unless large groups have many holders and small ones few, so that hardly one dominates another.

@@ -34,7 +34,7 @@ from foreknow.adversaries.facts.profiles import (
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray, combine
 from foreknow.data.counts import GroupCounts
 from foreknow.data.windows import Window, Windows
-from foreknow.numbers import CLOSE
+from foreknow_judge.numbers import CLOSE
 
 # Cells worked on at once.
 _BLOCK = 1 << 19

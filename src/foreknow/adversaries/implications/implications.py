@@ -42,12 +42,12 @@ from foreknow.adversaries.protocol import (
 from foreknow.data.arrays import BoolArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, in_order
-from foreknow.errors import hints
-from foreknow.frozen import set_fields
-from foreknow.json_values import Plain
 from foreknow.needs import Need, Needs, require
-from foreknow.numbers import CLOSE, Number, as_threshold
-from foreknow.settings import Amount, Settings
+from foreknow_judge.errors import hints
+from foreknow_judge.frozen import set_fields
+from foreknow_judge.json_values import Plain
+from foreknow_judge.numbers import CLOSE, Number, as_threshold
+from foreknow_judge.settings import Amount, Settings
 
 
 class AmountSettings(Settings):

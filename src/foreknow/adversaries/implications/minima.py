@@ -24,7 +24,7 @@ from foreknow.adversaries.ledger import KeyedRatios
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.needs import Need, require
-from foreknow.numbers import CLOSE
+from foreknow_judge.numbers import CLOSE
 
 
 class Buckets:

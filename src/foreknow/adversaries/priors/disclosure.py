@@ -29,9 +29,9 @@ from foreknow.data.arrays import FloatArray, IntArray, order_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label, Labels
 from foreknow.data.people import Signature, Signatures
-from foreknow.errors import DataError, UnsupportedError
-from foreknow.json_values import Plain
-from foreknow.numbers import CLOSE
+from foreknow_judge.errors import DataError, UnsupportedError
+from foreknow_judge.json_values import Plain
+from foreknow_judge.numbers import CLOSE
 
 # So many people at most are compared by fractions to find whose prior grew most.
 _MOST_GAINS = 1024

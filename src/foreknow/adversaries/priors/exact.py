@@ -14,8 +14,8 @@ from math import gcd, lcm, prod
 import numpy as np
 
 from foreknow.adversaries.priors.signature_groups import PriorMatrix, SignatureGroups, ValueMode
-from foreknow.errors import UnsupportedError
 from foreknow.worlds import lattice, world_weights
+from foreknow_judge.errors import UnsupportedError
 
 # States that fractions go through at most, unless said otherwise; seconds of work.
 EXACT_REACH = 1 << 16

@@ -24,7 +24,7 @@ from foreknow.adversaries.priors.expectation import JUDGING, CaseLayout, Expecte
 from foreknow.adversaries.priors.signature_groups import SignatureGroups
 from foreknow.data.arrays import FloatArray, IntArray, combine, count_pairs
 from foreknow.data.people import Signature, Signatures
-from foreknow.numbers import read_number
+from foreknow_judge.numbers import read_number
 
 # A column of numbers with more than so many is cut into bins of about equally many people.
 MOST_NUMBERS, BINS = 16, 10

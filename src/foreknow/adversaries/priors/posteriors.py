@@ -18,8 +18,8 @@ from foreknow.adversaries.priors.signature_groups import (
     equal_rows,
 )
 from foreknow.data.arrays import FloatArray, IntArray, ranges
-from foreknow.errors import UnsupportedError
 from foreknow.worlds import Lattice, lattice, world_weights
+from foreknow_judge.errors import UnsupportedError
 
 # States that a group is gone through at most; above, it is bounded. Half a million states of
 # nineteen kinds take about a second and 200 MB.

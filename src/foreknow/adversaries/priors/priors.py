@@ -26,11 +26,11 @@ from foreknow.adversaries.priors.table import PriorTable
 from foreknow.adversaries.protocol import HasCounts, counts_of, signatures_of
 from foreknow.data.counts import Semantics
 from foreknow.data.labels import Label
-from foreknow.errors import DataError, InputError, did_you_mean
-from foreknow.frozen import set_fields
 from foreknow.needs import Need, Needs
-from foreknow.numbers import Number, as_fraction
-from foreknow.settings import Settings
+from foreknow_judge.errors import DataError, InputError, did_you_mean
+from foreknow_judge.frozen import set_fields
+from foreknow_judge.numbers import Number, as_fraction
+from foreknow_judge.settings import Settings
 
 
 class TableSettings(Settings):

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from foreknow.data.arrays import FloatArray, IntArray, ranges, row_sums
 from foreknow.data.counts import GroupCounts
-from foreknow.errors import DataError
+from foreknow_judge.errors import DataError
 
 ValueMode: TypeAlias = Literal["joint", "binary"]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-from foreknow.errors import InputError, StatementError
-from foreknow.frozen import set_fields
+from foreknow_judge.errors import InputError, StatementError
+from foreknow_judge.frozen import set_fields
 
 if TYPE_CHECKING:
     from lark import Lark, Token

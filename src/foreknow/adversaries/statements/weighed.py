@@ -18,8 +18,8 @@ import foreknow.adversaries.statements.formulas as said
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.statements.model import Model
 from foreknow.adversaries.statements.posterior import Posterior
-from foreknow.errors import ContradictionError, DataError, InputError, UnsupportedError
 from foreknow.worlds import components
+from foreknow_judge.errors import ContradictionError, DataError, InputError, UnsupportedError
 
 
 class WeighedCase:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from foreknow.attacks.algorithm.method_runner import Runs, Weight
 from foreknow.attacks.algorithm.worlds import Codes, Worlds
 from foreknow.data.arrays import FloatArray, IntArray
-from foreknow.errors import UnsupportedError
+from foreknow_judge.errors import UnsupportedError
 
 How: TypeAlias = Literal["enumeration", "parts", "proof", "bound", "independent worlds"]
 

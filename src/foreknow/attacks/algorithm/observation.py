@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from foreknow.data.arrays import IntArray
 from foreknow.data.generalization import coarsened, style_of
 from foreknow.data.microdata import Microdata
-from foreknow.errors import InputError
+from foreknow_judge.errors import InputError
 
 What: TypeAlias = Literal["groups", "nothing"]
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.reading import Reading, to_add
-from foreknow.errors import DataError
+from foreknow_judge.errors import DataError
 
 _FORMATS = (
     *(

@@ -20,9 +20,9 @@ from foreknow.data.engines.column_advice import has_decimal_commas, way_out
 from foreknow.data.engines.table import Table, is_listed, is_text, require
 from foreknow.data.labels import text_of
 from foreknow.data.reading import Reading
-from foreknow.errors import DataError, SchemaError
-from foreknow.grammar import Kind as Kind
-from foreknow.grammar import as_missing as read_missing
+from foreknow_judge.errors import DataError, SchemaError
+from foreknow_judge.grammar import Kind as Kind
+from foreknow_judge.grammar import as_missing as read_missing
 
 
 def fetch(

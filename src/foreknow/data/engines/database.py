@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from foreknow.data.address import ADVICE, Address, read_address, spoken
 from foreknow.data.engines.table import check_columns, place_of, sql_name, sql_text, unreadable
-from foreknow.errors import DataError
+from foreknow_judge.errors import DataError
 
 _SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _TABLES = """

@@ -35,8 +35,15 @@ from foreknow.data.engines.table import (
     with_signs,
 )
 from foreknow.data.reading import Dialect, to_add
-from foreknow.duckdb_files import DELIMITERS, CsvFile, bounded, connect, connect_to, read_parquet
-from foreknow.errors import DataError, NotEnoughMemory, short_of_memory
+from foreknow_judge.duckdb_files import (
+    DELIMITERS,
+    CsvFile,
+    bounded,
+    connect,
+    connect_to,
+    read_parquet,
+)
+from foreknow_judge.errors import DataError, NotEnoughMemory, short_of_memory
 
 # Of each column: how many rows have a value, and how many values there are.
 Distinct: TypeAlias = dict[str, tuple[int, int]]

@@ -19,13 +19,13 @@ from xml.etree import ElementTree
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from foreknow.bounds import check_workbook
 from foreknow.data.engines.table import check_columns, choose, sql_name, sql_text, unreadable
 from foreknow.data.reading import UTF8, Dialect, Reading, to_add
-from foreknow.duckdb_files import Stamp, memory_there_is
-from foreknow.errors import DataError
-from foreknow.grammar import FileFormat
 from foreknow.workers import Failure, side_by_side
+from foreknow_judge.bounds import check_workbook
+from foreknow_judge.duckdb_files import Stamp, memory_there_is
+from foreknow_judge.errors import DataError
+from foreknow_judge.grammar import FileFormat
 
 # Fetches some columns, in the order given: arrays, or values that are to become one.
 _Fetch: TypeAlias = "Callable[[Sequence[str]], list[Any]]"

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from foreknow.bounds import check_text
 from foreknow.data.engines.table import check_columns, is_text, most_rows_in_memory, unreadable
-from foreknow.duckdb_files import Stamp, refuse_huge
-from foreknow.errors import DataError
+from foreknow_judge.bounds import check_text
+from foreknow_judge.duckdb_files import Stamp, refuse_huge
+from foreknow_judge.errors import DataError
 
 if TYPE_CHECKING:
     from foreknow.data.engines.duckdb_table import DuckTable

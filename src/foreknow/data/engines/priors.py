@@ -17,8 +17,8 @@ from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.table import require
 from foreknow.data.labels import in_order
 from foreknow.data.people import signature_text
-from foreknow.errors import DataError, InputError
-from foreknow.numbers import as_fraction, quoted
+from foreknow_judge.errors import DataError, InputError
+from foreknow_judge.numbers import as_fraction, quoted
 
 VALUE, PROBABILITY = "value", "probability"
 # Says "yes" in each row of a table learned from people, "estimated" in one learned of a release.

@@ -16,7 +16,7 @@ from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.spelled import is_untyped
 from foreknow.data.engines.table import Table
 from foreknow.data.reading import Reading
-from foreknow.errors import DataError
+from foreknow_judge.errors import DataError
 
 # Columns that are held at once: so many are read in one pass.
 _AT_ONCE = 64

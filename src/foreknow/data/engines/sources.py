@@ -20,8 +20,8 @@ from foreknow.data.engines.arrow_table import ArrowTable
 from foreknow.data.engines.spelled import Spelled
 from foreknow.data.engines.table import Snapshot, Table
 from foreknow.data.reading import STDIN, UTF8, Dialect, Reading, is_address, named_part, to_add
-from foreknow.duckdb_files import DELIMITERS, CsvFile, Stamp, new_file
-from foreknow.errors import DataError
+from foreknow_judge.duckdb_files import DELIMITERS, CsvFile, Stamp, new_file
+from foreknow_judge.errors import DataError
 
 if TYPE_CHECKING:
     from foreknow.data.engines.duckdb_table import DuckTable

@@ -28,8 +28,8 @@ from foreknow.data.engines.duckdb_table import Distinct, pairs_of, values_of
 from foreknow.data.engines.table import check_columns, with_signs
 from foreknow.data.engines.write import part_of, write_parts
 from foreknow.data.reading import BLANKS
-from foreknow.duckdb_files import new_folder
-from foreknow.errors import DataError
+from foreknow_judge.duckdb_files import new_folder
+from foreknow_judge.errors import DataError
 
 _log = logging.getLogger(__name__)
 # Types of which equal values are one to Spark and to readers of what is published.

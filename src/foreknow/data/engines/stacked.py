@@ -15,7 +15,7 @@ from foreknow.data.engines.group_counts import tallied
 from foreknow.data.engines.table import Table
 from foreknow.data.engines.tally import Tally
 from foreknow.data.engines.write import rearmed
-from foreknow.errors import UnsupportedError
+from foreknow_judge.errors import UnsupportedError
 
 
 def bare_rows(

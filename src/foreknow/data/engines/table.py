@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from foreknow.duckdb_files import memory_limit
-from foreknow.errors import DataError, ForeknowError, NotEnoughMemory, short_of_memory
-from foreknow.text import one_line
+from foreknow_judge.duckdb_files import memory_limit
+from foreknow_judge.errors import DataError, ForeknowError, NotEnoughMemory, short_of_memory
+from foreknow_judge.text import one_line
 
 
 class Table(Protocol):

@@ -16,8 +16,8 @@ from foreknow.data.engines.duckdb_table import DuckTable
 from foreknow.data.engines.group_counts import first_rows
 from foreknow.data.engines.sources import counted_where_it_lives
 from foreknow.data.engines.table import Snapshot, Table
-from foreknow.errors import DataError
-from foreknow.text import number
+from foreknow_judge.errors import DataError
+from foreknow_judge.text import number
 
 if TYPE_CHECKING:
     from foreknow.data.schema import Schema

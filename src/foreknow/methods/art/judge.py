@@ -19,8 +19,8 @@ from foreknow.adversaries.priors.known import least_left
 from foreknow.adversaries.priors.posteriors import posteriors
 from foreknow.adversaries.priors.signature_groups import SignatureGroups
 from foreknow.data.arrays import FloatArray, IntArray, count_pairs
-from foreknow.errors import UnsupportedError
 from foreknow.methods.art.problem import ArtProblem, Known
+from foreknow_judge.errors import UnsupportedError
 
 # Within it fractions decide.
 _NEAR = 1e-9

@@ -9,8 +9,6 @@ import numpy as np
 
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.microdata import Microdata
-from foreknow.errors import InputError, NoSafeRelease, hints
-from foreknow.frozen import set_fields
 from foreknow.methods.decoy.guards import AMOUNTS, COUPLED, Guards, speaks_of
 from foreknow.methods.decoy.search import Outcome, Search, TriedCuts
 from foreknow.methods.points import Points
@@ -24,11 +22,13 @@ from foreknow.methods.protocol import (
     check_needs,
     notes_of_seed,
 )
-from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.randomness import generator
-from foreknow.settings import FromOne, Settings
-from foreknow.text import people_text
+from foreknow_judge.errors import InputError, NoSafeRelease, hints
+from foreknow_judge.frozen import set_fields
+from foreknow_judge.numbers import whole_number
+from foreknow_judge.settings import FromOne, Settings
+from foreknow_judge.text import people_text
 
 # Decoys that are drawn at once, where groups bear on one another.
 _TOGETHER = 1 << 14

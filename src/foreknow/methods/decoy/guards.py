@@ -25,12 +25,12 @@ from foreknow.data.arrays import BoolArray, IntArray, combine
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import JointLabels, Labels
 from foreknow.data.windows import Windows
-from foreknow.errors import PolicyError
 from foreknow.methods.decoy.draws import rising
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.ledger import PolicyEvaluation
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
+from foreknow_judge.errors import PolicyError
 
 # How many decoys there may be; the one amount where groups bear on one another.
 AMOUNTS, COUPLED = (3, 10, 30, 100), 30

@@ -16,7 +16,6 @@ from pydantic import Field
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.microdata import Microdata
-from foreknow.errors import InputError, InternalError, NoSafeRelease, did_you_mean, hints
 from foreknow.methods.fulldomain.bestfirst import BestFirst
 from foreknow.methods.fulldomain.lattice import SAFE, Lattice, LatticeResult, level_names
 from foreknow.methods.fulldomain.losses import OBJECTIVES, Loss
@@ -24,11 +23,12 @@ from foreknow.methods.fulldomain.rollup import Rollup, View
 from foreknow.methods.fulldomain.search import LatticeSearch, OutOfTime
 from foreknow.methods.fulldomain.suppression import Judge, NodeVerdict
 from foreknow.methods.protocol import ADVICE, Grouper, Grouping, Traits, share_of_people
-from foreknow.numbers import Number, is_real
 from foreknow.policy.policy import Policy
-from foreknow.settings import Number as NumberSetting
-from foreknow.settings import Settings
-from foreknow.text import people_text
+from foreknow_judge.errors import InputError, InternalError, NoSafeRelease, did_you_mean, hints
+from foreknow_judge.numbers import Number, is_real
+from foreknow_judge.settings import Number as NumberSetting
+from foreknow_judge.settings import Settings
+from foreknow_judge.text import people_text
 
 _log = logging.getLogger(__name__)
 _FINDS = ("best", "minimal", "chain")

@@ -16,8 +16,8 @@ from foreknow.data.generalization import Wording, names_of_nodes
 from foreknow.data.labels import Label
 from foreknow.data.microdata import Attribute
 from foreknow.data.schema import Schema
-from foreknow.errors import InputError
 from foreknow.result import Result
+from foreknow_judge.errors import InputError
 
 Node: TypeAlias = tuple[int, ...]
 

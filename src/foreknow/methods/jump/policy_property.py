@@ -14,9 +14,9 @@ from foreknow.criteria.properties import (
     as_property,
 )
 from foreknow.data.labels import is_pattern
-from foreknow.errors import PolicyError
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
+from foreknow_judge.errors import PolicyError
 
 
 def property_of(policy: Policy) -> Property:

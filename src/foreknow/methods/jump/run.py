@@ -12,10 +12,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from foreknow.data.labels import is_label, is_missing
-from foreknow.errors import InputError
 from foreknow.methods.jump.blocks import BlockTree
 from foreknow.methods.jump.disclosure_set import BeyondReach, Budget, Exact, Part, Strategy, rows_of
 from foreknow.methods.jump.functions import Function, Person, Value
+from foreknow_judge.errors import InputError
 
 Step: TypeAlias = tuple[int, Literal["permutation", "disclosure"], bool]
 

@@ -21,7 +21,6 @@ from pydantic import BeforeValidator, Field
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
-from foreknow.errors import InputError, UnsupportedError, hints
 from foreknow.methods.mondrian.cuts import widths
 from foreknow.methods.mondrian.levels import Choice, Level
 from foreknow.methods.mondrian.suppression import Suppression
@@ -34,14 +33,15 @@ from foreknow.methods.protocol import (
     notes_of_seed,
     share_of_people,
 )
-from foreknow.numbers import Number
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.policy import Policy
 from foreknow.policy.way_out import no_safe_release
 from foreknow.randomness import generator
-from foreknow.settings import FromOne, Settings
-from foreknow.settings import Number as NumberSetting
-from foreknow.text import people_text
+from foreknow_judge.errors import InputError, UnsupportedError, hints
+from foreknow_judge.numbers import Number
+from foreknow_judge.settings import FromOne, Settings
+from foreknow_judge.settings import Number as NumberSetting
+from foreknow_judge.text import people_text
 
 _log = logging.getLogger(__name__)
 # How many cuts in a row may fail to bring an unsafe release nearer to safety.

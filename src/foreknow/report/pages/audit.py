@@ -15,9 +15,7 @@ from foreknow.auditing.exposed import Exposed
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.schema import Schema
 from foreknow.data.utility import Utility
-from foreknow.grammar import Secret
 from foreknow.methods.proof import AS_REQUIRED
-from foreknow.numbers import percentage
 from foreknow.plugins import package_of
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.from_call import BY_DEFAULT
@@ -95,8 +93,10 @@ from foreknow.report.words import (
     times_text,
     visible,
 )
-from foreknow.scope import Scope
-from foreknow.verdict import Verdict
+from foreknow_judge.grammar import Secret
+from foreknow_judge.numbers import percentage
+from foreknow_judge.scope import Scope
+from foreknow_judge.verdict import Verdict
 
 _MOST_VALUES, _EVERY, _LONG = 30, 1000, 60
 _NUMBERED = re.compile(r"(require\[\d+\]|requirement|)")

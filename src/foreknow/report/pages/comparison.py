@@ -7,7 +7,6 @@ from fractions import Fraction
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.methods.proof import AS_REQUIRED, AT_MOST, NOT_JUDGED
-from foreknow.numbers import percentage
 from foreknow.policy.policy import Policy
 from foreknow.report.blocks import Block, Cell, Figure, Heading, Mood, Row, Sentence, Table
 from foreknow.report.chart import LIMIT, STYLES, Chart, Series, shares
@@ -17,6 +16,7 @@ from foreknow.report.scope import UNLIMITED
 from foreknow.report.words import limit_text, listing, measure_text, number, percent, some, visible
 from foreknow.utility.comparison import Candidate, Comparison
 from foreknow.utility.models import NEEDED
+from foreknow_judge.numbers import percentage
 
 _NOTHING = "–"
 _ALL = Fraction(1)

@@ -9,10 +9,6 @@ from functools import cached_property
 from typing import Any
 
 from foreknow.auditing.exposed import Exposed
-from foreknow.documents import from_toml
-from foreknow.file_names import CERTIFICATE, CODE_BOOK, REPORT
-from foreknow.json_values import Plain
-from foreknow.numbers import percentage, significant
 from foreknow.report.blocks import (
     Block,
     Cell,
@@ -72,8 +68,12 @@ from foreknow.report.words import (
     some,
     visible,
 )
-from foreknow.text import people_text
-from foreknow.verdict import Verdict
+from foreknow_judge.documents import from_toml
+from foreknow_judge.file_names import CERTIFICATE, CODE_BOOK, REPORT
+from foreknow_judge.json_values import Plain
+from foreknow_judge.numbers import percentage, significant
+from foreknow_judge.text import people_text
+from foreknow_judge.verdict import Verdict
 
 _NO_CONCLUSION = (
     "This page states what was published, what was measured and what was assumed. It draws no "

@@ -8,8 +8,6 @@ from fractions import Fraction
 from typing import Any
 
 from foreknow.criteria import registry as criteria
-from foreknow.grammar import AskedTable, Secret
-from foreknow.numbers import exact_text, significant
 from foreknow.publishing.verification import Verification
 from foreknow.report.blocks import Block, Heading, Items, Mood, Sentence
 from foreknow.report.knowledge import NOUN
@@ -37,8 +35,10 @@ from foreknow.report.scope import (
     unlimited,
 )
 from foreknow.report.words import listing, named, nouns_of, secret_words, setting_text, some
-from foreknow.text import one_line, visible
-from foreknow.verdict import Verdict
+from foreknow_judge.grammar import AskedTable, Secret
+from foreknow_judge.numbers import exact_text, significant
+from foreknow_judge.text import one_line, visible
+from foreknow_judge.verdict import Verdict
 
 _SHORT = 11  # a fraction that is longer says less than its decimals
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from foreknow.errors import CertificateError
+from foreknow_judge.errors import CertificateError
 
 # How many people have each signature, and each value.
 Shape: TypeAlias = "tuple[tuple[int, ...], tuple[int, ...]]"

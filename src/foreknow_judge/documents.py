@@ -17,8 +17,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from foreknow.errors import InputError
-from foreknow.numbers import MOST_DIGITS, decimal_text, is_long
+from foreknow_judge.errors import InputError
+from foreknow_judge.numbers import MOST_DIGITS, decimal_text, is_long
 
 MOST_DEPTH = 32
 MOST_KEY_PARTS = 16

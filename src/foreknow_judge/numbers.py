@@ -12,7 +12,7 @@ from numbers import Rational, Real
 from operator import index
 from typing import Any, Literal, TypeAlias
 
-from foreknow.errors import InputError
+from foreknow_judge.errors import InputError
 
 Number: TypeAlias = "float | Fraction | Decimal | str"
 # Where a figure is rounded to: up what is said to be the most, down what is said to be the least.

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from foreknow.names import ELSEWHERE, OF_OBJECTS, renamed
+from foreknow_judge.names import ELSEWHERE, OF_OBJECTS, renamed
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from foreknow.errors import CertificateError
-from foreknow.verifier.counts import Group, GroupBags, Measured, highest
+from foreknow_judge.counting import Group, GroupBags, Measured, highest
+from foreknow_judge.errors import CertificateError
 
 # Of people in a group, for which whole numbers decide; more would take for ever.
 _MOST = 10**5

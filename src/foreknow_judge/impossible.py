@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from foreknow.errors import CertificateError
-from foreknow.verifier.counts import Group, GroupBags, Ints, distinct
-from foreknow.verifier.facts import Cell, DistinctProfiles, Law, Ratio, worst_of
-from foreknow.verifier.named_values import in_range, named
-from foreknow.verifier.windows import place_of
+from foreknow_judge.counting import Group, GroupBags, Ints, distinct
+from foreknow_judge.errors import CertificateError
+from foreknow_judge.facts import Cell, DistinctProfiles, Law, Ratio, worst_of
+from foreknow_judge.named_values import in_range, named
+from foreknow_judge.windows import place_of
 
 _FROM_TO = re.compile(r"(.*?[0-9])(?: to <?([-+.0-9].*))?", re.DOTALL)
 _COARSE = re.compile(r'.*(\*| to | \| |").*|other\++|other|(.* or )?missing', re.DOTALL)

@@ -18,8 +18,8 @@ from zlib import crc32
 import numpy as np
 import pyarrow as pa
 
-from foreknow.duckdb_files import Stamp, refuse_huge
-from foreknow.errors import DataError
+from foreknow_judge.duckdb_files import Stamp, refuse_huge
+from foreknow_judge.errors import DataError
 
 _EXACT = 1 << 53  # floats hold whole numbers up to here
 _MOST_ROWS = 1 << 20  # of a sheet

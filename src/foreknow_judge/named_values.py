@@ -11,8 +11,8 @@ from datetime import timedelta
 from fractions import Fraction
 from typing import Any
 
-from foreknow.errors import CertificateError
-from foreknow.verifier.windows import place_of
+from foreknow_judge.errors import CertificateError
+from foreknow_judge.windows import place_of
 
 _DAY = timedelta(days=1) // timedelta(microseconds=1)
 

@@ -23,10 +23,10 @@ from pydantic import (
     model_validator,
 )
 
-from foreknow.errors import InputError, PolicyError, UnsupportedError
-from foreknow.json_values import plain
-from foreknow.numbers import as_fraction, as_threshold, shown
-from foreknow.settings import Settings, explain, one_or_several
+from foreknow_judge.errors import InputError, PolicyError, UnsupportedError
+from foreknow_judge.json_values import plain
+from foreknow_judge.numbers import as_fraction, as_threshold, shown
+from foreknow_judge.settings import Settings, explain, one_or_several
 
 S = TypeVar("S", bound=Collection[str])
 Semantics: TypeAlias = Literal["single", "set", "multiset"]

@@ -8,8 +8,8 @@ from fractions import Fraction
 from html import escape
 from typing import Any, Protocol
 
-from foreknow.errors import InputError
-from foreknow.numbers import CLOSE, exact_text
+from foreknow_judge.errors import InputError
+from foreknow_judge.numbers import CLOSE, exact_text
 
 
 @dataclass(frozen=True)

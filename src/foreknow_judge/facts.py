@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from foreknow.verifier.counts import Group, GroupBags, Ints, distinct
+from foreknow_judge.counting import Group, GroupBags, Ints, distinct
 
 Ratio: TypeAlias = tuple[int, int]
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar, TypeAlias
 
 from pydantic import Field
 
-from foreknow.frozen import set_fields
-from foreknow.grammar import LISTED, Amount, Flag, Names
-from foreknow.json_values import Plain
-
-if TYPE_CHECKING:
-    from foreknow.data.schema import Schema
+from foreknow_judge.frozen import set_fields
+from foreknow_judge.grammar import LISTED, Amount, Flag, Names
+from foreknow_judge.json_values import Plain
 
 Pairs: TypeAlias = Annotated[tuple[Annotated[tuple[str, str], LISTED], ...], LISTED]
 Extreme: TypeAlias = Annotated[
@@ -187,7 +184,7 @@ class Scope(Plain):
         more = {"more_apart": self.more_apart} if self.apart else {}
         return {**super()._content(), **more}
 
-    def for_readers(self, schema: Schema) -> Scope:
+    def for_readers(self, schema: Any) -> Scope:
         """What stands in what is published: columns that the policy does not name stay unnamed."""
         names = (name if schema.role(name) else "" for name in self.shared)
         return replace(self, shared=tuple(dict.fromkeys(names)), open=())

@@ -19,17 +19,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from foreknow.duckdb_files import CsvFile, connect
-from foreknow.errors import (
-    CertificateError,
-    DataError,
-    NotEnoughMemory,
-    UnsupportedError,
-    short_of_memory,
-)
-from foreknow.grammar import AskedTable, read
-from foreknow.verdict import Limit, Verdict, WorstCase
-from foreknow.verifier.closeness import (
+from foreknow_judge.closeness import (
     beta_likeness_limits,
     delta_disclosure_limits,
     gauge_beta_likeness,
@@ -38,7 +28,7 @@ from foreknow.verifier.closeness import (
     is_of_equal_distance,
     t_closeness_limits,
 )
-from foreknow.verifier.counts import (
+from foreknow_judge.counting import (
     Bag,
     Column,
     DistinctRows,
@@ -48,15 +38,23 @@ from foreknow.verifier.counts import (
     Measured,
     distinct,
 )
-from foreknow.verifier.diversity import (
+from foreknow_judge.diversity import (
     alpha_k_limits,
     gauge_alpha_k,
     gauge_l_diversity,
     l_diversity_limits,
     require_keys,
 )
-from foreknow.verifier.facts import worst_facts, worst_implications
-from foreknow.verifier.files import (
+from foreknow_judge.duckdb_files import CsvFile, connect
+from foreknow_judge.errors import (
+    CertificateError,
+    DataError,
+    NotEnoughMemory,
+    UnsupportedError,
+    short_of_memory,
+)
+from foreknow_judge.facts import worst_facts, worst_implications
+from foreknow_judge.files import (
     File,
     count_rows,
     exchanged,
@@ -69,13 +67,15 @@ from foreknow.verifier.files import (
     rearmed,
     rearmed_text,
 )
-from foreknow.verifier.impossible import ImpossibleCounts, Rules, able_of, worst_able
-from foreknow.verifier.levels import gauge_levels
-from foreknow.verifier.named_values import left, named
-from foreknow.verifier.population import Everybody, gauge_delta_presence, gauge_k_map
-from foreknow.verifier.priors import Chances, Worst, worst_priors
-from foreknow.verifier.risk import gauge_population_risk, gauge_risk
-from foreknow.verifier.windows import worst_near
+from foreknow_judge.grammar import AskedTable, read
+from foreknow_judge.impossible import ImpossibleCounts, Rules, able_of, worst_able
+from foreknow_judge.levels import gauge_levels
+from foreknow_judge.named_values import left, named
+from foreknow_judge.population import Everybody, gauge_delta_presence, gauge_k_map
+from foreknow_judge.priors import Chances, Worst, worst_priors
+from foreknow_judge.risk import gauge_population_risk, gauge_risk
+from foreknow_judge.verdict import Limit, Verdict, WorstCase
+from foreknow_judge.windows import worst_near
 
 # What is found of secrets of which nobody has a value.
 _NOBODY: Worst = (None, None, Fraction(0), Fraction(1))

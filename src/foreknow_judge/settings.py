@@ -19,7 +19,7 @@ from pydantic import (
     create_model,
 )
 
-from foreknow.errors import did_you_mean
+from foreknow_judge.errors import did_you_mean
 
 
 def _number(given: Any) -> Decimal:

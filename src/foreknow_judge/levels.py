@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from foreknow.errors import CertificateError
-from foreknow.verifier.counts import Group, GroupBags
-from foreknow.verifier.diversity import number_of, require_keys
+from foreknow_judge.counting import Group, GroupBags
+from foreknow_judge.diversity import number_of, require_keys
+from foreknow_judge.errors import CertificateError
 
 _NUMBER = r"[-+]?[0-9]{1,300}(?:[.][0-9]*)?(?:[eE][-+]?[0-9]{1,3})?"
 _ALL = re.compile(r"[*]+( [(]level [0-9]+[)])?[+]*")

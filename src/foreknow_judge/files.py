@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from foreknow.duckdb_files import CsvFile, Stamp, literal, read_parquet, refuse_huge
-from foreknow.errors import CertificateError, DataError
-from foreknow.verifier.counts import Column, Ints
-from foreknow.verifier.formats import READERS, OtherFile
+from foreknow_judge.counting import Column, Ints
+from foreknow_judge.duckdb_files import CsvFile, Stamp, literal, read_parquet, refuse_huge
+from foreknow_judge.errors import CertificateError, DataError
+from foreknow_judge.formats import READERS, OtherFile
 
 File: TypeAlias = CsvFile | Stamp
 

@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from foreknow.errors import CertificateError
-from foreknow.verifier.counts import Group, GroupBags, Ints, distinct
-from foreknow.verifier.facts import (
+from foreknow_judge.counting import Group, GroupBags, Ints, distinct
+from foreknow_judge.errors import CertificateError
+from foreknow_judge.facts import (
     Cell,
     DistinctProfiles,
     Law,

@@ -28,7 +28,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.bounds import (
+from foreknow_judge.bounds import (
     check_columns,
     check_parquet,
     check_unpacked,
@@ -37,8 +37,8 @@ from foreknow.bounds import (
     header_lines,
     short_lines,
 )
-from foreknow.errors import DataError, InputError
-from foreknow.scratch import CONTENT, make_private, scratch_folder
+from foreknow_judge.errors import DataError, InputError
+from foreknow_judge.scratch import CONTENT, make_private, scratch_folder
 
 try:
     import resource
@@ -362,7 +362,7 @@ class Stamp:
     >>> _ = path.write_text("age,sex")
     >>> stamp.check()
     Traceback (most recent call last):
-    foreknow.errors.DataError: people.csv changed while it was read; run again when it is complete
+    foreknow_judge.errors.DataError: people.csv changed while it was read; ...complete
     """
 
     def __init__(self, paths: Sequence[Path]) -> None:

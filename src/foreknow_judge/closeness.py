@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from foreknow.errors import CertificateError
-from foreknow.verifier.counts import Group, GroupBags, Ints, distinct, highest, wide
-from foreknow.verifier.diversity import number_of, require_keys
+from foreknow_judge.counting import Group, GroupBags, Ints, distinct, highest, wide
+from foreknow_judge.diversity import number_of, require_keys
+from foreknow_judge.errors import CertificateError
 
 
 def gauge_t_closeness(held: GroupBags, table: Any) -> tuple[Fraction, Group, bool]:

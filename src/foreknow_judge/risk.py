@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from foreknow.errors import CertificateError
-from foreknow.verifier.counts import Group, GroupBags, Measured
-from foreknow.verifier.diversity import number_of, require_keys
-from foreknow.verifier.population import BEYOND, OF_ALL, Everybody, placed
+from foreknow_judge.counting import Group, GroupBags, Measured
+from foreknow_judge.diversity import number_of, require_keys
+from foreknow_judge.errors import CertificateError
+from foreknow_judge.population import BEYOND, OF_ALL, Everybody, placed
 
 
 def gauge_risk(held: GroupBags, table: Any) -> Measured:

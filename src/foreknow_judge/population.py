@@ -18,9 +18,9 @@ from functools import reduce
 from operator import and_
 from typing import Any, NamedTuple
 
-from foreknow.errors import CertificateError
-from foreknow.verifier.counts import Group, GroupBags, Measured
-from foreknow.verifier.diversity import number_of, require_keys
+from foreknow_judge.counting import Group, GroupBags, Measured
+from foreknow_judge.diversity import number_of, require_keys
+from foreknow_judge.errors import CertificateError
 
 # Distinct people, by some columns in order, and how many are alike.
 People = Sequence[tuple[Any, ...]]

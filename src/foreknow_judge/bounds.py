@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from foreknow.errors import DataError
+from foreknow_judge.errors import DataError
 
 # Microdata have some hundreds of columns; with a hundred thousand, their names alone take minutes.
 MOST_COLUMNS = 20_000

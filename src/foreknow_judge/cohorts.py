@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from foreknow.errors import CertificateError
-from foreknow.grammar import AskedTable
-from foreknow.verifier.counts import Column, DistinctRows, Ints
-from foreknow.verifier.files import File
-from foreknow.verifier.verify import Written
+from foreknow_judge.counting import Column, DistinctRows, Ints
+from foreknow_judge.errors import CertificateError
+from foreknow_judge.files import File
+from foreknow_judge.grammar import AskedTable
+from foreknow_judge.verify import Written
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from foreknow.errors import CertificateError
-from foreknow.verifier.counts import Bag, Group, Ints
-from foreknow.verifier.exchanges import (
+from foreknow_judge.counting import Bag, Group, Ints
+from foreknow_judge.errors import CertificateError
+from foreknow_judge.exchanges import (
     Amounts,
     ExchangeQuestion,
     PriorGroup,

@@ -8,7 +8,7 @@ from fractions import Fraction
 from operator import attrgetter
 from typing import Any, ClassVar
 
-from foreknow.names import OF_OBJECTS
+from foreknow_judge.names import OF_OBJECTS
 
 
 class Plain:

@@ -1,1 +1,0 @@
-"""Verifier: reads a release as it was written, and judges it afresh."""

@@ -1,0 +1,1 @@
+"""The judge: the one package that says whether a release is safe; it imports nothing of ours."""
