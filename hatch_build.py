@@ -39,7 +39,7 @@ class PackagePage(MetadataHookInterface):
     def update(self, metadata: dict[str, Any]) -> None:
         """Set what is dynamic in ``pyproject.toml``, beside the version."""
         address = os.environ.get("FOREKNOW_ADDRESS", "").rstrip("/")
-        said = (Path(self.root) / "src/foreknow/_version.py").read_text(encoding="utf-8")
+        said = (Path(self.root) / "src/foreknow_judge/_version.py").read_text(encoding="utf-8")
         version = re.search(r'"([^"]+)"', said.partition("__version__")[2])
         readme = (Path(self.root) / "README.md").read_text(encoding="utf-8")
         text = page(readme, address, version[1] if version else "")

@@ -22,7 +22,7 @@ import duckdb
 
 import foreknow as fk
 from benchmarks.measure import heading, line, medians
-from foreknow.releases.certificate import digest_of
+from foreknow_judge.certificate import digest_of
 
 QUASI = ("age", "sex", "zip", "school", "work")
 PER_GROUP = 200

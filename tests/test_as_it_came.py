@@ -12,7 +12,7 @@ from tests.examples import NIGHTLY
 import foreknow as fk
 from foreknow.data.engines import open_table
 from foreknow.data.engines.formats import filled, printed, write_as
-from foreknow.releases.certificate import digest_of
+from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError, OutputError, PolicyError
 from foreknow_judge.formats import READERS
 

@@ -14,7 +14,7 @@ from tests.people import FORMS, made, short_report
 
 import foreknow as fk
 from foreknow.publishing import verification
-from foreknow.releases.certificate import digest_of
+from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.numbers import exact_text
 

@@ -20,7 +20,7 @@ from tests.test_flat_table import ROLES, register, written
 
 import foreknow as fk
 from foreknow.data.engines.typed import type_of, typed
-from foreknow.releases.certificate import digest_of
+from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError
 
 LEXICAL = {

@@ -15,7 +15,7 @@ from foreknow.cli.entry import app
 from foreknow.criteria.registry import OURS
 from foreknow.methods.registry import METHODS, kind_of
 from foreknow.policy.file import policy_settings
-from foreknow.releases.certificate import _Finding, certificate_table
+from foreknow_judge.certificate import _Finding, certificate_table
 
 ROOT = Path(__file__).resolve().parent.parent
 FRONT = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]

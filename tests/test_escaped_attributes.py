@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import foreknow as fk
-from foreknow.releases.certificate import digest_of
+from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError
 
 COLUMNS = {"ward": ["a"] * 4, "job": ["=cook"] * 4, "ill": ["Flu", "Cold", "Gout", "HIV"]}

@@ -16,7 +16,7 @@ from tests.diagnoses import diagnoses
 import foreknow as fk
 from foreknow.publishing import flat_table
 from foreknow.randomness import generator
-from foreknow.releases.certificate import digest_of
+from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError, InputError
 
 WRITTEN = Path(__file__).parent / "certificates"

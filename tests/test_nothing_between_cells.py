@@ -10,7 +10,7 @@ import pytest
 
 import foreknow as fk
 from foreknow.data.engines.formats import write_as
-from foreknow.releases.certificate import digest_of
+from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError, DataError, OutputError
 from foreknow_judge.formats import READERS
 

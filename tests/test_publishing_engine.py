@@ -17,8 +17,8 @@ from tests.examples import NIGHTLY, examples
 
 import foreknow as fk
 from foreknow.publishing import entries, tables
-from foreknow.releases.certificate import Certificate
 from foreknow.releases.members import OF_COUNTS, named_release
+from foreknow_judge.certificate import Certificate
 
 FACTS = {"facts": {"l": 1, "k": 2, "m": 1}, "below": 0.9}
 HOSPITAL = {

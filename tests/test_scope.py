@@ -16,7 +16,7 @@ from tests.people import people, schema
 
 import foreknow as fk
 from foreknow.auditing.scope import alike
-from foreknow.releases.certificate import digest_of
+from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError
 
 SCHEMA = """[schema]

@@ -14,8 +14,8 @@ from tests.fuzz.test_certificates import at, places
 
 import foreknow as fk
 from foreknow.publishing import verification
-from foreknow.releases.certificate import digest_of
 from foreknow_judge import duckdb_files
+from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError
 
 WRITTEN = Path(__file__).parent / "certificates"

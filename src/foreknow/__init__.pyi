@@ -1,7 +1,6 @@
 # The public names, one a line: for type checkers and editors, and for `__init__.py`, which loads
 # each when it is first used.
 
-from foreknow._version import __version__ as __version__
 from foreknow.adversaries.disclosure import Disclosure as Disclosure
 from foreknow.adversaries.facts.facts import Facts as Facts
 from foreknow.adversaries.facts.skyline import knowledge_skyline as knowledge_skyline
@@ -101,7 +100,6 @@ from foreknow.publishing.publish import Publication as Publication
 from foreknow.publishing.publish import publish as publish
 from foreknow.publishing.verification import Verification as Verification
 from foreknow.publishing.verification import verify as verify
-from foreknow.releases.certificate import Certificate as Certificate
 from foreknow.releases.joint import Unsettled as Unsettled
 from foreknow.releases.joint import together as together
 from foreknow.releases.members import forget as forget
@@ -118,6 +116,8 @@ from foreknow.utility.query_error import query_error as query_error
 from foreknow.utility.query_error import query_error_of_groups as query_error_of_groups
 from foreknow.utility.report import UtilityReport as UtilityReport
 from foreknow.utility.report import utility_report as utility_report
+from foreknow_judge._version import __version__ as __version__
+from foreknow_judge.certificate import Certificate as Certificate
 from foreknow_judge.duckdb_files import limit_memory as limit_memory
 from foreknow_judge.errors import ForeknowError as ForeknowError
 from foreknow_judge.errors import InputError as InputError

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import foreknow as fk
-from foreknow.releases.certificate import digest_of
+from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError, SchemaError
 
 WRITTEN = Path(__file__).parents[1] / "certificates"

@@ -135,7 +135,7 @@ def _text(path: Path) -> str:
 
 
 def _table(release: Release, known: Statements, answers: list[Posterior]) -> dict[str, Any]:
-    from foreknow._version import __version__
+    from foreknow_judge._version import __version__
 
     return {
         "format": FORMAT,

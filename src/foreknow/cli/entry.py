@@ -10,7 +10,6 @@ from typing import Any
 import click
 from click.shell_completion import shell_complete
 
-from foreknow._version import __version__
 from foreknow.cli.analyses import (
     audit,
     curves,
@@ -32,6 +31,7 @@ from foreknow.cli.prepare import compare, init, priors
 from foreknow.cli.process import INTERRUPTED, Interrupts, prepare_memory, streams
 from foreknow.cli.publish import demo, evidence, forget, publish, verify
 from foreknow.data.address import hidden
+from foreknow_judge._version import __version__
 from foreknow_judge.errors import (
     ForeknowError,
     InputError,

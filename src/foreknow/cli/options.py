@@ -477,7 +477,7 @@ class Output:
 
     def write(self, table: dict[str, Any]) -> None:
         """Write plain values as JSON to where they are wanted."""
-        from foreknow.atomic_files import json_for_owner, write_json_for_owner
+        from foreknow_judge.atomic_files import json_for_owner, write_json_for_owner
 
         if self.json == _STDOUT:
             sys.stdout.write(json_for_owner(table))

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import accumulate
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from foreknow.adversaries.protocol import HasCounts, KnowledgeReach
 from foreknow.criteria.protocol import (
@@ -34,10 +33,12 @@ from foreknow.data.schema import Schema
 from foreknow.needs import Need, Needs, require
 from foreknow_judge.errors import InputError, did_you_mean
 from foreknow_judge.frozen import set_fields
+from foreknow_judge.kinds import (
+    CRITERIA,
+    Distance,
+)
 from foreknow_judge.numbers import CLOSE, Number, as_fraction
-from foreknow_judge.settings import Settings
 
-Distance = Literal["equal", "ordered", "hierarchical"]
 # Numbers of a table of groups by values that is made at once.
 _AT_ONCE = 1 << 20
 
@@ -152,15 +153,6 @@ def _most_of(cells: FloatArray, counts: GroupCounts) -> FloatArray:
     return most
 
 
-class TClosenessSettings(Settings):
-    """``t_closeness`` in a policy file."""
-
-    t: Any = Field(examples=[0.2])
-    distance: Distance = "equal"
-    order: list[Any] | None = None
-    tree: list[list[Any]] | None = None
-
-
 @dataclass(frozen=True)
 class TCloseness(_OfTable):
     """The values of each group are at most t away from those of the whole table.
@@ -199,7 +191,7 @@ class TCloseness(_OfTable):
     order: Sequence[Label] | None = None
     tree: Any = field(default=None, kw_only=True, repr=False)
     key: ClassVar[str] = "t_closeness"
-    settings: ClassVar[Any] = TClosenessSettings
+    settings: ClassVar[Any] = CRITERIA["t_closeness"]
     of_cases: ClassVar[bool] = True  # whose values are compared, as its documentation says
 
     def __post_init__(self) -> None:
@@ -386,13 +378,6 @@ class TCloseness(_OfTable):
         return of_value, max(1, len(texts) - 1)
 
 
-class BetaLikenessSettings(Settings):
-    """``beta_likeness`` in a policy file."""
-
-    beta: Any = Field(examples=[1])
-    enhanced: bool = False
-
-
 @dataclass(frozen=True)
 class BetaLikeness(_OfTable):
     """No value is more frequent in a group than in the whole table by more than a factor.
@@ -417,7 +402,7 @@ class BetaLikeness(_OfTable):
     beta: Number
     enhanced: bool = False
     key: ClassVar[str] = "beta_likeness"
-    settings: ClassVar[Any] = BetaLikenessSettings
+    settings: ClassVar[Any] = CRITERIA["beta_likeness"]
     of_cases: ClassVar[bool] = True  # whose values are compared, as its documentation says
 
     def __post_init__(self) -> None:
@@ -481,12 +466,6 @@ class BetaLikeness(_OfTable):
         return fails
 
 
-class DeltaDisclosureSettings(Settings):
-    """``delta_disclosure`` in a policy file."""
-
-    delta: Any = Field(examples=[1])
-
-
 @dataclass(frozen=True)
 class DeltaDisclosure(_OfTable):
     """Every value of the table is in every group, about as frequent as in the table.
@@ -510,7 +489,7 @@ class DeltaDisclosure(_OfTable):
 
     delta: Number
     key: ClassVar[str] = "delta_disclosure"
-    settings: ClassVar[Any] = DeltaDisclosureSettings
+    settings: ClassVar[Any] = CRITERIA["delta_disclosure"]
     of_cases: ClassVar[bool] = True  # whose values are compared, as its documentation says
 
     def __post_init__(self) -> None:

@@ -14,10 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, get_args
 
 import numpy as np
-from pydantic import Field
 
 from foreknow.adversaries.protocol import (
     HasCounts,
@@ -41,13 +40,12 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.needs import Need, Needs, require
 from foreknow_judge.errors import InputError, did_you_mean
 from foreknow_judge.frozen import set_fields
+from foreknow_judge.kinds import CRITERIA, DiversityKind
 from foreknow_judge.numbers import CLOSE, Number, as_fraction, whole_number
-from foreknow_judge.settings import Settings
 from foreknow_judge.text import people_text
 
 # Digits by which entropies are compared; of people in a group, for which whole numbers decide.
 _DIGITS, _MOST_POWERS = 70, 10**5
-DiversityKind = Literal["distinct", "entropy", "recursive"]
 
 
 class _OfValues(OfGroups):
@@ -69,14 +67,6 @@ class _OfValues(OfGroups):
         """Start a ledger for a search."""
         require(self, semantics=semantics)
         return EachGroup(self._fails, self._leaving)
-
-
-class LDiversitySettings(Settings):
-    """``l_diversity`` in a policy file."""
-
-    l: Any = Field(examples=[3])
-    kind: DiversityKind = "distinct"
-    c: Any = Field(default=None, examples=[2])
 
 
 @dataclass(frozen=True)
@@ -116,7 +106,7 @@ class LDiversity(_OfValues):
     kind: DiversityKind = "distinct"
     c: Number | None = None
     key: ClassVar[str] = "l_diversity"
-    settings: ClassVar[Any] = LDiversitySettings
+    settings: ClassVar[Any] = CRITERIA["l_diversity"]
     of_cases: ClassVar[bool] = True  # which are counted, as its documentation says
 
     def __post_init__(self) -> None:
@@ -229,13 +219,6 @@ class LDiversity(_OfValues):
         return highest(most, rest)
 
 
-class AlphaKSettings(Settings):
-    """``alpha_k`` in a policy file."""
-
-    alpha: Any = Field(examples=[0.5])
-    k: int = Field(examples=[5])
-
-
 @dataclass(frozen=True)
 class AlphaK(_OfValues):
     """No value has more than a share alpha of a group; everybody looks like at least k people.
@@ -260,7 +243,7 @@ class AlphaK(_OfValues):
     alpha: Number
     k: int
     key: ClassVar[str] = "alpha_k"
-    settings: ClassVar[Any] = AlphaKSettings
+    settings: ClassVar[Any] = CRITERIA["alpha_k"]
 
     def __post_init__(self) -> None:
         set_fields(self, alpha=as_fraction(self.alpha))

@@ -9,10 +9,9 @@ from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
-from pydantic import Field
 
 from foreknow.adversaries.protocol import HasCounts, KnowledgeReach
 from foreknow.criteria.protocol import Attained, OfGroups, as_setting, classes_of
@@ -35,19 +34,11 @@ from foreknow.data.schema import Schema
 from foreknow.needs import Need, Needs, require
 from foreknow_judge.errors import InputError, PolicyError, did_you_mean
 from foreknow_judge.frozen import set_fields
+from foreknow_judge.kinds import CRITERIA
 from foreknow_judge.numbers import as_fraction, whole_number
-from foreknow_judge.settings import Settings
 from foreknow_judge.text import people_text
 
 _FRACTION = re.compile("[.<]")  # in labels of numbers that are not all whole
-
-
-class LevelSettings(Settings):
-    """How much one column may show, in a policy file; the hierarchy is a certificate's."""
-
-    top: Any = None
-    at_least: int | None = None
-    hierarchy: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +77,7 @@ class Levels(OfGroups):
     limits: Any
     hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict, repr=False, compare=False)
     key: ClassVar[str] = "levels"
-    settings: ClassVar[Any] = Annotated[dict[str, LevelSettings], Field(min_length=1)]
+    settings: ClassVar[Any] = CRITERIA["levels"]
     needs: ClassVar[Needs] = frozenset({Need.NO_WINDOWS, Need.NO_SETS, Need.FINISHED})
     of_people: ClassVar[bool] = True
     of_labels: ClassVar[bool] = True

@@ -8,7 +8,7 @@ from math import log
 from typing import Any
 
 from foreknow.adversaries.protocol import counts_of
-from foreknow.criteria.closeness import BetaLikeness, DeltaDisclosure, Distance, TCloseness
+from foreknow.criteria.closeness import BetaLikeness, DeltaDisclosure, TCloseness
 from foreknow.criteria.diversity import DiversityKind, LDiversity
 from foreknow.criteria.protocol import classes_of
 from foreknow.data.engines import open_table

@@ -40,8 +40,8 @@ from foreknow.data.schema import Schema
 from foreknow.needs import Need, Needs, require
 from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.frozen import set_fields
+from foreknow_judge.kinds import CRITERIA, PopulationSettings
 from foreknow_judge.numbers import Number, as_fraction, whole_number
-from foreknow_judge.settings import Settings
 from foreknow_judge.text import people_text
 
 
@@ -363,22 +363,6 @@ def _stated(read: Any, folder: Path) -> Population:
     return made
 
 
-class PopulationSettings(Settings):
-    """A population in a policy file; the last four are a certificate's."""
-
-    population: str
-    digest: str | None = None
-    trees: dict[str, list[list[str]]] | None = None
-    orders: dict[str, list[str]] | None = None
-    exact: dict[str, list[str]] | None = None
-
-
-class KMapSettings(PopulationSettings):
-    """``k_map`` in a policy file."""
-
-    k: int
-
-
 @dataclass(frozen=True)
 class KMap(OfPopulation):
     """Everybody looks like at least k people of the population, by the labels of their group.
@@ -410,7 +394,7 @@ class KMap(OfPopulation):
     k: int
     population: Any
     key: ClassVar[str] = "k_map"
-    settings: ClassVar[Any] = KMapSettings
+    settings: ClassVar[Any] = CRITERIA["k_map"]
 
     def __init__(self, k: int, population: Any) -> None:
         set_fields(self, k=whole_number(k, "KMap: k", 1))
@@ -449,13 +433,6 @@ class KMap(OfPopulation):
 
     def _own(self) -> dict[str, Any]:
         return {"k": self.k}
-
-
-class DeltaPresenceSettings(PopulationSettings):
-    """``delta_presence`` in a policy file."""
-
-    lowest: Any
-    highest: Any
 
 
 @dataclass(frozen=True)
@@ -497,7 +474,7 @@ class DeltaPresence(OfPopulation):
     highest: Number
     population: Any
     key: ClassVar[str] = "delta_presence"
-    settings: ClassVar[Any] = DeltaPresenceSettings
+    settings: ClassVar[Any] = CRITERIA["delta_presence"]
 
     def __init__(self, lowest: Number, highest: Number, population: Any) -> None:
         set_fields(self, lowest=as_fraction(lowest), highest=as_fraction(highest))

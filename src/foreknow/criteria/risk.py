@@ -15,10 +15,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from foreknow.adversaries.protocol import HasCounts, KnowledgeReach, Ledger
-from foreknow.criteria.population import OfPopulation, PopulationSettings, population_of
+from foreknow.criteria.population import OfPopulation, population_of
 from foreknow.criteria.protocol import (
     Attained,
     EachGroup,
@@ -34,8 +33,8 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.needs import Need, Needs
 from foreknow_judge.errors import InputError
 from foreknow_judge.frozen import set_fields
+from foreknow_judge.kinds import CRITERIA
 from foreknow_judge.numbers import Number, as_fraction, significant
-from foreknow_judge.settings import Settings
 from foreknow_judge.text import people_text
 
 
@@ -111,15 +110,6 @@ class _Limits:
         return {**own, "strict": True} if self.strict else own
 
 
-class RiskSettings(Settings):
-    """``risk`` in a policy file."""
-
-    prosecutor: Any = Field(default=None, examples=[0.09])
-    average: Any = Field(default=None, examples=[0.05])
-    uniqueness: Any = Field(default=None, examples=[0])
-    strict: bool = False
-
-
 @dataclass(frozen=True)
 class Risk(_Limits, OfGroups):
     """How easily people are recognized who are known to be in the table, at most.
@@ -164,7 +154,7 @@ class Risk(_Limits, OfGroups):
     strict: bool = False
     key: ClassVar[str] = "risk"
     names: ClassVar[tuple[str, ...]] = ("prosecutor", "average", "uniqueness")
-    settings: ClassVar[Any] = RiskSettings
+    settings: ClassVar[Any] = CRITERIA["risk"]
     needs: ClassVar[Needs] = frozenset({Need.NO_WINDOWS, Need.NO_SETS, Need.EVERYBODY})
     of_people: ClassVar[bool] = True
     compares_table: ClassVar[bool] = False
@@ -330,14 +320,6 @@ class _RiskEvaluation:
 # ---- against a population -----------------------------------------------------------------------
 
 
-class PopulationRiskSettings(PopulationSettings):
-    """``population_risk`` in a policy file."""
-
-    journalist: Any = Field(default=None, examples=[0.09])
-    uniqueness: Any = None
-    strict: bool = False
-
-
 @dataclass(frozen=True)
 class PopulationRisk(_Limits, OfPopulation):
     """How easily people of a population are recognized by who compares groups with it, at most.
@@ -391,7 +373,7 @@ class PopulationRisk(_Limits, OfPopulation):
     strict: bool = False
     key: ClassVar[str] = "population_risk"
     names: ClassVar[tuple[str, ...]] = ("journalist", "uniqueness")
-    settings: ClassVar[Any] = PopulationRiskSettings
+    settings: ClassVar[Any] = CRITERIA["population_risk"]
 
     def __post_init__(self) -> None:
         self._settle()

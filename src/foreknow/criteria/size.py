@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field
 
 from foreknow.adversaries.protocol import HasCounts, KnowledgeReach
 from foreknow.criteria.protocol import (
@@ -26,25 +25,11 @@ from foreknow.needs import Need, Needs
 from foreknow_judge import numbers
 from foreknow_judge.errors import InputError, UnsupportedError, did_you_mean, hints
 from foreknow_judge.frozen import set_fields
-from foreknow_judge.settings import FromOne, Settings
+from foreknow_judge.kinds import CRITERIA
 from foreknow_judge.text import people_text
 
 # What counts remember that are of numbers of units, and not of values.
 UNITS = "units"
-
-
-class OfUnits(Settings):
-    """``{ k = 5, of = "household_id" }``: the table of a size that is not of rows."""
-
-    k: FromOne
-    of: str
-
-
-class OfColumns(Settings):
-    """``{ k = 11, of = [["age", "sex"], ["zip"]] }``: of people who share some columns."""
-
-    k: FromOne
-    of: str | list[str] | list[list[str]]
 
 
 @hints()
@@ -74,9 +59,7 @@ class GroupSize(OfGroups):
     k: int
     of: str | None = None
     key: ClassVar[str] = "group_size"
-    settings: ClassVar[Any] = Annotated[
-        FromOne | OfUnits, Field(description="people in each group", examples=[5])
-    ]
+    settings: ClassVar[Any] = CRITERIA["group_size"]
     needs: ClassVar[Needs] = frozenset({Need.NO_WINDOWS, Need.NO_SETS, Need.EVERYBODY})
     of_people: ClassVar[bool] = True
     compares_table: ClassVar[bool] = False
@@ -205,9 +188,7 @@ class KAnonymity(GroupSize):
 
     of: Any = None
     key: ClassVar[str] = "k_anonymity"
-    settings: ClassVar[Any] = Annotated[
-        FromOne | OfColumns, Field(description="people who look alike", examples=[5])
-    ]
+    settings: ClassVar[Any] = CRITERIA["k_anonymity"]
     of_look_alikes: ClassVar[bool] = True  # and not only who is in a group
 
     def __post_init__(self) -> None:

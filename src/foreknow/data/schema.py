@@ -13,12 +13,12 @@ from foreknow.data.engines.columns import Kind, Missing, Relabel, as_missing, re
 from foreknow.data.engines.households import Shared
 from foreknow.data.hierarchy import Hierarchy, hierarchy_from
 from foreknow.data.impossible import Rule
-from foreknow.data.layout import several_of
 from foreknow.data.levels import Level
 from foreknow.data.reading import Reading
 from foreknow.result import card_of
 from foreknow_judge.errors import SchemaError, did_you_mean, hints
 from foreknow_judge.grammar import SchemaTable, Unit
+from foreknow_judge.layout import several_of
 
 # Of what is published, whose labels are counted as they stand, these say who is counted.
 OF_PEOPLE = ("unit", "person", "shared", "impossible")

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from foreknow.atomic_files import name_both, write_whole
 from foreknow.auditing.audit import Audit
 from foreknow.data.engines import open_table
 from foreknow.data.engines.write import read_noted
@@ -25,7 +24,6 @@ from foreknow.methods.proof import AS_REQUIRED, FREQUENCIES
 from foreknow.methods.registry import METHODS, key_of, kind_of
 from foreknow.policy.policy import Policy
 from foreknow.publishing.publish import publish
-from foreknow.releases.certificate import Certificate
 from foreknow.report.blocks import Cell, Mood, Table
 from foreknow.report.exposed import exposed_table
 from foreknow.report.pages.audit import (
@@ -40,6 +38,8 @@ from foreknow.report.words import average_text, number, visible
 from foreknow.result import page_of
 from foreknow.utility.query_error import query_error
 from foreknow.workers import Failure, side_by_side
+from foreknow_judge.atomic_files import name_both, write_whole
+from foreknow_judge.certificate import Certificate
 from foreknow_judge.documents import from_toml
 from foreknow_judge.errors import InputError, NoSafeRelease, OutputError, did_you_mean
 from foreknow_judge.file_names import MEMBERS, owners_folder

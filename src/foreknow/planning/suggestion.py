@@ -22,7 +22,6 @@ import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.facts.facts import Facts
-from foreknow.atomic_files import write_new
 from foreknow.criteria.size import KAnonymity
 from foreknow.data.arrays import combine
 from foreknow.data.counts import GroupCounts
@@ -43,6 +42,7 @@ from foreknow.planning.costs import given_away, made_of, sample_of, savings, wor
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
+from foreknow_judge.atomic_files import write_new
 from foreknow_judge.documents import toml_key, toml_value
 from foreknow_judge.errors import (
     DataError,

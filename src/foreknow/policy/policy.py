@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from foreknow.adversaries.protocol import Gaining, HasCounts
-from foreknow.atomic_files import write_new
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.grids import SHARED
 from foreknow.data.labels import Labels
-from foreknow.data.layout import Layout
 from foreknow.data.levels import Level
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import CASES
@@ -28,6 +26,7 @@ from foreknow.policy.options import PublishOptions
 from foreknow.policy.requirement import Point, Requirement, check_agreement
 from foreknow.policy.tries import Try
 from foreknow.result import card_of
+from foreknow_judge.atomic_files import write_new
 from foreknow_judge.documents import from_toml
 from foreknow_judge.errors import (
     ForeknowError,
@@ -39,6 +38,7 @@ from foreknow_judge.errors import (
     hints,
 )
 from foreknow_judge.frozen import set_fields
+from foreknow_judge.layout import Layout
 from foreknow_judge.numbers import Number
 
 # Of units of which so many are required in a group, a search tells so many times as many apart.

@@ -24,7 +24,6 @@ from foreknow.data.counts import Semantics
 from foreknow.data.engines.households import ELSEWHERE, Shared
 from foreknow.data.hierarchy import Hierarchy
 from foreknow.data.labels import JointLabels, Label, Labels
-from foreknow.data.layout import Layout, Seen
 from foreknow.data.people import units
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
@@ -37,6 +36,7 @@ from foreknow_judge.errors import InputError, PolicyError, UnsupportedError, did
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.grammar import LIMITS, SECRET, RequireTable, Secret, Sets, read
 from foreknow_judge.json_values import plain
+from foreknow_judge.layout import Layout, Seen
 from foreknow_judge.names import own_name
 from foreknow_judge.numbers import Number, as_threshold
 from foreknow_judge.verdict import Limit

@@ -19,8 +19,8 @@ from foreknow.data.engines.typed import type_of
 from foreknow.data.engines.write import rearmed
 from foreknow.data.extents import About, Extents
 from foreknow.data.release import COUNT, SHUFFLED
-from foreknow.releases.certificate import Certificate
 from foreknow.releases.written import hints_of, is_text
+from foreknow_judge.certificate import Certificate
 from foreknow_judge.documents import decoded, from_json, read_bytes
 from foreknow_judge.errors import CertificateError, InputError
 from foreknow_judge.file_names import CERTIFICATE, CODE_BOOK

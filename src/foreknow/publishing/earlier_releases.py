@@ -27,7 +27,6 @@ from foreknow.data.sights import Register, Sight
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.policy.policy import Policy
 from foreknow.publishing.entries import Placed
-from foreknow.releases.certificate import Certificate, digest_of
 from foreknow.releases.joint import Part, known_again, refuse_twice
 from foreknow.releases.members import (
     OwnRelease,
@@ -36,6 +35,7 @@ from foreknow.releases.members import (
     refuse_alike,
 )
 from foreknow.releases.written import paths_of
+from foreknow_judge.certificate import Certificate, digest_of
 from foreknow_judge.errors import InputError, NoSafeRelease, SchemaError, UnsupportedError
 from foreknow_judge.file_names import CERTIFICATE, MEMBERS, owners_folder
 from foreknow_judge.json_values import Plain

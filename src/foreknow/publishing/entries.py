@@ -32,7 +32,7 @@ from foreknow.methods.protocol import traits_of
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
 from foreknow.publishing.tables import ROW
-from foreknow.releases.certificate import digest_of
+from foreknow_judge.certificate import digest_of
 from foreknow_judge.duckdb_files import memory_limit, memory_there_is, new_folder
 from foreknow_judge.errors import (
     DataError,

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from foreknow.atomic_files import replaced
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.engines import frame_of, write_csv
 from foreknow.data.engines.columns import codes_of
@@ -23,12 +22,13 @@ from foreknow.data.engines.table import free_name
 from foreknow.data.engines.typed import typed
 from foreknow.data.engines.write import write_parts
 from foreknow.data.extents import Extent, Extents
-from foreknow.data.layout import several_of
 from foreknow.data.meaning import AMONG, quote
 from foreknow.data.release import COUNT, SHUFFLED
 from foreknow.randomness import generator
 from foreknow.releases.written import Published, hints_of, is_text, open_published
+from foreknow_judge.atomic_files import replaced
 from foreknow_judge.errors import CertificateError, OutputError, hinted, memory_for
+from foreknow_judge.layout import several_of
 
 if TYPE_CHECKING:
     from foreknow.publishing.publish import Publication

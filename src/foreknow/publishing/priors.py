@@ -19,7 +19,7 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.people import printed
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
-from foreknow.releases.certificate import (
+from foreknow_judge.certificate import (
     Digest,
     TableOfPriors,
     explain,

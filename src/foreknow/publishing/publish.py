@@ -19,7 +19,6 @@ import numpy as np
 import pyarrow as pa
 
 from foreknow.adversaries.protocol import Gaining
-from foreknow.atomic_files import as_json, replaced, require_new, whole_folders, write_whole
 from foreknow.auditing.audit import Audit, audit
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
@@ -80,7 +79,12 @@ from foreknow.publishing.verification import (
     written_of,
 )
 from foreknow.randomness import generator
-from foreknow.releases.certificate import (
+from foreknow.releases.members import KEYED, OF_COUNTS
+from foreknow.releases.written import as_release
+from foreknow.result import page_of
+from foreknow.trials.trial import Trial
+from foreknow_judge.atomic_files import as_json, replaced, require_new, whole_folders, write_whole
+from foreknow_judge.certificate import (
     CUT_OFF,
     NOT_MINIMAL,
     OF_LISTS,
@@ -90,10 +94,6 @@ from foreknow.releases.certificate import (
     note_of_others,
     parts_of_sensitive,
 )
-from foreknow.releases.members import KEYED, OF_COUNTS
-from foreknow.releases.written import as_release
-from foreknow.result import page_of
-from foreknow.trials.trial import Trial
 from foreknow_judge.errors import (
     CertificateError,
     InputError,

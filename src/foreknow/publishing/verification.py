@@ -23,7 +23,6 @@ from foreknow.auditing.scope import scope_of_values
 from foreknow.criteria import registry as criteria
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import GroupLabels, Labels
-from foreknow.data.layout import Layout, several_of
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.methods.protocol import traits_of
 from foreknow.methods.registry import METHODS, kind_of
@@ -34,16 +33,16 @@ from foreknow.policy.requirement import Requirement
 from foreknow.publishing.code_book import lies_of
 from foreknow.publishing.priors import KeptPriors
 from foreknow.publishing.signature import check_signature
-from foreknow.releases.certificate import (
+from foreknow.releases.members import names_apart
+from foreknow.releases.written import paths_of, refuse_other_schema, strange_parts
+from foreknow.result import Result
+from foreknow_judge.certificate import (
     Certificate,
     bytes_of_certificate,
     digest_of,
     files_of,
     is_kept,
 )
-from foreknow.releases.members import names_apart
-from foreknow.releases.written import paths_of, refuse_other_schema, strange_parts
-from foreknow.result import Result
 from foreknow_judge.cohorts import Cohorts
 from foreknow_judge.duckdb_files import Stamp, opened_once
 from foreknow_judge.errors import CertificateError, InputError, PolicyError, hinted, memory_for
@@ -61,6 +60,7 @@ from foreknow_judge.file_names import (
 from foreknow_judge.formats import labels_of
 from foreknow_judge.grammar import LIMITS, AskedTable
 from foreknow_judge.impossible import Rules
+from foreknow_judge.layout import Layout, several_of
 from foreknow_judge.numbers import exact_text
 from foreknow_judge.scope import CLAIMED, Scope
 from foreknow_judge.text import people_text, some

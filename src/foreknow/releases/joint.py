@@ -29,7 +29,6 @@ from foreknow.data.labels import Labels
 from foreknow.data.people import Members
 from foreknow.data.release import COUNT, Release
 from foreknow.data.schema import OF_PEOPLE, Schema
-from foreknow.releases.certificate import digest_of
 from foreknow.releases.members import (
     OwnRelease,
     alike_but_for_marks,
@@ -37,6 +36,7 @@ from foreknow.releases.members import (
     printed,
     refuse_alike,
 )
+from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import InputError, NotSettled, UnsupportedError, hinted
 from foreknow_judge.file_names import CERTIFICATE
 from foreknow_judge.json_values import Plain

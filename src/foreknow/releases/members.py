@@ -27,8 +27,8 @@ from foreknow.data.people import Members, bare_name
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.policy.policy import Policy
-from foreknow.releases.certificate import Certificate
 from foreknow.releases.written import Published, open_published
+from foreknow_judge.certificate import Certificate
 from foreknow_judge.documents import from_json
 from foreknow_judge.errors import DataError, InputError, SchemaError, did_you_mean
 from foreknow_judge.file_names import MEMBERS, OWNER, owners_folder

@@ -14,11 +14,10 @@ from foreknow.data.engines.stacked import bare_rows, of_cohort
 from foreknow.data.engines.write import disarm_name, rearmed, with_commas
 from foreknow.data.hierarchy import Ordered, Tree, hierarchy_from
 from foreknow.data.labels import text_of
-from foreknow.data.layout import several_of
 from foreknow.data.reading import Reading
 from foreknow.data.release import COUNT, SHUFFLED, Release
 from foreknow.data.schema import Schema
-from foreknow.releases.certificate import (
+from foreknow_judge.certificate import (
     Certificate,
     digest_of,
     files_of,
@@ -26,6 +25,7 @@ from foreknow.releases.certificate import (
 )
 from foreknow_judge.errors import CertificateError, InputError, SchemaError
 from foreknow_judge.file_names import CERTIFICATE
+from foreknow_judge.layout import several_of
 
 
 def paths_of(folders: Any) -> list[Path]:

@@ -13,15 +13,15 @@ from foreknow.data.release import Release
 from foreknow.policy.policy import Policy
 from foreknow.publishing.priors import KeptPriors
 from foreknow.publishing.verification import Verification, judge, load_signed, populations_of
-from foreknow.releases.certificate import (
-    Certificate,
-    is_kept,
-    with_tables,
-)
 from foreknow.releases.members import is_source, table_schema
 from foreknow.releases.written import Published, open_published, refuse_other_schema, schema_of
 from foreknow.result import Result, page_of
 from foreknow.utility.report import UtilityReport, utility_report
+from foreknow_judge.certificate import (
+    Certificate,
+    is_kept,
+    with_tables,
+)
 from foreknow_judge.errors import CertificateError, DataError, hinted
 from foreknow_judge.file_names import CERTIFICATE, OWNER, PRIORS, owners_folder
 

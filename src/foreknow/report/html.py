@@ -10,9 +10,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from foreknow._version import __version__
 from foreknow.report.blocks import Block, Heading
 from foreknow.report.page import Page
+from foreknow_judge._version import __version__
 from foreknow_judge.text import visible
 
 

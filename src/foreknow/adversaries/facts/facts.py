@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field
 
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure, worst
@@ -43,16 +42,8 @@ from foreknow.data.windows import Windows
 from foreknow.needs import Need, Needs
 from foreknow_judge.errors import hints
 from foreknow_judge.frozen import set_fields
+from foreknow_judge.kinds import KNOWLEDGE
 from foreknow_judge.numbers import Number, as_threshold
-from foreknow_judge.settings import Amount, Settings
-
-
-class FactsSettings(Settings):
-    """``facts = { l = 1, k = 5, m = 2 }`` in a policy file."""
-
-    l: Amount = Field(default=0, description="values ruled out", examples=[1])
-    k: Amount = Field(default=0, description="people known", examples=[3])
-    m: Amount = Field(default=0, description="links", examples=[1])
 
 
 @hints()
@@ -99,7 +90,7 @@ class Facts:
     m: int = 0
     key: ClassVar[str] = "facts"
     needs: ClassVar[Needs] = frozenset({Need.ABSOLUTE})
-    settings: ClassVar[type[Settings]] = FactsSettings
+    settings: ClassVar[Any] = KNOWLEDGE["facts"]
 
     def __post_init__(self) -> None:
         for name in ("l", "k", "m"):

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field
 
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure
@@ -46,14 +45,8 @@ from foreknow.needs import Need, Needs, require
 from foreknow_judge.errors import hints
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.json_values import Plain
+from foreknow_judge.kinds import KNOWLEDGE
 from foreknow_judge.numbers import CLOSE, Number, as_threshold
-from foreknow_judge.settings import Amount, Settings
-
-
-class AmountSettings(Settings):
-    """``implications = { k = 3 }`` or ``negations = { k = 3 }`` in a policy file."""
-
-    k: Amount = Field(default=0, examples=[1])
 
 
 @hints()
@@ -98,7 +91,7 @@ class Implications:
 
     k: int = 0
     key: ClassVar[str] = "implications"
-    settings: ClassVar[type[Settings]] = AmountSettings
+    settings: ClassVar[Any] = KNOWLEDGE["implications"]
     needs: ClassVar[Needs] = frozenset(
         {Need.ONE_VALUE, Need.NO_WINDOWS, Need.ABSOLUTE, Need.EVERYBODY}
     )
@@ -299,7 +292,7 @@ class Negations:
     k: int = 0
     key: ClassVar[str] = "negations"
     needs: ClassVar[Needs] = frozenset({Need.ONE_VALUE, Need.ABSOLUTE})
-    settings: ClassVar[type[Settings]] = AmountSettings
+    settings: ClassVar[Any] = KNOWLEDGE["negations"]
 
     def __post_init__(self) -> None:
         set_fields(self, k=whole_amount("Negations", "k", self.k))

@@ -10,13 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar, Literal, get_args
-
-from pydantic import model_validator
+from typing import Any, ClassVar, get_args
 
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure, of_value, worst, worst_by_prior
-from foreknow.adversaries.facts.facts import Facts, FactsSettings
+from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.priors.disclosure import Gain, ReleasePosteriors, judged, judged_set
 from foreknow.adversaries.priors.exchanges import Amounts
 from foreknow.adversaries.priors.expectation import LEARNING, CaseLayout
@@ -29,33 +27,8 @@ from foreknow.data.labels import Label
 from foreknow.needs import Need, Needs
 from foreknow_judge.errors import DataError, InputError, did_you_mean
 from foreknow_judge.frozen import set_fields
+from foreknow_judge.kinds import KNOWLEDGE
 from foreknow_judge.numbers import Number, as_fraction
-from foreknow_judge.settings import Settings
-
-
-class TableSettings(Settings):
-    """A table of priors that is written out, as in a certificate."""
-
-    attributes: list[str]
-    values: list[str]
-    rows: list[Any]
-    learned: bool = False
-    estimated: bool = False
-
-
-class PriorsSettings(Settings):
-    """``priors = { file = "by_sex.csv" }`` in a policy file."""
-
-    semantics: Literal["joint", "binary"] = "joint"
-    facts: FactsSettings | None = None
-    file: str | list[str] | None = None
-    tables: list[TableSettings] | None = None
-
-    @model_validator(mode="after")
-    def _require_a_source(self) -> PriorsSettings:
-        if (self.file is None) == (self.tables is None):
-            raise ValueError("give file = a table of probabilities, or several in a list")
-        return self
 
 
 @dataclass(frozen=True, repr=False)
@@ -129,7 +102,7 @@ class Priors:
     tables: tuple[PriorTable, ...] = field(init=False)
     fit: Any = field(init=False, default=None, compare=False)
     key: ClassVar[str] = "priors"
-    settings: ClassVar[type[Settings]] = PriorsSettings
+    settings: ClassVar[Any] = KNOWLEDGE["priors"]
     needs: ClassVar[Needs] = frozenset(
         {Need.ONE_VALUE, Need.PEOPLE, Need.NO_WINDOWS, Need.EVERYBODY, Need.FINISHED}
     )

@@ -31,16 +31,15 @@ from pydantic import (
     model_validator,
 )
 
-from foreknow._version import __version__
 from foreknow.adversaries import registry as adversaries
 from foreknow.adversaries.facts.facts import FactsSettings
 from foreknow.adversaries.priors.priors import Priors
-from foreknow.atomic_files import as_json, write_whole
 from foreknow.criteria import registry as criteria
-from foreknow.data.layout import several_of
 from foreknow.data.schema import Schema
 from foreknow.data.windows import Range, Width
 from foreknow.needs import Need
+from foreknow_judge._version import __version__
+from foreknow_judge.atomic_files import as_json, write_whole
 from foreknow_judge.documents import decoded, from_json, read_bytes
 from foreknow_judge.errors import CertificateError, InputError
 from foreknow_judge.file_names import CERTIFICATE
@@ -57,6 +56,7 @@ from foreknow_judge.grammar import (
     require_table,
 )
 from foreknow_judge.json_values import plain
+from foreknow_judge.layout import several_of
 from foreknow_judge.numbers import as_fraction, as_threshold
 from foreknow_judge.scope import Scope
 from foreknow_judge.settings import Settings

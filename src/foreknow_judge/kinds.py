@@ -1,0 +1,179 @@
+"""What a policy may say of each kind of knowledge and each criterion: its settings, by its key."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from foreknow_judge.settings import Amount, FromOne, Settings
+
+
+class FactsSettings(Settings):
+    """``facts = { l = 1, k = 5, m = 2 }`` in a policy file."""
+
+    l: Amount = Field(default=0, description="values ruled out", examples=[1])
+    k: Amount = Field(default=0, description="people known", examples=[3])
+    m: Amount = Field(default=0, description="links", examples=[1])
+
+
+class AmountSettings(Settings):
+    """``implications = { k = 3 }`` or ``negations = { k = 3 }`` in a policy file."""
+
+    k: Amount = Field(default=0, examples=[1])
+
+
+class TableSettings(Settings):
+    """A table of priors that is written out, as in a certificate."""
+
+    attributes: list[str]
+    values: list[str]
+    rows: list[Any]
+    learned: bool = False
+    estimated: bool = False
+
+
+class PriorsSettings(Settings):
+    """``priors = { file = "by_sex.csv" }`` in a policy file."""
+
+    semantics: Literal["joint", "binary"] = "joint"
+    facts: FactsSettings | None = None
+    file: str | list[str] | None = None
+    tables: list[TableSettings] | None = None
+
+    @model_validator(mode="after")
+    def _require_a_source(self) -> PriorsSettings:
+        if (self.file is None) == (self.tables is None):
+            raise ValueError("give file = a table of probabilities, or several in a list")
+        return self
+
+
+class OfUnits(Settings):
+    """``{ k = 5, of = "household_id" }``: the table of a size that is not of rows."""
+
+    k: FromOne
+    of: str
+
+
+class OfColumns(Settings):
+    """``{ k = 11, of = [["age", "sex"], ["zip"]] }``: of people who share some columns."""
+
+    k: FromOne
+    of: str | list[str] | list[list[str]]
+
+
+DiversityKind = Literal["distinct", "entropy", "recursive"]
+
+
+class LDiversitySettings(Settings):
+    """``l_diversity`` in a policy file."""
+
+    l: Any = Field(examples=[3])
+    kind: DiversityKind = "distinct"
+    c: Any = Field(default=None, examples=[2])
+
+
+class AlphaKSettings(Settings):
+    """``alpha_k`` in a policy file."""
+
+    alpha: Any = Field(examples=[0.5])
+    k: int = Field(examples=[5])
+
+
+Distance = Literal["equal", "ordered", "hierarchical"]
+
+
+class TClosenessSettings(Settings):
+    """``t_closeness`` in a policy file."""
+
+    t: Any = Field(examples=[0.2])
+    distance: Distance = "equal"
+    order: list[Any] | None = None
+    tree: list[list[Any]] | None = None
+
+
+class BetaLikenessSettings(Settings):
+    """``beta_likeness`` in a policy file."""
+
+    beta: Any = Field(examples=[1])
+    enhanced: bool = False
+
+
+class DeltaDisclosureSettings(Settings):
+    """``delta_disclosure`` in a policy file."""
+
+    delta: Any = Field(examples=[1])
+
+
+class PopulationSettings(Settings):
+    """A population in a policy file; the last four are a certificate's."""
+
+    population: str
+    digest: str | None = None
+    trees: dict[str, list[list[str]]] | None = None
+    orders: dict[str, list[str]] | None = None
+    exact: dict[str, list[str]] | None = None
+
+
+class KMapSettings(PopulationSettings):
+    """``k_map`` in a policy file."""
+
+    k: int
+
+
+class DeltaPresenceSettings(PopulationSettings):
+    """``delta_presence`` in a policy file."""
+
+    lowest: Any
+    highest: Any
+
+
+class RiskSettings(Settings):
+    """``risk`` in a policy file."""
+
+    prosecutor: Any = Field(default=None, examples=[0.09])
+    average: Any = Field(default=None, examples=[0.05])
+    uniqueness: Any = Field(default=None, examples=[0])
+    strict: bool = False
+
+
+class PopulationRiskSettings(PopulationSettings):
+    """``population_risk`` in a policy file."""
+
+    journalist: Any = Field(default=None, examples=[0.09])
+    uniqueness: Any = None
+    strict: bool = False
+
+
+class LevelSettings(Settings):
+    """How much one column may show, in a policy file; the hierarchy is a certificate's."""
+
+    top: Any = None
+    at_least: int | None = None
+    hierarchy: dict[str, Any] | None = None
+
+
+KNOWLEDGE: dict[str, type[Settings]] = {
+    "facts": FactsSettings,
+    "implications": AmountSettings,
+    "negations": AmountSettings,
+    "priors": PriorsSettings,
+}
+CRITERIA: dict[str, Any] = {
+    "k_anonymity": Annotated[
+        FromOne | OfColumns, Field(description="people who look alike", examples=[5])
+    ],
+    "group_size": Annotated[
+        FromOne | OfUnits, Field(description="people in each group", examples=[5])
+    ],
+    "l_diversity": LDiversitySettings,
+    "alpha_k": AlphaKSettings,
+    "t_closeness": TClosenessSettings,
+    "beta_likeness": BetaLikenessSettings,
+    "delta_disclosure": DeltaDisclosureSettings,
+    "k_map": KMapSettings,
+    "delta_presence": DeltaPresenceSettings,
+    "risk": RiskSettings,
+    "population_risk": PopulationRiskSettings,
+    "levels": Annotated[dict[str, LevelSettings], Field(min_length=1)],
+}
