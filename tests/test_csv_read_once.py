@@ -9,7 +9,7 @@ import pytest
 
 import foreknow as fk
 from foreknow.publishing import entries, publish
-from foreknow_judge import verify as verifier
+from foreknow_judge import written as verifier
 from foreknow_judge.errors import InternalError, NoSafeRelease
 
 TABLE = pa.table({

@@ -13,7 +13,9 @@ from tests.examples import examples
 import foreknow as fk
 from foreknow.criteria import registry as criteria
 from foreknow.needs import Need
-from foreknow_judge.verify import GAUGES, Written, verify
+from foreknow_judge.criteria import GAUGES
+from foreknow_judge.verdicts import verdicts as verify
+from foreknow_judge.written import Written
 
 SCHEMA = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
 # Everybody who can be in a table of these tests, and more people of two ages.

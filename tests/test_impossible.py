@@ -19,7 +19,8 @@ from foreknow.data.sights import possible
 from foreknow.data.windows import Range
 from foreknow_judge.errors import CertificateError, InputError, SchemaError
 from foreknow_judge.impossible import Rules
-from foreknow_judge.verify import Written, verify
+from foreknow_judge.verdicts import verdicts as verify
+from foreknow_judge.written import Written
 
 MOST = (2, 2, 1)
 FAMILIES = range(20_000 if NIGHTLY else 300)

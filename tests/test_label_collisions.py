@@ -298,7 +298,8 @@ def test_a_quoted_label_has_no_prior_in_an_audit_and_is_not_verified(tmp_path, m
     with pytest.raises(DataError, match='no probabilities for q "mild" to "moderate"'):
         fk.audit(release, policy)
     from foreknow_judge.errors import CertificateError
-    from foreknow_judge.verify import Written, verify
+    from foreknow_judge.verdicts import verdicts as verify
+    from foreknow_judge.written import Written
 
     written = Written("generalized", ("q",), "d", {"release": tmp_path / "out" / "release.csv"})
     with pytest.raises(CertificateError, match=r'no probability of .*"mild" to "moderate"'):

@@ -21,7 +21,10 @@ from foreknow.report.pages.comparison import ComparisonPage
 from foreknow.report.pages.lattice import LatticePage, lattice_figure
 from foreknow.report.pages.verification import VerificationPage
 from foreknow.result import page_of
-from foreknow_judge.verify import GAUGES, Written, asked_of, verify
+from foreknow_judge.criteria import GAUGES
+from foreknow_judge.verdicts import asked_of
+from foreknow_judge.verdicts import verdicts as verify
+from foreknow_judge.written import Written
 
 TIMES = 20_000 if NIGHTLY else 600
 TREE = [["flu", "lung"], ["cold", "lung"], ["hiv", "blood"], ["mumps", "gland"]]

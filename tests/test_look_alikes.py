@@ -12,8 +12,8 @@ from tests.oracle.look_alikes import alone, fewest, fewest_in_population, over, 
 
 import foreknow as fk
 from foreknow_judge.errors import CertificateError
-from foreknow_judge.verify import Written
-from foreknow_judge.verify import verify as verify_written
+from foreknow_judge.verdicts import verdicts as verify_written
+from foreknow_judge.written import Written
 
 TIMES = 120 if NIGHTLY else 1
 QIS = ["age", "sex"]

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import foreknow as fk
-from foreknow_judge.verify import read_population
+from foreknow_judge.written import read_population
 
 SCHEMA = {
     "identifiers": ["id"],

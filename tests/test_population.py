@@ -18,7 +18,7 @@ from tests.oracle.presence_worlds import chosen, presence
 import foreknow as fk
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.population import Everybody, placed
-from foreknow_judge.verify import Written
+from foreknow_judge.written import Written
 
 boxes = st.tuples(st.integers(0, 5), st.integers(0, 3), st.sampled_from(["m", "f", "*"]))
 crowd = st.lists(st.tuples(st.integers(0, 8), st.sampled_from("mf")), min_size=1, max_size=7)

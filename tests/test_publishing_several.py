@@ -10,7 +10,7 @@ from tests.diagnoses import SEMANTICS, diagnoses
 from tests.people import FORMS, rows_of, short_report
 
 import foreknow as fk
-from foreknow_judge.certificate import NOT_MINIMAL
+from foreknow.publishing.notes import NOT_MINIMAL
 from foreknow_judge.errors import InternalError, OutputError, SchemaError
 
 EVERY = [(semantics, *form) for semantics in SEMANTICS for form in FORMS]

@@ -20,7 +20,8 @@ from foreknow.report.pages.audit import verdict_sentence
 from foreknow_judge.certificate import Certificate
 from foreknow_judge.errors import CertificateError, PolicyError
 from foreknow_judge.verdict import Limit
-from foreknow_judge.verify import Written, verify
+from foreknow_judge.verdicts import verdicts as verify
+from foreknow_judge.written import Written
 
 SEEDS = st.integers(0, 2**40)
 READINGS = ["joint", "binary"]

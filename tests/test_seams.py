@@ -12,15 +12,16 @@ from foreknow.adversaries.protocol import counts_of
 from foreknow.criteria import registry as criteria
 from foreknow.methods import registry as methods
 from foreknow.needs import Need
+from foreknow_judge.criteria import GAUGES
+from foreknow_judge.knowledge import VERIFIERS
 from foreknow_judge.settings import Settings
-from foreknow_judge.verify import GAUGES, VERIFIERS
 
 # ---- what is there ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", adversaries.ADVERSARIES, ids=lambda kind: kind.key)
 def test_every_kind_of_knowledge_has_a_judge_and_reads_what_it_writes(kind, tmp_path):
-    assert kind.key in VERIFIERS, "add a line to VERIFIERS in foreknow_judge/verify.py"
+    assert kind.key in VERIFIERS, "add a line to VERIFIERS in foreknow_judge/knowledge.py"
     table = {"sex": ["m"], "value": ["a"], "probability": ["1/2"]}
     given = {"priors": [pa.table(table)]}
     made = kind(*given.get(kind.key, []))
@@ -32,7 +33,7 @@ def test_every_kind_of_knowledge_has_a_judge_and_reads_what_it_writes(kind, tmp_
 
 @pytest.mark.parametrize("criterion", criteria.CRITERIA, ids=lambda criterion: criterion.key)
 def test_every_criterion_has_a_gauge_that_declares_the_same(criterion):
-    assert criterion.key in GAUGES, "add a line to GAUGES in foreknow_judge/verify.py"
+    assert criterion.key in GAUGES, "add a line to GAUGES in foreknow_judge/criteria.py"
     gauge = GAUGES[criterion.key]
     assert gauge.of_people == criterion.of_people == (Need.ONE_VALUE not in criterion.needs)
     assert gauge.of_classes == (criterion.of_groups is not None)
@@ -275,7 +276,7 @@ def test_a_criterion_of_ours_without_a_gauge_is_told_where_to_add_a_line(monkeyp
     microdata = fk.Microdata(
         place / "people.csv", fk.Schema(quasi_identifiers=["age"], sensitive="disease")
     )
-    with pytest.raises(fk.InputError, match=r"add a line to GAUGES in foreknow_judge/verify\.py"):
+    with pytest.raises(fk.InputError, match=r"add a line to GAUGES in foreknow_judge/criteria\.py"):
         fk.publish(microdata, fk.Policy([fk.Requirement(fk.AlphaK(1, 2))]))
     assert fk.publish(microdata, fk.Policy([fk.Requirement(fk.KAnonymity(2))])).audit.safe
 

@@ -19,7 +19,8 @@ from tests.frames.backends import (
 
 import foreknow as fk
 from foreknow.data.counts import GroupCounts
-from foreknow_judge.verify import Written, verify
+from foreknow_judge.verdicts import verdicts as verify
+from foreknow_judge.written import Written
 
 # Groups 20/f, 20/m, 30/f ... with the same bags, so that everything ties.
 AGES, SEXES = ("20 to 29", "30 to 39", "4", "40 to 49", None), ("f", "m")

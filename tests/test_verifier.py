@@ -18,14 +18,15 @@ from tests.oracle.worlds import worst_cases
 from tests.people import files
 
 import foreknow as fk
-from foreknow_judge import counts
+from foreknow_judge import counting
 from foreknow_judge import facts as kernel
-from foreknow_judge import verify as verifier
+from foreknow_judge import written as verifier
 from foreknow_judge.counting import Column
 from foreknow_judge.errors import CertificateError, UnsupportedError
 from foreknow_judge.facts import worst_implications
 from foreknow_judge.verdict import Limit
-from foreknow_judge.verify import Written, count_people, verify
+from foreknow_judge.verdicts import verdicts as verify
+from foreknow_judge.written import Written, count_people
 
 AMOUNTS = st.tuples(*[st.integers(0, 3)] * 3)
 BAGS = st.lists(st.text("stuv", min_size=1, max_size=8), min_size=1, max_size=5)
@@ -175,7 +176,7 @@ def test_what_is_left_out_for_speed_decides_nothing(bags, point, room):
     found = verify(written("generalized", tables), asked)
     with (
         mock.patch.object(kernel.DistinctProfiles, "front", every_cell),
-        mock.patch.object(counts, "_ROOM", room),
+        mock.patch.object(counting, "_ROOM", room),
     ):
         assert verify(written("generalized", tables), asked) == found
 

@@ -13,7 +13,8 @@ from tests.oracle.posterior_worlds import joint
 
 import foreknow as fk
 from foreknow_judge.priors import Chances, worst_priors
-from foreknow_judge.verify import Written, verify
+from foreknow_judge.verdicts import verdicts as verify
+from foreknow_judge.written import Written
 
 SEEDS = st.integers(0, 2**40)
 READINGS = ["joint", "binary"]

@@ -20,7 +20,8 @@ import foreknow as fk
 from foreknow_judge import priors as verifier_priors
 from foreknow_judge.certificate import Certificate
 from foreknow_judge.errors import CertificateError
-from foreknow_judge.verify import Written, verify
+from foreknow_judge.verdicts import verdicts as verify
+from foreknow_judge.written import Written
 
 # ---- large groups --------------------------------------------------------------------------
 

@@ -15,7 +15,8 @@ from tests.people import files
 
 import foreknow as fk
 from foreknow_judge.errors import CertificateError
-from foreknow_judge.verify import Written, count_people, verify
+from foreknow_judge.verdicts import verdicts as verify
+from foreknow_judge.written import Written, count_people
 
 FORMS = ["generalized", "bucketized"]
 AMOUNTS = st.tuples(*[st.integers(0, 3)] * 3)

@@ -11,8 +11,9 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import counts_of
 from foreknow.criteria.protocol import Attained, EachGroup, OfGroups
 from foreknow.needs import Need
+from foreknow_judge.criteria import Gauge
+from foreknow_judge.knowledge import Judge
 from foreknow_judge.settings import FromOne, Settings
-from foreknow_judge.verify import Gauge, Judge
 
 
 class FriendsSettings(Settings):

@@ -11,7 +11,7 @@ import platform
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -27,17 +27,11 @@ from pydantic import (
     Tag,
     TypeAdapter,
     ValidationError,
+    ValidationInfo,
     create_model,
     model_validator,
 )
 
-from foreknow.adversaries import registry as adversaries
-from foreknow.adversaries.facts.facts import FactsSettings
-from foreknow.adversaries.priors.priors import Priors
-from foreknow.criteria import registry as criteria
-from foreknow.data.schema import Schema
-from foreknow.data.windows import Range, Width
-from foreknow.needs import Need
 from foreknow_judge._version import __version__
 from foreknow_judge.atomic_files import as_json, write_whole
 from foreknow_judge.documents import decoded, from_json, read_bytes
@@ -56,43 +50,20 @@ from foreknow_judge.grammar import (
     require_table,
 )
 from foreknow_judge.json_values import plain
+from foreknow_judge.kinds import FactsSettings
 from foreknow_judge.layout import several_of
+from foreknow_judge.named_values import range_ends
 from foreknow_judge.numbers import as_fraction, as_threshold
+from foreknow_judge.registry import OURS, Kinds
+from foreknow_judge.roles import Roles
 from foreknow_judge.scope import Scope
 from foreknow_judge.settings import Settings
 from foreknow_judge.text import in_cases
+from foreknow_judge.windows import refuse_width
 
 FORMAT = "foreknow certificate"
 FORMAT_VERSION = 1
 _MOST_BYTES = 256 << 20
-
-NOT_MINIMAL = (
-    "safe, but perhaps not minimal: where people have several sensitive values, or some cannot "
-    "have each, merging groups can help the adversary, so groups may be larger than necessary"
-)
-
-OF_LISTS = (
-    "safe, but perhaps not minimal: of k_anonymity of chosen columns, the search asks for k people "
-    "in each group, so groups may be larger than necessary"
-)
-
-PERHAPS_LARGER = (
-    "safe, but perhaps not minimal: where links are about values to within a width, the search is "
-    "on the safe side, so groups may be larger than necessary"
-)
-
-CUT_OFF = (
-    "the search was cut off: it did not look at all generalizations that might lose less, so "
-    "groups may be larger than necessary"
-)
-
-
-def note_of_others(columns: Sequence[str], least: int | str) -> str:
-    """The note on columns whose rarer values are one."""
-    return (
-        f"rare values: in {', '.join(columns)}, values that fewer than {least} people of the table "
-        "have are written as one value, 'other'"
-    )
 
 
 # ---- what a file may hold ----------------------------------------------------------------------
@@ -154,23 +125,37 @@ class _Priors(Settings):
     tables: Annotated[list[_AnyTable], Field(min_length=1)]
 
 
-@cache
-def _require_table(kinds: tuple[Any, ...], wanted: tuple[Any, ...]) -> Any:
-    """A ``[[require]]`` table of everything that is registered."""
-    knowledge = {kind.key: kind.settings for kind in kinds} | {Priors.key: _Priors}
-    return require_table(knowledge, {each.key: each.settings for each in wanted}, CertifiedTable, 1)
+_PRIORS = "priors"
 
 
-def _required(given: Any) -> Any:
-    table = _require_table(adversaries.ADVERSARIES, criteria.CRITERIA).model_validate(given)
-    _check_amounts(table)
-    return table
+@lru_cache(maxsize=8)
+def _require_table(knowledge: tuple[Any, ...], criteria: tuple[Any, ...]) -> Any:
+    """A ``[[require]]`` table of some kinds of knowledge and criteria."""
+    return require_table(dict(knowledge) | {_PRIORS: _Priors}, dict(criteria), CertifiedTable, 1)
+
+
+def _required(given: Any, info: ValidationInfo) -> Any:
+    kinds = _kinds_of(info)
+    table = _require_table(tuple(kinds.knowledge.items()), tuple(kinds.criteria.items()))
+    required = table.model_validate(given)
+    _check_amounts(required, kinds)
+    return required
+
+
+def _kinds_of(info: ValidationInfo) -> Kinds:
+    """The kinds by which a certificate is read."""
+    kinds: Kinds = info.context or OURS
+    return kinds
 
 
 class _Policy(Settings):
     schema_: SchemaTable = Field(alias="schema")
     require: Annotated[list[Annotated[Any, BeforeValidator(_required)]], Field(min_length=1)]
     publish: dict[str, Any] = Field(default={})
+
+
+def _policy(given: Any, info: ValidationInfo) -> _Policy:
+    return _Policy.model_validate(given, context=info.context)
 
 
 class _Finding(Settings):
@@ -284,7 +269,7 @@ class Certificate:
     minimal: bool = False
     notes: _Texts = ()
     scope: _Scope = field(default_factory=dict)
-    policy: Annotated[Mapping[str, Any], PlainValidator(_Policy.model_validate)]
+    policy: Annotated[Mapping[str, Any], PlainValidator(_policy)]
     form: Form
     format: FileFormat
     groups: Names
@@ -391,7 +376,7 @@ class Certificate:
                 table[each.name] = given
         return table
 
-    def to_json(self, path: str | Path) -> None:
+    def to_json(self, path: str | Path, kinds: Kinds = OURS) -> None:
         """Write the certificate, whole or not at all.
 
         Raises
@@ -401,7 +386,7 @@ class Certificate:
         """
         text = as_json(self.to_dict())
         try:
-            checked(from_json(text), "the certificate")
+            checked(from_json(text), "the certificate", kinds)
         except CertificateError:
             raise
         except ValueError as error:
@@ -409,7 +394,9 @@ class Certificate:
         write_whole(path, text)
 
     @classmethod
-    def load(cls, path: str | Path, content: bytes | None = None) -> Certificate:
+    def load(
+        cls, path: str | Path, content: bytes | None = None, kinds: Kinds = OURS
+    ) -> Certificate:
         """Read a certificate.
 
         Parameters
@@ -417,6 +404,8 @@ class Certificate:
         path : path
         content : bytes, optional
             What the file holds, where it was read already; else it is read.
+        kinds : Kinds, optional
+            The kinds that its policy may name; those of Foreknow when left out.
 
         Raises
         ------
@@ -426,7 +415,7 @@ class Certificate:
         path = Path(path)
         content = bytes_of_certificate(path) if content is None else content
         advice = f"give the folder of a release, or its {CERTIFICATE}"
-        table = checked(parsed(path, content, advice), repr(str(path)))
+        table = checked(parsed(path, content, advice), repr(str(path)), kinds)
         flat = {**table, **table["release"]}
         keys = {each.name: _RELEASE.get(each.name, each.name) for each in fields(cls)}
         read = {name: flat[key] for name, key in keys.items() if key in flat}
@@ -512,7 +501,7 @@ def parsed(path: Path, content: bytes, advice: str) -> Any:
         raise CertificateError(f"{name} is not JSON: {error}; {advice}") from None
 
 
-def checked(table: Any, name: str) -> dict[str, Any]:
+def checked(table: Any, name: str, kinds: Kinds = OURS) -> dict[str, Any]:
     """Check the tables of a certificate; `name` begins each message."""
     if not isinstance(table, dict) or table.get("format") != FORMAT:
         raise CertificateError(f"{name} is not a {FORMAT}")
@@ -522,10 +511,10 @@ def checked(table: Any, name: str) -> dict[str, Any]:
             f"{name} is of version {str(version)[:40]}; this program knows version {FORMAT_VERSION}"
         )
     try:
-        read: Any = certificate_table().model_validate(table)
+        read: Any = certificate_table().model_validate(table, context=kinds)
     except ValidationError as error:
         raise CertificateError(f"{name} {explain(error)}") from None
-    contradiction = _contradiction(read, table["policy"]["require"])
+    contradiction = _contradiction(read, table["policy"]["require"], kinds)
     if contradiction is not None:
         raise CertificateError(f"{name} contradicts itself: {contradiction}")
     return table
@@ -567,11 +556,12 @@ def files_of(part: str, file_format: str, files: Collection[str]) -> list[str]:
     return parts or [name]
 
 
-def _contradiction(read: Any, requirements: Sequence[Mapping[str, Any]]) -> str | None:
+def _contradiction(
+    read: Any, requirements: Sequence[Mapping[str, Any]], kinds: Kinds
+) -> str | None:
     """What a certificate says in two ways that do not agree."""
     try:
-        # Hierarchies, types and the like are the owner's: nothing reads them.
-        schema = Schema(**{**dict(read.policy.schema_), "hierarchies": {}, "types": {}})
+        schema = Roles.of(read.policy.schema_)
     except InputError as error:
         return str(error)
     release, semantics = read.release, read.policy.schema_.semantics
@@ -590,15 +580,15 @@ def _contradiction(read: Any, requirements: Sequence[Mapping[str, Any]]) -> str 
         return (
             f"the groups of the release are by {[*release.groups]}, those of its policy by {wanted}"
         )
-    if release.sensitive != schema.sensitive:
+    if release.sensitive != schema.sensitives[0]:
         return (
             f"the sensitive column of the release is {release.sensitive!r}, that of its policy "
-            f"{schema.sensitive!r}"
+            f"{schema.sensitives[0]!r}"
         )
     for required in read.policy.require:
         if not {required.sensitive or release.sensitive} <= {*schema.sensitives}:
             return f"a requirement is about {required.sensitive!r}, which is no sensitive column"
-        of_people = any(each.of_people for each in _criteria(required))
+        of_people = any(map(kinds.counts_people, required.kinds))
         beside = len(schema.sensitives) + len(schema.other) > 1
         if beside and not (required.says_known or of_people):
             return "a requirement does not say by knowing which columns are known of everybody"
@@ -640,8 +630,8 @@ def _contradiction(read: Any, requirements: Sequence[Mapping[str, Any]]) -> str 
     if read.report is None and release.files:
         return "a release is written with a report, and its digest is missing"
     for required in read.policy.require:
-        for each in _criteria(required):
-            if Need.POPULATION in each.needs and required.kinds[each.key].digest is None:
+        for key, settings in required.kinds.items():
+            if kinds.compares_population(key) and settings.digest is None:
                 return "a population is certified by its digest"
     if read.scope.method is None or read.scope.left_out is None:
         return "scope.left_out and scope.method are not both given"
@@ -666,27 +656,22 @@ def _contradiction(read: Any, requirements: Sequence[Mapping[str, Any]]) -> str 
     return None
 
 
-def _criteria(required: CertifiedTable) -> list[Any]:
-    """The criterion of a requirement, if it has one."""
-    return [each for each in criteria.CRITERIA if each.key in required.kinds]
-
-
-def _check_amounts(required: CertifiedTable) -> None:
+def _check_amounts(required: CertifiedTable, kinds: Kinds) -> None:
     """Refuse widths and ranges that cannot be read, and a limit too few or too many."""
     secret = required.secret
     if secret.width is not None:
-        Width.of(secret.width)
-    for own in secret.sets.values():
-        if isinstance(own, Mapping):
-            Range.of(own)
-    if _criteria(required):
+        refuse_width(secret.width)
+    for members in secret.sets.values():
+        if isinstance(members, Mapping):
+            range_ends(members)
+    if kinds.criteria.keys() & required.kinds.keys():
         if not required.of_whole_groups:
             raise CertificateError(f"{next(iter(required.kinds))} stands by itself")
         return
-    several = [isinstance(own, list) for own in required.kinds.values()]
+    several = [isinstance(settings, list) for settings in required.kinds.values()]
     if len(required.limits) != several.count(False):
         raise CertificateError("a requirement needs exactly one limit, or one in each point")
-    if required.limits and required.below is None and Priors.key not in required.kinds:
+    if required.limits and required.below is None and _PRIORS not in required.kinds:
         raise CertificateError("at_most and at_most_times are for priors")
 
 
@@ -703,7 +688,7 @@ def with_tables(
         tables = [change(t) if isinstance(t, Mapping) else t for t in given["tables"]]
         return {**given, "tables": tables}
 
-    return {key: point(own) if key == Priors.key else own for key, own in required.items()}
+    return {key: point(own) if key == _PRIORS else own for key, own in required.items()}
 
 
 def is_kept(required: Mapping[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from foreknow_judge.counting import Column, DistinctRows, Ints
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.files import File
 from foreknow_judge.grammar import AskedTable
-from foreknow_judge.verify import Written
+from foreknow_judge.written import Written
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,7 @@ _DAY = timedelta(days=1) // timedelta(microseconds=1)
 def named(given: Any, names: Collection[str]) -> list[str]:
     """The values of a file that a list or a range of a requirement means."""
     if isinstance(given, Mapping):
-        ends = [_end(given[key]) if key in given else None for key in ("from", "to")]
-        if ends == [None, None] or len(given) > 2 or not {*given} <= {"from", "to"}:
-            raise CertificateError("a range has from, to or both")
+        ends = range_ends(given)
         return [name for name in names if _within(name, *ends)]
     texts = [*map(str, given)]
     found = {*texts} & {*names}
@@ -30,6 +28,16 @@ def named(given: Any, names: Collection[str]) -> list[str]:
         if text.endswith("*"):
             found |= _starting(text, names)
     return sorted(found)
+
+
+def range_ends(given: Mapping[str, Any]) -> tuple[Any, Any]:
+    """The two ends of a range, None where it has none; a range that cannot be read is refused."""
+    if not given or not {*given} <= {"from", "to"}:
+        raise CertificateError("a range has from, to or both")
+    low, high = (_end(given[key]) if key in given else None for key in ("from", "to"))
+    if low is not None and high is not None and (low[0] != high[0] or low[2] > high[2]):
+        raise CertificateError("a range goes from a number or date to one that is not below it")
+    return low, high
 
 
 def left(given: Iterable[Any], names: Collection[str]) -> set[str]:

@@ -180,6 +180,16 @@ def _line(values: set[str]) -> _Line:
 _MOMENT = timedelta(microseconds=1)
 
 
+def refuse_width(width: Any) -> None:
+    """Refuse a width that no values could have: neither a number above 0, a share nor a time."""
+    text = str(width) if isinstance(width, (int, str)) and not isinstance(width, bool) else ""
+    number = text.removesuffix("%").strip()
+    if (span := _SPAN.fullmatch(text)) is not None:
+        number = span[1]
+    if not _WIDTH.fullmatch(number) or "/0" in number or not Fraction(number):
+        raise CertificateError(f"within = {text[:40]!r} cannot be read")
+
+
 def _end_of(width: Any, line: _Line) -> Callable[[Fraction], Fraction]:
     """Where a window ends that begins at a number."""
     text = str(width) if isinstance(width, (int, str)) and not isinstance(width, bool) else ""

@@ -13,7 +13,8 @@ from tests.examples import examples
 from tests.oracle.sets import worst_of_set_by_priors
 
 import foreknow as fk
-from foreknow_judge.verify import Written, verify
+from foreknow_judge.verdicts import verdicts as verify
+from foreknow_judge.written import Written
 
 SEEDS = st.integers(0, 2**40)
 

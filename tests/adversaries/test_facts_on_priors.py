@@ -10,7 +10,8 @@ from tests.oracle.facts_on_priors import binary, surest
 
 import foreknow as fk
 from foreknow_judge.errors import CertificateError, DataError
-from foreknow_judge.verify import Written, verify
+from foreknow_judge.verdicts import verdicts as verify
+from foreknow_judge.written import Written
 
 VALUES = "abcd"
 CASES = range(20_000 if NIGHTLY else 250)

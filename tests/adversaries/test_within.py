@@ -20,7 +20,8 @@ from tests.oracle.windows import windows_of, worst_of_windows
 
 import foreknow as fk
 from foreknow.adversaries.facts import windows as kernel
-from foreknow_judge.verify import Written, verify
+from foreknow_judge.verdicts import verdicts as verify
+from foreknow_judge.written import Written
 
 MOST = (2, 2, 2)
 AMOUNTS = list(product(*(range(amount + 1) for amount in MOST)))

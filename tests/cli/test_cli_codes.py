@@ -320,7 +320,7 @@ def _raise_within(context, error):
 def test_a_verifier_without_memory_does_not_say_not_as_certified(desk, monkeypatch):
     import duckdb
 
-    from foreknow_judge import verify as verifier
+    from foreknow_judge import written as verifier
 
     desk.run(*desk.publish())
 

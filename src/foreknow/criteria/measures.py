@@ -9,7 +9,7 @@ from typing import Any
 
 from foreknow.adversaries.protocol import counts_of
 from foreknow.criteria.closeness import BetaLikeness, DeltaDisclosure, TCloseness
-from foreknow.criteria.diversity import DiversityKind, LDiversity
+from foreknow.criteria.diversity import LDiversity
 from foreknow.criteria.protocol import classes_of
 from foreknow.data.engines import open_table
 from foreknow.data.engines.group_counts import combinations_of
@@ -19,6 +19,7 @@ from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.needs import RULES, Need, Needs, refuse_rules, require
 from foreknow_judge.errors import InputError, hinted
+from foreknow_judge.kinds import Distance, DiversityKind
 from foreknow_judge.numbers import Number
 
 

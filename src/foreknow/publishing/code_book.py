@@ -25,7 +25,7 @@ from foreknow_judge.documents import decoded, from_json, read_bytes
 from foreknow_judge.errors import CertificateError, InputError
 from foreknow_judge.file_names import CERTIFICATE, CODE_BOOK
 from foreknow_judge.formats import labels_of
-from foreknow_judge.verify import Written
+from foreknow_judge.written import Written
 
 _SCHEMA = "https://datapackage.org/profiles/2.0/datapackage.json"
 _MOST_BYTES, _LONGEST_TITLE, _SHOWN = 64 << 20, 1000, 200

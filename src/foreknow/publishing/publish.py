@@ -62,6 +62,7 @@ from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
 from foreknow.publishing.code_book import Contents, code_book
 from foreknow.publishing.entries import Aside, Entries, Placed, Stored
+from foreknow.publishing.notes import CUT_OFF, NOT_MINIMAL, OF_LISTS, PERHAPS_LARGER, note_of_others
 from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
 from foreknow.publishing.signature import Signer
 from foreknow.publishing.tables import (
@@ -84,16 +85,8 @@ from foreknow.releases.written import as_release
 from foreknow.result import page_of
 from foreknow.trials.trial import Trial
 from foreknow_judge.atomic_files import as_json, replaced, require_new, whole_folders, write_whole
-from foreknow_judge.certificate import (
-    CUT_OFF,
-    NOT_MINIMAL,
-    OF_LISTS,
-    PERHAPS_LARGER,
-    Certificate,
-    digest_of,
-    note_of_others,
-    parts_of_sensitive,
-)
+from foreknow_judge.certificate import Certificate, digest_of, parts_of_sensitive
+from foreknow_judge.criteria import GAUGES
 from foreknow_judge.errors import (
     CertificateError,
     InputError,
@@ -116,11 +109,12 @@ from foreknow_judge.file_names import (
     owners_folder,
 )
 from foreknow_judge.grammar import Form
+from foreknow_judge.knowledge import VERIFIERS
 from foreknow_judge.numbers import whole_number
 from foreknow_judge.scope import CLAIMED, Scope
 from foreknow_judge.text import in_cases
 from foreknow_judge.verdict import Verdict
-from foreknow_judge.verify import GAUGES, VERIFIERS, Written
+from foreknow_judge.written import Written
 
 if TYPE_CHECKING:
     from foreknow.publishing.earlier_releases import CohortChanges, Earlier

@@ -44,6 +44,7 @@ from foreknow_judge.certificate import (
     is_kept,
 )
 from foreknow_judge.cohorts import Cohorts
+from foreknow_judge.criteria import GAUGES, Gauge, digests_of, of_people
 from foreknow_judge.duckdb_files import Stamp, opened_once
 from foreknow_judge.errors import CertificateError, InputError, PolicyError, hinted, memory_for
 from foreknow_judge.file_names import (
@@ -60,25 +61,15 @@ from foreknow_judge.file_names import (
 from foreknow_judge.formats import labels_of
 from foreknow_judge.grammar import LIMITS, AskedTable
 from foreknow_judge.impossible import Rules
+from foreknow_judge.knowledge import VERIFIERS, Judge
 from foreknow_judge.layout import Layout, several_of
 from foreknow_judge.numbers import exact_text
 from foreknow_judge.scope import CLAIMED, Scope
 from foreknow_judge.text import people_text, some
 from foreknow_judge.verdict import Verdict
-from foreknow_judge.verify import (
-    GAUGES,
-    VERIFIERS,
-    Gauge,
-    Judge,
-    Written,
-    asked_of,
-    count_people,
-    digests_of,
-    of_people,
-    read_population,
-    suppressed_columns,
-)
-from foreknow_judge.verify import verify as verify_written
+from foreknow_judge.verdicts import asked_of
+from foreknow_judge.verdicts import verdicts as verify_written
+from foreknow_judge.written import Written, count_people, read_population, suppressed_columns
 
 Own = TypeVar("Own", Judge, Gauge)
 
@@ -685,7 +676,8 @@ def _with_own(
             if not isinstance(own, wanted):
                 lacks = f"{kind.__name__} lacks {name}, a verifier.{wanted.__name__}"
                 table = "GAUGES" if wanted is Gauge else "VERIFIERS"
-                ours = f": add a line to {table} in foreknow_judge/verify.py"
+                file = "criteria" if wanted is Gauge else "knowledge"
+                ours = f": add a line to {table} in foreknow_judge/{file}.py"
                 raise InputError(lacks if package_of(kind) else lacks + ours)
             found[kind.key] = own
     return found

@@ -1,0 +1,97 @@
+"""Which function measures each criterion: `GAUGES`, by its key in a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any, NamedTuple
+
+from foreknow_judge.closeness import (
+    beta_likeness_limits,
+    delta_disclosure_limits,
+    gauge_beta_likeness,
+    gauge_delta_disclosure,
+    gauge_t_closeness,
+    is_of_equal_distance,
+    t_closeness_limits,
+)
+from foreknow_judge.counting import (
+    Group,
+    GroupBags,
+    Measured,
+)
+from foreknow_judge.diversity import (
+    alpha_k_limits,
+    gauge_alpha_k,
+    gauge_l_diversity,
+    l_diversity_limits,
+)
+from foreknow_judge.grammar import AskedTable
+from foreknow_judge.levels import gauge_levels
+from foreknow_judge.population import gauge_delta_presence, gauge_k_map
+from foreknow_judge.risk import gauge_population_risk, gauge_risk
+from foreknow_judge.sizes import gauge_k_anonymity, gauge_size
+
+
+class Gauge(NamedTuple):
+    """Of one criterion: what measures it, and what it is about."""
+
+    # From the groups and its settings to what is `Measured`, of which the last may be left out.
+    measure: Callable[..., Measured | tuple[Fraction | None, Group, bool]]
+    of_people: bool = False  # of how many these are, whatever their values
+    of_classes: bool = False  # of who looks alike: by exact columns where there are any
+    of_population: bool = False  # compares groups with one
+    of_columns: bool = False  # is told what the columns that make groups are called
+    of_releases: bool = False  # is told, besides, which of them says what release shows somebody
+    # Whether, by its settings, some values may be counted as one.
+    of_sets: Callable[[Any], bool] = lambda settings: False
+    # Of values: whether any group of the same people could fail it by these, by its settings.
+    limits: Callable[[Any, GroupBags], bool] = lambda settings, held: True
+
+
+def of_people(table: AskedTable, gauges: Mapping[str, Gauge]) -> bool:
+    """Whether a requirement is a criterion of how many people there are."""
+    return any(gauges[key].of_people for key in gauges.keys() & table.kinds.keys())
+
+
+def digests_of(requirements: Sequence[Mapping[str, Any]]) -> list[tuple[int, str]]:
+    """Requirements that compare groups with a population, and its digest."""
+    compared = {key for key, gauge in GAUGES.items() if gauge.of_population}
+    return [
+        (place, str(table[key].get("digest")))
+        for place, table in enumerate(requirements)
+        for key in compared & table.keys()
+    ]
+
+
+GAUGES: dict[str, Gauge] = {
+    "group_size": Gauge(partial(gauge_size, "group_size"), of_people=True),
+    "k_anonymity": Gauge(
+        gauge_k_anonymity, of_people=True, of_classes=True, of_columns=True, of_releases=True
+    ),
+    "l_diversity": Gauge(
+        gauge_l_diversity, of_sets=lambda settings: True, limits=l_diversity_limits
+    ),
+    "alpha_k": Gauge(
+        gauge_alpha_k, of_classes=True, of_sets=lambda settings: True, limits=alpha_k_limits
+    ),
+    "t_closeness": Gauge(
+        gauge_t_closeness, of_sets=is_of_equal_distance, limits=t_closeness_limits
+    ),
+    "beta_likeness": Gauge(
+        gauge_beta_likeness, of_sets=lambda settings: True, limits=beta_likeness_limits
+    ),
+    "delta_disclosure": Gauge(
+        gauge_delta_disclosure, of_sets=lambda settings: True, limits=delta_disclosure_limits
+    ),
+    "k_map": Gauge(gauge_k_map, of_people=True, of_classes=True, of_population=True),
+    "delta_presence": Gauge(
+        gauge_delta_presence, of_people=True, of_classes=True, of_population=True
+    ),
+    "risk": Gauge(gauge_risk, of_people=True, of_classes=True),
+    "population_risk": Gauge(
+        gauge_population_risk, of_people=True, of_classes=True, of_population=True
+    ),
+    "levels": Gauge(gauge_levels, of_people=True, of_classes=True, of_columns=True),
+}

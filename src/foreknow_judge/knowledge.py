@@ -1,0 +1,158 @@
+"""Which function judges each kind of knowledge: `VERIFIERS`, by its key in a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from foreknow_judge.counting import (
+    Bag,
+    Group,
+    GroupBags,
+)
+from foreknow_judge.errors import (
+    CertificateError,
+)
+from foreknow_judge.facts import worst_facts, worst_implications
+from foreknow_judge.impossible import ImpossibleCounts, able_of, worst_able
+from foreknow_judge.priors import Chances, Worst, worst_priors
+from foreknow_judge.windows import worst_near
+from foreknow_judge.written import Written, people_with
+
+
+class JudgeInput(NamedTuple):
+    """What one requirement asks of a written release: of which values, in groups as it counts."""
+
+    held: GroupBags
+    about: Collection[str]
+    written: Written
+    relative: bool  # whether the limit is so many times a prior
+    groups: Sequence[str]  # the columns that make these groups
+    members: Collection[str] = ()  # of a set of values, which is one value in `held`
+    plain: Mapping[Group, tuple[int, Bag]] = {}  # the same groups, in which these stay apart
+    width: Any = None  # how near is near, where windows are asked of
+
+
+class Judge(NamedTuple):
+    """Of one kind of knowledge: what judges it, and of what else than values of one person each."""
+
+    # From what is asked and its settings to the worst value, its group, the probability, and how
+    # likely it was before (1 where there are no priors).
+    judge: Callable[[JudgeInput, Any], Worst]
+    of_several: bool = False  # whether people may have several values
+    of_windows: bool = False
+    relative: bool = False  # whether limits may be relative to a prior, or be reached
+    # Whether it gives an upper bound, though never too low, by its settings.
+    bounded: Callable[[Any], bool] = lambda settings: False
+    # Where limits are relative: the least prior above 0, None where there is none.
+    least: Callable[[JudgeInput, Any], Fraction | None] = lambda asked, settings: None
+
+
+def _amounts(settings: Mapping[str, Any], keys: str, of: str) -> list[int]:
+    amounts = [settings.get(key, 0) for key in keys]
+    if not all(isinstance(amount, int) and amount >= 0 for amount in amounts):
+        raise CertificateError(f"amounts of {of} must be whole numbers from 0, not {amounts}")
+    return amounts
+
+
+def _judge_facts(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
+    l, k, m = _amounts(settings, "lkm", "facts")
+    semantics = asked.written.semantics
+    if (able := _able(asked)) is not None:
+        return *worst_able(asked.held, asked.about, able, l, k, m), Fraction(1)
+    if asked.width is not None:
+        return *worst_near(asked.held, asked.width, l, k, m), Fraction(1)
+    return *worst_facts(asked.held, asked.about, semantics, l, k, m), Fraction(1)
+
+
+def _able(asked: JudgeInput) -> ImpossibleCounts | None:
+    """Who can have which values, where the schema says that not everybody can have each."""
+    written, rules = asked.written, asked.written.rules
+    own = rules.about(written.sensitive)
+    if not own:
+        return None
+    if asked.width is not None or written.semantics != "single":
+        raise CertificateError("impossible is for single values, of which everybody has one")
+    names = rules.columns()
+    shown = [name for name in names if name in written.of_people]
+    people = people_with(written, shown, asked.groups)
+    sets = dict.fromkeys(asked.about, asked.members) if asked.members else {}
+    return able_of(asked.held, people, shown, rules, own, sets)
+
+
+def _judge_implications(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
+    (k,) = _amounts(settings, "k", "implications")
+    return *worst_implications(asked.held, asked.about, k), Fraction(1)
+
+
+def _judge_negations(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
+    """The worst negations are about the target, and the facts of the first kind are just these."""
+    (k,) = _amounts(settings, "k", "negations")
+    if _able(asked) is not None:  # that others lack a value tells no more than what they have
+        splits = [{"l": l, "k": k - l} for l in range(min(k, len(asked.held.names)) + 1)]
+        return max((_judge_facts(asked, own) for own in splits), key=lambda found: found[2])
+    return _judge_facts(asked, {"l": k})
+
+
+def _on_top(settings: Mapping[str, Any]) -> list[int]:
+    """The amounts of facts that are known on top of priors."""
+    facts = settings.get("facts") or {}
+    if not isinstance(facts, Mapping) or set(facts) - {"l", "k", "m"}:
+        raise CertificateError(f"facts on top of priors are amounts l, k and m, not {facts}")
+    return _amounts(facts, "lkm", "facts")
+
+
+def _are_exchanges(settings: Mapping[str, Any]) -> bool:
+    """Whether people are known or linked on top of priors, of which only a bound is proved."""
+    return any(_on_top(settings)[1:])
+
+
+def _judge_priors(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
+    """Judge by each table of priors; attributes are read from the table of people."""
+    l, k, m = _on_top(settings)
+    written, reading = asked.written, settings.get("semantics", "joint")
+    if reading not in ("joint", "binary"):
+        raise CertificateError(f"priors cannot be read as {reading!r}")
+    worst: Worst = (None, None, Fraction(0), Fraction(1))
+    if not settings.get("tables"):
+        raise CertificateError("the certificate has no tables of priors")
+    for table in settings["tables"]:
+        chances = Chances(table)
+        people = people_with(written, chances.attributes, asked.groups)
+        together: tuple[str, Collection[str]] | None = None
+        held: Mapping[Group, tuple[int, Bag]] = asked.held
+        if asked.members:
+            (name,) = asked.about
+            if reading == "joint":  # in whose worlds the values stay apart
+                together, held = (name, asked.members), asked.plain
+            else:
+                chances = chances.united(asked.members, name)
+        known = chances, reading, asked.relative, together, (l, k, m)
+        found = worst_priors(held, people, asked.about, *known)
+        worst = max(worst, found, key=lambda item: item[2] / item[3] if asked.relative else item[2])
+    return worst
+
+
+def _least_prior(asked: JudgeInput, settings: Mapping[str, Any]) -> Fraction | None:
+    """The least prior above 0 that anybody has of a value, or of one of a set, that is held."""
+    priors = []
+    for table in settings["tables"]:
+        chances = Chances(table)
+        people = people_with(asked.written, chances.attributes, asked.groups)
+        held = {value for _, bag in asked.held.values() for value in bag} & set(asked.about)
+        sets = [asked.members] if asked.members else [[value] for value in held]
+        priors += [
+            chances.any(signature, values)
+            for signature in set().union(*people.values())
+            for values in sets
+        ]
+    return min((prior for prior in priors if prior), default=None)
+
+
+VERIFIERS: dict[str, Judge] = {
+    "facts": Judge(_judge_facts, of_several=True, of_windows=True),
+    "implications": Judge(_judge_implications),
+    "negations": Judge(_judge_negations, of_windows=True),
+    "priors": Judge(_judge_priors, relative=True, bounded=_are_exchanges, least=_least_prior),
+}

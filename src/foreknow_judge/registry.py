@@ -1,0 +1,33 @@
+"""Every kind of knowledge and every criterion that can be judged, with what judges it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from foreknow_judge.criteria import GAUGES, Gauge
+from foreknow_judge.kinds import CRITERIA, KNOWLEDGE
+from foreknow_judge.knowledge import VERIFIERS, Judge
+
+
+class Kinds(NamedTuple):
+    """Kinds by their keys: the settings of each, and its judge or gauge.
+
+    Packages of others may have more kinds than these; whoever has such a package adds them.
+    """
+
+    knowledge: Mapping[str, Any] = KNOWLEDGE
+    criteria: Mapping[str, Any] = CRITERIA
+    judges: Mapping[str, Judge] = VERIFIERS
+    gauges: Mapping[str, Gauge] = GAUGES
+
+    def counts_people(self, key: str) -> bool:
+        """Whether a criterion is about how many people there are, whatever their values."""
+        return key in self.gauges and self.gauges[key].of_people
+
+    def compares_population(self, key: str) -> bool:
+        """Whether a criterion compares groups with a population."""
+        return key in self.gauges and self.gauges[key].of_population
+
+
+OURS = Kinds()

@@ -1,0 +1,86 @@
+"""Which columns of a release are what, by the ``[schema]`` table of its certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from foreknow_judge.errors import CertificateError
+from foreknow_judge.grammar import ImpossibleTable, SchemaTable
+from foreknow_judge.layout import several_of
+from foreknow_judge.named_values import range_ends
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns of a release by their roles, of which each has one."""
+
+    quasi_identifiers: tuple[str, ...]
+    sensitives: tuple[str, ...]
+    other: tuple[str, ...]
+
+    @classmethod
+    def of(cls, schema: SchemaTable) -> Roles:
+        """Read the roles, and refuse a table that contradicts itself."""
+        given = schema.sensitive
+        sensitives = (given,) if isinstance(given, str) else tuple(given)
+        if not sensitives:
+            raise CertificateError("it names no sensitive column")
+        if not schema.quasi_identifiers and schema.group is None:
+            raise CertificateError("it names no column that others may know")
+        other = tuple(schema.other)
+        if schema.shared is not None and (shown := f"{schema.shared.by}_shown") not in other:
+            other = (*other, shown)
+        roles = cls(tuple(schema.quasi_identifiers), sensitives, other)
+        roles._refuse_two_roles(schema)
+        roles._refuse_semantics(schema)
+        roles._refuse_shared(schema)
+        for place, rule in enumerate(schema.impossible):
+            roles._refuse_rule(f"impossible[{place}]", rule)
+        return roles
+
+    def _refuse_two_roles(self, schema: SchemaTable) -> None:
+        columns = [*schema.identifiers, *self.quasi_identifiers, *self.sensitives, *self.other]
+        columns += [] if schema.group is None else [schema.group]
+        for column in columns:
+            if columns.count(column) > 1:
+                raise CertificateError(f"column {column!r} has two roles")
+        if schema.person is not None and schema.person in (*self.sensitives, schema.group):
+            raise CertificateError(f"column {schema.person!r} is the person and has another role")
+
+    def _refuse_semantics(self, schema: SchemaTable) -> None:
+        semantics: Any = schema.semantics
+        for column in semantics if isinstance(semantics, Mapping) else ():
+            if column not in self.sensitives:
+                raise CertificateError(f"semantics: {column!r} is no sensitive column")
+        several = several_of(semantics, self.sensitives)
+        if several and schema.missing != "error":
+            raise CertificateError("missing is for columns of which everybody has one value")
+        if several and schema.unit == "row" and schema.person is not None:
+            raise CertificateError("rows are cases with one sensitive value each")
+        if several and schema.impossible:
+            raise CertificateError("impossible is for one value per person")
+        if schema.shared is not None and (several or schema.unit == "row"):
+            raise CertificateError("shared is for rows that are people with one value each")
+
+    def _refuse_shared(self, schema: SchemaTable) -> None:
+        if schema.shared is None:
+            return
+        for column in schema.shared.values:
+            if column not in self.sensitives:
+                raise CertificateError(f"shared: {column!r} is no sensitive column")
+        about = {rule.sensitive or self.sensitives[0] for rule in schema.impossible}
+        if about & {*schema.shared.values}:
+            raise CertificateError("impossible is about people, and shared about households")
+
+    def _refuse_rule(self, name: str, rule: ImpossibleTable) -> None:
+        if rule.sensitive is None and len(self.sensitives) > 1:
+            raise CertificateError(f"{name} does not say of which column its values are")
+        if (rule.sensitive or self.sensitives[0]) not in self.sensitives:
+            raise CertificateError(f"{name}: {rule.sensitive!r} is no sensitive column")
+        for column, condition in rule.where.items():
+            if column in self.sensitives:
+                raise CertificateError(f"{name}: where names {column!r}, which is sensitive")
+            if isinstance(condition, Mapping):
+                range_ends(condition)

@@ -1,0 +1,57 @@
+"""How many people groups have, or who look alike by some columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from foreknow_judge.counting import (
+    Group,
+    GroupBags,
+    distinct,
+)
+from foreknow_judge.diversity import (
+    require_keys,
+)
+from foreknow_judge.errors import (
+    CertificateError,
+)
+
+
+def gauge_size(key: str, held: GroupBags, k: Any) -> tuple[Fraction, Group, bool]:
+    """The fewest people of a group."""
+    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
+        raise CertificateError(f"{key} must be a whole number from 1, not {k!r}")
+    at = int(held.people.argmin())
+    people = int(held.people[at])
+    return Fraction(people), held.group(at), people >= k
+
+
+def gauge_k_anonymity(
+    held: GroupBags, given: Any, columns: Sequence[str], cohort: str
+) -> tuple[Fraction, Group, bool]:
+    """People of the smallest group; or, of lists of columns, the fewest who share one of them.
+
+    Somebody who knows which release shows a person compares only people of that release.
+    """
+    if not isinstance(given, Mapping):
+        return gauge_size("k_anonymity", held, given)
+    require_keys(given, "k_anonymity", {"k", "of"}, {"k", "of"})
+    worst: tuple[int, int] | None = None
+    for names in given["of"] if isinstance(given["of"], list) else ():
+        if not isinstance(names, list) or not names or not {*map(str, names)} <= {*columns}:
+            raise CertificateError(f"{names!r} are no columns of {', '.join(columns)}")
+        names = [*({cohort} & {*columns}), *names]
+        _, sort = distinct(*(held.labels[columns.index(name)].codes for name in names))
+        many = np.zeros(int(sort.max()) + 1, np.int64)
+        np.add.at(many, sort, held.people)
+        at = int(many[sort].argmin())
+        found = int(many[sort[at]]), at
+        worst = found if worst is None or found[0] < worst[0] else worst
+    if worst is None:
+        raise CertificateError("k_anonymity is of no columns")
+    gauge_size("k_anonymity", held, given["k"])  # which refuses what is no size
+    return Fraction(worst[0]), held.group(worst[1]), worst[0] >= given["k"]

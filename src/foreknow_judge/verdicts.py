@@ -1,0 +1,224 @@
+"""Verdicts: a release as written, judged by each requirement of a policy.
+
+Here, and nowhere else, a `Verdict` is made. That the theorems hold is shown by enumeration in the
+tests (`tests/oracle`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from foreknow_judge.counting import (
+    GroupBags,
+    Measured,
+)
+from foreknow_judge.criteria import GAUGES, Gauge
+from foreknow_judge.errors import (
+    CertificateError,
+    UnsupportedError,
+)
+from foreknow_judge.grammar import AskedTable, read
+from foreknow_judge.knowledge import VERIFIERS, Judge, JudgeInput
+from foreknow_judge.named_values import left, named
+from foreknow_judge.priors import Worst
+from foreknow_judge.verdict import Limit, Verdict, WorstCase
+from foreknow_judge.written import Written, everybody_of, group_name
+
+# What is found of secrets of which nobody has a value.
+_NOBODY: Worst = (None, None, Fraction(0), Fraction(1))
+
+
+def verdicts(
+    whole: Written,
+    requirements: Sequence[Mapping[str, Any]],
+    judges: Mapping[str, Judge] | None = None,
+    gauges: Mapping[str, Gauge] | None = None,
+) -> list[Verdict]:
+    """Judge a written release by the ``[[require]]`` tables of its policy.
+
+    Parameters
+    ----------
+    whole : Written
+    requirements : sequence of mappings
+        As `Policy.to_dict` gives them.
+    judges, gauges : mapping of key to Judge or Gauge, optional
+        Those of kinds of knowledge and criteria that are not among `VERIFIERS` and `GAUGES`.
+
+    Returns
+    -------
+    list of Verdict
+        One for each requirement and point.
+    """
+    results: list[Verdict] = []
+    judges, gauges = {**VERIFIERS, **(judges or {})}, {**GAUGES, **(gauges or {})}
+    tables = asked_of(requirements)
+    whole.prepare(tables)
+    for position, table in enumerate(tables):
+        written = whole.about(table.sensitive or whole.sensitive)
+        key = next((key for key in table.kinds if key in gauges), None)
+        if key is None:
+            results += _verdicts_on_knowledge(
+                written, position, requirements[position], table, judges
+            )
+            continue
+        if len(table.kinds) > 1 or not table.of_whole_groups:
+            raise CertificateError(f"{key} is about whole groups, and stands by itself")
+        gauge = gauges[key]
+        if written.semantics != "single" and not gauge.of_people:
+            raise CertificateError(f"{key} is about one value per person")
+        settings, more = table.kinds[key], list[Any]()
+        if gauge.of_population:
+            more = [everybody_of(written, settings)]
+        exact = written.form == "bucketized" and gauge.of_classes
+        if exact and gauge.of_people:
+            held = written.alike(table.known)
+        else:
+            held = written.held_by(*sight_of(written, table, gauge.of_people))
+            more += [written.alike(())] if exact else []
+        if gauge.of_columns:
+            own = written.exact if exact else written.groups
+            more.append(list(dict.fromkeys([*own, *table.known])))
+        if gauge.of_releases:
+            more.append(written.cohort)
+        held = _of_sets(written, held, key, gauge, table) if table.secret.sets else held
+        attained, group, holds, each = Measured(*gauge.measure(held, settings, *more))
+        of = () if not exact or not gauge.of_people else tuple(written.exact)
+        limits = not gauge.of_people and gauge.limits(settings, held)
+        found = WorstCase(None, group_name(group), attained, each=each, limits_values=limits)
+        known = table.known
+        judged, required = {key: settings}, requirements[position]
+        results.append(Verdict(position, required, judged, Limit(), found, holds, known, alike=of))
+    return results
+
+
+def asked_of(requirements: Sequence[Mapping[str, Any]]) -> list[AskedTable]:
+    """Read ``[[require]]`` tables."""
+    return [
+        read(AskedTable, table, f"require[{place}]", CertificateError)
+        for place, table in enumerate(requirements)
+    ]
+
+
+def _verdicts_on_knowledge(
+    written: Written,
+    position: int,
+    required: Mapping[str, Any],
+    table: AskedTable,
+    judges: Mapping[str, Judge],
+) -> Iterator[Verdict]:
+    relative = table.at_most_times is not None
+    asked = _counted(written, table, relative)
+    for kind, settings, amount in table.points:
+        if kind not in judges:
+            raise UnsupportedError(f"this version cannot verify the adversary {kind!r}")
+        judge = judges[kind]
+        if written.semantics != "single" and not judge.of_several:
+            raise CertificateError(
+                f"{kind} are about one value per person, not {written.semantics!r}"
+            )
+        if table.secret.width is not None and not judge.of_windows:
+            raise CertificateError(f"within is for windows of numbers, of which {kind} say nothing")
+        if table.below is None and table.limits and not judge.relative:
+            raise CertificateError(f"{next(iter(table.limits))} is for one adversary with priors")
+        worst = max(
+            (judge.judge(own, settings) for own in asked),
+            key=lambda found: found[2] / found[3] if relative else found[2],
+            default=_NOBODY,
+        )
+        value, group, chance, before = worst
+        limit = Limit(amount, table.below is None and bool(table.limits), relative)
+        prior = before if relative else None
+        bounded = judge.bounded(settings)
+        limits = True
+        if relative:  # and somebody's prior, so many times, is below 1
+            priors = [judge.least(own, settings) for own in asked]
+            limits = any(own is not None and own * amount < 1 for own in priors)
+        whose = None if group is None else group_name(group)
+        found = WorstCase(value, whose, chance, prior, bounded, limits_values=limits)
+        safe = limit.holds(chance, prior)
+        yield Verdict(position, required, {kind: settings}, limit, found, safe, table.known)
+
+
+def _counted(written: Written, table: AskedTable, relative: bool) -> list[JudgeInput]:
+    """What a requirement counts: the one place where secrets and sights enter the verifier."""
+    sensitive, known = sight_of(written, table)
+    secret = table.secret
+    whole, groups = written.held_by(sensitive, known), (*written.groups, *known)
+    about = set(whole.names)
+    if table.has_label:
+        raise CertificateError("a label of a hierarchy is not written out as its values")
+    if secret.sets:
+        asked = []
+        for name, members in sorted(_sets(written, table, about).items()):
+            if not members:  # which nobody has
+                continue
+            held = _merged(whole, {name: members}, about)
+            one = _named(name, about - set(members))
+            asked.append(JudgeInput(held, {one}, written, relative, groups, members, whole))
+        return asked
+    if secret.width is not None:
+        if written.semantics != "single":
+            raise CertificateError("within is for one value per person")
+        return [JudgeInput(whole, about, written, relative, groups, width=secret.width)]
+    if secret.values is not None:
+        about = set(named(secret.values, about))
+    about -= left(secret.excluded, whole.names)
+    return [JudgeInput(whole, about, written, relative, groups)]
+
+
+def sight_of(
+    written: Written, table: AskedTable, of_people: bool = False
+) -> tuple[str, tuple[str, ...]]:
+    """The sensitive column of a requirement, and the columns that are known of everybody."""
+    sensitive, known = table.sensitive or written.sensitive, table.known
+    if sensitive in known and not of_people:
+        raise CertificateError(f"{sensitive!r} cannot be both known and what must stay hidden")
+    if written.semantics != "single" and (known or sensitive != written.sensitive):
+        raise CertificateError("columns are known beside a value where everybody has one, only")
+    return sensitive, known
+
+
+def _sets(written: Written, table: AskedTable, about: Collection[str]) -> dict[str, list[str]]:
+    """Sets of values by their names."""
+    each = table.secret.sets.items()
+    sets = {name or " or ".join(map(str, own)): named(own, about) for name, own in each}
+    if written.semantics == "set" or any(set(own) >= set(about) for own in sets.values()):
+        raise CertificateError(
+            "any_of is of some values, not of all, and not where a person may have several of "
+            "them, each once"
+        )
+    return sets
+
+
+def _of_sets(
+    written: Written, held: GroupBags, key: str, gauge: Gauge, table: AskedTable
+) -> GroupBags:
+    """The groups with each set counted as one value, for a criterion."""
+    about = set(held.names)
+    sets = _sets(written, table, about)
+    every = [value for own in sets.values() for value in own]
+    if not gauge.of_sets(table.kinds[key]) or len(set(every)) < len(every):
+        raise CertificateError(f"{key} cannot be about such sets of values")
+    return _merged(held, sets, about)
+
+
+def _merged(
+    held: GroupBags, sets: Mapping[str, Sequence[str]], about: Collection[str]
+) -> GroupBags:
+    """Groups in whose bags the values of each set are one value."""
+    one_of: dict[str, str] = {}
+    rest = set(about).difference(*sets.values())
+    for name, members in sets.items():
+        one = _named(name, rest)
+        rest.add(one)
+        one_of |= dict.fromkeys(members, one)
+    return held.merged(one_of)
+
+
+def _named(name: str, others: Collection[str]) -> str:
+    """What a set is called beside other values, so that none has its name."""
+    while name in others:
+        name += "+"
+    return name

@@ -1,0 +1,452 @@
+"""A release as it was written: its files, read once, and counted by any of their columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from foreknow_judge.counting import (
+    Column,
+    DistinctRows,
+    Group,
+    GroupBags,
+    Ints,
+    distinct,
+)
+from foreknow_judge.duckdb_files import CsvFile, connect
+from foreknow_judge.errors import (
+    CertificateError,
+    DataError,
+    NotEnoughMemory,
+    short_of_memory,
+)
+from foreknow_judge.files import (
+    File,
+    count_rows,
+    exchanged,
+    files_of,
+    has_more_bytes,
+    merge_empties,
+    metadata_of,
+    open_written,
+    paths_of,
+    rearmed,
+    rearmed_text,
+)
+from foreknow_judge.grammar import AskedTable
+from foreknow_judge.impossible import Rules
+from foreknow_judge.population import Everybody
+
+_COUNT = re.compile(r"[1-9][0-9]{0,14}")
+
+
+# The law of multisets takes powers by these; more would take for ever.
+_MOST_OF_A_BAG = 10**7
+
+
+@dataclass
+class Memory:
+    """What was read of a written release, each part once."""
+
+    files: dict[str, File] | None = None
+    held: dict[tuple[str, ...], GroupBags] = field(default_factory=dict)
+    # by table and columns
+    counted: dict[tuple[str, ...], DistinctRows] = field(default_factory=dict)
+    headers: dict[str, list[str]] = field(default_factory=dict)  # as they are written
+
+
+@dataclass(frozen=True)
+class Written:
+    """Where a release is written and what its columns are."""
+
+    form: str  # "generalized" or "bucketized"
+    groups: Sequence[str]  # the columns that make a group
+    sensitive: str
+    # ``release`` if generalized with one value each, else ``people`` and ``sensitive``: a path, a
+    # list of them, or an Arrow table
+    tables: Mapping[str, Any]
+    escaped: bool = False  # whether an apostrophe was written before texts that look like formulas
+    # "single", "set" or "multiset"; or of each of several columns that differ
+    semantics: Any = "single"
+    # if given, all columns that each table may have
+    columns: Mapping[str, Sequence[str]] | None = None
+    # what groups are compared with, where a criterion asks that, by digest
+    populations: Mapping[str, Any] = field(default_factory=dict)
+    # where sensitive values are in a table of their own: that of each of several columns
+    parts: Mapping[str, str] | None = None
+    # in the bucketized form: the columns of people by which somebody can be recognized
+    exact: Sequence[str] = ()
+    beside: Sequence[str] = ()  # columns that are published of people as they are
+    rules: Rules = field(default_factory=Rules)  # what some people cannot have
+    # columns of ``release`` that were shuffled within groups, and whose names must say so
+    shuffled: Collection[str] = ()
+    delimiter: str = ","  # of CSV
+    commas: Collection[str] = ()  # columns in which commas and points are exchanged
+    cohort: str = ""  # the column that says which of several releases shows somebody
+    memory: Memory = field(default_factory=Memory, init=False, repr=False, compare=False)
+
+    @property
+    def of_people(self) -> Collection[str]:
+        """Columns that tell something of each person."""
+        return {*self.groups, *self.exact, *self.beside} - {*self.shuffled}
+
+    @property
+    def files(self) -> dict[str, File]:
+        """The tables that are files, as they were when the first of them was opened."""
+        if self.memory.files is None:
+            self.memory.files = files_of(self.tables, self.delimiter)
+        return self.memory.files
+
+    @property
+    def held(self) -> GroupBags:
+        """People and bag of each group, in an order that does not depend on the engine."""
+        return self.held_by(self.sensitive, ())
+
+    def about(self, sensitive: str) -> Written:
+        """The same files, asked for one column by its own semantics."""
+        if isinstance(self.semantics, str):
+            return self
+        semantics = self.semantics.get(sensitive, "single")
+        return self.asked(sensitive=sensitive, semantics=semantics)
+
+    def asked(self, **changed: Any) -> Written:
+        """The same files, of which something else is asked; nothing is read again."""
+        own = replace(self, **changed)
+        own.memory.files, own.memory.headers = self.files, self.memory.headers
+        own.memory.held, own.memory.counted = self.memory.held, self.memory.counted
+        return own
+
+    def held_by(self, sensitive: str, known: Sequence[str]) -> GroupBags:
+        """The same of one sensitive column, in groups that columns divide which are known."""
+        key = (sensitive, *known)
+        if key not in self.memory.held:
+            self.memory.held[key] = _read(self.about(sensitive), sensitive, known)
+        return self.memory.held[key]
+
+    def alike(self, known: Sequence[str]) -> GroupBags:
+        """People of equal exact columns, and of others that are known; their values are groups."""
+        if not self.exact:
+            raise CertificateError("it is not said by which columns people can be recognized")
+        columns, ids = list(dict.fromkeys([*self.exact, *known])), self.groups[-1]
+        own = replace(self, groups=columns, sensitive=ids, semantics="single", parts=None)
+        own.memory.files = self.files  # and no more, as its groups are others
+        rows = own.counted("people", [ids])
+        return rows.held((), rows.column(ids), rows.times)
+
+    def prepare(self, required: Sequence[AskedTable]) -> None:
+        """Count with one scan what requirements ask of a table of one row per person."""
+        if "release" in self.tables:
+            sights = [(*self.groups, name) for name in self.parts or (self.sensitive,)]
+            for own in required:
+                known = own.known
+                sights.append((*self.groups, *known, own.sensitive or self.sensitive))
+            _count(self, "release", sights)
+
+    def counted(self, table: str, beside: Sequence[str]) -> DistinctRows:
+        """Rows of the columns of groups and some beside them, and how many; some may be equal."""
+        columns = (*self.groups, *beside)
+        wider = self.wider(table, columns)
+        if wider is None:
+            _count(self, table, [columns])
+        return self.memory.counted[(table, *(wider or columns))]
+
+    def texts(self, table: str) -> dict[str, pa.Array]:
+        """What is in each column of a table, each text once; by its name as it is written."""
+        names = [*(self.columns or {}).get(table, ())]
+        _count(self, table, [(*self.groups, *({name} - {*self.groups})) for name in names])
+        found = {}
+        for name in self.memory.headers[table]:
+            bare = rearmed_text(name, False) if self.escaped else name
+            called = {f"{own}_shuffled": own for own in self.shuffled}.get(bare or "", bare or "")
+            own = self.counted(table, [called] if called not in self.groups else [])
+            found[name] = own.column(called).texts
+        return found
+
+    def wider(self, table: str, columns: Sequence[str]) -> tuple[str, ...] | None:
+        """Columns that were counted already, and among which these are."""
+        known = [
+            own for name, *own in self.memory.counted if name == table and set(columns) <= set(own)
+        ]
+        return min(map(tuple, known), key=len, default=None)
+
+
+def suppressed_columns(written: Written) -> tuple[str, ...]:
+    """Columns that make groups, and of which nothing is published."""
+    labelled = written.groups if written.form == "generalized" else ()
+    return tuple(
+        column
+        for column, labels in zip(labelled, written.held.labels, strict=False)
+        if all(set(label or "") == {"*"} for label in labels.texts.to_pylist())
+    )
+
+
+def count_people(written: Written) -> tuple[int, int]:
+    """People and groups of a written release."""
+    return int(written.held.people.sum()), len(written.held)
+
+
+def people_with(
+    written: Written, attributes: Sequence[str], groups: Sequence[str]
+) -> dict[Group, dict[tuple[str | None, ...], int]]:
+    """How many people of each group have which values of some columns."""
+    people: dict[Group, dict[tuple[str | None, ...], int]] = {}
+    name = "release" if written.form == "generalized" else "people"
+    beside = [name for name in (*groups, *attributes) if name not in written.groups]
+    rows = written.counted(name, list(dict.fromkeys(beside)))
+    columns = [rows.column(name) for name in (*groups, *attributes)]
+    first, sort = distinct(*(column.codes for column in columns))
+    counts = np.zeros(len(first), np.int64)
+    np.add.at(counts, sort, rows.times)
+    for *row, count in zip(
+        *(c.take(first).to_list() for c in columns), counts.tolist(), strict=True
+    ):
+        group, signature = tuple(row[: len(groups)]), tuple(row[len(groups) :])
+        people.setdefault(group, {})[signature] = count
+    return people
+
+
+def everybody_of(written: Written, table: Any) -> Everybody:
+    """The population of a criterion, which must be the one that it names by its digest."""
+    exact = written.form == "bucketized"
+    wanted = table.get("digest") if isinstance(table, Mapping) else None
+    if not isinstance(wanted, str) or wanted not in written.populations:
+        raise CertificateError(f"the population {str(table)[:200]} is not at hand")
+    columns = written.exact if exact else written.groups
+    found = read_population(written.populations[wanted], columns)._replace(exact=exact)
+    if found.digest != wanted:
+        raise CertificateError("the population is not the one that was certified (digest differs)")
+    return found
+
+
+def read_population(source: Any, columns: Sequence[str], named: Sequence[str] = ()) -> Everybody:
+    """Read a population by some columns; nobody is in it twice by those that name people."""
+    file = files_of({"population": source}).get("population")
+    with _reading("the population") as connection:
+        header, relation = open_written(connection, source, file)
+        for column in columns:
+            if header.count(column) != 1:
+                raise CertificateError(f"the population does not have one column {column!r}")
+        places = [f"c{header.index(column)}" for column in columns]
+        ((cells, times),) = count_rows(connection, relation, [places])
+        names = [f"c{header.index(column)}" for column in named if column in header]
+        if names:
+            ((who, often),) = count_rows(connection, relation, [names])
+            # A missing text and an empty one come first, and name nobody.
+            lacks = [sum(not text for text in own.texts[:2].to_pylist()) for own in who]
+            known = np.all([own.codes >= n for own, n in zip(who, lacks, strict=True)], axis=0)
+            if (often[known] > 1).any():
+                raise CertificateError(
+                    "the population has somebody in several rows, by the columns that name people"
+                )
+        if file is not None:
+            file.check(int(times.sum()))
+        if isinstance(file, CsvFile):
+            cells = [merge_empties(column) for column in cells]
+    alike: dict[tuple[str | None, ...], int] = {}
+    for *key, n in zip(*(column.to_list() for column in cells), times.tolist(), strict=True):
+        alike[tuple(key)] = alike.get(tuple(key), 0) + n
+    return Everybody(tuple(columns), [(*key, n) for key, n in alike.items()])
+
+
+def _read(written: Written, sensitive: str, known: Sequence[str]) -> GroupBags:
+    """Read the tables of a release, and refuse those that contradict each other."""
+    if written.semantics not in ("single", "set", "multiset"):
+        raise CertificateError(f"semantics {written.semantics!r} is unknown")
+    if "release" in written.tables:
+        return _read_rows(written, sensitive, known)
+    held = _read_tally(written, sensitive, known)
+    # how many people a group has was compared before, where columns are known
+    return held if known else _with_people(written, held)
+
+
+def _with_people(written: Written, held: GroupBags) -> GroupBags:
+    """Groups with the people of the table of people; what they have must be as many."""
+    people = written.counted("people", ())
+    labels, place_held, place_counted = _together(held.labels, list(people.groups.values()))
+    groups = GroupBags(labels, held.names, place_held[held.of_group], held.codes, held.counts)
+    groups.people = np.zeros(len(groups), np.int64)
+    np.add.at(groups.people, place_counted[people.of_group], people.times)
+    # A count that is too large is cut, so that sums of many stay what they are.
+    counts = np.minimum(groups.counts, len(groups.people) and int(groups.people.sum()) + 1)
+    none = np.zeros(len(groups), np.int64)
+    needed = {"single": groups.total(counts), "set": groups.most(counts)}.get(
+        written.semantics, none
+    )
+    wrong = (groups.people == 0) | (needed > groups.people)
+    if written.semantics == "single":
+        wrong |= needed < groups.people
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise CertificateError(
+            f"the people and the sensitive values of the groups do not match: group "
+            f"{group_name(groups.group(first))} has {groups.people[first]} people for "
+            f"{groups.bag(first)}"
+        )
+    return groups
+
+
+def _together(one: Sequence[Column], other: Sequence[Column]) -> tuple[list[Column], Ints, Ints]:
+    """The groups of two tables: their labels, and where those of each table are among them."""
+    n_groups, columns = len(one[0].codes), []
+    for mine, others in zip(one, other, strict=True):
+        texts = pa.concat_arrays([mine.texts, others.texts])
+        codes = np.concatenate([mine.codes, len(mine.texts) + others.codes])
+        columns.append(Column.of(texts, codes))
+    first, place = distinct(*(column.codes for column in columns))
+    labels = [column.take(first) for column in columns]
+    return labels, place[:n_groups], place[n_groups:]
+
+
+def _read_rows(written: Written, sensitive: str, known: Sequence[str]) -> GroupBags:
+    """Read one row per person."""
+    rows = written.counted("release", [*known, sensitive])
+    values = rows.column(sensitive)
+    if values.lacks:
+        row = np.flatnonzero(values.codes == 0)
+        first = int(row[np.argmin(rows.of_group[row])])
+        beside = [rows.column(name).at(first) for name in known]
+        raise CertificateError(
+            f"a sensitive value is missing in group {group_name([*rows.group(first), *beside])}"
+        )
+    return rows.held(known, values, rows.times)
+
+
+def _read_tally(written: Written, sensitive: str, known: Sequence[str]) -> GroupBags:
+    """Read the table of (group, value, count), or of (group, values, count)."""
+    part = (written.parts or {}).get(sensitive, "sensitive")
+    together = [name for name, of in (written.parts or {}).items() if of == part]
+    others = [name for name in together if name not in (*known, sensitive)]
+    rows = written.counted(part, [*known, *others, sensitive, "count"])
+    values, amounts = rows.column(sensitive), rows.column("count")
+    amount = np.array([_amount(text) for text in amounts.texts.to_pylist()], np.int64)
+    counts = amount[amounts.codes]
+    wrong = counts == 0
+    if values.lacks:
+        wrong |= values.codes == 0
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        group, value = group_name(rows.group(at)), values.at(at)
+        raise CertificateError(f"group {group}: {value!r} has no count, but {amounts.at(at)!r}")
+    cells = [rows.column(name).codes for name in (*known, *others, sensitive)]
+    first, _ = distinct(rows.of_group, *cells)
+    again = np.ones(len(counts), bool)
+    again[first] = False
+    again |= rows.times != 1
+    if again.any():
+        at = int(np.argmax(again))
+        raise CertificateError(
+            f"group {group_name(rows.group(at))} lists {values.at(at)!r} more than once"
+        )
+    held = rows.held(known, values, counts)
+    if written.semantics == "multiset":
+        cut = np.minimum(held.counts, _MOST_OF_A_BAG + 1)
+        large = held.total(cut) > _MOST_OF_A_BAG
+        if large.any():
+            name = group_name(held.group(int(np.argmax(large))))
+            raise CertificateError(f"group {name} has too many values to be verified")
+    return held
+
+
+def _amount(text: str | None) -> int:
+    """A whole number from 1 in digits and of a length that all can read; 0 of another text."""
+    return int(text) if text is not None and _COUNT.fullmatch(text) else 0
+
+
+def group_name(group: Sequence[str | None]) -> str:
+    """How messages and verdicts name a group."""
+    return ", ".join("missing" if part is None else part for part in group)
+
+
+def _count(written: Written, table: str, sights: Sequence[tuple[str, ...]]) -> None:
+    """Count equal rows of some columns, for several such sights of a table at once."""
+    new = {frozenset(own): own for own in sights if written.wider(table, own) is None}
+    sights = [own for columns, own in new.items() if not any(columns < other for other in new)]
+    if not sights:
+        return
+    judged = {*written.groups, written.sensitive, *(written.parts or ())}
+    with _reading("the release") as connection:
+        # Columns are called by position: DuckDB takes names that differ in case for one.
+        file = written.files.get(table)
+        header, relation = open_written(connection, written.tables[table], file)
+        written.memory.headers[table] = [*header]
+        if written.escaped:
+            header = [rearmed_text(name, True) or "" for name in header]
+        called = {f"{name}_shuffled": name for name in written.shuffled}
+        for name in set(header) & set(called.values()):
+            raise CertificateError(
+                f"the column {name!r} is shuffled within groups, and must be called "
+                f"{name + '_shuffled'!r}"
+            )
+        header = [called.get(name, name) for name in header]
+        _require_columns(header, len(relation.columns), written, table)
+        _refuse_metadata(connection, written, table)
+        for name in (name for sight in sights for name in sight):
+            if name not in header:
+                raise CertificateError(f"the release has no column {name!r}")
+        places = [[f"c{header.index(name)}" for name in sight] for sight in sights]
+        found = count_rows(connection, relation, places)
+        if file is not None:
+            file.check(int(found[0][1].sum()))
+        for sight, (columns, times) in zip(sights, found, strict=True):
+            plain = {}
+            for name, own in zip(sight, columns, strict=True):
+                if isinstance(file, CsvFile) and name in judged:
+                    own = merge_empties(own)  # of an attribute, an empty text is a value
+                if written.escaped:  # an attribute may be a number, which is not marked
+                    own = rearmed(own, name in judged)
+                plain[name] = exchanged(own) if name in written.commas else own
+            groups = {name: plain.pop(name) for name in written.groups}
+            written.memory.counted[(table, *sight)] = DistinctRows.of(groups, plain, times)
+
+
+@contextmanager
+def _reading(what: str) -> Iterator[Any]:
+    """An engine to read files with; what goes wrong is said of these."""
+    connection = connect()
+    try:
+        yield connection
+    except duckdb.Error as error:
+        if short_of_memory(error):
+            raise NotEnoughMemory("judging the release afresh") from error
+        raise CertificateError(f"{what} cannot be read: {str(error).splitlines()[0]}") from None
+    except DataError as error:
+        raise CertificateError(f"{what} cannot be read: {error}") from None
+    finally:
+        connection.close()
+
+
+def _refuse_metadata(connection: Any, written: Written, table: str) -> None:
+    """Refuse what a Parquet file of a certified release holds beside its columns: names, say."""
+    for path in paths_of(written.tables[table]):
+        if written.columns is None or path.suffix != ".parquet":
+            return
+        if keys := metadata_of(connection, path):
+            raise CertificateError(
+                f"{path.name} holds metadata beside its columns: {keys[0]!r}; publish writes none"
+            )
+        if has_more_bytes(connection, path):
+            raise CertificateError(f"{path.name} has bytes that belong to none of its columns")
+
+
+def _require_columns(header: Sequence[str], readable: int, written: Written, table: str) -> None:
+    """Refuse a column that is not accounted for, or one that is there twice."""
+    wanted = header if written.columns is None else written.columns[table]
+    for name in header:
+        if name not in wanted:
+            raise CertificateError(
+                f"the table {table!r} has a column {name!r}, which its policy does not account for"
+            )
+        if header.count(name) > 1:
+            raise CertificateError(f"the table {table!r} has the column {name!r} twice")
+    if readable != len(header):
+        raise CertificateError(f"the columns of the table {table!r} are not plain")
+    for name in wanted:
+        if name not in header:
+            raise CertificateError(f"the table {table!r} has no column {name!r}")
