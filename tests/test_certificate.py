@@ -13,7 +13,7 @@ import pytest
 from tests.people import FORMS, made, short_report
 
 import foreknow as fk
-from foreknow.publishing import verification
+from foreknow_judge import folder as release_folder
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.numbers import exact_text
@@ -269,7 +269,7 @@ def test_a_file_that_changes_once_its_digest_was_taken_is_refused(folder, monkey
             edit_rows(folder, lambda rows: rows[::-1], certify=False)
         return found
 
-    monkeypatch.setattr(verification, "digest_of", and_turned)
+    monkeypatch.setattr(release_folder, "digest_of", and_turned)
     with pytest.raises(CertificateError, match="changed"):
         fk.verify(folder)
 

@@ -266,7 +266,7 @@ def test_a_kind_without_a_judge_of_the_verifier_s_is_named_where_it_is_asked(mon
     microdata = fk.Microdata(
         place / "people.csv", fk.Schema(quasi_identifiers=["age"], sensitive="disease")
     )
-    with pytest.raises(fk.InputError, match=r"EvenGroups lacks gauge, a verifier\.Gauge$"):
+    with pytest.raises(fk.InputError, match=r"EvenGroups lacks gauge, a foreknow_judge Gauge$"):
         fk.publish(microdata, fk.Policy([fk.Requirement(lacking(2))]))
     assert fk.publish(microdata, fk.Policy([fk.Requirement(fk.KAnonymity(2))])).audit.safe
 

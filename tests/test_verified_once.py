@@ -15,6 +15,7 @@ from tests.fuzz.test_certificates import at, places
 import foreknow as fk
 from foreknow.publishing import verification
 from foreknow_judge import duckdb_files
+from foreknow_judge import folder as release_folder
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError
 
@@ -58,7 +59,7 @@ def test_a_folder_that_is_another_while_it_is_digested_is_not_verified(
         finally:
             pointed(link, safe)
 
-    monkeypatch.setattr(verification, "digest_of", digest)
+    monkeypatch.setattr(release_folder, "digest_of", digest)
     if not descriptors:
         monkeypatch.setattr(duckdb_files, "_DESCRIPTORS", tmp_path / "none")
     with pytest.raises(CertificateError, match="digest differs"):

@@ -451,7 +451,7 @@ class Certificate:
             If it cannot be judged: a file is missing, or the priors are, and all else holds.
         """
         # What judges stands on certificates, so it is entered by name.
-        judge = import_module("foreknow.publishing.verification").judge
+        judge = import_module("foreknow_judge.verify").judge
         return list(judge(self, Path(release), priors=priors)[1])
 
 

@@ -26,7 +26,7 @@ def named(given: Any, names: Collection[str]) -> list[str]:
     found = {*texts} & {*names}
     for text in texts:
         if text.endswith("*"):
-            found |= _starting(text, names)
+            found |= values_starting(text, names)
     return sorted(found)
 
 
@@ -45,11 +45,12 @@ def left(given: Iterable[Any], names: Collection[str]) -> set[str]:
     found: set[str] = set()
     for text in map(str, given):
         pattern = text.endswith("*") and text not in names
-        found |= _starting(text, names) if pattern else {text}
+        found |= values_starting(text, names) if pattern else {text}
     return found
 
 
-def _starting(text: str, names: Iterable[str]) -> set[str]:
+def values_starting(text: str, names: Iterable[str]) -> set[str]:
+    """The values that begin like a text that ends with an asterisk."""
     stem = text[:-1]
     if not stem or stem[-1] == "*":
         raise CertificateError(f"{text[:40]!r} says of no value how it begins")

@@ -20,6 +20,8 @@ class Kinds(NamedTuple):
     criteria: Mapping[str, Any] = CRITERIA
     judges: Mapping[str, Judge] = VERIFIERS
     gauges: Mapping[str, Gauge] = GAUGES
+    # Of kinds that are not Foreknow's: what they are called, and their package.
+    packages: Mapping[str, str] = {}
 
     def counts_people(self, key: str) -> bool:
         """Whether a criterion is about how many people there are, whatever their values."""

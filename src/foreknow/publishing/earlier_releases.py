@@ -25,19 +25,15 @@ from foreknow.data.release import COUNT, Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Register, Sight
 from foreknow.methods.proof import NOT_JUDGED
+from foreknow.policy.kinds import registered_kinds
 from foreknow.policy.policy import Policy
 from foreknow.publishing.entries import Placed
 from foreknow.releases.joint import Part, known_again, refuse_twice
-from foreknow.releases.members import (
-    OwnRelease,
-    alike_but_for_marks,
-    names_apart,
-    refuse_alike,
-)
-from foreknow.releases.written import paths_of
+from foreknow.releases.members import OwnRelease, alike_but_for_marks, refuse_alike
 from foreknow_judge.certificate import Certificate, digest_of
 from foreknow_judge.errors import InputError, NoSafeRelease, SchemaError, UnsupportedError
 from foreknow_judge.file_names import CERTIFICATE, MEMBERS, owners_folder
+from foreknow_judge.folder import names_apart, paths_of
 from foreknow_judge.json_values import Plain
 from foreknow_judge.text import people_text, some
 
@@ -263,7 +259,7 @@ class Earlier:
             with suppress(InputError, OSError):  # what cannot be read is not ours
                 if not (owners_folder(path) / MEMBERS).exists():
                     continue
-                known = Certificate.load(path / CERTIFICATE)
+                known = Certificate.load(path / CERTIFICATE, kinds=registered_kinds())
                 if {*known.sensitives}.isdisjoint(schema.sensitives):
                     continue
                 own = OwnRelease.open(path)

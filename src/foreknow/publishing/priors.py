@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from dataclasses import replace
 
 import numpy as np
-from pydantic import Field, ValidationError
 
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.table import PriorTable
@@ -19,18 +13,7 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.people import printed
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
-from foreknow_judge.certificate import (
-    Digest,
-    TableOfPriors,
-    explain,
-    is_kept,
-    parsed,
-    with_tables,
-)
-from foreknow_judge.documents import read_bytes
-from foreknow_judge.errors import CertificateError
 from foreknow_judge.file_names import PRIORS
-from foreknow_judge.settings import Settings
 
 # So near to a frequency, a prior is that frequency, rounded; less near, if all priors are.
 _NEAR, _NEAR_IF_ALL = 0.0005, 0.01
@@ -107,105 +90,3 @@ def _is_own(table: PriorTable, microdata: Microdata, sensitive: str | None = Non
         others = abs(chances.sum() - chances[order].sum())
         missed.append(max(np.abs(chances[order] - share).max(), others))
     return bool(missed) and (min(missed) <= _NEAR or max(missed) <= _NEAR_IF_ALL)
-
-
-_PARTS = tuple(TableOfPriors.model_fields)
-_Table: TypeAlias = Mapping[str, Any]
-
-
-class _KeptTable(Settings):
-    """The owner's file."""
-
-    format: Literal["foreknow priors"]
-    version: Literal[1]
-    may_be_published: Literal[False]
-    key: Digest
-    tables: Annotated[list[TableOfPriors], Field(min_length=1)]
-
-
-@dataclass(frozen=True, repr=False)
-class KeptPriors:
-    """Tables of priors learned from the table that is published, as `PriorTable.to_dict` has them.
-
-    Their digests have a `key`: a plain digest would let everybody test guesses of them.
-    """
-
-    key: bytes
-    tables: tuple[_Table, ...]
-
-    def __repr__(self) -> str:
-        return f"KeptPriors({len(self.tables)} tables)"
-
-    def digest(self, table: _Table) -> str:
-        """Keyed digest of one table, in hexadecimal."""
-        text = json.dumps([table[part] for part in _PARTS])
-        return hashlib.blake2b(text.encode(), key=self.key, digest_size=32).hexdigest()
-
-    @classmethod
-    def of(cls, key: bytes, tables: Iterable[Any]) -> KeptPriors:
-        """Keep some tables of priors."""
-        plain = [table.to_dict() for table in tables]
-        return cls(key, tuple({part: table[part] for part in _PARTS} for table in plain))
-
-    def withheld(self, requirements: Sequence[_Table]) -> list[dict[str, Any]]:
-        """The requirements of a policy with a digest in place of each table that was learned."""
-        named = self._named
-        return [with_tables(r, lambda t: named(t) if t.get("learned") else t) for r in requirements]
-
-    def withheld_finding(self, finding: _Table) -> dict[str, Any]:
-        """A finding without what reveals these priors; that it is safe remains."""
-        own = {self.digest(table) for table in self.tables}
-        judged = with_tables(
-            finding["judged"], lambda t: self._named(t) if self.digest(t) in own else t
-        )
-        if not is_kept(judged):
-            return dict(finding)
-        # A limit that is so many times a prior reveals the prior.
-        hidden = {"value", "group", "exact", "probability", "limit"} & finding.keys()
-        return {**finding, **dict.fromkeys(hidden), "judged": judged}
-
-    def _named(self, table: _Table) -> dict[str, Any]:
-        return {"attributes": list(table["attributes"]), "digest": self.digest(table)}
-
-    def filled(self, requirements: Sequence[_Table]) -> list[dict[str, Any]]:
-        """The requirements of a certificate with the tables that their digests stand for."""
-        known = {self.digest(table): table for table in self.tables}
-
-        def fill(table: _Table) -> _Table:
-            if "digest" not in table:
-                return table
-            found = known.get(str(table["digest"]))
-            if found is None or list(found["attributes"]) != list(table["attributes"]):
-                raise CertificateError(
-                    "the priors that were given are not those of the certificate (digest differs)"
-                )
-            return found
-
-        return [with_tables(required, fill) for required in requirements]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, with the version of their format."""
-        return {
-            "format": "foreknow priors",
-            "version": 1,
-            "may_be_published": False,
-            "key": self.key.hex(),
-            "tables": [dict(table) for table in self.tables],
-        }
-
-    @classmethod
-    def load(cls, path: str | Path) -> KeptPriors:
-        """Read the file that `publish` wrote for the owner."""
-        path = Path(path)
-        if path.exists() and not path.is_file():
-            raise CertificateError(f"{str(path)!r} is no file")
-        content = read_bytes(path, _MOST_BYTES, CertificateError, repr(str(path)))
-        table = parsed(path, content, f"give the {PRIORS} that publish wrote")
-        try:
-            _KeptTable.model_validate(table)
-        except ValidationError as error:
-            raise CertificateError(
-                f"{str(path)!r} does not hold the priors of a release, as publish writes them to "
-                f"{PRIORS}: it {explain(error)}"
-            ) from None
-        return cls(bytes.fromhex(table["key"]), tuple(table["tables"]))

@@ -58,12 +58,13 @@ from foreknow.planning.advice import advice_of
 from foreknow.planning.costs import KeptDetail
 from foreknow.plugins import package_of
 from foreknow.policy.from_call import KEYS, Arguments, hinted_with_keys, policy_of
+from foreknow.policy.kinds import registered_kinds
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
 from foreknow.publishing.code_book import Contents, code_book
 from foreknow.publishing.entries import Aside, Entries, Placed, Stored
 from foreknow.publishing.notes import CUT_OFF, NOT_MINIMAL, OF_LISTS, PERHAPS_LARGER, note_of_others
-from foreknow.publishing.priors import KeptPriors, learned_note, learned_tables, marked
+from foreknow.publishing.priors import learned_note, learned_tables, marked
 from foreknow.publishing.signature import Signer
 from foreknow.publishing.tables import (
     GROUP,
@@ -73,12 +74,7 @@ from foreknow.publishing.tables import (
     group_ids,
     refuse_borrowed_priors,
 )
-from foreknow.publishing.verification import (
-    findings_of,
-    rules_of,
-    scope_as_written,
-    written_of,
-)
+from foreknow.publishing.verification import findings_of, remarks_as_written
 from foreknow.randomness import generator
 from foreknow.releases.members import KEYED, OF_COUNTS
 from foreknow.releases.written import as_release
@@ -109,11 +105,13 @@ from foreknow_judge.file_names import (
     owners_folder,
 )
 from foreknow_judge.grammar import Form
+from foreknow_judge.kept_priors import KeptPriors
 from foreknow_judge.knowledge import VERIFIERS
 from foreknow_judge.numbers import whole_number
 from foreknow_judge.scope import CLAIMED, Scope
 from foreknow_judge.text import in_cases
 from foreknow_judge.verdict import Verdict
+from foreknow_judge.verify import rules_of, written_of
 from foreknow_judge.written import Written
 
 if TYPE_CHECKING:
@@ -297,7 +295,7 @@ class Publication:
             self.audit.to_html(aside / REPORT, published=True)
             report, book_digest = (digest_of(aside / name) for name in (REPORT, CODE_BOOK))
             certificate = replace(said, report=report, code_book=book_digest)
-            certificate.to_json(aside / CERTIFICATE)
+            certificate.to_json(aside / CERTIFICATE, registered_kinds())
             if signer is not None:
                 signer.sign_file(aside / CERTIFICATE)
             if self.audit.lattice is not None:
@@ -869,7 +867,7 @@ def _certified_by(made: Publication, values: Mapping[str, Labels]) -> Certificat
     certificate = made.certificate
     written = made._judged
     required, findings = _verified(written, made.audit.policy, values, made.audit)
-    scope = scope_as_written(certificate, written, required["require"]).to_dict()
+    scope = remarks_as_written(certificate, written, required["require"]).to_dict()
     scope |= {key: certificate.scope[key] for key in CLAIMED if key in certificate.scope}
     if made._kept is not None:
         required["require"] = made._kept.withheld(required["require"])

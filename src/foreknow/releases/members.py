@@ -129,22 +129,6 @@ def printed(names: Iterable[Any]) -> list[str]:
     return texts
 
 
-def names_apart(names: Sequence[str], *taken: str) -> list[str]:
-    """Names of releases, each with a number where two are alike or one is taken.
-
-    >>> names_apart(["rel", "rel", "this"], "this")
-    ['rel', 'rel (2)', 'this (2)']
-    """
-    found: list[str] = []
-    for name in names:
-        own, number = name, 1
-        while own in (*found, *taken):
-            number += 1
-            own = f"{name} ({number})"
-        found.append(own)
-    return found
-
-
 def refuse_alike(names: Iterable[str], known: Iterable[str], column: str) -> None:
     """Refuse names that are those of known people but for how they are written.
 

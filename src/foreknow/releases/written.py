@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +17,7 @@ from foreknow.data.labels import text_of
 from foreknow.data.reading import Reading
 from foreknow.data.release import COUNT, SHUFFLED, Release
 from foreknow.data.schema import Schema
+from foreknow.policy.kinds import registered_kinds
 from foreknow_judge.certificate import (
     Certificate,
     digest_of,
@@ -25,18 +26,8 @@ from foreknow_judge.certificate import (
 )
 from foreknow_judge.errors import CertificateError, InputError, SchemaError
 from foreknow_judge.file_names import CERTIFICATE
+from foreknow_judge.folder import strange_parts
 from foreknow_judge.layout import several_of
-
-
-def paths_of(folders: Any) -> list[Path]:
-    """The folders of releases that `after` names; one, or several."""
-    given = folders if isinstance(folders, (list, tuple)) else [folders]
-    for folder in given:
-        if not isinstance(folder, (str, Path)):
-            raise InputError(
-                f"after is a folder that publish wrote, or a list of these, not {folder!r}"
-            )
-    return [Path(folder) for folder in given]
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,7 +81,9 @@ def open_published(
 ) -> Published:
     """Open what `foreknow publish` wrote; by a certificate that was read, these very files."""
     folder = _folder_of(Path(path))
-    known = Certificate.load(folder / CERTIFICATE) if known is None else known
+    known = (
+        Certificate.load(folder / CERTIFICATE, kinds=registered_kinds()) if known is None else known
+    )
     if not known.files:
         raise CertificateError(f"the certificate of {str(folder)!r} does not name its files")
     # Opened before they are digested: a table that changes afterwards cannot be read any more.
@@ -241,21 +234,6 @@ def refuse_other_schema(known: Certificate, schema: Schema) -> None:
         raise SchemaError(
             f"the certificate is for semantics {known.semantics!r}, the policy for "
             f"{schema.semantics!r}"
-        )
-
-
-def strange_parts(folder: Path, names: Sequence[str]) -> Iterator[str]:
-    """What is wrong with a folder of the parts of a table: readers take all that it holds."""
-    known = {name.partition("/")[2] for name in names}
-    if known == {""} or not folder.is_dir():
-        return
-    if folder.is_symlink():
-        yield f"{folder.name} is a link, and no folder of parts"
-    strange = sorted(path.name for path in folder.iterdir() if path.name not in known)
-    if strange:
-        yield (
-            f"{folder.name}/{strange[0]} lies among the parts of a table, and is not certified: "
-            "nothing has judged it; move it elsewhere"
         )
 
 

@@ -11,8 +11,7 @@ from foreknow.auditing.audit import Audit, audit
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.policy.policy import Policy
-from foreknow.publishing.priors import KeptPriors
-from foreknow.publishing.verification import Verification, judge, load_signed, populations_of
+from foreknow.publishing.verification import Verification, judge, load_signed
 from foreknow.releases.members import is_source, table_schema
 from foreknow.releases.written import Published, open_published, refuse_other_schema, schema_of
 from foreknow.result import Result, page_of
@@ -24,6 +23,8 @@ from foreknow_judge.certificate import (
 )
 from foreknow_judge.errors import CertificateError, DataError, hinted
 from foreknow_judge.file_names import CERTIFICATE, OWNER, PRIORS, owners_folder
+from foreknow_judge.kept_priors import KeptPriors
+from foreknow_judge.verify import populations_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)

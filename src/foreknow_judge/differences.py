@@ -1,0 +1,96 @@
+"""Where a certificate claims something else than is found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from foreknow_judge.certificate import Certificate
+from foreknow_judge.kept_priors import KeptPriors
+from foreknow_judge.numbers import exact_text
+from foreknow_judge.scope import CLAIMED, Scope
+from foreknow_judge.verdict import Verdict
+
+
+def excess(finding: Verdict, groups: Sequence[str]) -> str:
+    """Say what does not hold, in which group, and what it reaches."""
+    now = finding.to_dict()
+    named = f"group {now['group']}" + (f" ({', '.join(groups)})" if len(groups) > 1 else "")
+    if finding.of_groups:
+        each = [f"{setting} is {own}" for setting, own in finding.found.each.items()]
+        has = ", ".join(each) or f"{named} has {now['exact']}"
+        said = f"{_plain(now['judged'])} does not hold: {has}"
+    else:
+        said = f"{now['value']!r} in {named} reaches {now['exact']}, the limit is {finding.limit}"
+    return f"require[{now['requirement']}]: {said}"
+
+
+def differences(
+    known: Certificate,
+    findings: Sequence[Verdict],
+    certified: Sequence[Mapping[str, Any]],
+    kept: KeptPriors | None,
+) -> Iterator[str]:
+    """Where the certificate claims something else than is found.
+
+    Every field must be equal, the value and the group too: of several that are as bad, the
+    verifier takes the first by a fixed order.
+    """
+    for finding, then in zip(findings, certified, strict=False):
+        now = finding.to_dict()
+        now = now if kept is None else kept.withheld_finding(now)
+        other = [key for key in dict.fromkeys([*now, *then]) if not _same(key, now, then)]
+        if not finding.safe or not other:
+            continue
+        key, place = other[0], f"require[{now['requirement']}]"
+        limit = "limit" if finding.required.relative else finding.required.key
+        if {"exact", limit} & set(other) and limit in then and limit in now:
+            yield (
+                f"{place}: the worst probability is {now['exact']} and the limit {now[limit]}; "
+                f"certified are {then['exact']} and {then[limit]}"
+            )
+        else:
+            yield (
+                f"{place}: the {_FIELDS.get(key, key)} is {_shown(now.get(key))}; certified is "
+                f"{_shown(then.get(key))}"
+            )
+    if len(findings) != len(certified):
+        yield f"{len(findings)} points are judged, {len(certified)} are certified"
+
+
+_FIELDS = {
+    "requirement": "position",
+    "judged": "adversary or criterion",
+    "value": "value at risk",
+    "group": "group at risk",
+    "at_most_times": "limit (how many times the prior)",
+}
+
+
+def _same(key: str, now: Mapping[str, Any], then: Mapping[str, Any]) -> bool:
+    """Whether a field is as certified; a probability may be written with all its digits."""
+    one, other = now.get(key), then.get(key)
+    if key == "exact" and one is not None and other is not None:
+        return bool(one == other or one == exact_text(Fraction(other)))
+    return _plain(one) == _plain(other)
+
+
+def lies(known: Certificate, scope: Scope) -> Iterator[str]:
+    """Where a certificate says something else of what nothing looked at than the files do."""
+    found, certified = scope.to_dict(), known.scope
+    for key in dict.fromkeys([*certified, *found]):
+        now, then = found.get(key), certified.get(key)
+        if key not in CLAIMED and now != then:
+            yield f"scope: {key} is {_shown(now)}; certified is {_shown(then)}"
+
+
+def _plain(value: Any) -> str:
+    """As JSON writes it, where true is not 1; but a float may be written as a whole number."""
+    return json.dumps(float(value) if type(value) is int else value, sort_keys=True, default=str)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:200]}..."

@@ -1,0 +1,154 @@
+"""What lies in the folder of a release: its files, as certified, and nothing that may be data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from foreknow_judge.certificate import Certificate, digest_of, files_of
+from foreknow_judge.errors import CertificateError, InputError
+from foreknow_judge.file_names import CODE_BOOK, LATTICE, MEMBERS, OWNER, PRIORS, REPORT
+from foreknow_judge.formats import labels_of
+
+FOR_THE_OWNER = frozenset((LATTICE, OWNER, PRIORS, MEMBERS))
+
+
+# What may lie beside a release and is no data, as its name ends; every other file may be a table.
+_DOCUMENTS = {"md", "rst", "pdf", "png", "jpg", "jpeg", "svg", "sig", "asc", "cff", "toml"}
+
+
+_ALSO = frozenset((
+    "readme", "license", "licence", "copying", "notice", "authors", "changelog", "citation",
+    ".ds_store", "desktop.ini", ".gitignore", ".gitattributes",
+))  # fmt: skip
+
+
+_NAMES = frozenset(("release", "people", "sensitive"))
+
+
+def paths_of(folders: Any) -> list[Path]:
+    """The folders of releases that `after` names; one, or several."""
+    given = folders if isinstance(folders, (list, tuple)) else [folders]
+    for folder in given:
+        if not isinstance(folder, (str, Path)):
+            raise InputError(
+                f"after is a folder that publish wrote, or a list of these, not {folder!r}"
+            )
+    return [Path(folder) for folder in given]
+
+
+def names_apart(names: Sequence[str], *taken: str) -> list[str]:
+    """Names of releases, each with a number where two are alike or one is taken.
+
+    >>> names_apart(["rel", "rel", "this"], "this")
+    ['rel', 'rel (2)', 'this (2)']
+    """
+    found: list[str] = []
+    for name in names:
+        own, number = name, 1
+        while own in (*found, *taken):
+            number += 1
+            own = f"{name} ({number})"
+        found.append(own)
+    return found
+
+
+def uncertified(folder: Path, others: Sequence[str]) -> Iterator[str]:
+    """Refuse what may be data and that nothing has judged."""
+    own = {REPORT, *FOR_THE_OWNER}
+    for name in others:
+        path = folder / name
+        inside = path.is_dir() and not path.is_symlink()
+        files = (Path(at, n) for at, _, names in os.walk(path) for n in names) if inside else [path]
+        for file in files:
+            if file.name == MEMBERS:
+                yield (
+                    f"{file.relative_to(folder)} lies in the folder of the release, and says who "
+                    "is in which group: it is for the owner only; move it elsewhere"
+                )
+                break
+            if (inside or name not in own) and not _is_document(file):
+                yield (
+                    f"{str(file.relative_to(folder))!r} lies beside the release, is no document "
+                    "such as README.md, and is not certified: nothing has judged it; move it "
+                    "elsewhere"
+                )
+                break
+
+
+def changed_files(
+    known: Certificate,
+    paths: Mapping[str, list[Path]],
+    opened: Mapping[Path, Path],
+    given: Path,
+) -> Iterator[str]:
+    """Compare digests of files with those that are certified."""
+    for part, own in paths.items():
+        names = files_of(part, known.format, known.files)
+        yield from strange_parts(own[0].parent, names)
+        for name, path in zip(names, own, strict=True):
+            if path.is_symlink() and path is not given:
+                yield f"{path.name} is a link, and no file of the folder"
+            yield from _not_as_certified(opened[path], known.files[name])
+
+
+def _not_as_certified(path: Path, digest: str) -> Iterator[str]:
+    if digest_of(path) != digest:
+        yield f"{path.name} is not the file that was certified (digest differs)"
+
+
+def _not_there(path: Path) -> list[str]:
+    if path.is_symlink():
+        return [f"{path.name} is a link, and no file of the folder"]
+    if not path.is_file():
+        return [f"{path.name} is missing, which was certified; it belongs to the release"]
+    return []
+
+
+def wrong_companions(
+    known: Certificate,
+    release: Path,
+    folder: Path,
+    paths: Mapping[str, list[Path]],
+    others: Sequence[str],
+) -> Iterator[str]:
+    """Say what is wrong with the report and the code book, which belong to a release."""
+    report = folder / REPORT
+    if known.report and REPORT in others:
+        if report.is_symlink():
+            yield f"{REPORT} is a link, and no file of the folder"
+        if not report.is_file():
+            raise CertificateError(f"there is no file {str(report)!r}")
+        yield from _not_as_certified(report, known.report)
+    elif known.report is not None and not release.is_file():
+        yield f"{REPORT} is missing, which was certified; it belongs to the release"
+    if known.code_book is None:
+        if any(map(labels_of, paths.values())):
+            yield f"columns have titles, which only a {CODE_BOOK} may say"
+    elif not release.is_file():
+        book = folder / CODE_BOOK
+        yield from _not_there(book) or _not_as_certified(book, known.code_book)
+
+
+def _is_document(path: Path) -> bool:
+    """Whether a name is that of a document, and not of a part of a release."""
+    name = path.name.lower()
+    stem, *suffixes = name.split(".")
+    return name in _ALSO or (stem not in _NAMES and not _DOCUMENTS.isdisjoint(suffixes[-1:]))
+
+
+def strange_parts(folder: Path, names: Sequence[str]) -> Iterator[str]:
+    """What is wrong with a folder of the parts of a table: readers take all that it holds."""
+    known = {name.partition("/")[2] for name in names}
+    if known == {""} or not folder.is_dir():
+        return
+    if folder.is_symlink():
+        yield f"{folder.name} is a link, and no folder of parts"
+    strange = sorted(path.name for path in folder.iterdir() if path.name not in known)
+    if strange:
+        yield (
+            f"{folder.name}/{strange[0]} lies among the parts of a table, and is not certified: "
+            "nothing has judged it; move it elsewhere"
+        )

@@ -1,0 +1,325 @@
+"""Remarks: what the verdicts on a release did not look at, worked out from its counts."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+from unicodedata import ucd_3_2_0 as ucd
+
+import numpy as np
+
+from foreknow_judge.certificate import Certificate
+from foreknow_judge.counting import GroupBags
+from foreknow_judge.criteria import of_people
+from foreknow_judge.errors import PolicyError, nearest
+from foreknow_judge.grammar import AskedTable
+from foreknow_judge.layout import Layout, several_of
+from foreknow_judge.named_values import left, named, values_starting
+from foreknow_judge.numbers import is_code, read_number
+from foreknow_judge.registry import Kinds
+from foreknow_judge.scope import Scope
+from foreknow_judge.verdicts import asked_of
+from foreknow_judge.windows import place_of
+from foreknow_judge.written import Written, suppressed_columns
+
+NOT_JUDGED = "not judged"  # what came of an adversary who knows the method
+# What stands in the rows of a household beside the one that shows its value; it is no value.
+SHOWN_ELSEWHERE = "shown once"
+# How many values are listed, and how many people may each have a value of their own.
+_LISTED, _FEW = 5, 20
+# Values that are compared with a name that nobody has; and how many names are listed.
+_COMPARED, _NAMED = 10_000, 20
+_MARKS = 200  # combining marks from this class on are diacritics
+# What shows nothing, beside format characters: joiners, isolates, selectors of variants, fillers.
+_UNSEEN = re.compile(
+    "[\u00ad\u200b\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2060-\u206f\u2800\u3164\ufe00-\ufe0f"
+    "\uffa0\U000e0000-\U000e0fff]"
+)
+
+
+def remarks_of_files(
+    known: Certificate, written: Written, required: Sequence[Mapping[str, Any]], kinds: Kinds
+) -> Scope:
+    """What no requirement looks at, as the files of a release tell."""
+    tables = asked_of(required)
+    on_values = [table for table in tables if not of_people(table, kinds.gauges)]
+    rows = known.beside if known.form == "generalized" else ()
+    several = several_of(known.semantics, known.sensitives)
+    layout = Layout.of(known.sensitives, () if several else rows, (*known.unlinked, *several))
+    sights = [
+        layout.seen(table.sensitive, table.known).with_priors(_attributes_of_all(table))
+        for table in on_values
+    ]
+    looked_at = {*layout.looked_at(sights)}
+    for table in tables:
+        looked_at |= set().union(*_attributes(table))
+    linked = [name for name in known.sensitives if name in layout.linked]
+    beside_each_other = linked if len(linked) > 1 and sights else []
+    one_table = known.form == "generalized" and known.semantics == "single"
+    shuffled = known.unlinked if one_table else ()
+    names = [name for name in known.beside if name not in shuffled]
+    columns = {name: written.held_by(name, ()) for name in known.sensitives}
+    foreign = [
+        kinds.packages[key] for table in tables for key in table.kinds if key in kinds.packages
+    ]
+    return Scope(
+        **remarks_on_values(columns, on_values, kinds),
+        suppressed=suppressed_columns(written),
+        cases=known.in_cases,
+        beside=tuple(name for name in (*names, *beside_each_other) if name not in looked_at),
+        exact=tuple(name for name in known.exact if name != known.cohort),
+        method=NOT_JUDGED,
+        assumed=layout.assumed(sights),
+        shuffled=tuple(shuffled),
+        foreign=tuple(dict.fromkeys(foreign)),
+    )
+
+
+def remarks_on_values(
+    columns: Mapping[str, GroupBags], tables: Sequence[AskedTable] | None, kinds: Kinds
+) -> dict[str, Any]:
+    """What stands beside verdicts on the values of each sensitive column.
+
+    `tables` are the requirements on values, whose labels are written as values; None where no
+    policy says what is required.
+    """
+    main, several = next(iter(columns)), len(columns) > 1
+    free, crowded, alike_values = Counter[str](), dict[str, Any](), set[tuple[str, ...]]()
+    unrequired, ends, names = list[str](), set[Any](), dict[str, set[Any]]()
+    single: dict[str, Any] = {}
+    for column, held in columns.items():
+        alike_values |= {*alike(_values_of(held))}
+        asked = [
+            table for table in tables or () if not several or (table.sensitive or main) == column
+        ]
+        if several and not asked:
+            unrequired += [] if tables is None else [column]
+            continue
+        on_knowledge = [table for table in asked if not table.kinds.keys() & kinds.criteria.keys()]
+        if tables is not None:
+            for value, people in _unprotected(held, on_knowledge):
+                free[f"{column} {value}" if several else value] += people
+            single = _single_values(held, on_knowledge)
+            if "values_and_people" in single:
+                crowded[column] = single["values_and_people"]
+        for key, remarks in _named_values(held, asked).items():
+            names.setdefault(key, set()).update(remarks)
+        if any(table.secret.width is not None for table in on_knowledge):
+            ends |= {(column if several else "", *end) for end in _extremes(held)}
+    first = columns[main]
+    nothing = {name: int(held.people[held.kinds == 0].sum()) for name, held in columns.items()}
+    return {
+        "smallest_group": int(first.people.min()) if len(first) else 0,
+        "groups_of_one": int((first.people == 1).sum()),
+        "without_value": nothing[main],
+        "without": {name: n for name, n in nothing.items() if n and several},
+        "unprotected": +free,
+        "unrequired": tuple(unrequired),
+        "alike": tuple(sorted(alike_values)),
+        "extremes": tuple(sorted(ends)),
+        **({"crowded": crowded} if several else single),
+        **{key: tuple(sorted(remarks)) for key, remarks in names.items()},
+    }
+
+
+def _values_of(held: GroupBags) -> list[str]:
+    """The values that somebody has, in order."""
+    return [held.names[code] for code in np.flatnonzero(held.everybody).tolist()]
+
+
+def values_about(table: AskedTable, values: Collection[str]) -> set[str]:
+    """The values of a column that a requirement is about, alone or among others."""
+    secret = table.secret
+    if secret.sets:
+        return {value for members in secret.sets.values() for value in named(members, values)}
+    about = {*values} if secret.values is None else {*named(secret.values, values)}
+    return about - left(secret.excluded, values)
+
+
+def _unprotected(held: GroupBags, tables: Iterable[AskedTable]) -> Iterator[tuple[str, int]]:
+    """Values that no requirement is about, and how many people have each."""
+    free = {*_values_of(held)}
+    for table in tables:
+        free -= values_about(table, held.names)
+        if SHOWN_ELSEWHERE in table.secret.excluded:
+            free -= {SHOWN_ELSEWHERE}
+    people = dict(zip(held.names, held.everybody.tolist(), strict=True))
+    yield from ((value, people[value]) for value in sorted(free))
+
+
+def _single_values(held: GroupBags, tables: Sequence[AskedTable]) -> dict[str, Any]:
+    """Values that are judged each by itself, where that says less than it seems to."""
+    single = [table for table in tables if table.secret.singly]
+    about = set[str]()
+    for table in single:
+        about |= values_about(table, held.names)
+    for table in tables:
+        if table.secret.sets:
+            about -= values_about(table, held.names)
+    remarks: dict[str, Any] = {}
+    people_of = dict(zip(held.names, held.everybody.tolist(), strict=True))
+    values, people = np.count_nonzero(held.everybody), int(held.everybody.sum())
+    if single and len(single) == len(tables) and people >= _FEW and values * 10 >= people * 8:
+        remarks["values_and_people"] = int(values), people
+    ranked = sorted((v for v in about if people_of[v]), key=lambda v: (-people_of[v], v))
+    if len(ranked) > 1:
+        remarks |= {"apart": tuple(ranked[:_LISTED]), "more_apart": len(ranked[_LISTED:])}
+    return remarks
+
+
+# ---- names in a policy ---------------------------------------------------------------------------
+
+
+def _named_values(held: GroupBags, tables: Iterable[AskedTable]) -> dict[str, Any]:
+    """What is odd about the values that requirements on a column name; see `Scope`."""
+    there = sorted(_values_of(held))
+    known, absent = {*there}, set[str]()
+    idle: list[str] = []
+    begin_alike: set[tuple[str, str]] = set()
+    no_numbers: set[str] = set()
+    for table in tables:
+        secret = table.secret
+        lists = [own for own in secret.sets.values() if not isinstance(own, Mapping)]
+        values = [*map(str, secret.values or ())]
+        texts = [str(text) for own in (values, *lists) for text in own]
+        for text in (*texts, *map(str, secret.excluded)):
+            if text in known or text == SHOWN_ELSEWHERE:
+                continue
+            if not (text.endswith("*") and values_starting(text, there)):
+                _refuse_other_spelling(table, text, there)
+                absent.add(text)
+        sets = {name or " or ".join(own): named(own, there) for name, own in secret.sets.items()}
+        if values:
+            sets = {" or ".join(values): sorted(values_about(table, there))}
+        idle += [name for name, members in sets.items() if not members]
+        members = {value for own in sets.values() for value in own}
+        stems = {text for text in texts if not text.endswith("*")}
+        begin_alike |= _begin_alike(stems, [value for value in there if value not in members])
+        if len(lists) < len(secret.sets):
+            no_numbers |= {value for value in there if not any(map(str.isnumeric, value))}
+    near = {
+        text: nearest(text, there[:_COMPARED])
+        for text in sorted(absent)[:_NAMED]
+        if not text.endswith("*")
+    }
+    return {
+        "absent": tuple((text, near.get(text) or "") for text in sorted(absent)),
+        "idle": tuple(sorted(set(idle))),
+        "begin_alike": tuple(sorted(begin_alike)[:_NAMED]),
+        "no_numbers": tuple(sorted(no_numbers)[:_NAMED]),
+    }
+
+
+def _refuse_other_spelling(table: AskedTable, text: str, values: Iterable[str]) -> None:
+    """Refuse a number that nobody has, where somebody has it in another spelling."""
+    number = None if is_code(text) else read_number(text)
+    if number is None:
+        return
+    for value in values:
+        if not is_code(value) and read_number(value) == number:
+            raise PolicyError(
+                f"{table.name or 'require'}: nobody has {text!r}, but {value!r} is the same "
+                f"number; write it as the table does: {value!r}"
+            )
+
+
+def _begin_alike(stems: set[str], others: Iterable[str]) -> set[tuple[str, str]]:
+    """Values that begin like a member; of numbers, those that only have more digits do not."""
+    lengths = sorted({len(text) for text in stems if text}, reverse=True)
+    pairs = set()
+    for value in others:
+        for length in lengths:
+            stem, rest = value[:length], value[length:]
+            if rest and stem in stems and not (stem.isdigit() and rest[0].isdigit()):
+                pairs.add((value, stem))
+                break
+    return pairs
+
+
+# ---- near values ---------------------------------------------------------------------------------
+
+
+def _extremes(held: GroupBags) -> set[tuple[str, str, int, int]]:
+    """Groups that lie wholly in the lowest or the highest tenth of a table, where near is hidden.
+
+    The lowest tenth are the values up to that of the last of the first tenth of all people, in
+    ascending order: whoever has this value belongs to it. The highest likewise, from above. Where
+    a tenth has every value of the table, nothing is said of it.
+    """
+    places = [place_of(name) for name in held.names]
+    at = [Fraction(0) if place is None else place[2] for place in places]
+    order = sorted({*at})
+    rank_of = {number: rank for rank, number in enumerate(order)}
+    rank = np.array([rank_of[number] for number in at], np.int64)
+    texts: dict[int, list[str]] = {}
+    for name, of in zip(held.names, rank.tolist(), strict=True):
+        texts.setdefault(of, []).append(name)
+    people = np.zeros(len(order), np.int64)
+    np.add.at(people, rank[held.codes], held.counts)
+    there = np.flatnonzero(people)
+    tenth = -(-int(people.sum()) // 10)
+    some = held.kinds > 0
+    ends = set()
+    for end, ranks in (("lowest", there), ("highest", there[::-1])):
+        if not len(ranks):
+            continue
+        last = int(ranks[np.argmax(np.cumsum(people[ranks]) >= tenth)])
+        if last == ranks[-1]:
+            continue
+        outside = rank[held.codes] > last if end == "lowest" else rank[held.codes] < last
+        wholly = some & (held.total(outside.astype(np.int64)) == 0)
+        if wholly.any():
+            groups, members = int(wholly.sum()), int(held.people[wholly].sum())
+            ends.add((end, min(texts[last]), groups, members))
+    return ends
+
+
+# ---- values that look alike ----------------------------------------------------------------------
+
+
+def alike(values: Iterable[str]) -> list[tuple[str, ...]]:
+    """Values that differ only by case, spaces, Unicode form or diacritics, or are one number.
+
+    >>> alike(["HIV", "Flu", "hiv ", "Grippe", "grippé", "1.1", "1.10"])
+    [('1.1', '1.10'), ('Grippe', 'grippé'), ('HIV', 'hiv ')]
+    """
+    spellings: dict[str | int | Decimal, list[str]] = {}
+    for value in values:
+        text = _plain(value)
+        number = None if is_code(text) else read_number(text)
+        spellings.setdefault(text if number is None else number, []).append(value)
+    several = (sorted(set(own)) for key, own in spellings.items() if key != "")
+    return sorted(tuple(own) for own in several if len(own) > 1)
+
+
+def _plain(text: str) -> str:
+    # A database that stays the same, so that every version of Python says the same.
+    parts = ucd.normalize("NFKD", ucd.normalize("NFKD", text).casefold())
+    # Marks above and below letters; in many scripts, other marks are vowels.
+    if not parts.isascii():
+        seen = (c for c in parts if ucd.category(c) != "Cf" and not _UNSEEN.match(c))
+        parts = "".join(c for c in seen if ucd.combining(c) < _MARKS)
+    return " ".join(parts.split())
+
+
+# ---- priors --------------------------------------------------------------------------------------
+
+
+def _attributes(table: AskedTable) -> list[set[str]]:
+    """Columns that each adversary of a requirement knows of everybody, to have priors by them."""
+    attributes = []
+    for settings in table.kinds.values():
+        for point in settings if isinstance(settings, (list, tuple)) else [settings]:
+            tables = point.get("tables", ()) if isinstance(point, Mapping) else ()
+            attributes.append({name for priors in tables for name in priors["attributes"]})
+    return attributes
+
+
+def _attributes_of_all(table: AskedTable) -> set[str]:
+    """Columns that all its adversaries know."""
+    attributes = _attributes(table)
+    return set.intersection(*attributes) if attributes else set()

@@ -1,0 +1,615 @@
+"""Verify: judge what was written from its files alone, and compare it with its certificate.
+
+A certificate is not trusted. It says how the files are written and which requirements they are
+claimed to meet; both are compared with what is found.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, TypeAlias
+
+from foreknow_judge._version import __version__
+from foreknow_judge.certificate import (
+    Certificate,
+    bytes_of_certificate,
+    digest_of,
+    is_kept,
+)
+from foreknow_judge.cohorts import Cohorts
+from foreknow_judge.criteria import digests_of
+from foreknow_judge.differences import differences, excess, lies
+from foreknow_judge.duckdb_files import Stamp, opened_once
+from foreknow_judge.errors import CertificateError, InputError, hinted, memory_for
+from foreknow_judge.file_names import (
+    CERTIFICATE,
+    CODE_BOOK,
+    PRIORS,
+    REPORT,
+    SIGNATURE,
+    owners_folder,
+)
+from foreknow_judge.folder import (
+    FOR_THE_OWNER,
+    changed_files,
+    names_apart,
+    paths_of,
+    uncertified,
+    wrong_companions,
+)
+from foreknow_judge.impossible import Rules
+from foreknow_judge.json_values import Plain
+from foreknow_judge.kept_priors import KeptPriors
+from foreknow_judge.registry import OURS, Kinds
+from foreknow_judge.remarks import NOT_JUDGED, remarks_of_files
+from foreknow_judge.scope import CLAIMED, Scope
+from foreknow_judge.text import people_text, some
+from foreknow_judge.verdict import Verdict
+from foreknow_judge.verdicts import asked_of, verdicts
+from foreknow_judge.written import Written, count_people, read_population
+
+
+@dataclass(frozen=True, repr=False)
+class Verification(Plain):
+    """What was judged, and what was found; nothing here is copied from the certificate's claims.
+
+    Attributes
+    ----------
+    files : tuple of str
+        The files that were judged.
+    people, n_groups : int
+    groups : tuple of str
+        The columns that make a group.
+    sensitive : str
+    sensitives : tuple of str
+        All sensitive columns; `sensitive` is the first.
+    semantics : "single", "set" or "multiset"; of several columns that differ, a mapping
+    beside : tuple of str
+        Columns that are published as they are, and that no requirement looks at.
+    findings : tuple of Verdict
+        The worst of each requirement and point.
+    requirements : tuple of mappings
+        The ``[[require]]`` tables by which it was judged.
+    own_policy : bool
+        Whether they are those of a policy that was given, and not the publisher's.
+    unchanged : tuple of str
+        Files beside them that are, by their digests, those that were certified; what they say was
+        not judged.
+    not_judged : tuple of str
+        Files beside the release that nothing was found out about.
+    to_keep : tuple of str
+        Those of them that are for the owner only, and must not be published.
+    claimed : tuple of str
+        The publisher's notes, which cannot be checked from the files.
+    scope : Scope
+        What no requirement looks at, as far as the files tell.
+    claimed_scope : Scope
+        What the publisher says beyond that: who was left out, and what is proved of the method.
+    counts_people : bool
+        Whether rows are cases of people whom the policy counts: a criterion of values says nothing
+        of these.
+    after : tuple of (str, int)
+        Earlier releases that were verified, too, and how many people each shows.
+    people_of_all : int
+        How many people they and this one show.
+    together : tuple of Verdict
+        The worst of each requirement and point in all of them, as one release of different people.
+    """
+
+    format: ClassVar[str] = "foreknow verification"
+    version: ClassVar[int] = 1
+    _told = "* limits_inference"
+
+    files: tuple[str, ...]
+    people: int
+    n_groups: int
+    groups: tuple[str, ...]
+    sensitive: str
+    beside: tuple[str, ...]
+    findings: tuple[Verdict, ...]
+    requirements: tuple[Mapping[str, Any], ...] = field(repr=False)
+    own_policy: bool = False
+    unchanged: tuple[str, ...] = ()
+    not_judged: tuple[str, ...] = ()
+    to_keep: tuple[str, ...] = ()
+    claimed: tuple[str, ...] = ()
+    scope: Scope = field(default_factory=Scope)
+    claimed_scope: Scope = field(default_factory=Scope)
+    semantics: Any = "single"
+    sensitives: tuple[str, ...] = ()
+    counts_people: bool = False
+    after: tuple[tuple[str, int], ...] = ()
+    people_of_all: int = 0
+    together: tuple[Verdict, ...] = ()
+
+    @property
+    def in_cases(self) -> bool:
+        """Whether a row is a case, of which a person may have several."""
+        return self.scope.cases
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is asked of the table: nobody has a value that is to be hidden."""
+        return bool(self.findings) and all(finding.idle for finding in self.findings)
+
+    @property
+    def limits_inference(self) -> bool:
+        """Whether any requirement limits what is inferred, and not only who looks alike."""
+        counted = [own for own in self.findings if not (self.counts_people and own.of_groups)]
+        return any(map(self.limits, counted))
+
+    @property
+    def limits_cases(self) -> bool:
+        """Whether it is limited of each case alone, where people may have several."""
+        return not self.limits_inference and any(map(self.limits, self.findings))
+
+    def limits(self, finding: Verdict) -> bool:
+        """Whether the requirement of a finding limits what is inferred of anybody, or any case."""
+        asks = finding.required.limits and not finding.idle
+        return asks and bool(finding.found.limits_values)
+
+    def __repr__(self) -> str:
+        columns = "" if len(self.sensitives) < 2 else f"; {', '.join(self.sensitives)}"
+        noun = "cases" if self.scope.cases else "people"
+        return (
+            f"Verification({', '.join(self.files)}: {self.people} {noun} in {self.n_groups} groups"
+            f"{columns})"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, with the version of their format."""
+        head = {"format": self.format, "version": self.version, "foreknow": __version__}
+        return {**head, **super().to_dict()}
+
+
+_THIS = "this release"
+# Further checks, of a release whose files are as certified and safe: what is wrong with it.
+Further: TypeAlias = Callable[[Certificate, Written, Path | None], Iterable[str]]
+
+
+class OwnPolicy(NamedTuple):
+    """A policy of the reader, by which a release is judged in place of the publisher's."""
+
+    tables: Mapping[str, Any]  # as a certificate has them
+    populations: Mapping[str, Any]  # by their digests
+    # Its ``[[require]]`` tables with labels of hierarchies written as values of the release.
+    written_out: Callable[[Written], Sequence[Mapping[str, Any]]]
+
+
+@hinted
+def verify(
+    folder: str | Path,
+    *,
+    priors: str | Path | None = None,
+    population: str | Path | Sequence[str | Path] | None = None,
+    after: str | Path | Sequence[str | Path] | None = None,
+) -> Verification:
+    """Judge a written release afresh, from its files, and compare it with its certificate.
+
+    Parameters
+    ----------
+    folder : path
+        What `publish` wrote, or its ``certificate.json``.
+    priors : path, optional
+        The owner's ``priors.json``, where priors were learned and so are not in the certificate.
+    population : path or list of these, optional
+        The population that groups were compared with (`k_map`, `delta_presence`).
+    after : path or sequence of path, optional
+        The folders of all releases that were published before, as the certificate says: each is
+        verified, and all are judged as one.
+
+    Returns
+    -------
+    Verification
+
+    Raises
+    ------
+    CertificateError
+        If the release is not as certified, is not safe, or holds more than its policy accounts
+        for; if the certificate cannot be read, or contradicts itself.
+    """
+    path = certificate_path(folder)
+    certificate, _ = load_certificate(path)
+    verification, problems = judge(certificate, path.parent, None, priors, population)
+    if verification is not None and after is not None:
+        verification, more = judge_after(certificate, path.parent, verification, after)
+        problems += more
+    if verification is None or problems:
+        raise CertificateError("; ".join(problems))
+    return verification
+
+
+def certificate_path(folder: str | Path) -> Path:
+    """The certificate of a release, by its folder, itself, or one of the files beside it."""
+    path = Path(folder)
+    if path.is_dir():
+        return path / CERTIFICATE
+    beside = path.with_name(CERTIFICATE)
+    return beside if path.suffix != ".json" and beside.is_file() else path
+
+
+def load_certificate(path: Path, kinds: Kinds = OURS) -> tuple[Certificate, str]:
+    """Read a certificate, once, and its digest."""
+    content = bytes_of_certificate(path)
+    return Certificate.load(path, content, kinds), hashlib.sha256(content).hexdigest()
+
+
+@memory_for("judging the release afresh")
+def judge(
+    known: Certificate,
+    release: Path,
+    own_policy: OwnPolicy | None = None,
+    priors: str | Path | None = None,
+    population: str | Path | Sequence[str | Path] | None = None,
+    *,
+    kinds: Kinds = OURS,
+    further: Further | None = None,
+) -> tuple[Verification | None, list[str]]:
+    """Judge a written release; return what was found, and what is wrong."""
+    if not known.files:
+        raise CertificateError("the certificate names no files; it was never written")
+    if not known.findings:
+        raise CertificateError("the certificate certifies nothing: it has no findings")
+    if not release.exists():
+        raise CertificateError(f"there is no file or folder {str(release)!r}")
+    if release.is_file() and len(known.files) == 1:
+        folder, paths, others = release.parent, {known.parts[0]: [release]}, []
+    else:
+        folder = release if release.is_dir() else release.parent
+        paths = known.paths(folder)
+        accounted = {CERTIFICATE, SIGNATURE, *(name.partition("/")[0] for name in known.files)}
+        accounted |= {CODE_BOOK} if known.code_book else set()
+        others = sorted(path.name for path in folder.iterdir() if path.name not in accounted)
+    every = [path for files in paths.values() for path in files]
+    if release not in (folder, *every):
+        raise CertificateError(
+            f"{str(release)!r} is no file of the release that {CERTIFICATE} names: give the folder "
+            f"or {' or '.join(dict.fromkeys(path.name for path in every))}"
+        )
+    for path in every:
+        if not path.is_file():
+            raise CertificateError(f"there is no file {str(path)!r}")
+    asked = _Asked.of(known, folder, own_policy, priors, population)
+    with opened_once(every) as opened:
+        place = _Place(release, folder, paths, others, opened)
+        return _judge_files(known, place, own_policy, asked, kinds, further)
+
+
+def judge_after(
+    known: Certificate,
+    folder: Path,
+    found: Verification,
+    after: str | Path | Sequence[str | Path],
+    kinds: Kinds = OURS,
+) -> tuple[Verification, list[str]]:
+    """Verify the releases before one, and judge all as one, by what is required of the last."""
+    before_paths = paths_of(after)
+    names = names_apart([path.resolve().name for path in before_paths], _THIS)
+    earlier = dict(zip(names, before_paths, strict=True))
+    problems, digests = list[str](), set[str]()
+    certificates: dict[str, Certificate] = {}
+    for name, path in earlier.items():
+        certificates[name], digest = load_certificate(path / CERTIFICATE, kinds)
+        digests.add(digest)
+        _, wrong = judge(certificates[name], path, kinds=kinds)
+        problems += [f"{name}: {problem}" for problem in wrong]
+    digests_named = {entry["certificate"] for entry in known.after}
+    if not digests_named:
+        raise CertificateError(
+            "the certificate names no release that was published before; leave after out"
+        )
+    if len(earlier) < len(before_paths) or digests != digests_named:
+        raise CertificateError(
+            f"the certificate says that the release was published after "
+            f"{some(len(digests_named), 'other', 'others')}, by their digests, and these are not "
+            "they: name all of them, and no others (after, --after)"
+        )
+    for name, certificate in certificates.items():
+        if any(entry["certificate"] not in digests_named for entry in certificate.after):
+            raise CertificateError(
+                f"{name} was published after another release, which the certificate does not name"
+            )
+    people = {entry["certificate"]: entry["people"] for entry in known.after}
+    for name, path in earlier.items():
+        if people[digest_of(path / CERTIFICATE)] != certificates[name].newcomers:
+            problems.append(f"{name} has other people than the certificate says")
+    if any(is_kept(table) for table in found.requirements):
+        raise CertificateError("releases cannot be judged together by priors that the owner keeps")
+    for key in ("impossible", "shared"):
+        if any(c.policy["schema"].get(key) for c in (known, *certificates.values())):
+            raise CertificateError(f"{key} is not judged of several releases together")
+    folders = {**earlier, _THIS: folder}
+    every_certificate = {**certificates, _THIS: known}
+    paths = {name: own.paths(folders[name]) for name, own in every_certificate.items()}
+    every = [path for of in paths.values() for files in of.values() for path in files]
+    with opened_once(every) as opened:
+        written = {}
+        for name, certificate in every_certificate.items():
+            problems += changed_files(certificate, paths[name], opened, folders[name])
+            tables = {part: [opened[path] for path in files] for part, files in paths[name].items()}
+            written[name] = written_of(certificate, tables, {})
+        cohorts = {
+            name: (certificate.cohort, str(len(certificate.after) + 1))
+            for name, certificate in every_certificate.items()
+            if certificate.cohort
+        }
+        named = {digest_of(path / CERTIFICATE): name for name, path in earlier.items()}
+        for name in cohorts:
+            before = [named[entry["certificate"]] for entry in every_certificate[name].after]
+            problems += _other_copies(name, before, written, cohorts)
+        several = Cohorts.of(written, cohorts)
+        together = verdicts(several, found.requirements, kinds.judges, kinds.gauges)
+        shown = tuple((name, c.newcomers) for name, c in certificates.items())
+        everybody = known.newcomers + sum(people for _, people in shown)
+        if count_people(several)[0] != everybody:
+            problems.append("some people are in no release that the certificate names")
+    problems += [
+        f"together: {excess(finding, several.groups)}" for finding in together if not finding.safe
+    ]
+    found = replace(found, after=shown, people_of_all=everybody, together=tuple(together))
+    return found, problems
+
+
+def _other_copies(
+    name: str,
+    before: Sequence[str],
+    written: Mapping[str, Written],
+    own: Mapping[str, tuple[str, str]],
+) -> Iterator[str]:
+    """Where the groups of earlier releases in one are others than they were."""
+    for number, one in enumerate(before, start=1):
+        first = Cohorts.of({one: written[one]}, {one: own[one]} if one in own else {})
+        copied = Cohorts.of({one: written[name]}, {one: (own[name][0], str(number))})
+        if any(copied.rows(part) != first.rows(part) for part in written[name].tables):
+            yield f"{name} does not have the groups of {one} as they were written"
+
+
+class _Place(NamedTuple):
+    """Where a release lies: what was given, its folder, its files, and what lies beside them."""
+
+    given: Path
+    folder: Path
+    paths: Mapping[str, list[Path]]  # of each table
+    others: Sequence[str]
+    opened: Mapping[Path, Path]  # each file as it was when it was opened
+
+    @property
+    def tables(self) -> dict[str, list[Path]]:
+        """The opened files of each table."""
+        return {part: [self.opened[path] for path in files] for part, files in self.paths.items()}
+
+    @property
+    def book(self) -> Path | None:
+        """The code book; None where a single file was given."""
+        return None if self.given.is_file() else self.folder / CODE_BOOK
+
+
+class _Asked(NamedTuple):
+    """What is required, and the places of what cannot be judged: something is not at hand."""
+
+    required: Sequence[Any]
+    populations: Mapping[str, Any]
+    kept: KeptPriors | None = None
+    without_priors: frozenset[int] = frozenset()
+    without_population: frozenset[int] = frozenset()
+
+    @classmethod
+    def of(
+        cls,
+        known: Certificate,
+        folder: Path,
+        own_policy: OwnPolicy | None,
+        priors: str | Path | None,
+        population: str | Path | Sequence[str | Path] | None,
+    ) -> _Asked:
+        """What is required by a certificate or a policy of the reader, with what is at hand."""
+        if own_policy is not None:
+            asked = cls(own_policy.tables["require"], own_policy.populations)
+        else:
+            asked = cls._by_certificate(known, folder, priors, population)
+        if priors is not None and asked.kept is None:
+            raise CertificateError(
+                "no requirement needs priors that are kept with the owner; leave --priors out"
+            )
+        return asked
+
+    @classmethod
+    def _by_certificate(
+        cls,
+        known: Certificate,
+        folder: Path,
+        priors: str | Path | None,
+        population: str | Path | Sequence[str | Path] | None,
+    ) -> _Asked:
+        required, kept = known.policy["require"], None
+        without_priors = frozenset(place for place, table in enumerate(required) if is_kept(table))
+        at_hand = priors or _kept_beside(folder) if without_priors else None
+        if at_hand is not None:
+            kept = KeptPriors.load(at_hand)
+            required, without_priors = kept.filled(required), frozenset()
+        populations = populations_of(known, population)
+        alone = frozenset(place for place, of in digests_of(required) if of not in populations)
+        return cls(required, populations, kept, without_priors, alone)
+
+    @property
+    def unjudged(self) -> frozenset[int]:
+        return self.without_priors | self.without_population
+
+    @property
+    def lacking(self) -> str:
+        """What cannot be checked, and what to name so that it can."""
+        priors = (
+            f"the priors, which are kept with the owner: ask for {PRIORS}, and name it by --priors "
+            "FILE"
+        )
+        population = "the population, which is not published: name it by --population FILE"
+        return "; ".join(
+            f"{' and '.join(f'require[{place}]' for place in sorted(places))} cannot be checked "
+            f"without {what}"
+            for places, what in (
+                (self.without_priors - self.without_population, priors),
+                (self.without_population, population),
+            )
+            if places
+        )
+
+
+def _judge_files(
+    known: Certificate,
+    place: _Place,
+    own_policy: OwnPolicy | None,
+    asked: _Asked,
+    kinds: Kinds,
+    further: Further | None,
+) -> tuple[Verification | None, list[str]]:
+    """Judge the files of a release, which are opened: by what is read, not by what lies there."""
+    stamp = Stamp([*place.opened.values()])  # what is digested is what is judged
+    problems = [*uncertified(place.folder, place.others)]
+    problems += changed_files(known, place.paths, place.opened, place.given)
+    problems += wrong_companions(known, place.given, place.folder, place.paths, place.others)
+    unchanged = [REPORT] if known.report and REPORT in place.others else []
+    as_written = known
+    if own_policy is not None:
+        known = replace(known, policy=own_policy.tables)
+    required = asked.required
+    written = written_of(known, place.tables, asked.populations)
+    try:
+        written.prepare(asked_of(required))
+        if own_policy is not None:
+            required = own_policy.written_out(written)
+        findings = [
+            replace(finding, place=number)
+            for number, table in enumerate(required)
+            if number not in asked.unjudged
+            for finding in verdicts(written, [table], kinds.judges, kinds.gauges)
+        ]
+        people, n_groups = count_people(written)
+        scope = remarks_of_files(known, written, required, kinds)
+        more = list[str]()
+        if further is not None and not problems:
+            files = written if own_policy is None else written_of(as_written, place.tables, {})
+            more += further(as_written, files, place.book)
+        stamp.check()
+    except InputError as error:
+        return None, [*problems, str(error)]
+    except (UnicodeDecodeError, csv.Error) as error:
+        why = error if isinstance(error, csv.Error) else "it is not UTF-8"
+        return None, [*problems, f"the release cannot be read: {why}"]
+    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
+        raise CertificateError("the policy or findings of the certificate are malformed") from None
+    problems += [excess(finding, known.groups) for finding in findings if not finding.safe]
+    if own_policy is None:
+        certified = [then for then in known.findings if then["requirement"] not in asked.unjudged]
+        problems += differences(known, findings, certified, asked.kept)
+        if (people, n_groups) != (known.people, known.n_groups):
+            problems.append(
+                f"the release has {people_text(people)} in "
+                f"{some(n_groups, 'group', 'groups')}; certified are "
+                f"{known.people} in {known.n_groups}"
+            )
+        problems += [] if problems else lies(known, scope)
+    problems += [] if problems else more
+    if asked.unjudged:
+        if not problems:
+            raise CertificateError(f"not verified: all else is as certified, but {asked.lacking}")
+        problems.append(asked.lacking)
+    verification = Verification(
+        files=(place.given.name,) if [*place.opened] == [place.given] else tuple(known.files),
+        people=people,
+        n_groups=n_groups,
+        groups=tuple(known.groups),
+        sensitive=known.sensitive,
+        beside=scope.beside or (),
+        findings=tuple(findings),
+        requirements=tuple(required),
+        own_policy=own_policy is not None,
+        unchanged=tuple(unchanged),
+        not_judged=tuple(name for name in place.others if name not in unchanged),
+        to_keep=tuple(name for name in place.others if name in FOR_THE_OWNER),
+        claimed=tuple(known.notes) if own_policy is None else (),
+        scope=scope,
+        claimed_scope=Scope() if own_policy is not None else _claims(known.scope),
+        semantics=known.semantics,
+        sensitives=known.sensitives,
+        counts_people=scope.cases and bool(known.policy["schema"].get("person")),
+    )
+    return verification, problems
+
+
+def _kept_beside(folder: Path) -> Path | None:
+    """The owner's priors, where they are at hand: a folder of somebody else cannot be read."""
+    # Earlier versions wrote them into the folder itself.
+    for at in (owners_folder(folder), folder):
+        with suppress(OSError):
+            if (at / PRIORS).is_file():
+                return at / PRIORS
+    return None
+
+
+def populations_of(known: Certificate, given: Any) -> dict[str, Any]:
+    """The populations that are given, by their digests."""
+    if given is None:
+        return {}
+    wanted = {digest for _, digest in digests_of(known.policy["require"])}
+    if not wanted:
+        raise CertificateError(
+            "no requirement compares groups with a population; leave --population out"
+        )
+    found: dict[str, Any] = {}
+    for path in [given] if isinstance(given, (str, Path)) else given:
+        path = Path(path)
+        if not path.is_file():
+            raise CertificateError(f"there is no file {str(path)!r}")
+        schema = known.policy["schema"]
+        named = [schema["person"]] if schema.get("person") else schema.get("identifiers", [])
+        digest = read_population(path, known.exact or known.groups, named).digest
+        if digest not in wanted:
+            raise CertificateError(
+                f"{path.name} is not the population that was certified (digest differs)"
+            )
+        found[digest] = path
+    return found
+
+
+def written_of(
+    known: Certificate, tables: Mapping[str, Any], populations: Mapping[str, Any]
+) -> Written:
+    """The tables of a release, or their files, as what the verifier reads."""
+    of_each = known.tables_of_sensitive.items()
+    return Written(
+        known.form,
+        known.groups,
+        known.sensitive,
+        tables,
+        known.escaped,
+        known.semantics,
+        known.columns,
+        populations=populations,
+        parts={name: part for part, of in of_each for name in of},
+        exact=known.exact,
+        shuffled=known.unlinked if known.parts == ("release",) else (),
+        beside=known.beside,
+        rules=rules_of(known.policy.get("schema", {})),
+        delimiter=known.delimiter,
+        commas=known.commas,
+        cohort=known.cohort,
+    )
+
+
+def rules_of(schema: Mapping[str, Any]) -> Rules:
+    """What some people cannot have, by the ``[schema]`` table of a policy."""
+    return Rules(tuple(schema.get("impossible", ())), tuple(schema.get("hierarchies", ())))
+
+
+def _claims(certified: Mapping[str, Any]) -> Scope:
+    """What a certificate says and files do not tell."""
+    claims = {key: certified[key] for key in CLAIMED if key in certified}
+    if claims["method"] == NOT_JUDGED:
+        claims["method"] = None
+    listed = {key: tuple(claims.get(key, ())) for key in ("shared", "word")}
+    return Scope(**{**claims, **listed})
