@@ -9,7 +9,7 @@ SERVICES := .venv-services
 # Compiled once: tests start Python a hundred times.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help demo explore test docs lowest services lint bench clean
+.PHONY: help demo explore test docs lowest services judge lint bench clean
 
 help:
 	@echo "make demo   publish, audit and verify the bundled sample into demo/"
@@ -18,6 +18,7 @@ help:
 	@echo "make docs   build the documentation into site/; a broken link fails"
 	@echo "make lowest tests with the lowest versions that pyproject.toml allows, in $(LOWEST)/"
 	@echo "make services  tests with Spark, Ibis, PostgreSQL and dbt, in $(SERVICES)/; wants Java and a server"
+	@echo "make judge  build the judge alone, install it without foreknow, and verify with it"
 	@echo "make lint   ruff and mypy"
 	@echo "make bench  measured claims, printed as ratios"
 
@@ -79,6 +80,10 @@ $(SERVICES)/.ready: pyproject.toml
 services: $(SERVICES)/.ready
 	$(SERVICES)/bin/python -m pytest -rs tests/frames tests/test_warehouse_examples.py \
 		-k "spark or ibis or postgres or databases or dbt"
+
+# The judge's own wheel, in an environment of its own, without foreknow.
+judge: $(READY)
+	.ci/judge $(BIN)/python
 
 lint: $(READY)
 	$(BIN)/ruff check .
