@@ -11,6 +11,7 @@ from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 from tests.examples import NIGHTLY
 
+from foreknow.atomic_files import write_whole
 from foreknow.auditing import audit
 from foreknow.data.engines import file_table
 from foreknow.publishing import publish
@@ -18,7 +19,6 @@ from foreknow.trials import learned
 from foreknow.utility import comparison
 from foreknow.workers import Failure
 from foreknow_judge import duckdb_files
-from foreknow_judge.atomic_files import write_whole
 
 # A busy machine is no failure. In CI the same cases are drawn each time, so that a commit is judged
 # by what it changes; elsewhere new ones are drawn at every run.

@@ -8,9 +8,9 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 import foreknow as fk
+from foreknow.atomic_files import write_whole
 from foreknow.auditing.audit import Audit
 from foreknow.publishing import entries, tables
-from foreknow_judge.atomic_files import write_whole
 
 HARD = ["=1+1", "a, b", 'the "x"', "two\nlines", "Ä ö 漢字 🙂", "-x", "@cmd", " spaces "]
 EASY = fk.Policy([fk.Requirement(fk.Facts(), "0.9", knowing=[])])

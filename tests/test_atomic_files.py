@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from tests.signals import heeded
 
-from foreknow_judge.atomic_files import require_new, whole_folders, write_whole
+from foreknow.atomic_files import require_new, whole_folders, write_whole
 from foreknow_judge.errors import OutputError
 
 BOTH = ["out", "out.owner"]
@@ -274,7 +274,7 @@ def test_a_link_is_followed(tmp_path):
 # Writes two folders, says so, and waits for a line before it gives them their names.
 SLOW = """
 import sys
-from foreknow_judge.atomic_files import whole_folders
+from foreknow.atomic_files import whole_folders
 with whole_folders("out", "out.owner") as (aside, own):
     (own / "owner.json").write_text("key")
     print("written", flush=True)
@@ -290,7 +290,7 @@ def second(path, target):
         os.kill(os.getpid(), signal.SIGKILL)
     rename(path, target)
 Path.rename = second
-from foreknow_judge.atomic_files import whole_folders
+from foreknow.atomic_files import whole_folders
 with whole_folders("out", "out.owner") as (aside, own):
     (own / "owner.json").write_text("key")
 """
@@ -523,7 +523,7 @@ def test_a_pipe_where_a_file_should_be_is_not_waited_for(tmp_path, name):
     if name == "beside":
         (folder / "lock").write_bytes(b"written aside by foreknow\n")
     os.mkfifo(folder / name)
-    code = "from foreknow_judge.atomic_files import write_whole; write_whole('next', 'text')"
+    code = "from foreknow.atomic_files import write_whole; write_whole('next', 'text')"
     assert python(code, tmp_path).wait(60) == 0
 
 

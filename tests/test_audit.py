@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 from foreknow import Facts, GroupCounts, Policy, Release, Requirement, Schema, audit
-from foreknow_judge.atomic_files import as_json
+from foreknow.atomic_files import as_json
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
 from foreknow_judge.verdict import Limit
 

@@ -13,6 +13,7 @@ import pytest
 from tests.people import FORMS, made, short_report
 
 import foreknow as fk
+from foreknow.publishing.verification import write_certificate
 from foreknow_judge import folder as release_folder
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError
@@ -78,7 +79,7 @@ def test_what_is_loaded_is_what_was_written(form, fmt, tmp_path):
     assert again == certificate
     assert again.safe
     assert again.to_dict() == certificate.to_dict()
-    again.to_json(tmp_path / "copy.json")
+    write_certificate(again, tmp_path / "copy.json")
     assert (tmp_path / "copy.json").read_bytes() == (
         tmp_path / "out" / "certificate.json"
     ).read_bytes()

@@ -12,10 +12,10 @@ import pytest
 from tests.examples import NIGHTLY
 
 import foreknow as fk
+from foreknow.atomic_files import as_json
 from foreknow.needs import Need
 from foreknow.report.pages.comparison import method_text
 from foreknow.result import page_of
-from foreknow_judge.atomic_files import as_json
 
 REQUIRED = [
     {"values": ["flu", "gout"], "facts": {"l": 1, "k": 1}, "below": "1/2"},

@@ -11,7 +11,7 @@ import foreknow as fk
 from foreknow.report import render
 from foreknow.report.html import resource
 from foreknow.report.pages.evidence import EvidencePage
-from foreknow_judge.documents import from_toml
+from foreknow.toml import from_toml
 
 GUIDANCES = from_toml(resource("guidances.toml"))["guidance"]
 # What each is known by, and headings that somebody who knows it looks for.

@@ -164,6 +164,9 @@ def test_an_adversary_knows_counts_and_no_engines():
     allowed = {"data.arrays", "data.counts", "data.labels", "data.people", "data.windows"}
     allowed |= {
         "atomic_files",
+        "figures",
+        "hints",
+        "toml",
         "needs",
         "plugins",
         "worlds",

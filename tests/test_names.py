@@ -8,12 +8,12 @@ import pytest
 from click import UsageError
 
 import foreknow as fk
+from foreknow import names
 from foreknow.cli.entry import app
 from foreknow.cli.inputs import COLUMNS, CRITERIA, Judging
 from foreknow.criteria.registry import CRITERIA as REGISTERED
 from foreknow.policy.from_call import KEYS
 from foreknow.policy.requirement import Requirement
-from foreknow_judge import names
 
 
 def repeated(lists):

@@ -8,7 +8,7 @@ import pytest
 from tests.people import FORMS, made, people, schema, short_report
 
 import foreknow as fk
-from foreknow import Audit, Certificate
+from foreknow import Audit
 from foreknow.publishing import publish as publishing
 from foreknow_judge.errors import CertificateError, InternalError, NotEnoughMemory, OutputError
 
@@ -33,7 +33,7 @@ def raising(error):
 STEPS = {
     "write_csv": (publishing, "write_csv"),
     "verify": (publishing, "findings_of"),
-    "certificate": (Certificate, "to_json"),
+    "certificate": (publishing, "write_certificate"),
     "report": (Audit, "to_html"),
     "digest": (publishing, "digest_of"),
     "owner": (publishing, "as_json"),

@@ -10,7 +10,7 @@ import pytest
 
 import foreknow as fk
 from foreknow.policy.way_out import skyline_within
-from foreknow_judge.documents import toml_key, toml_value
+from foreknow.toml import toml_key, toml_value
 
 pytestmark = pytest.mark.complete
 

@@ -15,6 +15,7 @@ from tests.examples import NIGHTLY
 from tests.test_after import policy, register
 
 import foreknow as fk
+from foreknow.publishing.verification import write_certificate
 from foreknow_judge.errors import CertificateError, UnsupportedError
 from foreknow_judge.file_names import CERTIFICATE
 
@@ -168,7 +169,7 @@ def test_a_certificate_that_contradicts_its_cohorts_is_refused(january, tmp_path
         {"after": ({**made.certificate.after[0], "people": 420},)},
     ):
         with pytest.raises(CertificateError, match="contradicts itself"):
-            replace(made.certificate, **said).to_json(tmp_path / "certificate.json")
+            write_certificate(replace(made.certificate, **said), tmp_path / "certificate.json")
 
 
 def test_what_cannot_be_one_file_is_refused_with_a_way_out(january):

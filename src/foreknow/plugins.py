@@ -57,7 +57,7 @@ def package_of(kind: type) -> str:
     ('', 'importlib')
     """
     package = kind.__module__.partition(".")[0]
-    return "" if package == __name__.partition(".")[0] else package
+    return "" if package in ("foreknow", "foreknow_judge") else package
 
 
 def key_of(kind: type) -> str:

@@ -8,10 +8,10 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from foreknow.atomic_files import json_for_owner, write_json_for_owner, write_whole
+from foreknow.hints import Plain
 from foreknow_judge._version import __version__
-from foreknow_judge.atomic_files import json_for_owner, write_json_for_owner, write_whole
 from foreknow_judge.errors import InputError
-from foreknow_judge.json_values import Plain
 
 if TYPE_CHECKING:
     from foreknow.report.page import Page

@@ -33,7 +33,6 @@ from pydantic import (
 )
 
 from foreknow_judge._version import __version__
-from foreknow_judge.atomic_files import as_json, write_whole
 from foreknow_judge.documents import decoded, from_json, read_bytes
 from foreknow_judge.errors import CertificateError, InputError
 from foreknow_judge.file_names import CERTIFICATE
@@ -58,7 +57,6 @@ from foreknow_judge.registry import OURS, Kinds
 from foreknow_judge.roles import Roles
 from foreknow_judge.scope import Scope
 from foreknow_judge.settings import Settings
-from foreknow_judge.text import in_cases
 from foreknow_judge.windows import refuse_width
 
 FORMAT = "foreknow certificate"
@@ -376,23 +374,6 @@ class Certificate:
                 table[each.name] = given
         return table
 
-    def to_json(self, path: str | Path, kinds: Kinds = OURS) -> None:
-        """Write the certificate, whole or not at all.
-
-        Raises
-        ------
-        CertificateError
-            If it could not be read again, such as where a label is very long.
-        """
-        text = as_json(self.to_dict())
-        try:
-            checked(from_json(text), "the certificate", kinds)
-        except CertificateError:
-            raise
-        except ValueError as error:
-            raise CertificateError(f"the certificate cannot be written: {error}") from None
-        write_whole(path, text)
-
     @classmethod
     def load(
         cls, path: str | Path, content: bytes | None = None, kinds: Kinds = OURS
@@ -423,8 +404,8 @@ class Certificate:
 
     def __repr__(self) -> str:
         word = "safe" if self.safe else "UNSAFE"
-        said = f"Certificate({word}: {self.people} people in {self.n_groups} groups)"
-        return in_cases(said) if self.in_cases else said
+        noun = "cases" if self.in_cases else "people"
+        return f"Certificate({word}: {self.people} {noun} in {self.n_groups} groups)"
 
     def _repr_html_(self) -> str:
         return f"<code>{escape(repr(self))}</code>"

@@ -120,9 +120,8 @@ def _finding(finding: Verdict) -> str:
         return one_line(f"{words}: attained {finding.reached}")
     value = "nobody has a value" if finding.value is None else finding.value
     limit = "at most" if finding.required.inclusive else "below"
-    return one_line(
-        f"{words}: at most {exact_text(finding.reached or Fraction(0))} ({value}), {limit} {finding.limit}"
-    )
+    reached = exact_text(finding.reached or Fraction(0))
+    return one_line(f"{words}: at most {reached} ({value}), {limit} {finding.limit}")
 
 
 def _settings(settings: Any) -> str:

@@ -10,22 +10,19 @@ import json
 import os
 import re
 import stat
-import tomllib
-from collections.abc import Callable, Iterator
-from decimal import Decimal
-from fractions import Fraction
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from foreknow_judge.errors import InputError
-from foreknow_judge.numbers import MOST_DIGITS, decimal_text, is_long
+from foreknow_judge.numbers import MOST_DIGITS, is_long
 
 MOST_DEPTH = 32
 MOST_KEY_PARTS = 16
 MOST_TEXT = 100_000
 
 _JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
-_TOML_TEXT = re.compile(
+TOML_TEXT = re.compile(
     r'"""(?:[^"\\]|\\.|"{1,2}(?!"))*+(?:"{3,5})?'
     r"|'''(?:[^']|'{1,2}(?!'))*+(?:'{3,5})?"
     r'|"(?:[^"\\\n]|\\.)*+"?'
@@ -34,14 +31,14 @@ _TOML_TEXT = re.compile(
     re.DOTALL,
 )
 _NO_BRACKETS = re.compile(r"[^\[\]{}]+")
-_BETWEEN_KEYS = re.compile(r"[=\[\]{},\n]")
-_LONG_WORD = re.compile(rf"[^\s=\[\]{{}},]{{{2 * MOST_DIGITS}}}")
+BETWEEN_KEYS = re.compile(r"[=\[\]{},\n]")
+LONG_WORD = re.compile(rf"[^\s=\[\]{{}},]{{{2 * MOST_DIGITS}}}")
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def from_json(text: str, longest: int = MOST_TEXT) -> Any:
     """Parse JSON, in which no text is longer than so many characters."""
-    _refuse_deep(_JSON_TEXT.sub("s", text))
+    refuse_deep(_JSON_TEXT.sub("s", text))
     table = json.loads(
         text,
         object_pairs_hook=_each_once,
@@ -50,31 +47,11 @@ def from_json(text: str, longest: int = MOST_TEXT) -> Any:
         parse_float=_finite,
     )
     if len(text) > longest or _HALF.search(text):
-        _refuse_texts(table, longest)
+        refuse_texts(table, longest)
     return table
 
 
-def from_toml(text: str, number: Callable[[str], Any] = Decimal) -> dict[str, Any]:
-    """Parse TOML; `number` reads what has a point or an exponent."""
-    bare = _TOML_TEXT.sub("s", text)
-    _refuse_deep(bare)
-    if any(part.count(".") >= MOST_KEY_PARTS for part in _BETWEEN_KEYS.split(bare)):
-        raise ValueError(f"a key has more than {MOST_KEY_PARTS} parts")
-    if _LONG_WORD.search(bare):
-        raise ValueError(f"a key or number has more than {2 * MOST_DIGITS:,} characters")
-    try:
-        table = tomllib.loads(text, parse_float=number)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-    except ValueError as error:
-        # Python's own words on whole numbers that are too long tell how to allow them.
-        said = "a whole number has too many digits" if "int_max_str" in str(error) else str(error)
-        raise ValueError(said) from None
-    _refuse_texts(table)
-    return table
-
-
-def _refuse_deep(bare: str) -> None:
+def refuse_deep(bare: str) -> None:
     """Refuse nesting, seen from the brackets outside texts."""
     depth = 0
     for bracket in _NO_BRACKETS.sub("", bare):
@@ -83,7 +60,8 @@ def _refuse_deep(bare: str) -> None:
             raise ValueError(f"it is nested more than {MOST_DEPTH} levels deep")
 
 
-def _refuse_texts(table: Any, longest: int = MOST_TEXT) -> None:
+def refuse_texts(table: Any, longest: int = MOST_TEXT) -> None:
+    """Refuse a text, key or half a character that no document of ours needs."""
     for value in _parts(table):
         if isinstance(value, str):
             if len(value) > longest:
@@ -140,11 +118,6 @@ def _finite(text: str) -> float:
 _OPEN_ALREADY = ("/proc/", "/dev/")
 
 
-def read_text(path: Path, most: int, kind: type[InputError], what: str) -> str:
-    """Read a UTF-8 text of at most so many bytes, with or without a byte order mark."""
-    return decoded(read_bytes(path, most, kind, what), kind, what)
-
-
 def read_bytes(path: Path, most: int, kind: type[InputError], what: str) -> bytes:
     """Read a file of at most so many bytes."""
     try:
@@ -176,44 +149,3 @@ def decoded(content: bytes, kind: type[InputError], what: str) -> str:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise kind(f"{what}, line {line}: a null character; is it a text file?")
     return text
-
-
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
-
-
-def toml_value(value: Any) -> str:
-    r"""Write a value in one line of TOML; a fraction as a decimal, or a text such as "1/3".
-
-    >>> toml_value({"l": 1, "k": [Fraction(1, 4), Fraction(1, 3)], "a b": "x\n"})
-    '{ l = 1, k = [0.25, "1/3"], "a b" = "x\\n" }'
-    """
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, Fraction):
-        places = next((n for n in range(13) if not 10**n % value.denominator), None)
-        if places is None:
-            return f'"{value}"'
-        return decimal_text(int(value * 10**places), places)
-    if isinstance(value, (int, float, Decimal)):
-        return str(value)
-    if isinstance(value, dict):
-        inner = ", ".join(f"{toml_key(key)} = {toml_value(x)}" for key, x in value.items())
-        return f"{{ {inner} }}" if inner else "{}"
-    if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(toml_value, value))}]"
-    return _toml_text(str(value))
-
-
-def toml_key(key: str) -> str:
-    """Write a key of TOML: bare where it can be.
-
-    >>> toml_key("zip"), toml_key("zip code")
-    ('zip', '"zip code"')
-    """
-    return key if _BARE_KEY.fullmatch(key) else _toml_text(key)
-
-
-def _toml_text(text: str) -> str:
-    """A text of JSON is one of TOML, too; what nobody would see in it is escaped."""
-    quoted = json.dumps(text, ensure_ascii=False)
-    return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in quoted)

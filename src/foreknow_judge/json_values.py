@@ -8,8 +8,6 @@ from fractions import Fraction
 from operator import attrgetter
 from typing import Any, ClassVar
 
-from foreknow_judge.names import OF_OBJECTS
-
 
 class Plain:
     """Has plain values for JSON: all its fields, or what `_told` names, as ``key=attribute.of.it``.
@@ -34,12 +32,6 @@ class Plain:
             if value or not key.endswith("?") or isinstance(value, Fraction):
                 content[key.rstrip("?")] = value
         return content
-
-    def __getattr__(self, name: str) -> Any:
-        if hasattr(type(self), name):  # a property that failed says why
-            return object.__getattribute__(self, name)
-        said = f"{type(self).__name__} has no {name!r}"
-        raise AttributeError(f"{said}; {does}" if (does := OF_OBJECTS.get(name)) else said)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

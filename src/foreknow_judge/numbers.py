@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from datetime import date, datetime, time
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from math import ceil, floor, log10
+from math import ceil, floor
 from numbers import Rational, Real
 from operator import index
 from typing import Any, Literal, TypeAlias
@@ -30,7 +28,7 @@ _SHOWN = 40
 # Of numbers in columns: more than any float has; keeps 1E+999999 from filling the memory.
 USUAL_DIGITS = 400
 _NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,4})?")
-_EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 def as_fraction(number: Number) -> Fraction:
@@ -179,42 +177,9 @@ def is_code(text: str) -> bool:
     return len(text) > 1 and text[0] == "0" and text.isdigit()
 
 
-def read_moment(given: Any) -> datetime | None:
-    """A date or ISO text as a date-time without zone; None for anything else."""
-    if isinstance(given, str):
-        try:
-            given = datetime.fromisoformat(given)
-        except ValueError:
-            return None
-    if isinstance(given, datetime):
-        # Ordered by instant, the days of different zones would not stay side by side.
-        return given.replace(tzinfo=None)
-    return datetime.combine(given, time.min) if isinstance(given, date) else None
-
-
-def days_of(moment: date | time) -> float:
-    """Place of a date, a date-time or a time of day, in days."""
-    days = float(moment.toordinal()) if isinstance(moment, date) else 0.0
-    if isinstance(moment, (datetime, time)):
-        seconds = moment.hour * 3600 + moment.minute * 60 + moment.second
-        days += (seconds + moment.microsecond / 1e6) / 86400
-    return days
-
-
-def common_unit(numbers: Sequence[Decimal]) -> tuple[int, list[int]]:
-    """The decimal places that the numbers need, and the numbers in units of the last place.
-
-    >>> common_unit([Decimal("0.50"), Decimal(2)])
-    (1, [5, 20])
-    """
-    exponents = [int(number.normalize(_EXACT).as_tuple().exponent) for number in numbers]
-    places = max(0, -min(exponents, default=0))
-    return places, [floor_of(number, places) for number in numbers]
-
-
 def floor_of(number: Decimal, places: int) -> int:
     """A number in units of a decimal place, rounded down."""
-    return int(number.scaleb(places, _EXACT).to_integral_value(ROUND_FLOOR, _EXACT))
+    return int(number.scaleb(places, EXACT).to_integral_value(ROUND_FLOOR, EXACT))
 
 
 def decimal_text(units: int, places: int) -> str:
@@ -231,7 +196,7 @@ def decimal_text(units: int, places: int) -> str:
 
 
 # Beyond these many decimals a figure is written as it is nearest.
-_MOST_DECIMALS = 60
+MOST_DECIMALS = 60
 
 
 def rounded(number: Fraction, digits: int, to: Rounding = "nearest") -> Fraction:
@@ -240,34 +205,6 @@ def rounded(number: Fraction, digits: int, to: Rounding = "nearest") -> Fraction
     if to == "nearest":
         return Fraction(round(units), 10**digits)
     return Fraction(floor(units) if to == "down" else ceil(units), 10**digits)
-
-
-def percentage(
-    share: float | Fraction,
-    digits: int = 0,
-    to: Rounding = "nearest",
-    apart: Callable[[Fraction], bool] = lambda shown: True,
-) -> str:
-    """Write a share as a percentage with so many decimals; more, where it takes more.
-
-    It is 0% or 100% only where the share is 0 or 1, exactly, and a percentage that is `apart`.
-
-    >>> percentage(Fraction(1, 3), 1), percentage(Fraction(1, 3), 1, "up"), percentage(0.9962)
-    ('33.3%', '33.4%', '99.6%')
-    >>> percentage(0.004), percentage(0), percentage(2.5)
-    ('0.4%', '0%', '250%')
-    """
-    exactly = 100 * (share if isinstance(share, (int, Fraction)) else as_fraction(share))
-    if exactly in (0, 100):
-        return f"{exactly}%"
-    for more in range(digits, _MOST_DECIMALS):
-        shown = rounded(exactly, more, to)
-        if shown not in (0, 100) and apart(shown / 100):
-            digits = more
-            break
-    else:
-        digits, shown = _MOST_DECIMALS, rounded(exactly, _MOST_DECIMALS, to)
-    return f"{fixed(shown, digits)}%"
 
 
 def fixed(number: Fraction, digits: int) -> str:
@@ -280,29 +217,6 @@ def fixed(number: Fraction, digits: int) -> str:
     whole, part = divmod(abs(units), 10**digits)
     text = f"{whole:,}.{part:0{digits}d}" if digits else f"{whole:,}"
     return f"-{text}" if units < 0 else text
-
-
-def significant(
-    number: float | Fraction, digits: int = 4, to: Rounding = "nearest", apart: int = 1
-) -> str:
-    """Write a number from 0 on with so many digits that count; more, where it takes more.
-
-    It is 0, or 1 (`apart`), only where the number is.
-
-    >>> significant(0.25), significant(Fraction(2, 3)), significant(Fraction(1, 3), 3, "up")
-    ('0.25', '0.6667', '0.334')
-    >>> significant(0.999999), significant(1e-9), significant(12345.6)
-    ('0.999999', '0.000000001', '12346')
-    """
-    exactly = number if isinstance(number, (int, Fraction)) else as_fraction(number)
-    if exactly in (0, apart):
-        return str(exactly)
-    first = floor(log10(exactly)) if exactly > Fraction(1, 10**300) else -300
-    for more in range(max(0, digits - 1 - first), _MOST_DECIMALS + 300):
-        shown = rounded(exactly, more, to)
-        if shown not in (0, apart):
-            return decimal_text(int(shown * 10**more), more)
-    return decimal_text(int(rounded(exactly, 400, to) * 10**400), 400)
 
 
 def exact_text(probability: Fraction) -> str:

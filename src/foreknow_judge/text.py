@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from collections.abc import Iterable
 
 # Marks that reverse the order of what follows them, so that a text reads as another one.
 _REVERSING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -52,48 +50,6 @@ def people_text(amount: int, of: str = "") -> str:
     if of:
         return "the only person" if amount == 1 else f"{of} {number(amount)} people"
     return some(amount, "person", "people")
-
-
-# Where rows are cases, and not people: what is written in place of a word, the longer ones first.
-_OF_CASES = {
-    "may be of one person": "may be of one person",  # and stays that
-    "people who": "cases that",
-    "people whom": "cases that",
-    "people whose": "cases whose",
-    "person who": "case that",
-    "people's": "cases'",
-    "people&#39;s": "cases&#39;",
-    "person's": "case's",
-    "of everybody": "of every case",
-    "of anybody": "of any case",
-    "people": "cases",
-    "persons": "cases",
-    "person": "case",
-}
-_OF_PEOPLE = re.compile(rf"(?<![\w-])(?:{'|'.join(_OF_CASES)})\b(?![=-])", re.IGNORECASE)
-
-
-def in_cases(text: str, kept: Iterable[str] = ()) -> str:
-    """Say of cases what is said of people: the one place where the noun is chosen.
-
-    Texts that are `kept`, such as the labels of a table, stay as they are.
-
-    >>> in_cases("People who have it: 3. One person is alone.")
-    'Cases that have it: 3. One case is alone.'
-    >>> in_cases("2 people have Sick person", ["Sick person"])
-    '2 cases have Sick person'
-    """
-    odd = sorted((own for own in set(kept) if _OF_PEOPLE.search(own)), key=len, reverse=True)
-    if not odd:
-        return _OF_PEOPLE.sub(_of_cases, text)
-    parts = re.split(f"({'|'.join(map(re.escape, odd))})", text)
-    # What is kept stands at the odd places.
-    return "".join(x if at % 2 else _OF_PEOPLE.sub(_of_cases, x) for at, x in enumerate(parts))
-
-
-def _of_cases(found: re.Match[str]) -> str:
-    said = _OF_CASES[found[0].lower()]
-    return said.capitalize() if found[0][0].isupper() else said
 
 
 def one_line(text: object, kept: str = "") -> str:

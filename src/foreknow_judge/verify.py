@@ -25,7 +25,7 @@ from foreknow_judge.cohorts import Cohorts
 from foreknow_judge.criteria import digests_of
 from foreknow_judge.differences import differences, excess, lies
 from foreknow_judge.duckdb_files import Stamp, opened_once
-from foreknow_judge.errors import CertificateError, InputError, hinted, memory_for
+from foreknow_judge.errors import CertificateError, InputError, memory_for
 from foreknow_judge.file_names import (
     CERTIFICATE,
     CODE_BOOK,
@@ -181,7 +181,6 @@ class OwnPolicy(NamedTuple):
     written_out: Callable[[Written], Sequence[Mapping[str, Any]]]
 
 
-@hinted
 def verify(
     folder: str | Path,
     *,

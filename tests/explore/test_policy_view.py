@@ -12,7 +12,7 @@ from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.criteria.registry import CRITERIA
 from foreknow.explore.policy import changed, line_of
 from foreknow.explore.session import Session
-from foreknow_judge.documents import from_toml, toml_value
+from foreknow.toml import from_toml, toml_value
 from foreknow_judge.errors import InputError
 
 

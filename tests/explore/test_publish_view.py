@@ -10,10 +10,10 @@ import pytest
 from tests.explore.conftest import Place, View, serving
 
 import foreknow as fk
+from foreknow.atomic_files import write_whole
 from foreknow.explore.publish import Press
 from foreknow.explore.server import application
 from foreknow.explore.session import Session
-from foreknow_judge.atomic_files import write_whole
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ import os, signal, sys
 from pathlib import Path
 from foreknow.explore.publish import KeptRelease, Press, PublishRequest
 from foreknow.explore.session import Session
-from foreknow_judge.atomic_files import write_whole
+from foreknow.atomic_files import write_whole
 from foreknow_judge.scratch import CONTENT
 
 press = Press(Session(Path()))

@@ -7,7 +7,7 @@ from tests.explore.conftest import Place, View, serving
 
 import foreknow as fk
 from foreknow.explore.session import Session
-from foreknow_judge.documents import toml_value
+from foreknow.toml import toml_value
 
 # Texts that would be noticed if they were ever read as HTML, an address, a formula or a script.
 _RUN = "window.hurt=(window.hurt||0)+1"

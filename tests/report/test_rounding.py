@@ -12,12 +12,12 @@ from tests.report.reading import Reader, printed, words
 
 import foreknow as fk
 from foreknow.adversaries.disclosure import Disclosure
+from foreknow.figures import percentage, significant
 from foreknow.report import render
 from foreknow.report.knowledge import share_text
 from foreknow.report.pages.skyline import notable_points, value_blocks
 from foreknow.report.terminal import Laid
 from foreknow.report.words import interval_text, measure_text, percent
-from foreknow_judge.numbers import percentage, significant
 
 
 def number_of(text):

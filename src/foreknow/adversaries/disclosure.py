@@ -9,9 +9,10 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from foreknow.data.labels import Label
+from foreknow.figures import significant
+from foreknow.hints import Plain
 from foreknow_judge.errors import InputError
-from foreknow_judge.json_values import Plain
-from foreknow_judge.numbers import CLOSE, Number, as_fraction, significant
+from foreknow_judge.numbers import CLOSE, Number, as_fraction
 from foreknow_judge.verdict import Limit
 
 

@@ -12,12 +12,13 @@ import numpy as np
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight, seen_with
+from foreknow.hints import hinted
 from foreknow.policy.policy import Policy
 from foreknow.releases.members import OwnRelease, groups_of, table_schema
 from foreknow.releases.written import open_published
 from foreknow.trials.learned import SURE, learned_beside, learned_trial
 from foreknow.trials.trial import Trial
-from foreknow_judge.errors import DataError, InputError, UnsupportedError, hinted
+from foreknow_judge.errors import DataError, InputError, UnsupportedError
 from foreknow_judge.numbers import Number, as_threshold
 
 

@@ -13,6 +13,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.atomic_files import write_whole
 from foreknow.auditing.audit_input import (
     owners_counts,
     part_of,
@@ -38,7 +39,6 @@ from foreknow.policy.policy import Policy
 from foreknow.result import Result, page_of
 from foreknow.trials.learned import SURE, learned_beside, learned_trial
 from foreknow.trials.trial import Trial
-from foreknow_judge.atomic_files import write_whole
 from foreknow_judge.errors import DataError, InputError, PolicyError, UnsupportedError, memory_for
 from foreknow_judge.scope import Scope
 from foreknow_judge.verdict import Verdict, neither

@@ -14,9 +14,10 @@ from foreknow.auditing.audit_input import seen_by, table_of
 from foreknow.auditing.scope import scope_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
+from foreknow.hints import hinted
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
-from foreknow_judge.errors import DataError, InputError, hinted
+from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.scope import Scope
 
 _MOST = 200

@@ -24,8 +24,8 @@ from foreknow.criteria.protocol import classes_of
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import GroupLabels, Label
+from foreknow.hints import Plain
 from foreknow.policy.counted import RequirementCounts
-from foreknow_judge.json_values import Plain
 from foreknow_judge.numbers import CLOSE
 from foreknow_judge.verdict import Limit, Verdict
 

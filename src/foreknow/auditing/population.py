@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from foreknow.data.arrays import FloatArray, IntArray
-from foreknow_judge.json_values import Plain
+from foreknow.hints import Plain
 
 Model: TypeAlias = Literal["pitman", "zayatz", "snb"]
 

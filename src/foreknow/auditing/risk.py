@@ -36,10 +36,10 @@ from foreknow.data.engines.table import require
 from foreknow.data.microdata import Microdata
 from foreknow.data.reading import Reading
 from foreknow.data.release import Release
+from foreknow.hints import Plain, hinted
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
-from foreknow_judge.errors import DataError, InputError, SchemaError, hinted, memory_for
-from foreknow_judge.json_values import Plain
+from foreknow_judge.errors import DataError, InputError, SchemaError, memory_for
 from foreknow_judge.numbers import Number, as_fraction, as_threshold, shown, whole_number
 
 # More sets of columns than these nobody would look at, nor wait for.

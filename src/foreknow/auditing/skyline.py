@@ -29,10 +29,11 @@ from foreknow.auditing.scope import scope_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.data.windows import Width, Window, Windows
+from foreknow.hints import hinted
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.result import Result
-from foreknow_judge.errors import DataError, InputError, hinted, memory_for
+from foreknow_judge.errors import DataError, InputError, memory_for
 from foreknow_judge.numbers import Number, as_threshold
 from foreknow_judge.scope import Scope
 

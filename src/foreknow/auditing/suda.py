@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import FloatArray, IntArray
 from foreknow.data.engines.combinations import Combinations
-from foreknow_judge.json_values import Plain
+from foreknow.hints import Plain
 
 _LISTED = 10  # people of the highest scores, in JSON
 

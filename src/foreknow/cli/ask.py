@@ -126,7 +126,7 @@ def _read_statements(path: Path) -> list[str]:
 
 
 def _text(path: Path) -> str:
-    from foreknow_judge.documents import read_text
+    from foreknow.toml import read_text
 
     return read_text(path, _MOST_BYTES, DataError, f"the file {str(path)!r}")
 

@@ -31,6 +31,7 @@ from foreknow.cli.prepare import compare, init, priors
 from foreknow.cli.process import INTERRUPTED, Interrupts, prepare_memory, streams
 from foreknow.cli.publish import demo, evidence, forget, publish, verify
 from foreknow.data.address import hidden
+from foreknow.names import COMMANDS as COMMON
 from foreknow_judge._version import __version__
 from foreknow_judge.errors import (
     ForeknowError,
@@ -43,7 +44,6 @@ from foreknow_judge.errors import (
     did_you_mean,
     short_of_memory,
 )
-from foreknow_judge.names import COMMANDS as COMMON
 from foreknow_judge.text import one_line
 
 # Commands whose exit code or files are the outcome; what the others print is.

@@ -16,8 +16,8 @@ import click
 from foreknow.cli.process import address_space
 from foreknow.cli.sources import Source
 from foreknow.data.reading import Reading, named_part, with_part
+from foreknow.names import OPTIONS, own_name
 from foreknow_judge.errors import InputError, OutputError
-from foreknow_judge.names import OPTIONS, own_name
 from foreknow_judge.numbers import MOST_DIGITS
 from foreknow_judge.text import visible
 
@@ -477,7 +477,7 @@ class Output:
 
     def write(self, table: dict[str, Any]) -> None:
         """Write plain values as JSON to where they are wanted."""
-        from foreknow_judge.atomic_files import json_for_owner, write_json_for_owner
+        from foreknow.atomic_files import json_for_owner, write_json_for_owner
 
         if self.json == _STDOUT:
             sys.stdout.write(json_for_owner(table))
@@ -548,7 +548,7 @@ class Choice:
 
 def _setting(text: str) -> tuple[str, Any]:
     """Read KEY=VALUE; the value as in a policy file, or as a plain text."""
-    from foreknow_judge.documents import from_toml
+    from foreknow.toml import from_toml
 
     key, equals, value = text.partition("=")
     if not equals or not key.strip():

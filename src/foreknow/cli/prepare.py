@@ -51,8 +51,8 @@ def init(
     force
         Write over one that exists.
     """
+    from foreknow.atomic_files import write_whole
     from foreknow.planning.suggestion import suggest_policy
-    from foreknow_judge.atomic_files import write_whole
     from foreknow_judge.errors import OutputError
 
     if not force and (out.exists() or out.is_symlink()):

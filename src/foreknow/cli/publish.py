@@ -58,10 +58,10 @@ class Folder:
 
     def publish(self, table: Path, rules: Policy, **given: Any) -> None:
         """Publish a table here, and say what was written."""
+        from foreknow.atomic_files import require_new
         from foreknow.publishing.publish import publish as make
         from foreknow.publishing.signature import Signer
         from foreknow_judge import file_names
-        from foreknow_judge.atomic_files import require_new
 
         owner = file_names.owners_folder(self.out) if self.owner is None else self.owner
         require_new(self.out, owner)

@@ -17,8 +17,9 @@ from foreknow.data.labels import Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
+from foreknow.hints import hinted
 from foreknow.needs import RULES, Need, Needs, refuse_rules, require
-from foreknow_judge.errors import InputError, hinted
+from foreknow_judge.errors import InputError
 from foreknow_judge.kinds import Distance, DiversityKind
 from foreknow_judge.numbers import Number
 

@@ -21,10 +21,11 @@ from foreknow.adversaries.protocol import (
 from foreknow.data.arrays import BoolArray, FloatArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import GroupLabels, Label
+from foreknow.figures import significant
+from foreknow.hints import Plain
 from foreknow.needs import Need, Needs, called, check_members, refuse_rules, require
 from foreknow_judge.errors import DataError, InputError, PolicyError
-from foreknow_judge.json_values import Plain
-from foreknow_judge.numbers import Number, as_fraction, significant
+from foreknow_judge.numbers import Number, as_fraction
 
 
 @dataclass(frozen=True)

@@ -30,11 +30,12 @@ from foreknow.criteria.protocol import (
 from foreknow.criteria.size import Anybody
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.figures import significant
 from foreknow.needs import Need, Needs
 from foreknow_judge.errors import InputError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.kinds import CRITERIA
-from foreknow_judge.numbers import Number, as_fraction, significant
+from foreknow_judge.numbers import Number, as_fraction
 from foreknow_judge.text import people_text
 
 

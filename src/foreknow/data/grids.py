@@ -23,7 +23,8 @@ from foreknow.data.hierarchy import (
     not_a_number,
     period_of,
 )
-from foreknow_judge.numbers import common_unit, decimal_text, exact, read_moment
+from foreknow.figures import common_unit, read_moment
+from foreknow_judge.numbers import decimal_text, exact
 
 Grid: TypeAlias = Intervals | DateLevels
 

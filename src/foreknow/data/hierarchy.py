@@ -24,18 +24,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foreknow.data.arrays import IntArray
-from foreknow_judge.documents import read_text
+from foreknow.figures import common_unit, read_moment
+from foreknow.toml import read_text
 from foreknow_judge.errors import HierarchyError, did_you_mean
-from foreknow_judge.numbers import (
-    USUAL_DIGITS,
-    common_unit,
-    decimal_text,
-    exact,
-    floor_of,
-    is_long,
-    read_moment,
-    read_number,
-)
+from foreknow_judge.numbers import USUAL_DIGITS, decimal_text, exact, floor_of, is_long, read_number
 
 Number: TypeAlias = int | float | Decimal | str
 FirstRow: TypeAlias = Callable[[int], int] | None

@@ -53,10 +53,10 @@ from foreknow.data.people import CASES, numbered
 from foreknow.data.possible_values import Classes
 from foreknow.data.reading import Dialect, Reading
 from foreknow.data.schema import Schema
+from foreknow.figures import days_of
 from foreknow.result import card_of
 from foreknow_judge.errors import DataError, InternalError, SchemaError, UnsupportedError
 from foreknow_judge.layout import Layout
-from foreknow_judge.numbers import days_of
 
 Order: TypeAlias = Literal["ordered", "nominal"]
 

@@ -15,8 +15,9 @@ from foreknow.data.hierarchy import Hierarchy, hierarchy_from
 from foreknow.data.impossible import Rule
 from foreknow.data.levels import Level
 from foreknow.data.reading import Reading
+from foreknow.hints import hints
 from foreknow.result import card_of
-from foreknow_judge.errors import SchemaError, did_you_mean, hints
+from foreknow_judge.errors import SchemaError, did_you_mean
 from foreknow_judge.grammar import SchemaTable, Unit
 from foreknow_judge.layout import several_of
 

@@ -13,9 +13,9 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.generalization import coarsened, style_of
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
+from foreknow.hints import Plain
 from foreknow.result import card_of
 from foreknow_judge.errors import InputError
-from foreknow_judge.json_values import Plain
 
 
 @dataclass(frozen=True)

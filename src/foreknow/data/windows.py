@@ -23,20 +23,11 @@ from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.hierarchy import integers
 from foreknow.data.labels import Label, Labels, text_of
+from foreknow.figures import common_unit, percentage, read_moment
 from foreknow.needs import Need, refuse_rules, require
-from foreknow_judge.documents import toml_value
+from foreknow.toml import toml_value
 from foreknow_judge.errors import InputError, UnsupportedError
-from foreknow_judge.numbers import (
-    Rounding,
-    as_fraction,
-    common_unit,
-    decimal_text,
-    percentage,
-    read_moment,
-    read_number,
-    rounded,
-    shown,
-)
+from foreknow_judge.numbers import Rounding, as_fraction, decimal_text, read_number, rounded, shown
 
 Kind: TypeAlias = Literal["number", "day", "moment"]
 

@@ -20,7 +20,7 @@ from foreknow.report.blocks import Table
 from foreknow.report.pages.audit import coarsening
 from foreknow.report.values import table_values
 from foreknow.report.words import number, visible
-from foreknow_judge.documents import from_toml
+from foreknow.toml import from_toml
 from foreknow_judge.errors import HierarchyError, InputError, SchemaError
 
 ROLES = ("person", "identifier", "quasi-identifier", "sensitive", "other", "")

@@ -14,12 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from foreknow.atomic_files import name_both, write_whole
 from foreknow.auditing.audit import Audit
 from foreknow.data.engines import open_table
 from foreknow.data.engines.write import read_noted
 from foreknow.data.microdata import Microdata
 from foreknow.explore.security import is_device
 from foreknow.explore.session import Draft, Session
+from foreknow.figures import percentage
 from foreknow.methods.proof import AS_REQUIRED, FREQUENCIES
 from foreknow.methods.registry import METHODS, key_of, kind_of
 from foreknow.policy.policy import Policy
@@ -36,14 +38,12 @@ from foreknow.report.scope import UNLIMITED
 from foreknow.report.values import block_values, table_values
 from foreknow.report.words import average_text, number, visible
 from foreknow.result import page_of
+from foreknow.toml import from_toml
 from foreknow.utility.query_error import query_error
 from foreknow.workers import Failure, side_by_side
-from foreknow_judge.atomic_files import name_both, write_whole
 from foreknow_judge.certificate import Certificate
-from foreknow_judge.documents import from_toml
 from foreknow_judge.errors import InputError, NoSafeRelease, OutputError, did_you_mean
 from foreknow_judge.file_names import MEMBERS, owners_folder
-from foreknow_judge.numbers import percentage
 from foreknow_judge.scratch import CONTENT, make_private, scratch_folder
 from foreknow_judge.text import some
 

@@ -27,8 +27,8 @@ from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
 from foreknow.report.evidence import certified_policy
+from foreknow.toml import from_toml, read_text
 from foreknow_judge.certificate import Certificate
-from foreknow_judge.documents import from_toml, read_text
 from foreknow_judge.errors import InputError, PolicyError
 from foreknow_judge.file_names import CERTIFICATE, OWNER, owners_folder
 from foreknow_judge.verdict import Limit

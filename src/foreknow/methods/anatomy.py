@@ -16,6 +16,7 @@ from pydantic import Field
 from foreknow.data.arrays import IntArray, ranges
 from foreknow.data.engines.columns import Codes
 from foreknow.data.microdata import Microdata
+from foreknow.hints import hints
 from foreknow.methods.eligibility import ADVICE, WithL, by_value, settled_l
 from foreknow.methods.proof import by_values_alone
 from foreknow.methods.protocol import (
@@ -26,7 +27,6 @@ from foreknow.methods.protocol import (
 from foreknow.needs import require
 from foreknow.policy.policy import Policy
 from foreknow.randomness import generator
-from foreknow_judge.errors import hints
 from foreknow_judge.settings import Settings
 
 # How many people are planned at once.

@@ -22,6 +22,7 @@ import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.facts.facts import Facts
+from foreknow.atomic_files import write_new
 from foreknow.criteria.size import KAnonymity
 from foreknow.data.arrays import combine
 from foreknow.data.counts import GroupCounts
@@ -35,6 +36,8 @@ from foreknow.data.hierarchy import Tree
 from foreknow.data.microdata import Microdata
 from foreknow.data.reading import STDIN, Reading, is_address, named_part
 from foreknow.data.schema import Schema
+from foreknow.figures import percentage
+from foreknow.hints import Plain, hinted
 from foreknow.methods.proof import AS_REQUIRED
 from foreknow.methods.protocol import as_written, check_needs, traits_of
 from foreknow.methods.registry import OURS, method_of
@@ -42,18 +45,8 @@ from foreknow.planning.costs import given_away, made_of, sample_of, savings, wor
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
-from foreknow_judge.atomic_files import write_new
-from foreknow_judge.documents import toml_key, toml_value
-from foreknow_judge.errors import (
-    DataError,
-    InputError,
-    PolicyError,
-    UnsupportedError,
-    hinted,
-    memory_for,
-)
-from foreknow_judge.json_values import Plain
-from foreknow_judge.numbers import percentage
+from foreknow.toml import toml_key, toml_value
+from foreknow_judge.errors import DataError, InputError, PolicyError, UnsupportedError, memory_for
 from foreknow_judge.text import one_line, people_text, some
 
 Role: TypeAlias = Literal["identifier", "quasi-identifier", "sensitive", "undecided"]

@@ -19,11 +19,12 @@ from foreknow.data.schema import Schema
 from foreknow.needs import check_members
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.requirement import Requirement
+from foreknow.policy.tables import PublishTable, Registered, policy_table
 from foreknow.policy.tries import Try
+from foreknow.toml import from_toml, read_text, toml_key, toml_value
 from foreknow.trials.learned import Learned, LearnedSettings
-from foreknow_judge.documents import from_toml, read_text, toml_key, toml_value
 from foreknow_judge.errors import PolicyError, did_you_mean
-from foreknow_judge.grammar import PublishTable, Registered, policy_table, read
+from foreknow_judge.grammar import read
 from foreknow_judge.settings import Settings
 
 _MOST_BYTES = 16 << 20

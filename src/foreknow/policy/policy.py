@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from foreknow.adversaries.protocol import Gaining, HasCounts
+from foreknow.atomic_files import write_new
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.grids import SHARED
 from foreknow.data.labels import Labels
@@ -18,6 +19,7 @@ from foreknow.data.levels import Level
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import CASES
 from foreknow.data.schema import Schema
+from foreknow.hints import hints
 from foreknow.needs import Need
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.file import parts_of, read_tables, tables_of, text_of
@@ -26,8 +28,7 @@ from foreknow.policy.options import PublishOptions
 from foreknow.policy.requirement import Point, Requirement, check_agreement
 from foreknow.policy.tries import Try
 from foreknow.result import card_of
-from foreknow_judge.atomic_files import write_new
-from foreknow_judge.documents import from_toml
+from foreknow.toml import from_toml
 from foreknow_judge.errors import (
     ForeknowError,
     InputError,
@@ -35,7 +36,6 @@ from foreknow_judge.errors import (
     SchemaError,
     UnsupportedError,
     did_you_mean,
-    hints,
 )
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.layout import Layout

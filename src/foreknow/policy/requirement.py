@@ -28,16 +28,17 @@ from foreknow.data.people import units
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.windows import Range, Width
+from foreknow.hints import hints
+from foreknow.names import own_name
 from foreknow.needs import Need, require
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.sets import TargetValues, meant, sets_of, written
 from foreknow.result import card_of
-from foreknow_judge.errors import InputError, PolicyError, UnsupportedError, did_you_mean, hints
+from foreknow_judge.errors import InputError, PolicyError, UnsupportedError, did_you_mean
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.grammar import LIMITS, SECRET, RequireTable, Secret, Sets, read
 from foreknow_judge.json_values import plain
 from foreknow_judge.layout import Layout, Seen
-from foreknow_judge.names import own_name
 from foreknow_judge.numbers import Number, as_threshold
 from foreknow_judge.verdict import Limit
 

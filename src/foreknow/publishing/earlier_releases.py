@@ -24,6 +24,7 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.release import COUNT, Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Register, Sight
+from foreknow.hints import Plain
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.policy.kinds import registered_kinds
 from foreknow.policy.policy import Policy
@@ -34,7 +35,6 @@ from foreknow_judge.certificate import Certificate, digest_of
 from foreknow_judge.errors import InputError, NoSafeRelease, SchemaError, UnsupportedError
 from foreknow_judge.file_names import CERTIFICATE, MEMBERS, owners_folder
 from foreknow_judge.folder import names_apart, paths_of
-from foreknow_judge.json_values import Plain
 from foreknow_judge.text import people_text, some
 
 NEW = "the new release"

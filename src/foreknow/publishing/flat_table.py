@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from foreknow.atomic_files import replaced
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.engines import frame_of, write_csv
 from foreknow.data.engines.columns import codes_of
@@ -24,10 +25,10 @@ from foreknow.data.engines.write import write_parts
 from foreknow.data.extents import Extent, Extents
 from foreknow.data.meaning import AMONG, quote
 from foreknow.data.release import COUNT, SHUFFLED
+from foreknow.hints import hinted
 from foreknow.randomness import generator
 from foreknow.releases.written import Published, hints_of, is_text, open_published
-from foreknow_judge.atomic_files import replaced
-from foreknow_judge.errors import CertificateError, OutputError, hinted, memory_for
+from foreknow_judge.errors import CertificateError, OutputError, memory_for
 from foreknow_judge.layout import several_of
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from foreknow.adversaries.protocol import Gaining
+from foreknow.atomic_files import as_json, replaced, require_new, whole_folders, write_whole
 from foreknow.auditing.audit import Audit, audit
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
@@ -42,6 +43,7 @@ from foreknow.data.release import SHUFFLED, Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight
 from foreknow.data.utility import Utility, utility_of
+from foreknow.hints import P
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.methods.protocol import (
     Anonymizer,
@@ -58,7 +60,6 @@ from foreknow.planning.advice import advice_of
 from foreknow.planning.costs import KeptDetail
 from foreknow.plugins import package_of
 from foreknow.policy.from_call import KEYS, Arguments, hinted_with_keys, policy_of
-from foreknow.policy.kinds import registered_kinds
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
 from foreknow.publishing.code_book import Contents, code_book
@@ -74,13 +75,13 @@ from foreknow.publishing.tables import (
     group_ids,
     refuse_borrowed_priors,
 )
-from foreknow.publishing.verification import findings_of, remarks_as_written
+from foreknow.publishing.verification import findings_of, remarks_as_written, write_certificate
 from foreknow.randomness import generator
 from foreknow.releases.members import KEYED, OF_COUNTS
 from foreknow.releases.written import as_release
 from foreknow.result import page_of
 from foreknow.trials.trial import Trial
-from foreknow_judge.atomic_files import as_json, replaced, require_new, whole_folders, write_whole
+from foreknow.wording import in_cases
 from foreknow_judge.certificate import Certificate, digest_of, parts_of_sensitive
 from foreknow_judge.criteria import GAUGES
 from foreknow_judge.errors import (
@@ -89,7 +90,6 @@ from foreknow_judge.errors import (
     InternalError,
     NoSafeRelease,
     OutputError,
-    P,
     SchemaError,
     UnsupportedError,
     memory_for,
@@ -109,7 +109,6 @@ from foreknow_judge.kept_priors import KeptPriors
 from foreknow_judge.knowledge import VERIFIERS
 from foreknow_judge.numbers import whole_number
 from foreknow_judge.scope import CLAIMED, Scope
-from foreknow_judge.text import in_cases
 from foreknow_judge.verdict import Verdict
 from foreknow_judge.verify import rules_of, written_of
 from foreknow_judge.written import Written
@@ -295,7 +294,7 @@ class Publication:
             self.audit.to_html(aside / REPORT, published=True)
             report, book_digest = (digest_of(aside / name) for name in (REPORT, CODE_BOOK))
             certificate = replace(said, report=report, code_book=book_digest)
-            certificate.to_json(aside / CERTIFICATE, registered_kinds())
+            write_certificate(certificate, aside / CERTIFICATE)
             if signer is not None:
                 signer.sign_file(aside / CERTIFICATE)
             if self.audit.lattice is not None:

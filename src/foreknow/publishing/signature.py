@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from foreknow_judge.documents import read_text
+from foreknow.toml import read_text
 from foreknow_judge.errors import CertificateError, InputError
 
 SUFFIX = ".sig"

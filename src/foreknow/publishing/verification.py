@@ -13,7 +13,9 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
+from foreknow.atomic_files import as_json, write_whole
 from foreknow.data.labels import GroupLabels, Labels
+from foreknow.hints import hinted
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.methods.protocol import traits_of
 from foreknow.methods.registry import METHODS, kind_of
@@ -24,8 +26,9 @@ from foreknow.publishing.signature import check_signature
 from foreknow.releases.written import refuse_other_schema
 from foreknow.result import Result
 from foreknow_judge import verify as judges
-from foreknow_judge.certificate import Certificate, bytes_of_certificate
-from foreknow_judge.errors import CertificateError, InputError, PolicyError, hinted
+from foreknow_judge.certificate import Certificate, bytes_of_certificate, checked
+from foreknow_judge.documents import from_json
+from foreknow_judge.errors import CertificateError, InputError, PolicyError
 from foreknow_judge.remarks import remarks_of_files
 from foreknow_judge.scope import Scope
 from foreknow_judge.verdict import Verdict
@@ -126,6 +129,24 @@ def load_signed(path: Path, key: str | Path | None = None) -> tuple[Certificate,
         check_signature(path, key, content)
     known = Certificate.load(path, content, registered_kinds())
     return known, hashlib.sha256(content).hexdigest()
+
+
+def write_certificate(certificate: Certificate, path: str | Path) -> None:
+    """Write a certificate, whole or not at all.
+
+    Raises
+    ------
+    CertificateError
+        If it could not be read again, such as where a label is very long.
+    """
+    text = as_json(certificate.to_dict())
+    try:
+        checked(from_json(text), "the certificate", registered_kinds())
+    except CertificateError:
+        raise
+    except ValueError as error:
+        raise CertificateError(f"the certificate cannot be written: {error}") from None
+    write_whole(path, text)
 
 
 def judge(

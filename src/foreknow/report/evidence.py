@@ -10,6 +10,7 @@ from typing import Any
 from foreknow.auditing.audit import Audit, audit
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
+from foreknow.hints import hinted
 from foreknow.policy.policy import Policy
 from foreknow.publishing.verification import Verification, judge, load_signed
 from foreknow.releases.members import is_source, table_schema
@@ -21,7 +22,7 @@ from foreknow_judge.certificate import (
     is_kept,
     with_tables,
 )
-from foreknow_judge.errors import CertificateError, DataError, hinted
+from foreknow_judge.errors import CertificateError, DataError
 from foreknow_judge.file_names import CERTIFICATE, OWNER, PRIORS, owners_folder
 from foreknow_judge.kept_priors import KeptPriors
 from foreknow_judge.verify import populations_of

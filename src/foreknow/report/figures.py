@@ -13,6 +13,7 @@ from foreknow.adversaries.priors.disclosure import ReleasePosteriors, judged_bef
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.data.counts import GroupCounts
 from foreknow.data.utility import Utility, optimal_discernibility
+from foreknow.figures import percentage
 from foreknow.report.blocks import Cell, Figure, Row, Table, bar_cell, mood_of
 from foreknow.report.chart import LIMIT, STYLES, Bar, Chart, Series, amounts, bar_table, shares
 from foreknow.report.knowledge import Terms
@@ -27,7 +28,6 @@ from foreknow.report.words import (
     some,
     visible,
 )
-from foreknow_judge.numbers import percentage
 from foreknow_judge.verdict import Limit, Verdict
 
 

@@ -19,6 +19,7 @@ from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.data.counts import Semantics
 from foreknow.data.labels import Label
+from foreknow.figures import significant
 from foreknow.report.words import (
     group_words,
     listing,
@@ -29,7 +30,6 @@ from foreknow.report.words import (
     some,
     visible,
 )
-from foreknow_judge.numbers import significant
 
 NOUN = "sensitive value"
 _NOTHING, _ONLY = "knows nothing but the release", "the release only"

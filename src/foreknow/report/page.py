@@ -22,8 +22,9 @@ from foreknow.report.blocks import (
 from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE
 from foreknow.report.terminal import Laid
 from foreknow.report.words import group_text
+from foreknow.wording import in_cases
 from foreknow_judge.errors import InputError
-from foreknow_judge.text import in_cases, some, visible
+from foreknow_judge.text import some, visible
 
 R = TypeVar("R")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from foreknow.figures import percentage
 from foreknow.report.words import (
     group_words,
     listing,
@@ -14,7 +15,6 @@ from foreknow.report.words import (
     visible,
 )
 from foreknow.trials.trial import Share, Trial
-from foreknow_judge.numbers import percentage
 
 WHAT_IT_IS = (
     "A trial, and no verdict: at least this can be found out. Another attacker may find more, and "

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.data.labels import GroupLabel, Label
 from foreknow.data.windows import Range, Width, Window
+from foreknow.figures import percentage
 from foreknow_judge.grammar import Secret
-from foreknow_judge.numbers import CLOSE, Rounding, fixed, percentage, rounded
+from foreknow_judge.numbers import CLOSE, Rounding, fixed, rounded
 from foreknow_judge.text import number as number
 from foreknow_judge.text import some as some
 from foreknow_judge.text import visible as visible

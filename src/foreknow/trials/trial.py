@@ -13,8 +13,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from foreknow.data.labels import Label
+from foreknow.hints import Plain
 from foreknow.result import Result
-from foreknow_judge.json_values import Plain
 
 _NORMAL = 1.959963984540054  # of 95%
 

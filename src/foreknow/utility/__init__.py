@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from foreknow_judge.names import CallableModule
+from foreknow.names import CallableModule
 
 sys.modules[__name__].__class__ = CallableModule

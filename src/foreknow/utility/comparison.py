@@ -19,6 +19,7 @@ from foreknow.auditing.audit import Audit, audit
 from foreknow.data.engines import frame_of
 from foreknow.data.engines.table import Selected
 from foreknow.data.microdata import Microdata
+from foreknow.hints import Plain
 from foreknow.methods.registry import METHODS, OURS, key_of
 from foreknow.policy.from_call import Arguments, hinted_with_keys, policy_of
 from foreknow.policy.policy import Policy
@@ -31,7 +32,6 @@ from foreknow.utility.models import Fit, Question, models_of
 from foreknow.utility.query_error import query_error
 from foreknow.workers import Failure, cores, side_by_side
 from foreknow_judge.errors import InputError, NoSafeRelease, PolicyError, did_you_mean
-from foreknow_judge.json_values import Plain
 from foreknow_judge.numbers import Number, as_fraction, as_threshold, shown, whole_number
 
 _log = logging.getLogger(__name__)

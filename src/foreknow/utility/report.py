@@ -9,6 +9,7 @@ from typing import Any, Unpack
 
 from foreknow.data.microdata import Microdata, grids_of
 from foreknow.data.utility import Utility, optimal_discernibility, utility_of
+from foreknow.figures import percentage
 from foreknow.policy.from_call import Arguments, hinted_with_keys
 from foreknow.policy.policy import Policy
 from foreknow.releases.written import open_published
@@ -18,7 +19,6 @@ from foreknow.utility.queries import Boxes, draw_queries, opened, reading_of
 from foreknow.utility.query_error import QueryError, compared, one_group
 from foreknow_judge.errors import InputError
 from foreknow_judge.grammar import Form
-from foreknow_judge.numbers import percentage
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,8 +18,9 @@ from foreknow.data.hierarchy import DateLevels, Intervals, Ordered, Tree, period
 from foreknow.data.labels import text_of
 from foreknow.data.meaning import OR_MORE
 from foreknow.data.microdata import Attribute, Microdata
+from foreknow.figures import common_unit, read_moment
 from foreknow_judge.errors import DataError
-from foreknow_judge.numbers import common_unit, exact, is_usual, read_moment
+from foreknow_judge.numbers import exact, is_usual
 
 # The step of each value; and by level, the first step that the node of each value could hold, and
 # the one after its last.

@@ -39,8 +39,8 @@ from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, in_order
 from foreknow.data.windows import Windows
+from foreknow.hints import hints
 from foreknow.needs import Need, Needs
-from foreknow_judge.errors import hints
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.kinds import KNOWLEDGE
 from foreknow_judge.numbers import Number, as_threshold

@@ -41,10 +41,9 @@ from foreknow.adversaries.protocol import (
 from foreknow.data.arrays import BoolArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, in_order
+from foreknow.hints import Plain, hints
 from foreknow.needs import Need, Needs, require
-from foreknow_judge.errors import hints
 from foreknow_judge.frozen import set_fields
-from foreknow_judge.json_values import Plain
 from foreknow_judge.kinds import KNOWLEDGE
 from foreknow_judge.numbers import CLOSE, Number, as_threshold
 

@@ -29,8 +29,8 @@ from foreknow.data.arrays import FloatArray, IntArray, order_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label, Labels
 from foreknow.data.people import Signature, Signatures
+from foreknow.hints import Plain
 from foreknow_judge.errors import DataError, UnsupportedError
-from foreknow_judge.json_values import Plain
 from foreknow_judge.numbers import CLOSE
 
 # So many people at most are compared by fractions to find whose prior grew most.

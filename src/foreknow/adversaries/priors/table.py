@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from foreknow.adversaries.priors.signature_groups import PriorMatrix
+from foreknow.atomic_files import write_whole
 from foreknow.data.people import Signature, signature_text
-from foreknow_judge.atomic_files import write_whole
 from foreknow_judge.errors import DataError, InputError, did_you_mean
 from foreknow_judge.numbers import as_fraction
 

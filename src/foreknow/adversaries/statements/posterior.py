@@ -10,8 +10,9 @@ from itertools import islice
 from typing import Any
 
 from foreknow.data.labels import Label, Labels
-from foreknow_judge.json_values import Plain
-from foreknow_judge.numbers import Number, as_fraction, significant
+from foreknow.figures import significant
+from foreknow.hints import Plain
+from foreknow_judge.numbers import Number, as_fraction
 
 # Rows of a table in a notebook.
 _ROWS = 20

@@ -27,11 +27,11 @@ from foreknow.adversaries.statements.posterior import Posterior, Posteriors, Pos
 from foreknow.adversaries.statements.weighed import WeighedCase, require_weights
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, name_of_set
+from foreknow.hints import Plain
 from foreknow.needs import Need, Needs, require
 from foreknow.worlds import components
 from foreknow_judge.errors import ContradictionError, InputError, StatementError, UnsupportedError
 from foreknow_judge.frozen import set_fields
-from foreknow_judge.json_values import Plain
 from foreknow_judge.numbers import CLOSE, whole_number
 
 

@@ -18,12 +18,12 @@ from foreknow.data.arrays import IntArray
 from foreknow.data.engines.columns import fetch
 from foreknow.data.labels import Label, Labels, name_of_set
 from foreknow.data.microdata import Microdata
+from foreknow.figures import significant
 from foreknow.needs import require
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
 from foreknow_judge.errors import InputError, UnsupportedError
-from foreknow_judge.numbers import significant
 
 # Cases that are written out.
 _MOST = 100

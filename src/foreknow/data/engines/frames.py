@@ -11,7 +11,7 @@ import pyarrow as pa
 from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.write import bare, frame_of
 from foreknow.data.reading import Reading
-from foreknow_judge.errors import hinted
+from foreknow.hints import hinted
 
 
 @hinted

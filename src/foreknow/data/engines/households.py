@@ -19,9 +19,9 @@ from foreknow.data.engines.columns import as_plain_texts, codes_of
 from foreknow.data.engines.group_counts import first_rows
 from foreknow.data.engines.table import Derived, Table
 from foreknow.data.people import refuse_two_spellings
+from foreknow.hints import Plain
 from foreknow_judge.errors import DataError, SchemaError, did_you_mean
 from foreknow_judge.grammar import SharedTable, read
-from foreknow_judge.json_values import Plain
 
 if TYPE_CHECKING:
     from foreknow.data.schema import Schema

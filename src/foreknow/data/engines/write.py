@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from foreknow.atomic_files import replaced
 from foreknow.data.engines.columns import plain
-from foreknow_judge.atomic_files import replaced
 from foreknow_judge.errors import DataError, InputError, did_you_mean
 
 # Texts that a spreadsheet runs; with apostrophes before, so that one more can be taken off again.

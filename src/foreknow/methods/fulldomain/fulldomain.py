@@ -16,6 +16,7 @@ from pydantic import Field
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.microdata import Microdata
+from foreknow.hints import hints
 from foreknow.methods.fulldomain.bestfirst import BestFirst
 from foreknow.methods.fulldomain.lattice import SAFE, Lattice, LatticeResult, level_names
 from foreknow.methods.fulldomain.losses import OBJECTIVES, Loss
@@ -24,7 +25,7 @@ from foreknow.methods.fulldomain.search import LatticeSearch, OutOfTime
 from foreknow.methods.fulldomain.suppression import Judge, NodeVerdict
 from foreknow.methods.protocol import ADVICE, Grouper, Grouping, Traits, share_of_people
 from foreknow.policy.policy import Policy
-from foreknow_judge.errors import InputError, InternalError, NoSafeRelease, did_you_mean, hints
+from foreknow_judge.errors import InputError, InternalError, NoSafeRelease, did_you_mean
 from foreknow_judge.numbers import Number, is_real
 from foreknow_judge.settings import Number as NumberSetting
 from foreknow_judge.settings import Settings

@@ -21,6 +21,7 @@ from pydantic import BeforeValidator, Field
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
+from foreknow.hints import hints
 from foreknow.methods.mondrian.cuts import widths
 from foreknow.methods.mondrian.levels import Choice, Level
 from foreknow.methods.mondrian.suppression import Suppression
@@ -37,7 +38,7 @@ from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.policy import Policy
 from foreknow.policy.way_out import no_safe_release
 from foreknow.randomness import generator
-from foreknow_judge.errors import InputError, UnsupportedError, hints
+from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.numbers import Number
 from foreknow_judge.settings import FromOne, Settings
 from foreknow_judge.settings import Number as NumberSetting

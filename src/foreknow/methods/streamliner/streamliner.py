@@ -17,6 +17,7 @@ from pydantic import Field
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.microdata import Microdata
+from foreknow.hints import hints
 from foreknow.methods.eligibility import ADVICE, WithL, settled_l
 from foreknow.methods.proof import FREQUENCIES_ONLY, Proof, by_values_alone
 from foreknow.methods.protocol import (
@@ -32,7 +33,7 @@ from foreknow.methods.streamliner.ria import groups_of_ria
 from foreknow.needs import require
 from foreknow.policy.policy import Policy
 from foreknow.randomness import generator
-from foreknow_judge.errors import InputError, did_you_mean, hints
+from foreknow_judge.errors import InputError, did_you_mean
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.numbers import whole_number
 from foreknow_judge.settings import Amount, Settings

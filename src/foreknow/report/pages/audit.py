@@ -15,6 +15,7 @@ from foreknow.auditing.exposed import Exposed
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.schema import Schema
 from foreknow.data.utility import Utility
+from foreknow.figures import percentage
 from foreknow.methods.proof import AS_REQUIRED
 from foreknow.plugins import package_of
 from foreknow.policy.counted import RequirementCounts
@@ -94,7 +95,6 @@ from foreknow.report.words import (
     visible,
 )
 from foreknow_judge.grammar import Secret
-from foreknow_judge.numbers import percentage
 from foreknow_judge.scope import Scope
 from foreknow_judge.verdict import Verdict
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from foreknow.adversaries.disclosure import Disclosure
+from foreknow.figures import percentage
 from foreknow.methods.proof import AS_REQUIRED, AT_MOST, NOT_JUDGED
 from foreknow.policy.policy import Policy
 from foreknow.report.blocks import Block, Cell, Figure, Heading, Mood, Row, Sentence, Table
@@ -16,7 +17,6 @@ from foreknow.report.scope import UNLIMITED
 from foreknow.report.words import limit_text, listing, measure_text, number, percent, some, visible
 from foreknow.utility.comparison import Candidate, Comparison
 from foreknow.utility.models import NEEDED
-from foreknow_judge.numbers import percentage
 
 _NOTHING = "–"
 _ALL = Fraction(1)

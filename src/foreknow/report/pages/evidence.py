@@ -9,6 +9,8 @@ from functools import cached_property
 from typing import Any
 
 from foreknow.auditing.exposed import Exposed
+from foreknow.figures import percentage, significant
+from foreknow.hints import Plain
 from foreknow.report.blocks import (
     Block,
     Cell,
@@ -68,10 +70,8 @@ from foreknow.report.words import (
     some,
     visible,
 )
-from foreknow_judge.documents import from_toml
+from foreknow.toml import from_toml
 from foreknow_judge.file_names import CERTIFICATE, CODE_BOOK, REPORT
-from foreknow_judge.json_values import Plain
-from foreknow_judge.numbers import percentage, significant
 from foreknow_judge.text import people_text
 from foreknow_judge.verdict import Verdict
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from foreknow.auditing.population import SMALL, UniquesEstimate
 from foreknow.auditing.risk import ColumnSet, Contribution, PopulationUniques, Risk, RiskReport
+from foreknow.figures import percentage
 from foreknow.report.blocks import (
     Block,
     Cell,
@@ -23,7 +24,6 @@ from foreknow.report.chart import LIMIT, OWN, Axis, Bar, Chart, amounts, bar_tab
 from foreknow.report.page import Page
 from foreknow.report.scope import SEVERAL_CASES
 from foreknow.report.words import limit_text, listing, number, some, visible
-from foreknow_judge.numbers import percentage
 
 _WORST = 10  # sets and pairs that a page shows; a terminal shows half of them
 _ENDS = (1, 2, 3, 5, 10, 20, 50, 100)  # where the bars of the figure begin

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from foreknow.figures import percentage
 from foreknow.report.blocks import Block, Heading, Sentence, Table, bar_cell
 from foreknow.report.page import Page
 from foreknow.report.trial import claim_sentence, trial_sentences, what_it_is
 from foreknow.report.words import group_words, listing, visible
 from foreknow.trials.trial import Trial
-from foreknow_judge.numbers import percentage
 
 _MOST = 12
 

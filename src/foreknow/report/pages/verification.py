@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from foreknow.criteria import registry as criteria
+from foreknow.figures import significant
 from foreknow.publishing.verification import Verification
 from foreknow.report.blocks import Block, Heading, Items, Mood, Sentence
 from foreknow.report.knowledge import NOUN
@@ -36,7 +37,7 @@ from foreknow.report.scope import (
 )
 from foreknow.report.words import listing, named, nouns_of, secret_words, setting_text, some
 from foreknow_judge.grammar import AskedTable, Secret
-from foreknow_judge.numbers import exact_text, significant
+from foreknow_judge.numbers import exact_text
 from foreknow_judge.text import one_line, visible
 from foreknow_judge.verdict import Verdict
 

@@ -1,0 +1,91 @@
+"""TOML: policy files, bounded before they are parsed, and values as they are written there."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from foreknow_judge.documents import (
+    BETWEEN_KEYS,
+    LONG_WORD,
+    MOST_KEY_PARTS,
+    TOML_TEXT,
+    decoded,
+    read_bytes,
+    refuse_deep,
+    refuse_texts,
+)
+from foreknow_judge.errors import InputError
+from foreknow_judge.numbers import MOST_DIGITS, decimal_text
+
+
+def from_toml(text: str, number: Callable[[str], Any] = Decimal) -> dict[str, Any]:
+    """Parse TOML; `number` reads what has a point or an exponent."""
+    bare = TOML_TEXT.sub("s", text)
+    refuse_deep(bare)
+    if any(part.count(".") >= MOST_KEY_PARTS for part in BETWEEN_KEYS.split(bare)):
+        raise ValueError(f"a key has more than {MOST_KEY_PARTS} parts")
+    if LONG_WORD.search(bare):
+        raise ValueError(f"a key or number has more than {2 * MOST_DIGITS:,} characters")
+    try:
+        table = tomllib.loads(text, parse_float=number)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    except ValueError as error:
+        # Python's own words on whole numbers that are too long tell how to allow them.
+        said = "a whole number has too many digits" if "int_max_str" in str(error) else str(error)
+        raise ValueError(said) from None
+    refuse_texts(table)
+    return table
+
+
+def read_text(path: Path, most: int, kind: type[InputError], what: str) -> str:
+    """Read a UTF-8 text of at most so many bytes, with or without a byte order mark."""
+    return decoded(read_bytes(path, most, kind, what), kind, what)
+
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def toml_value(value: Any) -> str:
+    r"""Write a value in one line of TOML; a fraction as a decimal, or a text such as "1/3".
+
+    >>> toml_value({"l": 1, "k": [Fraction(1, 4), Fraction(1, 3)], "a b": "x\n"})
+    '{ l = 1, k = [0.25, "1/3"], "a b" = "x\\n" }'
+    """
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Fraction):
+        places = next((n for n in range(13) if not 10**n % value.denominator), None)
+        if places is None:
+            return f'"{value}"'
+        return decimal_text(int(value * 10**places), places)
+    if isinstance(value, (int, float, Decimal)):
+        return str(value)
+    if isinstance(value, dict):
+        inner = ", ".join(f"{toml_key(key)} = {toml_value(x)}" for key, x in value.items())
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(toml_value, value))}]"
+    return _toml_text(str(value))
+
+
+def toml_key(key: str) -> str:
+    """Write a key of TOML: bare where it can be.
+
+    >>> toml_key("zip"), toml_key("zip code")
+    ('zip', '"zip code"')
+    """
+    return key if _BARE_KEY.fullmatch(key) else _toml_text(key)
+
+
+def _toml_text(text: str) -> str:
+    """A text of JSON is one of TOML, too; what nobody would see in it is escaped."""
+    quoted = json.dumps(text, ensure_ascii=False)
+    return "".join(char if char.isprintable() else f"\\U{ord(char):08x}" for char in quoted)
