@@ -69,6 +69,7 @@ from foreknow.data.schema import Schema as Schema
 from foreknow.data.utility import Utility as Utility
 from foreknow.data.utility import optimal_discernibility as optimal_discernibility
 from foreknow.data.utility import utility_of as utility_of
+from foreknow.exports.export import export as export
 from foreknow.methods.anatomy import Anatomy as Anatomy
 from foreknow.methods.art import ART as ART
 from foreknow.methods.art import Limit as Limit

@@ -591,8 +591,8 @@ def _contradiction(
         )
     if release.files and set(release.files) != files:
         return f"the files of such a release are {', '.join(sorted(files))}, and no others"
-    if release.escape_formulas and release.format not in ("csv", "xlsx"):
-        return "formulas are escaped in CSV and workbooks only"
+    if release.escape_formulas and release.format != "csv":
+        return "formulas are escaped in CSV only"
     if (read.delimiter != "," or read.commas) and release.format != "csv":
         return "delimiter and decimal commas are those of CSV"
     if not {*read.commas} <= {*schema.quasi_identifiers, *schema.sensitives, *schema.other}:

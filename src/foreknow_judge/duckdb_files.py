@@ -32,7 +32,6 @@ from foreknow_judge.bounds import (
     check_columns,
     check_parquet,
     check_unpacked,
-    check_workbook,
     checked,
     header_lines,
     short_lines,
@@ -284,10 +283,7 @@ def read_parquet(connection: Any, paths: Sequence[Path]) -> Any:
 def refuse_huge(paths: Sequence[Path]) -> None:
     """Raise `DataError` for what is beyond our bounds, before anybody reads it."""
     for path in paths:
-        if path.suffix == ".xlsx":
-            check_workbook(path, path.name)
-        else:
-            check_parquet(path)
+        check_parquet(path)
 
 
 def bounded(relation: Any) -> Any:

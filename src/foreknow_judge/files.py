@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 from foreknow_judge.counting import Column, Ints
 from foreknow_judge.duckdb_files import CsvFile, Stamp, literal, read_parquet, refuse_huge
 from foreknow_judge.errors import CertificateError, DataError
-from foreknow_judge.formats import READERS, OtherFile
 
 File: TypeAlias = CsvFile | Stamp
 
@@ -45,7 +44,7 @@ def files_of(tables: Mapping[str, Any], delimiter: str = ",") -> dict[str, File]
         if own and own[0].suffix == ".csv":
             found[name] = CsvFile(own[0], delimiter)
         elif own:
-            found[name] = OtherFile(own[0]) if own[0].suffix in READERS else Stamp(own)
+            found[name] = Stamp(own)
     return found
 
 
@@ -58,9 +57,7 @@ def open_written(connection: Any, table: Any, file: File | None) -> tuple[list[s
     """Names of columns, and a relation of DuckDB in which they are called c0, c1, ..."""
     if isinstance(file, CsvFile):
         return file.header, file.relation(connection)
-    if isinstance(file, OtherFile):
-        table = file.rows
-    elif paths := paths_of(table):
+    if paths := paths_of(table):
         refuse_huge(paths)
         rows = _columns_of(connection, paths[0])
         header = [name for name, *_ in rows]

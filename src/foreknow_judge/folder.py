@@ -10,7 +10,6 @@ from typing import Any
 from foreknow_judge.certificate import Certificate, digest_of, files_of
 from foreknow_judge.errors import CertificateError, InputError
 from foreknow_judge.file_names import CODE_BOOK, LATTICE, MEMBERS, OWNER, PRIORS, REPORT
-from foreknow_judge.formats import labels_of
 
 FOR_THE_OWNER = frozenset((LATTICE, OWNER, PRIORS, MEMBERS))
 
@@ -111,7 +110,6 @@ def wrong_companions(
     known: Certificate,
     release: Path,
     folder: Path,
-    paths: Mapping[str, list[Path]],
     others: Sequence[str],
 ) -> Iterator[str]:
     """Say what is wrong with the report and the code book, which belong to a release."""
@@ -124,10 +122,7 @@ def wrong_companions(
         yield from _not_as_certified(report, known.report)
     elif known.report is not None and not release.is_file():
         yield f"{REPORT} is missing, which was certified; it belongs to the release"
-    if known.code_book is None:
-        if any(map(labels_of, paths.values())):
-            yield f"columns have titles, which only a {CODE_BOOK} may say"
-    elif not release.is_file():
+    if known.code_book is not None and not release.is_file():
         book = folder / CODE_BOOK
         yield from _not_there(book) or _not_as_certified(book, known.code_book)
 

@@ -32,7 +32,7 @@ Semantics: TypeAlias = Literal["single", "set", "multiset"]
 Kind: TypeAlias = Literal["number", "date", "text"]
 Unit: TypeAlias = Literal["person", "row"]
 Form: TypeAlias = Literal["generalized", "bucketized"]
-FileFormat: TypeAlias = Literal["csv", "parquet", "xlsx", "sav", "dta"]
+FileFormat: TypeAlias = Literal["csv", "parquet"]
 # A sequence that is a list in a file.
 LISTED = Strict(False)
 

@@ -470,7 +470,7 @@ def _judge_files(
     stamp = Stamp([*place.opened.values()])  # what is digested is what is judged
     problems = [*uncertified(place.folder, place.others)]
     problems += changed_files(known, place.paths, place.opened, place.given)
-    problems += wrong_companions(known, place.given, place.folder, place.paths, place.others)
+    problems += wrong_companions(known, place.given, place.folder, place.others)
     unchanged = [REPORT] if known.report and REPORT in place.others else []
     as_written = known
     if own_policy is not None:

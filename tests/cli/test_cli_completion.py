@@ -33,7 +33,7 @@ def completed(line, shell="bash"):
         ("foreknow publish t.csv --method ", KEYS),
         ("foreknow attack t.csv --method f", ["fulldomain"]),
         ("foreknow publish t.csv --form b", ["bucketized"]),
-        ("foreknow publish t.csv --format ", ["csv", "parquet", "xlsx", "sav", "dta"]),
+        ("foreknow publish t.csv --format ", ["csv", "parquet"]),
         ("foreknow skyline t.csv --semantics s", ["single", "set"]),
     ],
 )

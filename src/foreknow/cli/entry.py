@@ -25,6 +25,7 @@ from foreknow.cli.ask import ask
 from foreknow.cli.attack import attack
 from foreknow.cli.completion import COMPLETE, SHELL, install, script
 from foreknow.cli.explore import explore
+from foreknow.cli.export import export
 from foreknow.cli.flat_table import draw, read
 from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE
 from foreknow.cli.prepare import compare, init, priors
@@ -59,6 +60,7 @@ _SETTLED = (
     "forget",
     "read",
     "draw",
+    "export",
 )
 
 # Set free where memory has run out, so that this can be said.
@@ -67,7 +69,7 @@ _SPARE = 4 << 20
 COMMANDS = {
     "The main job": (init, publish, audit, verify, evidence, forget, demo),
     "What adversaries can find out": (skyline, curves, ask, risk, attack, learned),
-    "Working with a release": (read, draw),
+    "Working with a release": (read, draw, export),
     "What to choose": (compare, utility, survey, explore),
     "Inputs": (priors, schema, sql),
 }

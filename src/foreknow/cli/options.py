@@ -32,7 +32,6 @@ POLICY = "policy.toml"  # that lies in the folder is taken where none is named
 _STDOUT = Path("-")
 UNSAFE, BAD_INPUT, BUG, UNDECIDED = 1, 2, 3, 4
 
-_FILES = "csv", "parquet", "xlsx", "sav", "dta"
 _MOST_NUMBERS = 10_000  # that a range such as 0-19 may stand for
 # Options that have a letter, too: their first.
 _LETTERS = "about confidence group knowledge out policy quiet sensitive threshold value"
@@ -504,8 +503,8 @@ class Choice:
         generalized: coarser quasi-identifiers, one table; bucketized: exact ones, and a table of
         counts (default: the policy's).
     file_format
-        csv, parquet, xlsx (Excel), sav (SPSS) or dta (Stata); as the table came when left out,
-        here and in the policy.
+        csv or parquet (default: the policy's, else csv). For Excel, SPSS or Stata, export the
+        release afterwards: foreknow export FOLDER --to xlsx.
     out_delimiter
         What stands between the fields of a CSV release; as in the table when left out.
     out_decimal
@@ -519,7 +518,7 @@ class Choice:
     method: MethodName = None
     settings: Annotated[list[str] | None, More(flags="--set", metavar="KEY=VALUE")] = None
     form: Annotated[str | None, among("generalized", "bucketized")] = None
-    file_format: Annotated[str | None, among(*_FILES), More(flags="--format")] = None
+    file_format: Annotated[str | None, among("csv", "parquet"), More(flags="--format")] = None
     out_delimiter: str | None = None
     out_decimal: str | None = None
     bom: bool = False

@@ -9,13 +9,10 @@ from dataclasses import asdict, dataclass, fields, replace
 from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from foreknow_judge.errors import SchemaError, did_you_mean
-
-if TYPE_CHECKING:
-    from foreknow_judge.grammar import FileFormat
 
 UTF8 = "utf-8"
 STDIN = "-"
@@ -117,7 +114,6 @@ class Reading:
 class Dialect:
     """How the file of a table is written, as far as a release of it can be written so, too."""
 
-    format: FileFormat = "csv"
     delimiter: str = ","
     decimal: str = "."
     bom: bool = False  # by which Excel knows UTF-8

@@ -36,17 +36,15 @@ class PublishOptions:
     form : "generalized" or "bucketized", optional
         Coarsened quasi-identifiers in one table; or exact ones with a group id, and a table of
         (group, value, count). When left out, generalized, unless the method says otherwise.
-    format : "csv", "parquet", "xlsx", "sav" or "dta", optional
-        When left out, as the table came: a workbook of Excel, a file of SPSS (sav) or Stata (dta),
-        and of all else CSV.
+    format : "csv" or "parquet", optional
+        CSV when left out. For Excel, SPSS or Stata, export the release: `foreknow.export`.
     labels : mapping of column to "range", "exact", "hierarchy" or "set"
         How a quasi-identifier is written in a generalized release; by its kind when left out.
         Ranges of numbers and dates go from a step of a grid to another; "exact" ones from a
         member's own value to another's. Sets list values that enough people of the table have,
         and the others as one, `other`; "exact" ones of texts list all.
     escape_formulas : bool
-        Whether texts that a spreadsheet would run are disarmed, in CSV and in workbooks; it
-        changes values.
+        Whether texts that a spreadsheet would run are disarmed in CSV; it changes values.
     settings : mapping of method to mapping
         Parameters of a method, such as ``{"fulldomain": {"suppression": 0.05}}``.
     unlinked : sequence of str
@@ -92,6 +90,8 @@ class PublishOptions:
                 for column, style in self.labels.items()
             ),
         ):
+            if name == "format":
+                refuse_export_format(given)
             if given not in known and not (name in ("form", "format") and given is None):
                 raise PolicyError(f"publish.{name} is {given!r}{did_you_mean(str(given), known)}")
         if self.rows_per_part is not None:
@@ -127,8 +127,7 @@ class PublishOptions:
 
     def as_came(self, dialect: Dialect) -> PublishOptions:
         """The same for a table, written as it is where nothing else is said; no usual is said."""
-        asked = any(getattr(self, name) is not None for name in _OF_CSV)
-        written = self.format or ("csv" if asked else dialect.format)
+        written = self.format or "csv"
         how: dict[str, Any] = {name: getattr(self, name) for name in _OF_CSV}
         if written == "csv":
             how = {n: getattr(dialect, n) if own is None else own for n, own in how.items()}
@@ -208,3 +207,12 @@ def weights_of(given: Any) -> dict[str, int | float]:
             )
         read[str(column)] = int(number) if number.is_integer() else number
     return read
+
+
+def refuse_export_format(given: Any) -> None:
+    """Refuse a format that a certificate does not cover, and say how to get it."""
+    if given in ("xlsx", "sav", "dta"):
+        raise PolicyError(
+            f"publish.format is {given!r}, and a certified release is CSV or Parquet: leave format "
+            f"out, and then run: foreknow export FOLDER --to {given}"
+        )

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import (
     AfterValidator,
+    BeforeValidator,
     Field,
     create_model,
 )
@@ -18,12 +19,22 @@ from foreknow_judge.settings import Settings
 Style: TypeAlias = Literal["range", "exact", "hierarchy", "set"]
 
 
+def _format(given: Any) -> Any:
+    """A format, or the way to one that no certificate covers."""
+    if given in ("xlsx", "sav", "dta"):
+        raise ValueError(
+            f"a certified release is CSV or Parquet (foreknow export FOLDER --to {given} makes "
+            "such a file of one)"
+        )
+    return given
+
+
 class PublishTable(Settings):
     """The ``[publish]`` table, without what methods take."""
 
     method: str = "mondrian"
     form: Form | None = None
-    format: FileFormat | None = None
+    format: Annotated[FileFormat | None, BeforeValidator(_format)] = None
     delimiter: str | None = None
     decimal: str | None = None
     bom: bool | None = None

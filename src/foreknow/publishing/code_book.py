@@ -7,7 +7,6 @@ compares; but titles, which are the publisher's words.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +23,6 @@ from foreknow_judge.certificate import Certificate
 from foreknow_judge.documents import decoded, from_json, read_bytes
 from foreknow_judge.errors import CertificateError, InputError
 from foreknow_judge.file_names import CERTIFICATE, CODE_BOOK
-from foreknow_judge.formats import labels_of
 from foreknow_judge.written import Written
 
 _SCHEMA = "https://datapackage.org/profiles/2.0/datapackage.json"
@@ -106,12 +104,6 @@ def code_book(
 _FORMATS: dict[str, dict[str, Any]] = {
     "csv": {"format": "csv", "mediatype": "text/csv", "encoding": "utf-8"},
     "parquet": {"format": "parquet", "mediatype": "application/vnd.apache.parquet"},
-    "xlsx": {
-        "format": "xlsx",
-        "mediatype": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-    },
-    "sav": {"format": "sav", "mediatype": "application/x-spss-sav"},
-    "dta": {"format": "dta", "mediatype": "application/x-stata-dta"},
 }
 
 
@@ -195,18 +187,6 @@ def lies_of(path: Path, known: Certificate, written: Written) -> Iterator[str]:
         return
     true = code_book(known, Contents.of(known, written))
     yield from _differences(_untitled(said), true, "")
-    for at, part in enumerate(known.parts):
-        titles = {field["name"]: field["title"] for field in _fields(said, at) if "title" in field}
-        if labels_of(written.tables[part]) not in (None, titles):
-            yield f"{CODE_BOOK} has other titles of columns than the files of {part!r}"
-
-
-def _fields(said: Any, at: int) -> list[dict[str, Any]]:
-    """The columns of a table, of a code book whose form is right."""
-    with suppress(LookupError, TypeError):
-        fields: list[dict[str, Any]] = said["resources"][at]["schema"]["fields"]
-        return [field for field in fields if isinstance(field, dict)]
-    return []
 
 
 def _untitled(said: Any) -> Any:

@@ -27,15 +27,11 @@ from foreknow.data.engines import (
     Table,
     as_texts,
     bare,
-    disarmed,
     frame_of,
     open_table,
-    printed,
-    write_as,
     write_csv,
     write_in_parts,
 )
-from foreknow.data.engines.formats import LONGEST_TITLE, WITH_TITLES
 from foreknow.data.generalization import Coarsened, KnownLabels
 from foreknow.data.labels import GroupLabels, Label, Labels
 from foreknow.data.microdata import Microdata
@@ -316,17 +312,12 @@ class Publication:
             return self._aside.copy(name, path)
         if said.format == "csv":
             return _write_csv(said, tables, self._options, name, path.parent)
-        if said.format != "parquet":
-            table = bare(tables[name])
-            write_as(disarmed(table) if said.escaped else table, path, self._titles)
-            return [path]
         return write_in_parts([bare(tables[name])], path, self._options.rows_per_part)
 
     @property
     def _titles(self) -> dict[str, str]:
         """What columns are called besides, as they are in the files and in the code book."""
-        kept = LONGEST_TITLE if self.certificate.format in WITH_TITLES else None
-        known = {name: title.strip()[:kept] for name, title in self.titles.items()}
+        known = {name: title.strip() for name, title in self.titles.items()}
         return known | {
             name + SHUFFLED: known[name] for name in self._options.unlinked if name in known
         }
@@ -677,7 +668,7 @@ def _counted(task: _Task, tables: _Tables) -> Release:
     if isinstance(tables.tables, Stored):
         opened = {**tables.tables.opened()}
     else:
-        if options.format in ("csv", "xlsx"):
+        if options.format == "csv":
             _refuse_empty_lines(tables.tables)
         opened = {part: open_table(table) for part, table in tables.tables.items()}
     for table in opened.values():
@@ -973,7 +964,7 @@ def _refuse_empty_texts(microdata: Microdata, policy: Policy) -> None:
         if column.null_count and "" in column.unique().to_pylist():
             raise OutputError(
                 f"the column {name!r}, which may be known, has both empty texts and missing "
-                f"values, which {_kind(policy)} cannot tell apart; give one of them a label, or "
+                f"values, which CSV cannot tell apart; give one of them a label, or "
                 'publish as format = "parquet"'
             )
     domains = {a.name: a.domain for a in microdata.attributes}
@@ -982,16 +973,10 @@ def _refuse_empty_texts(microdata: Microdata, policy: Policy) -> None:
         if "" in domain:
             what = f"value of {name!r}" if name in domains else "sensitive value"
             raise OutputError(
-                f"the empty text is a {what}, which {_kind(policy)} cannot tell from a missing "
+                f"the empty text is a {what}, which CSV cannot tell from a missing "
                 "one; "
                 'give it a label, or publish as format = "parquet"'
             )
-
-
-def _kind(policy: Policy) -> str:
-    """What the files of a release are called."""
-    known = {"csv": "CSV", "xlsx": "a workbook", "sav": "SPSS", "dta": "Stata"}
-    return known[policy.options.format or "csv"]
 
 
 def _refuse_empty_lines(tables: Mapping[str, pa.Table]) -> None:
@@ -1055,8 +1040,7 @@ def _judged_files(task: _Task, tables: _Tables, policy: Policy) -> _JudgedFiles:
         own = stored.paths
     elif options.format != "parquet":  # what is known is certified as a reader of the file has it
         known = [each for name in policy.known_other for each in (name, name + SHUFFLED)]
-        texts = as_texts if options.format == "csv" else printed
-        own = {part: texts(table, known) for part, table in own.items()}
+        own = {part: as_texts(table, known) for part, table in own.items()}
     parts = parts_of_sensitive(schema.sensitives, (*options.unlinked, *schema.several))
     written = Written(
         options.written,
@@ -1082,7 +1066,7 @@ def _spelling(task: _Task) -> dict[str, Any]:
     """How files spell texts and numbers, in the words of `Written` and `Certificate`."""
     options = task.options
     return {
-        "escaped": options.escape_formulas and options.format in ("csv", "xlsx"),
+        "escaped": options.escape_formulas and options.format == "csv",
         "commas": task.entries.microdata.numeric if options.decimal == "," else (),
         "delimiter": options.delimiter or ",",
     }

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from foreknow.data.engines import Table, bare, open_table
-from foreknow.data.engines.formats import filled
 from foreknow.data.engines.stacked import bare_rows, of_cohort
 from foreknow.data.engines.write import disarm_name, rearmed, with_commas
 from foreknow.data.hierarchy import Ordered, Tree, hierarchy_from
@@ -142,14 +141,11 @@ def _schema_of(known: Certificate, written: Callable[[str], str]) -> Schema:
 
 def _as_certified(opened: Table, known: Certificate) -> Table:
     """A table as CSV would have it: of other programs' files, and with points in decimals."""
-    if known.format in ("csv", "parquet") and not known.commas:
+    if not known.commas:
         return opened
     rows = opened.arrow(opened.columns)
-    if known.commas:
-        written = disarm_name if known.escaped else str
-        rows = with_commas(rows, [written(n + end) for n in known.commas for end in ("", SHUFFLED)])
-    else:
-        rows = filled(rows)
+    written = disarm_name if known.escaped else str
+    rows = with_commas(rows, [written(n + end) for n in known.commas for end in ("", SHUFFLED)])
     made = open_table(rows)
     made.name = opened.name
     return made

@@ -1,7 +1,6 @@
 """Engines: the only room that knows dataframes and databases. Read, encode, count, write."""
 
 from foreknow.data.engines.columns import Column, encode
-from foreknow.data.engines.formats import printed, write_as
 from foreknow.data.engines.group_counts import Holdings
 from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.table import Table
@@ -24,8 +23,6 @@ __all__ = [
     "encode",
     "frame_of",
     "open_table",
-    "printed",
-    "write_as",
     "write_csv",
     "write_in_parts",
 ]

@@ -20,12 +20,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from foreknow.data.engines.table import check_columns, choose, sql_name, sql_text, unreadable
+from foreknow.data.engines.workbook_bounds import check_workbook
 from foreknow.data.reading import UTF8, Dialect, Reading, to_add
 from foreknow.workers import Failure, side_by_side
-from foreknow_judge.bounds import check_workbook
 from foreknow_judge.duckdb_files import Stamp, memory_there_is
 from foreknow_judge.errors import DataError
-from foreknow_judge.grammar import FileFormat
 
 # Fetches some columns, in the order given: arrays, or values that are to become one.
 _Fetch: TypeAlias = "Callable[[Sequence[str]], list[Any]]"
@@ -213,9 +212,7 @@ def of_workbook(path: Path, name: str, part: str | None) -> FileTable:
     def fetch(wanted: Sequence[str]) -> list[Any]:
         return [columns.get(each, []) for each in wanted]
 
-    table = FileTable(where, names, fetch, first_row=top + 1, whole=True)
-    table.dialect = Dialect("xlsx")
-    return table
+    return FileTable(where, names, fetch, first_row=top + 1, whole=True)
 
 
 def _problem(rows: list[Any], top: int, merged: list[Any]) -> str | None:
@@ -341,8 +338,6 @@ STATISTICS = {
     ".sas7bdat": "read_sas7bdat",
     ".xpt": "read_xport",
 }
-# What a release of such a file is written as.
-_WRITTEN: dict[str, FileFormat] = {".sav": "sav", ".zsav": "sav", ".dta": "dta"}
 
 
 def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
@@ -376,7 +371,6 @@ def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
         return [_labelled(table, about, *pair) for pair in zip(wanted, arrays, strict=True)]
 
     table = FileTable(name, about.column_names, fetch)
-    table.dialect = Dialect(_WRITTEN.get(path.suffix.lower(), "csv"))
     titles = about.column_names_to_labels
     table.titles = {column: title for column, title in titles.items() if title}
     return table

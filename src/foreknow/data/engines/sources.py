@@ -170,7 +170,7 @@ def _open_csv(path: Path, name: str, reading: Reading) -> Table:
         marked = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
     bom = marked or str(reading.encoding).startswith("utf-16")
     known = table.file.delimiter if table.file.delimiter in DELIMITERS else ","
-    table.dialect = Dialect("csv", known, reading.decimal or ".", bom)
+    table.dialect = Dialect(known, reading.decimal or ".", bom)
     return table
 
 

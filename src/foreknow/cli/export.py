@@ -1,0 +1,32 @@
+"""The command `export`: a certified release as a file of Excel, SPSS or Stata."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from foreknow.cli.options import Quiet, among, command, print_plain, progress
+from foreknow_judge.text import visible
+
+
+@command("foreknow.exports.export:export")
+def export(
+    folder: Annotated[Path, "What foreknow publish wrote."],
+    *,
+    to: Annotated[str, among("xlsx", "sav", "dta")] = "xlsx",
+    out: Annotated[Path | None, "The file to write; FOLDER.xlsx when left out."] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Write a verified release as a file for Excel (xlsx), SPSS (sav) or Stata (dta).
+
+    The certificate covers the release's own files, and not the export, which says so in a note.
+    """
+    from foreknow.exports.export import export as write
+
+    with progress("Verifying and exporting the release", quiet):
+        written = write(folder, to, out)
+    for path in written if not quiet else ():
+        print_plain(
+            f"Written to {visible(path)}. The certificate does not cover this file.",
+            soft_wrap=True,
+        )

@@ -1,0 +1,70 @@
+"""How much a workbook may hold, before a reader sees it."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from foreknow_judge.bounds import _BLOCK, MOST_CELLS, check_unpacked
+from foreknow_judge.errors import DataError
+
+_OVERLAP = 100
+
+
+_PLACE = re.compile(rb'<(?:\w+:)?c\s[^<>]{0,40}?\br="([A-Z]{1,3})(\d{1,7})"')
+
+
+_ROW = re.compile(rb'<(?:\w+:)?row\s[^<>]{0,40}?\br="(\d{1,7})"')
+
+
+_CELL = re.compile(rb"<(?:\w+:)?c[\s/>]")
+
+
+def check_workbook(path: Path, name: str) -> None:
+    """Raise `DataError` for a workbook that unpacks to too much, or of too many cells."""
+    with zipfile.ZipFile(path) as archive:
+        every = archive.infolist()
+        check_unpacked(name, path.stat().st_size, sum(each.file_size for each in every))
+        for each in every:
+            if re.search(r"worksheets?/[^/]*\.xml$", each.filename, re.IGNORECASE):
+                with archive.open(each) as sheet:
+                    _check_cells(sheet, name, each.filename)
+
+
+def _check_cells(sheet: Any, name: str, part: str) -> None:
+    """The rectangle that a sheet declares; where a cell says no place, as if all were in a row."""
+    last = widest = cells = places = rows = 0
+    before = b""
+    while block := sheet.read(_BLOCK):
+        text = before + block
+        cut = len(text) - _OVERLAP if len(block) == _BLOCK else len(text)
+        cut = max(text.rfind(b"<", 0, max(cut, 0)), 0) if len(block) == _BLOCK else cut
+        now, before = text[:cut], text[cut:]
+        found = _PLACE.findall(now)
+        places += len(found)
+        cells += len(_CELL.findall(now))
+        for letters in {letters for letters, _ in found}:
+            widest = max(widest, _number(letters))
+        if found:
+            last = max(last, *(int(row) for _, row in found))
+        given = _ROW.findall(now)
+        rows += now.count(b"<row") + now.count(b":row")
+        last = max([last, *map(int, given)])
+    widest = max(widest, min(cells - places, 1 << 14))
+    declared = max(last, rows if places < cells else 0) * widest
+    if declared > MOST_CELLS:
+        raise DataError(
+            f"{name}: {part} reaches to row {max(last, rows):,} and column {widest:,}, and "
+            f"{MOST_CELLS:,} cells are the most; delete what lies far from the table, or save it "
+            "as CSV"
+        )
+
+
+def _number(letters: bytes) -> int:
+    """The number of a column: A is 1, AA is 27."""
+    number = 0
+    for letter in letters:
+        number = number * 26 + letter - 64
+    return number

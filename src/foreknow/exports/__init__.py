@@ -1,0 +1,1 @@
+"""Exports: a certified release once more, as a file of Excel, SPSS or Stata."""

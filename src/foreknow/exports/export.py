@@ -1,0 +1,117 @@
+"""Export: a release as a file that Excel, SPSS or Stata opens; no certificate covers it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+from foreknow.atomic_files import replaced
+from foreknow.exports.writers import LONGEST_TITLE, write_statistics, write_workbook
+from foreknow.hints import hinted
+from foreknow.publishing.verification import load_signed, verify
+from foreknow.releases.written import Published, open_published
+from foreknow_judge.documents import decoded, from_json, read_bytes
+from foreknow_judge.errors import CertificateError, InputError, OutputError, did_you_mean
+from foreknow_judge.file_names import CODE_BOOK
+from foreknow_judge.verify import certificate_path
+
+ExportFormat: TypeAlias = Literal["xlsx", "sav", "dta"]
+_MOST_BYTES = 64 << 20
+
+NOTE = (
+    "Exported by Foreknow from a certified release. The certificate covers the release's own files "
+    "(CSV or Parquet), and not this file: to verify, ask for the folder of the release."
+)
+
+
+@hinted
+def export(folder: str | Path, to: str = "xlsx", out: str | Path | None = None) -> list[Path]:
+    """Write a verified release as a file for Excel, SPSS or Stata.
+
+    The export holds the cells of the release, as text or numbers, and a note that the certificate
+    does not cover it. A release of several tables becomes one workbook with a sheet for each, or a
+    file for each.
+
+    Parameters
+    ----------
+    folder : path
+        What `publish` wrote. It is verified first.
+    to : "xlsx", "sav" or "dta"
+        The format: Excel, SPSS or Stata.
+    out : path, optional
+        The file to write; ``FOLDER.xlsx`` beside the folder when left out. Where a release has
+        several tables, SPSS and Stata files are called after it: ``OUT-people.sav``.
+
+    Returns
+    -------
+    list of Path
+        The files that were written.
+
+    Raises
+    ------
+    CertificateError
+        If the release is not as certified, or not safe.
+    OutputError
+        If the format cannot hold the release, or the place is inside the release's folder.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import foreknow as fk
+    >>> with TemporaryDirectory() as place:
+    ...     rules = fk.Policy.load(fk.sample.policy_path())
+    ...     made = fk.publish(fk.sample.table_path(), rules)
+    ...     _ = made.write(f"{place}/release")
+    ...     [path.name for path in export(f"{place}/release")]
+    ['release.xlsx']
+    """
+    if to not in get_args(ExportFormat):
+        raise InputError(
+            f"to is {to!r}{did_you_mean(str(to), get_args(ExportFormat))}; a release itself is CSV "
+            'or Parquet ([publish] format = "parquet")'
+        )
+    certified = certificate_path(folder)
+    place = certified.parent
+    target = Path(out) if out is not None else place.with_name(f"{place.resolve().name}.{to}")
+    if target.suffix.lower() != f".{to}":
+        raise OutputError(f"{str(target)!r} does not end with .{to}, the format of the export")
+    if target.resolve().is_relative_to(place.resolve()):
+        raise OutputError(f"{str(target)!r} would lie in what is published; write it elsewhere")
+    if target.exists():
+        raise OutputError(f"{str(target)!r} exists already; remove it, or name another (out)")
+    verify(place)
+    known, _ = load_signed(certified)
+    published = open_published(place, known=known)
+    tables = {part: table.arrow(table.columns) for part, table in published.tables.items()}
+    titles = _titles_of(published)
+    if to == "xlsx":
+        with replaced(target, private=False) as aside:
+            write_workbook(tables, aside, NOTE, named=target.name)
+        return [target]
+    written = []
+    for part, rows in tables.items():
+        name = target if len(tables) == 1 else target.with_stem(f"{target.stem}-{part}")
+        if name.exists():
+            raise OutputError(f"{str(name)!r} exists already; remove it, or name another (out)")
+        with replaced(name, private=False) as aside:
+            write_statistics(rows, aside, titles, NOTE, named=name.name)
+        written.append(name)
+    return written
+
+
+def _titles_of(published: Published) -> dict[str, str]:
+    """What the code book calls the columns besides, as SPSS and Stata show it."""
+    book = published.folder / CODE_BOOK
+    if published.certificate.code_book is None or not book.is_file():
+        return {}
+    try:
+        content = read_bytes(book, _MOST_BYTES, CertificateError, CODE_BOOK)
+        table: Any = from_json(decoded(content, CertificateError, CODE_BOOK))
+        fields = [field for part in table["resources"] for field in part["schema"]["fields"]]
+        return {
+            str(field["name"]): str(field["title"])[:LONGEST_TITLE]
+            for field in fields
+            if "title" in field
+        }
+    except (ValueError, LookupError, TypeError):
+        raise CertificateError(f"{CODE_BOOK} of {str(published.folder)!r} cannot be read") from None

@@ -1,0 +1,137 @@
+"""Writers of workbooks and of files of SPSS and Stata.
+
+A column whose texts are all numbers, as these print, is written as numbers. A missing value is an
+empty cell, a missing number, or an empty text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from foreknow.data.engines.typed import type_of
+from foreknow.data.engines.write import frame_of, simple
+from foreknow_judge.errors import InputError, OutputError
+
+_EXACT = 1 << 53  # floats hold whole numbers up to here
+LONGEST_TITLE = 80  # characters; what Stata holds
+_MOST_ROWS, _MOST_COLUMNS, _MOST_OF_A_CELL = 1 << 20, 1 << 14, 32767  # of a sheet
+_OTHERWISE = "; the release itself, CSV or Parquet, holds it"
+_ABOUT = "About this file"
+_NEVER = datetime(1980, 1, 1)  # when it was made is nobody's business
+
+
+def write_workbook(tables: Mapping[str, pa.Table], path: Path, note: str, *, named: str) -> None:
+    """Write tables as sheets of one workbook, and a last sheet with a note.
+
+    Texts stay texts: none is taken for a formula, a link or a date.
+    """
+    try:
+        import xlsxwriter
+    except ImportError:
+        raise OutputError(
+            f'{named} takes XlsxWriter: pip install ".[files]" in a clone{_OTHERWISE}'
+        ) from None
+    for table in tables.values():
+        _refuse_too_large(table, named)
+    with xlsxwriter.Workbook(str(path), {"constant_memory": True}) as book:
+        book.set_properties({"created": _NEVER, "comments": note})
+        for name, table in tables.items():
+            columns = [_as_numbers(column).to_pylist() for column in simple(table)]
+            sheet = book.add_worksheet(name)
+            for place, title in enumerate(table.column_names):
+                sheet.write_string(0, place, title)
+            for row, cells in enumerate(zip(*columns, strict=True), start=1):
+                for place, cell in enumerate(cells):
+                    if isinstance(cell, str):
+                        sheet.write_string(row, place, cell)
+                    elif cell is not None:
+                        sheet.write_number(row, place, cell)
+        book.add_worksheet(_ABOUT).write_string(0, 0, note)
+
+
+def _refuse_too_large(table: pa.Table, named: str) -> None:
+    if len(table) >= _MOST_ROWS or table.num_columns > _MOST_COLUMNS:
+        raise OutputError(
+            f"{named}: a sheet has at most {_MOST_ROWS:,} rows and {_MOST_COLUMNS:,} "
+            f"columns{_OTHERWISE}"
+        )
+    for name, column in zip(table.column_names, simple(table), strict=True):
+        if pa.types.is_string(column.type):
+            longest = pc.max(pc.utf8_length(column)).as_py() or 0
+            if longest > _MOST_OF_A_CELL:
+                raise OutputError(
+                    f"{named}: a text of column {name!r} has {longest:,} characters, and a cell "
+                    f"holds {_MOST_OF_A_CELL:,}{_OTHERWISE}"
+                )
+
+
+def write_statistics(
+    table: pa.Table, path: Path, titles: Mapping[str, str], note: str, *, named: str
+) -> None:
+    """Write one table for SPSS or Stata, by the name of its file; `titles` label its columns."""
+    try:
+        import pyreadstat
+    except ImportError:
+        raise OutputError(
+            f'{named} takes pyreadstat: pip install ".[files]" in a clone{_OTHERWISE}'
+        ) from None
+    of_spss = named.lower().endswith(".sav")
+    names = [name.lower() for name in table.column_names]
+    if of_spss and len({*names}) < len(names):
+        raise OutputError(
+            f"{named}: names of columns differ by capital letters alone, which are one name to "
+            f"SPSS{_OTHERWISE}"
+        )
+    columns = [_as_numbers(column) for column in simple(table)]
+    frame = _frame(pa.table(columns, names=table.column_names), named)
+    labels: dict[str, str | None] = {
+        name: titles[name] for name in table.column_names if name in titles
+    }
+    try:
+        if of_spss:
+            pyreadstat.write_sav(
+                frame, str(path), column_labels=labels or None, note=wrap(note, 80)
+            )
+        else:
+            label = "Export; the certificate does not cover this file"
+            pyreadstat.write_dta(frame, str(path), column_labels=labels or None, file_label=label)
+    except (pyreadstat.PyreadstatError, pyreadstat.ReadstatError) as error:
+        raise OutputError(f"{named} cannot be written: {error}{_OTHERWISE}") from None
+
+
+def _as_numbers(column: Any) -> Any:
+    """A column as numbers where all its texts are numbers that print as they did; else as texts."""
+    if pa.types.is_floating(column.type) or pa.types.is_integer(column.type):
+        numbers = pc.cast(column, pa.float64(), safe=False)
+        exact = pc.all(pc.less_equal(pc.abs(numbers), _EXACT)).as_py()
+        return numbers if exact is not False else column.cast(pa.string())
+    texts = column.cast(pa.string())
+    if type_of(texts) not in ("integer", "number"):
+        return texts
+    numbers = pc.cast(texts, pa.float64())
+    if pc.any(pc.match_substring_regex(texts, r"^-0(\.0*)?$")).as_py():
+        return texts  # programs print it as 0
+    return numbers if _printed(numbers) == texts.to_pylist() else texts
+
+
+def _printed(numbers: Any) -> list[str | None]:
+    """Numbers as programs print them: without decimals where all are whole."""
+    values = numbers.to_pylist()
+    whole = all(x is None or (x.is_integer() and abs(x) < _EXACT) for x in values)
+    return [None if x is None else str(int(x)) if whole else repr(x) for x in values]
+
+
+def _frame(table: pa.Table, named: str) -> Any:
+    """A frame of the library that is installed, as pyreadstat takes it."""
+    for library in ("polars", "pandas"):
+        with suppress(InputError):
+            return frame_of(table, library)
+    raise OutputError(f"{named} takes pandas or Polars, and neither is there{_OTHERWISE}")

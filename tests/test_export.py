@@ -1,0 +1,136 @@
+"""An export holds the cells of a verified release, and says that no certificate covers it."""
+
+import json
+import zipfile
+
+import pyarrow as pa
+import pytest
+
+import foreknow as fk
+from foreknow.data.engines import open_table
+from foreknow.data.reading import with_part
+from foreknow_judge.errors import CertificateError, OutputError
+
+pytest.importorskip("pyreadstat")
+pytest.importorskip("python_calamine")
+pytest.importorskip("xlsxwriter")
+
+ROWS = {
+    "age": [*range(20, 40)],
+    "job": ["=1+1", "cook", "-2", "nurse"] * 5,
+    "pay": ["1.5", "2.5", None, "4.0"] * 5,
+    "ill": ["Flu", "Ödem", "a|b", "Cold"] * 5,
+}
+
+
+@pytest.fixture
+def release(tmp_path):
+    policy = {
+        "schema": {
+            "quasi_identifiers": ["age"],
+            "sensitive": "ill",
+            "other": ["job", "pay"],
+        },
+        "require": [{"facts": {}, "below": 0.6, "knowing": []}],
+    }
+
+    def published(**how):
+        made = fk.publish(pa.table(ROWS), fk.Policy.of(policy), seed=1, **how)
+        made.write(tmp_path / "out")
+        return tmp_path / "out"
+
+    return published
+
+
+def cells(path):
+    """The texts of each column of a file, the note apart."""
+    table = open_table(with_part(path, "release") if path.suffix == ".xlsx" else path)
+    rows = table.arrow(table.columns)
+    return {
+        name: [text or None for text in column.cast(pa.string()).to_pylist()]
+        for name, column in zip(table.columns, rows.columns, strict=True)
+    }
+
+
+@pytest.mark.parametrize("kind", ["xlsx", "sav", "dta"])
+def test_export_holds_the_release(kind, release):
+    folder = release()
+    (path,) = fk.export(folder, kind)
+    assert path.name == f"out.{kind}"
+    said, written = cells(path), cells(folder / "release.csv")
+    assert said.keys() == written.keys()
+    for name in ("age", "job", "ill"):
+        assert said[name] == written[name]
+    numbers = [None if text is None else float(text) for text in said["pay"]]
+    assert numbers == [None if text is None else float(text) for text in written["pay"]]
+    fk.verify(folder)  # which stays as it was
+
+
+def test_export_says_what_it_is(release):
+    import pyreadstat
+
+    folder = release()
+    for kind in ("xlsx", "sav", "dta"):
+        fk.export(folder, kind)
+    with zipfile.ZipFile(folder.with_name("out.xlsx")) as book:
+        texts = "".join(book.read(name).decode() for name in book.namelist())
+    assert "certificate covers the release&apos;s own files" in texts.replace("'", "&apos;")
+    assert "1980-01-01" in texts
+    _, about = pyreadstat.read_sav(str(folder.with_name("out.sav")), metadataonly=True)
+    assert "not this file" in " ".join(about.notes)
+    _, about = pyreadstat.read_dta(str(folder.with_name("out.dta")), metadataonly=True)
+    assert "does not cover this file" in about.file_label
+
+
+def test_formulas_stay_texts(release):
+    (path,) = fk.export(release(), "xlsx")
+    with zipfile.ZipFile(path) as book:
+        sheet = book.read("xl/worksheets/sheet1.xml").decode()
+    assert "<f>" not in sheet
+
+
+def test_several_tables_are_all_exported(release):
+    folder = release(form="bucketized")
+    (book,) = fk.export(folder, "xlsx")
+    with zipfile.ZipFile(book) as archive:
+        names = archive.read("xl/workbook.xml").decode()
+    assert '"people"' in names
+    assert '"sensitive"' in names
+    paths = fk.export(folder, "sav", folder.with_name("mine.sav"))
+    assert [path.name for path in paths] == ["mine-people.sav", "mine-sensitive.sav"]
+
+
+def test_changed_release_is_not_exported(release):
+    folder = release()
+    text = (folder / "release.csv").read_text()
+    (folder / "release.csv").write_text(text.replace("Flu", "Cold", 1))
+    with pytest.raises(CertificateError, match="not the file that was certified"):
+        fk.export(folder)
+    assert not folder.with_name("out.xlsx").exists()
+
+
+def test_bad_places_are_refused(release):
+    folder = release()
+    with pytest.raises(OutputError, match="would lie in what is published"):
+        fk.export(folder, out=folder / "r.xlsx")
+    with pytest.raises(OutputError, match=r"does not end with \.sav"):
+        fk.export(folder, "sav", folder.with_name("r.xlsx"))
+    fk.export(folder)
+    with pytest.raises(OutputError, match="exists already"):
+        fk.export(folder)
+    with pytest.raises(fk.InputError, match="to is .pdf."):
+        fk.export(folder, "pdf")
+
+
+def test_titles_become_labels(tmp_path):
+    import pyreadstat
+
+    frame = __import__("polars").DataFrame({"age": [*range(20)], "ill": [*"abcd"] * 5})
+    pyreadstat.write_sav(frame, str(tmp_path / "in.sav"), column_labels={"age": "Alter"})
+    roles = {"quasi_identifiers": ["age"], "sensitive": "ill", "k_anonymity": 5}
+    fk.publish(tmp_path / "in.sav", **roles, seed=1).write(tmp_path / "out")
+    fields = json.loads((tmp_path / "out" / "datapackage.json").read_text())["resources"][0]
+    assert fields["schema"]["fields"][0]["title"] == "Alter"
+    (path,) = fk.export(tmp_path / "out", "sav")
+    _, about = pyreadstat.read_sav(str(path), metadataonly=True)
+    assert about.column_names_to_labels["age"] == "Alter"
