@@ -15,9 +15,9 @@ from tests.cli.conftest import desk as desk
 from tests.people import people, schema
 
 import foreknow as fk
-from foreknow.auditing.scope import alike
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError
+from foreknow_judge.remarks import alike
 
 SCHEMA = """[schema]
 identifiers = ["who"]

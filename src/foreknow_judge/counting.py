@@ -129,6 +129,16 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
         self.starts = np.searchsorted(group, np.arange(n_groups + 1))
         self.people = self.total(self.counts)
 
+    @classmethod
+    def unnamed(
+        cls, people: Ints, names: list[str], of_group: Ints, codes: Ints, counts: Ints
+    ) -> GroupBags:
+        """Groups of so many people each, whose names do not matter."""
+        column = Column(pa.array(["group"]), np.zeros(len(people), np.int64))
+        bags = cls([column], names, of_group, codes, counts)
+        bags.people = people
+        return bags
+
     def __len__(self) -> int:
         return len(self.starts) - 1
 

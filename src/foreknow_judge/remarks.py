@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 from unicodedata import ucd_3_2_0 as ucd
 
 import numpy as np
@@ -16,7 +16,7 @@ from foreknow_judge.certificate import Certificate
 from foreknow_judge.counting import GroupBags
 from foreknow_judge.criteria import of_people
 from foreknow_judge.errors import PolicyError, nearest
-from foreknow_judge.grammar import AskedTable
+from foreknow_judge.grammar import AskedTable, Secret
 from foreknow_judge.layout import Layout, several_of
 from foreknow_judge.named_values import left, named, values_starting
 from foreknow_judge.numbers import is_code, read_number
@@ -39,6 +39,21 @@ _UNSEEN = re.compile(
     "[\u00ad\u200b\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2060-\u206f\u2800\u3164\ufe00-\ufe0f"
     "\uffa0\U000e0000-\U000e0fff]"
 )
+
+
+class Question(NamedTuple):
+    """What a requirement asks of the values of a column."""
+
+    name: str
+    sensitive: str | None
+    secret: Secret  # with values in place of labels of a hierarchy
+    limits_inference: bool  # whether it is about knowledge, and no criterion
+
+    @classmethod
+    def of(cls, table: AskedTable, kinds: Kinds) -> Question:
+        """What a ``[[require]]`` table asks."""
+        on_knowledge = not table.kinds.keys() & kinds.criteria.keys()
+        return cls(table.name or "require", table.sensitive, table.secret, on_knowledge)
 
 
 def remarks_of_files(
@@ -67,7 +82,7 @@ def remarks_of_files(
         kinds.packages[key] for table in tables for key in table.kinds if key in kinds.packages
     ]
     return Scope(
-        **remarks_on_values(columns, on_values, kinds),
+        **remarks_on_values(columns, [Question.of(table, kinds) for table in on_values]),
         suppressed=suppressed_columns(written),
         cases=known.in_cases,
         beside=tuple(name for name in (*names, *beside_each_other) if name not in looked_at),
@@ -80,12 +95,11 @@ def remarks_of_files(
 
 
 def remarks_on_values(
-    columns: Mapping[str, GroupBags], tables: Sequence[AskedTable] | None, kinds: Kinds
+    columns: Mapping[str, GroupBags], questions: Sequence[Question] | None
 ) -> dict[str, Any]:
     """What stands beside verdicts on the values of each sensitive column.
 
-    `tables` are the requirements on values, whose labels are written as values; None where no
-    policy says what is required.
+    `questions` are those of the requirements on values; None where no policy says what is required.
     """
     main, several = next(iter(columns)), len(columns) > 1
     free, crowded, alike_values = Counter[str](), dict[str, Any](), set[tuple[str, ...]]()
@@ -94,13 +108,15 @@ def remarks_on_values(
     for column, held in columns.items():
         alike_values |= {*alike(_values_of(held))}
         asked = [
-            table for table in tables or () if not several or (table.sensitive or main) == column
+            question
+            for question in questions or ()
+            if not several or (question.sensitive or main) == column
         ]
         if several and not asked:
-            unrequired += [] if tables is None else [column]
+            unrequired += [] if questions is None else [column]
             continue
-        on_knowledge = [table for table in asked if not table.kinds.keys() & kinds.criteria.keys()]
-        if tables is not None:
+        on_knowledge = [question for question in asked if question.limits_inference]
+        if questions is not None:
             for value, people in _unprotected(held, on_knowledge):
                 free[f"{column} {value}" if several else value] += people
             single = _single_values(held, on_knowledge)
@@ -108,7 +124,7 @@ def remarks_on_values(
                 crowded[column] = single["values_and_people"]
         for key, remarks in _named_values(held, asked).items():
             names.setdefault(key, set()).update(remarks)
-        if any(table.secret.width is not None for table in on_knowledge):
+        if any(question.secret.width is not None for question in on_knowledge):
             ends |= {(column if several else "", *end) for end in _extremes(held)}
     first = columns[main]
     nothing = {name: int(held.people[held.kinds == 0].sum()) for name, held in columns.items()}
@@ -131,39 +147,38 @@ def _values_of(held: GroupBags) -> list[str]:
     return [held.names[code] for code in np.flatnonzero(held.everybody).tolist()]
 
 
-def values_about(table: AskedTable, values: Collection[str]) -> set[str]:
-    """The values of a column that a requirement is about, alone or among others."""
-    secret = table.secret
+def values_about(secret: Secret, values: Collection[str]) -> set[str]:
+    """The values of a column that a secret is about, alone or among others."""
     if secret.sets:
         return {value for members in secret.sets.values() for value in named(members, values)}
     about = {*values} if secret.values is None else {*named(secret.values, values)}
     return about - left(secret.excluded, values)
 
 
-def _unprotected(held: GroupBags, tables: Iterable[AskedTable]) -> Iterator[tuple[str, int]]:
+def _unprotected(held: GroupBags, questions: Iterable[Question]) -> Iterator[tuple[str, int]]:
     """Values that no requirement is about, and how many people have each."""
     free = {*_values_of(held)}
-    for table in tables:
-        free -= values_about(table, held.names)
-        if SHOWN_ELSEWHERE in table.secret.excluded:
+    for question in questions:
+        free -= values_about(question.secret, held.names)
+        if SHOWN_ELSEWHERE in question.secret.excluded:
             free -= {SHOWN_ELSEWHERE}
     people = dict(zip(held.names, held.everybody.tolist(), strict=True))
     yield from ((value, people[value]) for value in sorted(free))
 
 
-def _single_values(held: GroupBags, tables: Sequence[AskedTable]) -> dict[str, Any]:
+def _single_values(held: GroupBags, questions: Sequence[Question]) -> dict[str, Any]:
     """Values that are judged each by itself, where that says less than it seems to."""
-    single = [table for table in tables if table.secret.singly]
+    single = [question.secret for question in questions if question.secret.singly]
     about = set[str]()
-    for table in single:
-        about |= values_about(table, held.names)
-    for table in tables:
-        if table.secret.sets:
-            about -= values_about(table, held.names)
+    for secret in single:
+        about |= values_about(secret, held.names)
+    for question in questions:
+        if question.secret.sets:
+            about -= values_about(question.secret, held.names)
     remarks: dict[str, Any] = {}
     people_of = dict(zip(held.names, held.everybody.tolist(), strict=True))
     values, people = np.count_nonzero(held.everybody), int(held.everybody.sum())
-    if single and len(single) == len(tables) and people >= _FEW and values * 10 >= people * 8:
+    if single and len(single) == len(questions) and people >= _FEW and values * 10 >= people * 8:
         remarks["values_and_people"] = int(values), people
     ranked = sorted((v for v in about if people_of[v]), key=lambda v: (-people_of[v], v))
     if len(ranked) > 1:
@@ -174,15 +189,15 @@ def _single_values(held: GroupBags, tables: Sequence[AskedTable]) -> dict[str, A
 # ---- names in a policy ---------------------------------------------------------------------------
 
 
-def _named_values(held: GroupBags, tables: Iterable[AskedTable]) -> dict[str, Any]:
+def _named_values(held: GroupBags, questions: Iterable[Question]) -> dict[str, Any]:
     """What is odd about the values that requirements on a column name; see `Scope`."""
     there = sorted(_values_of(held))
     known, absent = {*there}, set[str]()
     idle: list[str] = []
     begin_alike: set[tuple[str, str]] = set()
     no_numbers: set[str] = set()
-    for table in tables:
-        secret = table.secret
+    for question in questions:
+        secret = question.secret
         lists = [own for own in secret.sets.values() if not isinstance(own, Mapping)]
         values = [*map(str, secret.values or ())]
         texts = [str(text) for own in (values, *lists) for text in own]
@@ -190,11 +205,11 @@ def _named_values(held: GroupBags, tables: Iterable[AskedTable]) -> dict[str, An
             if text in known or text == SHOWN_ELSEWHERE:
                 continue
             if not (text.endswith("*") and values_starting(text, there)):
-                _refuse_other_spelling(table, text, there)
+                _refuse_other_spelling(question.name, text, there)
                 absent.add(text)
         sets = {name or " or ".join(own): named(own, there) for name, own in secret.sets.items()}
         if values:
-            sets = {" or ".join(values): sorted(values_about(table, there))}
+            sets = {" or ".join(values): sorted(values_about(secret, there))}
         idle += [name for name, members in sets.items() if not members]
         members = {value for own in sets.values() for value in own}
         stems = {text for text in texts if not text.endswith("*")}
@@ -214,7 +229,7 @@ def _named_values(held: GroupBags, tables: Iterable[AskedTable]) -> dict[str, An
     }
 
 
-def _refuse_other_spelling(table: AskedTable, text: str, values: Iterable[str]) -> None:
+def _refuse_other_spelling(name: str, text: str, values: Iterable[str]) -> None:
     """Refuse a number that nobody has, where somebody has it in another spelling."""
     number = None if is_code(text) else read_number(text)
     if number is None:
@@ -222,7 +237,7 @@ def _refuse_other_spelling(table: AskedTable, text: str, values: Iterable[str]) 
     for value in values:
         if not is_code(value) and read_number(value) == number:
             raise PolicyError(
-                f"{table.name or 'require'}: nobody has {text!r}, but {value!r} is the same "
+                f"{name}: nobody has {text!r}, but {value!r} is the same "
                 f"number; write it as the table does: {value!r}"
             )
 

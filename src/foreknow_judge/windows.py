@@ -186,8 +186,10 @@ def refuse_width(width: Any) -> None:
     number = text.removesuffix("%").strip()
     if (span := _SPAN.fullmatch(text)) is not None:
         number = span[1]
-    if not _WIDTH.fullmatch(number) or "/0" in number or not Fraction(number):
+    if not _WIDTH.fullmatch(number) or "/0" in number:
         raise CertificateError(f"within = {text[:40]!r} cannot be read")
+    if not Fraction(number):
+        raise CertificateError("within must be above 0")
 
 
 def _end_of(width: Any, line: _Line) -> Callable[[Fraction], Fraction]:

@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from decimal import Decimal
-from typing import Any
-from unicodedata import ucd_3_2_0 as ucd
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from foreknow.adversaries.protocol import HasCounts, counts_of
-from foreknow.auditing.named_values import extremes, named_values
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.households import ELSEWHERE
+from foreknow.data.labels import Labels
 from foreknow.data.release import Release
+from foreknow.data.windows import Range
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.plugins import foreign
-from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
-from foreknow_judge.numbers import is_code, read_number
+from foreknow_judge.counting import GroupBags
+from foreknow_judge.grammar import Secret
+from foreknow_judge.remarks import Question, remarks_on_values
 from foreknow_judge.scope import Scope
-
-# Values that are listed; people of whom one each is no surprise; marks from this class on are
-# diacritics.
-_LISTED, _FEW, _MARKS = 5, 20, 200
-_CROWDED = "values_and_people"
-# What shows nothing, beside format characters: joiners, isolates, selectors of variants, fillers.
-_UNSEEN = re.compile(
-    "[\u00ad\u200b\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2060-\u206f\u2800\u3164\ufe00-\ufe0f"
-    "\uffa0\U000e0000-\U000e0fff]"
-)
 
 
 def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
@@ -47,7 +34,10 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
     else:
         columns = {name: table.seen(name, []).counts for name in table.sensitives}
     requirements = None if policy is None else policy.requirements
-    of_values = scope_of_values(columns, requirements, lambda of: of.count(release))
+    of_values = remarks_on_values(
+        {name: _bags_of(own) for name, own in columns.items()},
+        None if requirements is None else _questions(requirements, columns),
+    )
     beside: list[str] = []
     assumed: dict[str, tuple[str, ...]] = {}
     if policy is not None and table is not None:
@@ -89,101 +79,39 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
     )
 
 
-def scope_of_values(
-    columns: Mapping[str, GroupCounts],
-    requirements: Sequence[Requirement] | None,
-    count: Callable[[Requirement], RequirementCounts],
-) -> dict[str, Any]:
-    """What stands beside verdicts on the values of each sensitive column, whoever counted them."""
-    main, several = next(iter(columns)), len(columns) > 1
-    free, crowded, look_alike = Counter[str](), dict[str, Any](), set[tuple[str, ...]]()
-    unrequired, ends, named = list[str](), set[Any](), dict[str, set[Any]]()
-    alone: dict[str, Any] = {}
-    for column, counts in columns.items():
-        look_alike |= {*alike(str(counts.values[c]) for c in np.flatnonzero(counts.totals))}
-        own = [
-            required
-            for required in requirements or ()
-            if not required.of_people and (not several or (required.sensitive or main) == column)
-        ]
-        if several and not own:
-            unrequired += [] if requirements is None else [column]
-            continue
-        if requirements is not None:
-            for code in unprotected_codes(counts, own).tolist():
-                label = str(counts.values[code])
-                free[f"{column} {label}" if several else label] += int(counts.totals[code])
-            alone = _single_values(counts, own)
-            if _CROWDED in alone:
-                crowded[column] = alone[_CROWDED]
-        for key, said in named_values(counts, own).items():
-            named.setdefault(key, set()).update(said)
-        near = [extremes(count(required)) for required in own if required.of_windows]
-        ends |= {(column if several else "", *of) for each in near for of in each}
-    first = columns[main]
-    nothing = {name: _without_value(counts) for name, counts in columns.items()}
-    return {
-        "smallest_group": int(first.sizes.min()) if first.n_groups else 0,
-        "groups_of_one": int((first.sizes == 1).sum()),
-        "without_value": nothing[main],
-        "without": {name: n for name, n in nothing.items() if n and several},
-        "unprotected": +free,
-        "unrequired": tuple(unrequired),
-        "alike": tuple(sorted(look_alike)),
-        "extremes": tuple(sorted(ends)),
-        **({"crowded": crowded} if several else alone),
-        **{key: tuple(sorted(said)) for key, said in named.items()},
-    }
+def _questions(
+    requirements: Sequence[Requirement], columns: Mapping[str, GroupCounts]
+) -> list[Question]:
+    """What requirements on values ask of their columns."""
+    main = next(iter(columns))
+    return [
+        _question_of(required, columns[column].values)
+        for required in requirements
+        if not required.of_people
+        and (column := main if len(columns) == 1 else required.sensitive or main) in columns
+    ]
 
 
-def _single_values(counts: GroupCounts, every: Iterable[Requirement]) -> dict[str, Any]:
-    """What is said of values that are judged each by itself."""
-    asked = [required for required in every if required.points]
-    single = [r for r in asked if not r.about_sets and not r.of_windows]
-    about = np.zeros(counts.n_values, dtype=bool)
-    for required in single:
-        about |= required.meant(counts.values).about
-    for required in asked:
-        if required.about_sets:
-            about &= ~required.meant(counts.values).about
-    found: dict[str, Any] = {}
-    there, people = int(np.count_nonzero(counts.totals)), int(counts.totals.sum())
-    if single and len(single) == len(asked) and people >= _FEW and there * 10 >= people * 8:
-        found[_CROWDED] = there, people
-    often = {str(counts.values[c]): int(counts.totals[c]) for c in np.flatnonzero(about).tolist()}
-    ranked = sorted((value for value, n in often.items() if n), key=lambda v: (-often[v], v))
-    if len(ranked) > 1:
-        found |= {"apart": tuple(ranked[:_LISTED]), "more_apart": len(ranked[_LISTED:])}
-    return found
+def _question_of(required: Requirement, values: Labels) -> Question:
+    """What a requirement asks of the values of a table, in the judge's words."""
+    secret = required.secret
+    if required.about_sets:
+        members = required.sets(values)  # which refuses values that no range can be compared with
+        ranges = {
+            name: own.to_dict() if isinstance(own, Range) else own
+            for name, own in (secret.sets or members).items()
+        }
+        excluded = () if secret.level is not None else secret.excluded
+        secret = Secret(secret.values, excluded, ranges)
+    return Question(required.name, required.sensitive, secret, bool(required.points))
 
 
-def alike(values: Iterable[str]) -> list[tuple[str, ...]]:
-    """Values that differ only by case, spaces, Unicode form or diacritics, or are one number.
-
-    >>> alike(["HIV", "Flu", "hiv ", "Grippe", "grippé", "1.1", "1.10"])
-    [('1.1', '1.10'), ('Grippe', 'grippé'), ('HIV', 'hiv ')]
-    """
-    found: dict[str | int | Decimal, list[str]] = {}
-    for value in values:
-        text = _plain(value)
-        number = None if is_code(text) else read_number(text)
-        found.setdefault(text if number is None else number, []).append(value)
-    several = (sorted(set(own)) for key, own in found.items() if key != "")
-    return sorted(tuple(own) for own in several if len(own) > 1)
-
-
-def _plain(text: str) -> str:
-    # A database that stays the same, so that every version of Python says the same.
-    parts = ucd.normalize("NFKD", ucd.normalize("NFKD", text).casefold())
-    # Marks above and below letters; in many scripts, other marks are vowels.
-    if not parts.isascii():
-        seen = (c for c in parts if ucd.category(c) != "Cf" and not _UNSEEN.match(c))
-        parts = "".join(c for c in seen if ucd.combining(c) < _MARKS)
-    return " ".join(parts.split())
-
-
-def _without_value(counts: GroupCounts) -> int:
-    return int(counts.sizes[np.diff(counts.offsets) == 0].sum())
+def _bags_of(counts: GroupCounts) -> GroupBags:
+    """Counts as the judge has them; values that print alike are one."""
+    names, code_of = np.unique([str(value) for value in counts.values], return_inverse=True)
+    return GroupBags.unnamed(
+        counts.sizes, names.tolist(), counts.cell_groups, code_of[counts.codes], counts.counts
+    )
 
 
 def unprotected_codes(counts: GroupCounts, requirements: Iterable[Requirement]) -> IntArray:

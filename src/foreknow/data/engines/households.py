@@ -22,12 +22,13 @@ from foreknow.data.people import refuse_two_spellings
 from foreknow.hints import Plain
 from foreknow_judge.errors import DataError, SchemaError, did_you_mean
 from foreknow_judge.grammar import SharedTable, read
+from foreknow_judge.remarks import SHOWN_ELSEWHERE
 
 if TYPE_CHECKING:
     from foreknow.data.schema import Schema
 
 # What stands in the other rows of a household, and in the column beside.
-ELSEWHERE, HERE = "shown once", "here"
+ELSEWHERE, HERE = SHOWN_ELSEWHERE, "here"
 
 
 @dataclass(frozen=True)
