@@ -188,7 +188,13 @@ class Microdata:
         self.reading = declared if reading is None else Reading.of(reading).over(declared)
         self.beside = tuple(beside)
         opened: Table = open_table(source, self.reading)
-        if isinstance(schema.shared, Shared) and schema.shared.column not in opened.columns:
+        if isinstance(schema.shared, Shared) and not isinstance(opened, ShownOnce):
+            if schema.shared.column in opened.columns:
+                raise SchemaError(
+                    f"{opened.name} has a column {schema.shared.column!r}, which is what the "
+                    "column is called that shared adds, and which says where a household's value "
+                    "is shown: rename it"
+                )
             require(opened, [schema.shared.by])
             opened = ShownOnce(opened, schema)
         if not schema.quasi_identifiers:

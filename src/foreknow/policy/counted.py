@@ -45,7 +45,7 @@ from foreknow.policy.people import (
     ledger_of_people,
     of_most_cases,
 )
-from foreknow.policy.sets import TargetValues, meant
+from foreknow.policy.sets import TargetValues, meant, refuse_unheld
 from foreknow.verdict import Limit, Verdict
 
 if TYPE_CHECKING:
@@ -233,6 +233,9 @@ class RequirementCounts:
         """
         if self.meant.places is None or self.requirement.criterion is not None:
             return (self,)
+        for point in self.requirement.points:
+            for name, members in self.meant.sets.items():
+                refuse_unheld(self.requirement, point.adversary, name, members)
         return tuple(
             replace(self, requirement=self.requirement.only(name, own))
             for name, own in self.meant.sets.items()

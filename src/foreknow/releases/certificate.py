@@ -605,6 +605,8 @@ def _contradiction(read: Any, requirements: Sequence[Mapping[str, Any]]) -> str 
         for name in required.known:
             if name not in (*schema.sensitives, *schema.other):
                 return f"{name!r} is said to be known, and is not published beside values"
+        if (uncounted := _uncounted(schema, required, release.form, unlinked)) and not of_people:
+            return uncounted
     for required in requirements:
         for column, own in required.get("levels", {}).items():
             said, stated = read.policy.schema_.hierarchies.get(column, {}), own.get("hierarchy")
@@ -663,6 +665,27 @@ def _contradiction(read: Any, requirements: Sequence[Mapping[str, Any]]) -> str 
     for finding in read.findings:
         if finding.exact is None and finding.requirement not in kept:
             return "a finding does not say what was found, though no priors of it are kept"
+    return None
+
+
+def _uncounted(
+    schema: Any, required: CertifiedTable, form: str, unlinked: Sequence[str]
+) -> str | None:
+    """What bears on the secret of a requirement and is not counted for it."""
+    secret = required.sensitive or schema.sensitive
+    if schema.shared is not None:
+        apart = {schema.shared.column, *schema.shared.values} & {*unlinked}
+        if form == "bucketized" or apart or schema.shared.column not in required.known:
+            return "what households share is not judged by whose row shows it"
+    other = schema.other if form == "generalized" else ()
+    linked = {*schema.sensitives, *other} - {*unlinked}
+    for rule in schema.impossible:
+        beside = {rule.sensitive, secret} <= linked and rule.sensitive not in required.known
+        if rule.sensitive != secret and beside:
+            return (
+                f"a rule of what is impossible of {rule.sensitive!r} bears on {secret!r}, which "
+                "stands beside it in each row, and is not counted there"
+            )
     return None
 
 

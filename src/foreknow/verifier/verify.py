@@ -220,6 +220,7 @@ class JudgeInput(NamedTuple):
     groups: Sequence[str]  # the columns that make these groups
     members: Collection[str] = ()  # of a set of values, which is one value in `held`
     plain: Mapping[Group, tuple[int, Bag]] = {}  # the same groups, in which these stay apart
+    named: Any = ()  # how the requirement names these values: texts, patterns or a range
     width: Any = None  # how near is near, where windows are asked of
 
 
@@ -378,7 +379,8 @@ def _counted(written: Written, table: AskedTable, relative: bool) -> list[JudgeI
                 continue
             held = _merged(whole, {name: members}, about)
             one = _named(name, about - set(members))
-            asked.append(JudgeInput(held, {one}, written, relative, groups, members, whole))
+            spec = secret.sets[name if name in secret.sets else ""]
+            asked.append(JudgeInput(held, {one}, written, relative, groups, members, whole, spec))
         return asked
     if secret.width is not None:
         if written.semantics != "single":
@@ -554,11 +556,21 @@ def _judge_priors(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
             if reading == "joint":  # in whose worlds the values stay apart
                 together, held = (name, asked.members), asked.plain
             else:
+                _refuse_unheld(chances, asked)
                 chances = chances.united(asked.members, name)
         known = chances, reading, asked.relative, together, (l, k, m)
         found = worst_priors(held, people, asked.about, *known)
         worst = max(worst, found, key=lambda item: item[2] / item[3] if asked.relative else item[2])
     return worst
+
+
+def _refuse_unheld(chances: Chances, asked: JudgeInput) -> None:
+    """Refuse a set with a likely value that nobody has: it would be part of the one value."""
+    for value in {*named(asked.named, [*chances.values])} - {*asked.members}:
+        if any(chances.of(signature, value) for signature in chances.rows):
+            raise CertificateError(
+                f"nobody has {value!r}, which is likely by binary priors of a set that it is in"
+            )
 
 
 def _least_prior(asked: JudgeInput, settings: Mapping[str, Any]) -> Fraction | None:
