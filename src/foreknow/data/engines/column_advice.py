@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import cache, partial
 from itertools import islice
@@ -29,10 +29,14 @@ _FORMATS = (
     ),
     *("yyyy.mm.dd", "yyyymmdd", "dd.mm.yy", "dd/mm/yy", "mm/dd/yy", "dd.mm.yyyy hh:mm"),
     *("dd/mm/yyyy hh:mm", "mm/dd/yyyy hh:mm"),
+    *("dd-mmm-yyyy", "dd mmm yyyy", "ddmmmyyyy", "mmm dd, yyyy", "dd-mmm-yy", "ddmmmyy"),
+    "ddmmmyyyy:hh:mm:ss",
 )
 _COMMA = re.compile(r"-?\d{1,3}(\.\d{3})+(,\d+)?|-?\d+(,\d+)?", re.ASCII)
 _POINT = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
-_ISO = re.compile(r"\d{4}-(0\d|1[0-2])-[0-3]\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?", re.ASCII)
+_ISO = re.compile(
+    r"\d{4}-(0\d|1[0-2])-[0-3]\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?)?", re.ASCII
+)
 _CODE = re.compile(r"0\d+", re.ASCII)
 # Labels of a generalized column: ranges, sets, periods, masked codes.
 _LABEL = re.compile(r"[*|<>()\[\]+~]| to |missing|other|\d ?[-–] ?\d|^\d{3,4}s?$")
@@ -54,7 +58,7 @@ def date_formats(values: Sequence[Any], like: str) -> list[str]:
 
 @cache
 def _reader(written: str) -> Any:
-    return Reading(date_format=written).as_date
+    return Reading(date_format=written).as_date  # in whichever century
 
 
 def _is_date(written: str, value: str) -> bool:
@@ -78,7 +82,63 @@ def way_out(values: Sequence[Any], kind: str, like: Any) -> str:
         return f"; {to_add('date_format', *fitting)}"
     if kind == "number" and has_decimal_commas(values):
         return f"; {to_add('decimal', ',')}"
+    if kind == "number" and (marks := amount_marks(values)):
+        return f"; {as_reading(marks)}"
     return ""
+
+
+# How amounts are written: what stands before decimals, and between thousands.
+_MARKS = ((".", None), (".", ","), (".", " "), (".", "'"), (",", None), (",", " "))
+_SIGN = re.compile(r"[$€£¥]|USD|EUR|GBP|CHF")
+
+
+def amount_marks(values: Sequence[Any]) -> dict[str, str]:
+    """What a reading must say so that all texts are amounts; nothing where some are none.
+
+    >>> amount_marks(["$11,310.00 ", "$950.00"])
+    {'thousands': ',', 'currency': '$'}
+    >>> amount_marks(["1,234", "950"]), amount_marks(["1.234,50 €"])
+    ({}, {'decimal': ',', 'currency': '€'})
+    """
+    texts = [value for value in values if isinstance(value, str)][:_ENOUGH]
+    signs = set(_SIGN.findall("".join(texts)))
+    if not texts or len(signs) > 1 or all(map(_POINT.fullmatch, texts)):
+        return {}
+    if not signs and (has_decimal_commas(texts) or len({*map(_digits, texts)}) == 1):
+        return {}  # of which nothing says what the commas are; numbers of telephones
+    for decimal, thousands in _MARKS:
+        if not (signs or thousands):
+            continue
+        reading = Reading(
+            decimal=decimal if decimal == "," else None,
+            thousands=thousands,
+            currency=next(iter(signs), None),
+        )
+        if _all_amounts(reading, texts):
+            return reading.to_dict()
+    return {}
+
+
+def _all_amounts(reading: Reading, texts: Sequence[str]) -> bool:
+    read = reading.as_amount
+    try:
+        return read is not None and len([*map(read, texts)]) > 0
+    except ValueError:
+        return False
+
+
+def _digits(text: str) -> int:
+    return sum(map(str.isdigit, text))
+
+
+def as_reading(marks: Mapping[str, str]) -> str:
+    """Say how to add to the reading of a schema.
+
+    >>> as_reading({"thousands": ",", "currency": "$"})
+    'add reading = { thousands = ",", currency = "$" } to the schema'
+    """
+    told = ", ".join(f'{name} = "{mark}"' for name, mark in marks.items())
+    return f"add reading = {{ {told} }} to the schema"
 
 
 def nearly_all_read(
@@ -209,6 +269,8 @@ def doubts(name: str, domain: Sequence[Any]) -> str | None:
             return f"looks like dates; if it is, {to_add('date_format', *fitting)}"
         if has_decimal_commas(known):
             return f"looks like numbers with a decimal comma; if it is, {to_add('decimal', ',')}"
+        if marks := amount_marks(known):
+            return f"looks like amounts; if it is, {as_reading(marks)}"
     elif all(map(_is_whole_with_decimals, known)):
         return (
             "holds whole numbers with decimals, as pandas makes of codes where one is missing; if "
