@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property
@@ -83,6 +83,9 @@ class Reading:
         What stands between thousands: 1,234.5. With a decimal comma it is a point.
     currency : str, optional
         What stands before or after some amounts, such as "$" or "EUR": $1,234.5.
+    separators : mapping of column to str
+        Of sensitive columns in which one cell holds all values of a person, what stands between
+        these: ``{"answers": "|"}``. Blanks around a value do not count.
 
     Examples
     --------
@@ -98,11 +101,12 @@ class Reading:
     latest_year: int | None = None
     thousands: str | None = None
     currency: str | None = None
+    separators: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "missing", _spellings(self.missing))
         for each in fields(self):
-            if each.name in ("missing", "latest_year"):
+            if each.name in ("missing", "latest_year", "separators"):
                 continue
             given = getattr(self, each.name)
             if given is not None and not isinstance(given, str):
@@ -121,6 +125,7 @@ class Reading:
             or not 1000 <= (self.latest_year or 2000) <= 9999
         ):
             raise SchemaError(f"latest_year must be a year such as 2025, not {self.latest_year!r}")
+        object.__setattr__(self, "separators", _separators(self.separators))
         if self.thousands not in (None, ",", ".", "'", " "):
             raise SchemaError(f'thousands must be ",", ".", "\'" or " ", not {self.thousands!r}')
         if self.thousands is not None and self.thousands == (self.decimal or "."):
@@ -155,6 +160,7 @@ class Reading:
     def to_dict(self) -> dict[str, Any]:
         """What it says."""
         said = {**asdict(self), "missing": list(self.missing) or None}
+        said["separators"] = dict(self.separators) or None
         return {name: given for name, given in said.items() if given is not None}
 
     @property
@@ -262,6 +268,20 @@ def _spellings(given: Any) -> tuple[str, ...]:
                 'write it in quotes, such as "99"'
             )
     return tuple(dict.fromkeys(each.strip(BLANKS) for each in given))
+
+
+def _separators(given: Any) -> dict[str, str]:
+    if not isinstance(given, Mapping):
+        raise SchemaError(
+            f'separators of reading is a table such as {{ answers = "|" }}, not {given!r}'
+        )
+    for name, separator in given.items():
+        if not isinstance(separator, str) or not separator.strip():
+            raise SchemaError(
+                f"separators: what stands between the values of {name!r} must be a sign such as "
+                f'"|", not {separator!r}'
+            )
+    return dict(given)
 
 
 def _encoding(given: str) -> str:

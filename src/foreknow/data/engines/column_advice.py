@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import cache, partial
@@ -33,6 +34,7 @@ _FORMATS = (
     "ddmmmyyyy:hh:mm:ss",
 )
 _COMMA = re.compile(r"-?\d{1,3}(\.\d{3})+(,\d+)?|-?\d+(,\d+)?", re.ASCII)
+_THOUSANDS = re.compile(r"-?[1-9]\d{0,2},\d{3}", re.ASCII)
 _POINT = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
 _ISO = re.compile(
     r"\d{4}-(0\d|1[0-2])-[0-3]\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?)?", re.ASCII
@@ -76,12 +78,26 @@ def has_decimal_commas(values: Sequence[Any]) -> bool:
     return any("," in value for value in known) and all(map(_COMMA.fullmatch, known))
 
 
+def comma_ways(values: Sequence[Any]) -> str:
+    """How to read texts with commas: before decimals, or between thousands where they may be."""
+    decimals = to_add("decimal", ",")
+    if not has_unclear_commas(values):
+        return decimals
+    return f"{decimals}; if commas stand between thousands, {as_reading({'thousands': ','})}"
+
+
+def has_unclear_commas(values: Sequence[Any]) -> bool:
+    """Whether all commas of numbers may stand between thousands, as well as before decimals."""
+    known = [value for value in values if isinstance(value, str) and "," in value]
+    return bool(known) and all(map(_THOUSANDS.fullmatch, known))
+
+
 def way_out(values: Sequence[Any], kind: str, like: Any) -> str:
     """What to say of texts that were to be numbers or dates, and are neither as ISO has them."""
     if kind == "date" and isinstance(like, str) and (fitting := date_formats(values, like)):
         return f"; {to_add('date_format', *fitting)}"
     if kind == "number" and has_decimal_commas(values):
-        return f"; {to_add('decimal', ',')}"
+        return f"; {comma_ways(values)}"
     if kind == "number" and (marks := amount_marks(values)):
         return f"; {as_reading(marks)}"
     return ""
@@ -129,6 +145,40 @@ def _all_amounts(reading: Reading, texts: Sequence[str]) -> bool:
 
 def _digits(text: str) -> int:
     return sum(map(str.isdigit, text))
+
+
+# What stands between several answers of one cell, the surest first.
+_SEPARATORS = ("|", ";", ", ", ",")
+_SHARE = 20  # of the people, one in so many has several answers at least
+
+
+def separator_of(values: Sequence[Any], people: Sequence[int]) -> str:
+    """What stands between several answers in texts; empty where they hold one each.
+
+    Nearly all parts must be whole values, too, or recur; between commas, which stand in sentences,
+    both first and later.
+
+    >>> separator_of(["flu|cold", "flu", "cold|hiv", "hiv"], [5, 3, 2, 4])
+    '|'
+    >>> separator_of(["Diabetes, type 2", "Diabetes, type 1", "Asthma"], [5, 3, 2])
+    ''
+    """
+    often = [(v, n) for v, n in zip(values, people, strict=True) if isinstance(v, str) and n]
+    texts, every = {text for text, _ in often}, sum(n for _, n in often)
+    for separator in _SEPARATORS:
+        several = {text: n for text, n in often if separator in text}
+        if len(several) < 2 or sum(several.values()) * _SHARE < every:
+            continue
+        cells = [[part.strip() for part in text.split(separator)] for text in several]
+        times = Counter(part for cell in cells for part in set(cell))
+        comma = "," in separator
+        if comma and any(part.isdigit() for part in times):
+            continue
+        alone = texts | ({cell[0] for cell in cells} & {p for cell in cells for p in cell[1:]})
+        known = {part for part, n in times.items() if part in alone or (n > 1 and not comma)}
+        if sum(times[part] for part in known) * 10 >= sum(times.values()) * 9:
+            return separator
+    return ""
 
 
 def as_reading(marks: Mapping[str, str]) -> str:
@@ -268,7 +318,7 @@ def doubts(name: str, domain: Sequence[Any]) -> str | None:
         if fitting := date_formats(known, known[0]):
             return f"looks like dates; if it is, {to_add('date_format', *fitting)}"
         if has_decimal_commas(known):
-            return f"looks like numbers with a decimal comma; if it is, {to_add('decimal', ',')}"
+            return f"looks like numbers with a decimal comma; if it is, {comma_ways(known)}"
         if marks := amount_marks(known):
             return f"looks like amounts; if it is, {as_reading(marks)}"
     elif all(map(_is_whole_with_decimals, known)):

@@ -255,8 +255,8 @@ def require_person(
     if person is None and not listed:
         raise SchemaError(
             f"semantics {semantics!r} needs person = the column that tells people apart, since "
-            f"{table.name} has one value of {sensitive!r} per row (only a column of lists holds "
-            "all values of a person in one row)"
+            f"{table.name} has one value of {sensitive!r} per row (only a column of lists, or one "
+            "with separators in the reading, holds all values of a person in one row)"
         )
 
 

@@ -16,6 +16,7 @@ from foreknow.data.engines.column_advice import (
     date_formats,
     described,
     has_decimal_commas,
+    has_unclear_commas,
 )
 from foreknow.data.engines.columns import Kind, codes_of, encode, plain
 from foreknow.data.engines.sources import open_table
@@ -150,7 +151,11 @@ def reading_of(found: Sequence[Profile], given: Reading) -> Reading:
     texts = [p.domain for p in found if p.kind == "text" and p.distinct]
     recognized: dict[str, Any] = {}
     numbers = [p for p in found if p.kind == "number" and any("." in str(v) for v in p.domain)]
-    if given.decimal is None and not numbers and any(map(has_decimal_commas, texts)):
+    if (
+        given.decimal is None
+        and not numbers
+        and any(has_decimal_commas(domain) and not has_unclear_commas(domain) for domain in texts)
+    ):
         recognized["decimal"] = ","
     formats = [date_formats(domain, str(domain[0])) for domain in texts]
     fitting = [set(formats_of_column) for formats_of_column in formats if formats_of_column]
