@@ -115,10 +115,16 @@ class People:
             row = int(np.argmax(differs))
             who = int(self.of_row[row])
             raise DataError(
-                f"{self.table}: {self.called(who)} has {column} {value(int(own[who]))!r} in row "
-                f"{self.first[who] + 1}, but {value(int(codes[row]))!r} in row {row + 1}; {advice}"
+                f"{self.table}: {self.called(who)} has {column} {_told(value(int(own[who])))} in row "
+                f"{self.first[who] + 1}, but {_told(value(int(codes[row])))} in row {row + 1}; "
+                f"{advice}"
             )
         return own
+
+
+def _told(value: Any) -> str:
+    """A value as a message has it: texts in quotes, the rest as printed."""
+    return repr(value) if isinstance(value, str) else str(value)
 
 
 def refuse_repeats(table: Table, person: str, rows: pa.Table | None = None) -> None:
