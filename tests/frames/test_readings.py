@@ -99,6 +99,8 @@ READ = [
     (rows("1 234,50 €", "12 €", delimiter=";"), EUROS, [12, Decimal("1234.5")]),
     (rows("1,5", "1,250", delimiter=";"), DOLLARS, ["1,250", "1,5"]),  # no thousands: texts
     (rows("10", "9"), DOLLARS, [9, 10]),
+    (rows("1042.50 EUR", "EUR 7"), {"currency": "EUR"}, [7, Decimal("1042.5")]),
+    (rows("1.234 €", delimiter=";"), {"decimal": ",", "currency": "€"}, [1234]),
     (
         rows("2020-12-31 00:00", "2020-12-31 09:00"),
         {},

@@ -232,18 +232,22 @@ def amount_reader(decimal: str, thousands: str | None, currency: str) -> Callabl
     Decimal('11310.50')
     """
     between = {None: "." if decimal == "," else "", " ": " \u00a0\u202f"}.get(thousands, thousands)
-    grouped = rf"[1-9]\d{{0,2}}([{re.escape(between)}]\d{{3}})+|" if between else ""
+    grouped = rf"[1-9]\d{{0,2}}(?:[{re.escape(between)}]\d{{3}})+|" if between else ""
     sign = re.escape(currency)
     amount = re.compile(
-        rf"(-?)({sign}\s?)?(-?)({grouped}0|[1-9]\d*)({re.escape(decimal)}\d+)?(\s?{sign})?"
+        rf"(?P<minus>-?)(?P<before>{sign}\s?)?(?P<after>-?)(?P<whole>{grouped}0|[1-9]\d*)"
+        rf"(?P<rest>{re.escape(decimal)}\d+)?(?P<behind>\s?{sign})?"
     )
 
     def read(text: str) -> Decimal:
-        found = amount.fullmatch(text.strip(BLANKS)) if _has_plain_digits(text) else None
-        if found is None or (found[1] and found[3]) or (sign and found[2] and found[7]):
+        part = amount.fullmatch(text.strip(BLANKS)) if _has_plain_digits(text) else None
+        twice = part is not None and (
+            (part["minus"] and part["after"]) or (sign and part["before"] and part["behind"])
+        )
+        if part is None or twice:
             raise ValueError(f"{text!r} is no amount")
-        whole = re.sub(r"\D", "", found[4])
-        return Decimal(f"{found[1] or found[3]}{whole}{(found[6] or '').replace(decimal, '.')}")
+        whole, rest = re.sub(r"\D", "", part["whole"]), (part["rest"] or "").replace(decimal, ".")
+        return Decimal(f"{part['minus'] or part['after']}{whole}{rest}")
 
     return read
 

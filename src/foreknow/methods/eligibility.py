@@ -68,7 +68,8 @@ def require_eligible(name: str, l: int, microdata: Microdata, sizes: IntArray) -
         return
     frequent = frequent[np.argsort(-sizes[frequent], kind="stable")]
     named = [
-        f"{sizes[code]:,} have {str(microdata.values[code])!r}, which is {sizes[code] - most:,} too many"
+        f"{sizes[code]:,} have {str(microdata.values[code])!r}, which is {sizes[code] - most:,} "
+        "too many"
         for code in frequent[:_NAMED].tolist()
     ]
     if len(frequent) > _NAMED:

@@ -38,8 +38,8 @@ NO_INTERVAL = (
     "them know as little as the labels"
 )
 OF_SEVERAL = (
-    "how many values a person has is not in the release: each is dealt out to anybody of its group, "
-    "so that some have none, or more than anybody had"
+    "how many values a person has is not in the release: each is dealt out to anybody of its "
+    "group, so that some have none, or more than anybody had"
 )
 # What the columns of `read_release` are called that stand beside one with labels.
 LOWER, UPPER, MIDDLE, WIDTH = "_lower", "_upper", "_middle", "_width"

@@ -120,10 +120,11 @@ def amount_marks(values: Sequence[Any]) -> dict[str, str]:
     signs = set(_SIGN.findall("".join(texts)))
     if not texts or len(signs) > 1 or all(map(_POINT.fullmatch, texts)):
         return {}
-    if not signs and (has_decimal_commas(texts) or len({*map(_digits, texts)}) == 1):
-        return {}  # of which nothing says what the commas are; numbers of telephones
+    if not signs and has_decimal_commas(texts):
+        return {}  # nothing says what their commas are
+    telephones = len({*map(_digits, texts)}) == 1
     for decimal, thousands in _MARKS:
-        if not (signs or thousands):
+        if not signs and (thousands is None or (thousands == " " and telephones)):
             continue
         reading = Reading(
             decimal=decimal if decimal == "," else None,

@@ -114,10 +114,10 @@ class People:
         if differs.any():
             row = int(np.argmax(differs))
             who = int(self.of_row[row])
+            one, other = (_told(value(int(code))) for code in (own[who], codes[row]))
             raise DataError(
-                f"{self.table}: {self.called(who)} has {column} {_told(value(int(own[who])))} in row "
-                f"{self.first[who] + 1}, but {_told(value(int(codes[row])))} in row {row + 1}; "
-                f"{advice}"
+                f"{self.table}: {self.called(who)} has {column} {one} in row "
+                f"{self.first[who] + 1}, but {other} in row {row + 1}; {advice}"
             )
         return own
 
