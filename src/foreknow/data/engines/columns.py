@@ -344,6 +344,8 @@ def as_plain_texts(
 
 def _is_zoned(array: pa.ChunkedArray) -> bool:
     """Whether the first value of a column is the text of a time with its zone."""
+    if not is_text(array.type):
+        return False
     first = next((chunk.drop_null()[0] for chunk in array.chunks if len(chunk.drop_null())), None)
     text = None if first is None else first.as_py()
     return isinstance(text, str) and _ZONED.fullmatch(text) is not None
@@ -515,7 +517,8 @@ def _parsed(
                 break
         wrong = [code for code, found in enumerate(parsed) if found is _UNREAD]
         if not wrong:
-            return reader[0], _on_one_clock(name, values, parsed)
+            dates = reader[0] == "date"
+            return reader[0], _on_one_clock(name, values, parsed) if dates else parsed
     if declared is None:
         return "text", values
     row, code = _first_row(wrong, codes, positions)
