@@ -291,3 +291,68 @@ def test_a_number_of_a_person_that_repeats_is_asked_about(name):
     assert any(q.startswith(f"{name}: it repeats, so a row is not") for q in found.questions)
     assert found.repeated == (name,)
     assert "can be published as it is" not in found.to_toml()
+
+
+def test_years_of_two_digits(tmp_path):
+    """No birth or hire lies ahead, this year or next."""
+    chance, this_year = np.random.default_rng(5), dt.date.today().year
+    hired = [f"{i % 12 + 1}/{i % 28 + 1}/{(67 + i % 47) % 100:02d}" for i in range(120)]
+    columns = {"hired": hired, "diagnosis": chance.choice(ILL, 120).tolist()}
+    path = write(tmp_path / "t.csv", columns)
+    found = fk.suggest_policy(path)
+    reading = found.policy.schema.reading
+    assert reading.to_dict() == {"date_format": "%m/%d/%y", "latest_year": this_year}
+    assert found.columns[0].holds.endswith("dates 1967-01-01 to 2013-11-19")
+    assert not any("two digits" in question for question in found.questions)
+    columns["hired"][0] = f"01/01/{(this_year + 2) % 100:02d}"  # or an appointment
+    asked = fk.suggest_policy(write(path, columns)).questions
+    assert any(f"taken for {this_year - 99} to {this_year}; if some" in one for one in asked)
+
+
+def test_dates_that_may_be_two(tmp_path):
+    seen = [f"{i % 12 + 1:02d}/{i % 11 + 1:02d}/{1950 + i % 40}" for i in range(120)]
+    columns = {"seen": seen, "sex": ["f", "m"] * 60, "diagnosis": ILL * 20}
+    found = fk.suggest_policy(write(tmp_path / "t.csv", columns), quasi_identifiers=["seen", "sex"])
+    (asked,) = [question for question in found.questions if question.startswith("seen")]
+    assert "--date-format dd/mm/yyyy or --date-format mm/dd/yyyy" in asked
+
+
+@pytest.mark.parametrize(
+    ("shown", "reading"),
+    [
+        ("${:,.2f} ", {"thousands": ",", "currency": "$"}),
+        ("£{:,.0f}", {"thousands": ",", "currency": "£"}),
+        ("{:,.2f}", {"thousands": ","}),
+        ("{:.0f} EUR", {"currency": "EUR"}),
+        ("{:,.0f}", {}),  # before decimals, or between thousands
+    ],
+)
+def test_amounts_are_read_or_asked(tmp_path, shown, reading):
+    chance = np.random.default_rng(6)
+    amounts = [shown.format(x) for x in chance.integers(1000, 9000, 200)]
+    columns = {"sex": ["f", "m"] * 100, "salary": amounts}
+    path = write(tmp_path / "t.csv", columns)
+    found = fk.suggest_policy(path)
+    assert found.policy.schema.reading.to_dict() == reading
+    assert bool(reading) == any("within" in one.to_dict() for one in found.policy.requirements)
+    if reading:
+        assert fk.publish(path, found.policy).audit.safe
+    else:
+        assert 'if commas stand between thousands, add reading = { thousands = ","' in str(
+            found.questions
+        )
+
+
+def test_cells_of_several_answers(tmp_path):
+    answers = ["flu|cold", "cold", "flu", "gout|cold", "gout", "", "hiv|gout|flu", "hiv"]
+    columns = {"age": [*range(20, 60)] * 4, "diagnosis": answers * 20}
+    path = write(tmp_path / "t.csv", columns)
+    found = fk.suggest_policy(path, quasi_identifiers=["age"])
+    assert found.policy.schema.semantics == "set"
+    assert any('with "|" between, and are read as sets' in one for one in found.questions)
+    (tmp_path / "p.toml").write_text(found.to_toml(), "utf-8")
+    made = fk.publish(path, tmp_path / "p.toml")
+    assert made.audit.safe
+    assert sorted(map(str, made.release.counts.values)) == ["cold", "flu", "gout", "hiv"]
+    columns["diagnosis"] = ["flu|flu", "flu|cold", "cold", "gout"] * 40  # no set has one twice
+    assert fk.suggest_policy(write(path, columns)).policy.schema.semantics == "single"

@@ -98,6 +98,12 @@ class Scope(Plain):
         Where near values are hidden: the sensitive column, of several; "lowest" or "highest"; the
         value up to or from which that tenth of the table goes; how many groups lie wholly in it,
         and how many people these have.
+    several_answers : tuple of (str, str)
+        Sensitive columns (of one, "") whose values hold several answers each, and what stands
+        between these; each value was judged as a whole.
+    amounts : tuple of str
+        Sensitive columns (of one, "") whose values are texts of amounts, such as $1,234, of which
+        none are near each other.
     tallied : bool
         Whether others counted the table, so that nobody knows what else it has.
     cases : bool
@@ -130,8 +136,8 @@ class Scope(Plain):
         "left_out smallest_group groups_of_one without_value unprotected beside suppressed "
         "exact? method unrequired? shuffled? known? identifiers? assumed? lacking? without? "
         "people_suppressed? linked? tallied? values_and_people? crowded? alike? apart? "
-        "absent? idle? begin_alike? no_numbers? extremes? cases? releases? earlier? written? "
-        "names_alike? shared? open? word? foreign?"
+        "absent? idle? begin_alike? no_numbers? extremes? several_answers? amounts? cases? "
+        "releases? earlier? written? names_alike? shared? open? word? foreign?"
     )
 
     # A certificate's scope is read by these types, and no other key.
@@ -171,6 +177,8 @@ class Scope(Plain):
     earlier: tuple[Amount, ...] = ()
     written: Mapping[str, str] = field(default_factory=dict)
     names_alike: Pairs = ()
+    several_answers: Pairs = ()
+    amounts: Names = ()
     shared: Names = ()
     word: Names = ()
     open: Names = ()

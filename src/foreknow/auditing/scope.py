@@ -15,6 +15,7 @@ from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.auditing.named_values import extremes, named_values
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
+from foreknow.data.engines.column_advice import amount_marks, has_decimal_commas, separator_of
 from foreknow.data.engines.households import ELSEWHERE
 from foreknow.data.release import Release
 from foreknow.methods.proof import NOT_JUDGED
@@ -99,6 +100,7 @@ def scope_of_values(
     free, crowded, look_alike = Counter[str](), dict[str, Any](), set[tuple[str, ...]]()
     unrequired, ends, named = list[str](), set[Any](), dict[str, set[Any]]()
     alone: dict[str, Any] = {}
+    several_answers, amounts = list[tuple[str, str]](), list[str]()
     for column, counts in columns.items():
         look_alike |= {*alike(str(counts.values[c]) for c in np.flatnonzero(counts.totals))}
         own = [
@@ -114,6 +116,10 @@ def scope_of_values(
                 label = str(counts.values[code])
                 free[f"{column} {label}" if several else label] += int(counts.totals[code])
             alone = _single_values(counts, own)
+            if separator := _separator(counts, own):
+                several_answers.append((column if several else "", separator))
+            if _are_amounts(counts, own):
+                amounts.append(column if several else "")
             if _CROWDED in alone:
                 crowded[column] = alone[_CROWDED]
         for key, said in named_values(counts, own).items():
@@ -131,6 +137,8 @@ def scope_of_values(
         "unrequired": tuple(unrequired),
         "alike": tuple(sorted(look_alike)),
         "extremes": tuple(sorted(ends)),
+        "several_answers": tuple(several_answers),
+        "amounts": tuple(amounts),
         **({"crowded": crowded} if several else alone),
         **{key: tuple(sorted(said)) for key, said in named.items()},
     }
@@ -155,6 +163,22 @@ def _single_values(counts: GroupCounts, every: Iterable[Requirement]) -> dict[st
     if len(ranked) > 1:
         found |= {"apart": tuple(ranked[:_LISTED]), "more_apart": len(ranked[_LISTED:])}
     return found
+
+
+def _separator(counts: GroupCounts, every: Iterable[Requirement]) -> str:
+    """What stands between several answers in values that are judged each as a whole."""
+    if counts.semantics != "single" or not any(required.points for required in every):
+        return ""
+    return separator_of([*map(str, counts.values)], counts.totals.tolist())
+
+
+def _are_amounts(counts: GroupCounts, every: Iterable[Requirement]) -> bool:
+    """Whether values are texts of amounts, whose nearness was not judged."""
+    asked = [required for required in every if required.points]
+    if not asked or any(required.of_windows for required in asked):
+        return False
+    texts = [str(counts.values[code]) for code in np.flatnonzero(counts.totals)]
+    return bool(amount_marks(texts)) or has_decimal_commas(texts)
 
 
 def alike(values: Iterable[str]) -> list[tuple[str, ...]]:

@@ -40,7 +40,7 @@ from foreknow.data.engines.group_counts import (
 )
 from foreknow.data.engines.households import Shared, ShownOnce
 from foreknow.data.engines.spelled import is_untyped
-from foreknow.data.engines.table import Snapshot, require, settled
+from foreknow.data.engines.table import Snapshot, holds_lists, require, settled
 from foreknow.data.engines.typed import read_as
 from foreknow.data.engines.units import look_beside, refuse_repeated, shared
 from foreknow.data.grids import Grid, ends_of, grid_of, words_of
@@ -215,7 +215,7 @@ class Microdata:
         self._cells: dict[str, Attribute] = {}
         self._beside_codes: dict[str, tuple[NDArray[Any], pa.Array]] = {}
         for name, semantics in schema.several.items():
-            listed = not self._table.untyped
+            listed = holds_lists(self._table, name)
             require_person(self._table, name, schema.person, semantics, listed=listed)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from foreknow.data.engines.group_counts import (
     require_person,
 )
 from foreknow.data.engines.stacked import bare_rows
-from foreknow.data.engines.table import require, settled
+from foreknow.data.engines.table import holds_lists, require, settled
 from foreknow.data.engines.tally import Tally
 from foreknow.data.engines.units import refuse_repeated, shared
 from foreknow.data.engines.write import disarm_name, rearmed
@@ -515,7 +515,7 @@ class Release(Plain):
         how, several = as_missing(missing), several_of(semantics, sensitives)
         refuse_missing(how, semantics)
         for name, how_many in several.items():
-            require_person(table, name, person, how_many, listed=not table.untyped)
+            require_person(table, name, person, how_many, listed=holds_lists(table, name))
         if person is not None or several:
             table = settled(table, list(dict.fromkeys([*groups, *sensitives, *other, *people])))
         if person is not None and not several:

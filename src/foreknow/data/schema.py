@@ -145,6 +145,12 @@ class Schema:
                 roles[column] = role
         object.__setattr__(self, "semantics", semantics_of_each(self.semantics, self.sensitives))
         object.__setattr__(self, "reading", Reading.of(self.reading))
+        for name in cast("Reading", self.reading).separators:
+            if name not in self.several:
+                raise SchemaError(
+                    f"separators of reading names {name!r}, of which nobody has several values by "
+                    'the schema: make it sensitive, with semantics = "set", or take it out'
+                )
         object.__setattr__(self, "missing", as_missing(self.missing))
         refuse_missing(cast("Missing", self.missing), self.semantics)
         if self.person is not None and self.person in (*self.sensitives, self.group):

@@ -26,7 +26,7 @@ from foreknow.atomic_files import write_new
 from foreknow.criteria.size import KAnonymity
 from foreknow.data.arrays import combine
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.column_advice import nearly_all_read
+from foreknow.data.engines.column_advice import doubts, nearly_all_read, separator_of
 from foreknow.data.engines.columns import codes_of, fetch
 from foreknow.data.engines.personal import looks_personal
 from foreknow.data.engines.profile import Profile, looked_at
@@ -34,7 +34,7 @@ from foreknow.data.engines.table import Table, require
 from foreknow.data.engines.units import agrees, is_household, largest, shared
 from foreknow.data.hierarchy import Tree
 from foreknow.data.microdata import Microdata
-from foreknow.data.reading import STDIN, Reading, is_address, named_part
+from foreknow.data.reading import BLANKS, STDIN, Reading, is_address, named_part
 from foreknow.data.schema import Schema
 from foreknow.documents import toml_key, toml_value
 from foreknow.errors import DataError, InputError, PolicyError, UnsupportedError, hinted, memory_for
@@ -60,6 +60,7 @@ _K = 5
 # Of how many values a column is a code at most, and how many columns without a hint are taken.
 _FEW, _FEW_NUMBERS, _LEAST_COLUMNS = 20, 12, 3
 _NEARLY = Fraction(9, 10)  # of the rows have a value of their own
+_DECADE = 10  # of dates that may as well be a hundred years later
 _CELLS = 20  # in which numbers are cut at first
 # Files beside a table that are looked at, their bytes together, and those of one that is for no
 # column by its name; a column of so few values has none by its content.
@@ -305,7 +306,7 @@ def suggest_policy(
             f'say shared = {{ by = "{name}", values = ["{schema.sensitive}"] }} in [schema]: it is '
             "shown once for each then"
             for name in homes
-            if agrees(opened, name, schema.sensitive)
+            if not schema.several and agrees(opened, name, schema.sensitive)
         ]
     return PolicySuggestion(
         opened.name,
@@ -536,6 +537,8 @@ def _schema(
             secret = _SECRET.keys() & _words(each.name)
             if secret:
                 question = "sensitive, too? Then say so, and add a requirement about it"
+        if role in ("quasi-identifier", "sensitive"):
+            question = question or _unread(each, reading)
         columns.append(ColumnSuggestion(each.name, role, each.said, reason, hierarchy, question))
     by = {
         role: [each.name for each in columns if each.role == role]
@@ -543,8 +546,17 @@ def _schema(
     }
     (hidden,) = by["sensitive"]
     profile = next(each for each in found if each.name == hidden)
+    people = [] if profile.people is None else profile.people.tolist()
+    separator = separator_of(profile.domain, people) if profile.kind == "text" else ""
+    if any(_repeats_a_part(text, separator) for text in profile.domain if separator):
+        separator = ""  # of which no set is made; what is judged says so
+    if separator:
+        reading = replace(reading, separators={hidden: separator})
+        columns = [
+            replace(c, question=_several(c, separator)) if c.name == hidden else c for c in columns
+        ]
     missing: Any = "error"
-    if profile.nulls:
+    if profile.nulls and not separator:
         label, taken = "missing", set(map(str, profile.domain))
         while label in taken:
             label += "?"
@@ -554,6 +566,7 @@ def _schema(
         identifiers=by["identifier"],
         quasi_identifiers=by["quasi-identifier"],
         sensitive=hidden,
+        semantics="set" if separator else "single",
         types=types,
         hierarchies=hierarchies,
         missing=missing,
@@ -561,6 +574,36 @@ def _schema(
         folder=folder,
     )
     return schema, columns
+
+
+def _repeats_a_part(text: str, separator: str) -> bool:
+    parts = [part.strip(BLANKS) for part in text.split(separator)]
+    return len(set(filter(None, parts))) < len([*filter(None, parts)])
+
+
+def _several(hidden: ColumnSuggestion, separator: str) -> str:
+    """What is to decide of a sensitive column whose cells hold several answers."""
+    asked = (
+        f"cells hold several answers, with {toml_value(separator)} between, and are read as sets; "
+        "if each is one value, take out semantics and separators"
+    )
+    return f"{hidden.question}. {asked}" if hidden.question else asked
+
+
+def _unread(each: Profile, reading: Reading) -> str:
+    """What is to decide of texts that look like dates or numbers, and of the century of dates."""
+    if each.kind == "text":
+        return doubts(each.name, each.domain) or ""
+    if reading.latest_year is None or each.kind != "date":
+        return ""
+    first = reading.latest_year - 99
+    old = [value for value in each.domain if isinstance(value, dt.date)]
+    if not old or min(old).year >= first + _DECADE:
+        return ""
+    return (
+        f"years of two digits are taken for {first} to {reading.latest_year}; if some lie ahead, "
+        "say a later latest_year in [schema.reading]"
+    )
 
 
 # ---- hierarchies --------------------------------------------------------------------------------
@@ -905,6 +948,9 @@ def _lines(given: PolicySuggestion, folder: Path) -> Iterator[str]:
     hidden = next(each for each in given.columns if each.role == "sensitive")
     yield "# Must stay hidden of every person."
     yield f"sensitive = {toml_value(hidden.name)}  # {_about(hidden)}"
+    if schema.several:
+        yield "# A person has a set of them, or none."
+        yield 'semantics = "set"'
     if schema.missing != "error":
         yield "# Rows without a value are published with this one."
         yield f"missing = {toml_value({'label': str(schema.missing)})}"
@@ -922,6 +968,8 @@ def _lines(given: PolicySuggestion, folder: Path) -> Iterator[str]:
             yield from ("", *_ABOUT.get(name, ()), f"[schema.{name}]")
             if "missing" in own and name == "reading":
                 yield "# `missing`: texts that stand for no value. Take out what is a value here."
+            if "latest_year" in own and name == "reading":
+                yield "# `latest_year`: the latest that two digits of a year may mean."
             yield from (f"{toml_key(key)} = {toml_value(of)}" for key, of in own.items())
     for each in aside:
         line = f"{toml_key(each.name)} = {toml_value(_from(folder, given, each.left_out))}"

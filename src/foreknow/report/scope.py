@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -196,6 +197,21 @@ def _of_values(
         yield (
             f"{_some(n_values, 'value', 'values')}{of_column} for {some(n_people, *holders)}: a "
             "requirement about single values says little; use within = ..., any_of, or a hierarchy."
+        )
+    for column, separator in scope.several_answers:
+        of_column = f" of {visible(column)}" if column else ""
+        yield (
+            f"Values{of_column} hold several answers, with {named(separator)} between: each was "
+            "judged as one whole, and one answer, which many people of a group may have given, was "
+            'not judged. Read them as sets: semantics = "set", and in the reading separators = '
+            f"{{ COLUMN = {json.dumps(separator)} }}."
+        )
+    for column in scope.amounts:
+        of_column = f" of {visible(column)}" if column else ""
+        yield (
+            f"Values{of_column} are texts of amounts: each was judged by itself, and values near "
+            "each other were not. Read them as numbers (thousands, currency or decimal in the "
+            'reading), and require within = "10%".'
         )
     if scope.alike:
         lists = [_several([f"'{visible(value)}'" for value in values]) for values in scope.alike]

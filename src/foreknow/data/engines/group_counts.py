@@ -114,11 +114,17 @@ class People:
         if differs.any():
             row = int(np.argmax(differs))
             who = int(self.of_row[row])
+            one, other = (_told(value(int(code))) for code in (own[who], codes[row]))
             raise DataError(
-                f"{self.table}: {self.called(who)} has {column} {value(int(own[who]))!r} in row "
-                f"{self.first[who] + 1}, but {value(int(codes[row]))!r} in row {row + 1}; {advice}"
+                f"{self.table}: {self.called(who)} has {column} {one} in row "
+                f"{self.first[who] + 1}, but {other} in row {row + 1}; {advice}"
             )
         return own
+
+
+def _told(value: Any) -> str:
+    """A value as a message has it: texts in quotes, the rest as printed."""
+    return repr(value) if isinstance(value, str) else str(value)
 
 
 def refuse_repeats(table: Table, person: str, rows: pa.Table | None = None) -> None:
@@ -255,8 +261,8 @@ def require_person(
     if person is None and not listed:
         raise SchemaError(
             f"semantics {semantics!r} needs person = the column that tells people apart, since "
-            f"{table.name} has one value of {sensitive!r} per row (only a column of lists holds "
-            "all values of a person in one row)"
+            f"{table.name} has one value of {sensitive!r} per row (only a column of lists, or one "
+            "with separators in the reading, holds all values of a person in one row)"
         )
 
 

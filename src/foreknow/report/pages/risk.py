@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from foreknow.auditing.population import SMALL, UniquesEstimate
 from foreknow.auditing.risk import ColumnSet, Contribution, PopulationUniques, Risk, RiskReport
-from foreknow.numbers import percentage
+from foreknow.numbers import as_fraction, percentage
 from foreknow.report.blocks import (
     Block,
     Cell,
@@ -42,7 +42,7 @@ class RiskPage(Page[RiskReport]):
     def headline(self) -> str:
         """Say how many people are unique."""
         report = self.result
-        share = percentage(report.unique_share, 1, "up")
+        share = _share(report.unique_share)
         if not report.by_values:
             return f"{_amount(report.uniques, report.people)} in a group of their own ({share})"
         return f"{_amount(report.uniques, report.people)} unique ({share})"
@@ -158,7 +158,7 @@ def _knowledge(report: RiskReport) -> str:
 
 
 def _risk(name: str, risk: Risk) -> Row:
-    share = percentage(risk.share_above, 1, "nearest" if risk.estimate else "up")
+    share = _share(risk.share_above, risk.estimate)
     return (
         name,
         _share(risk.highest, risk.estimate),
@@ -175,7 +175,10 @@ def _how(estimate: bool) -> str:
 
 def _share(share: Fraction | float, estimate: bool = False) -> str:
     """A share as a percentage: rounded up what is known, to the nearest what is estimated."""
-    return percentage(share, 1, "nearest" if estimate else "up")
+    digits, per_thousand = 1, 1000 * as_fraction(share)
+    while 0 < per_thousand < 1:  # of which a tenth of a percent is a multiple
+        digits, per_thousand = digits + 1, 10 * per_thousand
+    return percentage(share, digits, "nearest" if estimate else "up")
 
 
 # ---- population ----------------------------------------------------------------------------------
@@ -187,7 +190,7 @@ def _population(report: RiskReport, found: PopulationUniques) -> tuple[list[str]
     head = ("", "unique in the population", "of all", "of them in the table", "")
     if found.exact:
         assert found.uniques is not None
-        share = percentage(Fraction(found.uniques, found.people), 1, "up")
+        share = _share(Fraction(found.uniques, found.people))
         row = ("counted", number(found.uniques), share, number(found.in_table or 0), "exact")
         return [f"The population has {whole}."], Table(head, [row], left=(0, 4))
     said = [
