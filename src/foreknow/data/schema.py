@@ -79,7 +79,7 @@ class Schema:
     shared : mapping, optional
         ``{"by": "household_id", "values": ["income"]}``: all rows of a household have one value of
         these sensitive columns, and everybody knows it. `publish` shows it once for each household,
-        in its first row, and requirements on it count households.
+        in its first row that is published, and requirements on it count households.
     impossible : sequence of mappings
         What cannot be, as everybody knows: ``{"values": ["O04"], "where": {"sex": ["m"]}}``, or
         ``{"age": {"to": 11}}``. Who cannot have a value is not counted among those who might.
