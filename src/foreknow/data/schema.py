@@ -221,6 +221,21 @@ class Schema:
             "cases": (self.counts_people and self.person) or "",
         }
 
+    def of_column(self, name: str) -> Schema:
+        """The same of one of its sensitive columns, beside which the others stand as they are."""
+        others = [column for column in self.sensitives if column != name]
+        laid = {column: own for column, own in self.hierarchies.items() if column not in others}
+        types = {column: own for column, own in self.types.items() if column not in others}
+        return replace(
+            self,
+            sensitive=name,
+            sensitives=(),
+            other=[*self.other, *others],
+            hierarchies=laid,
+            types=types,
+            impossible=self.rules_about(name),
+        )
+
     @property
     def conditions(self) -> list[str]:
         """The columns that say who cannot have which values."""
