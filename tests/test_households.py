@@ -238,6 +238,52 @@ def test_a_first_policy_names_what_households_share():
     assert "shared = {" not in other
 
 
+def test_a_left_out_row_shows_nothing(tmp_path):
+    jobs = [None, "cook", "nurse", "clerk", None, None]
+    table = pa.table(
+        {
+            "home": ["a", "a", "b", "b", "c", None],
+            "ward": ["w"] * 6,
+            "ill": jobs,
+            "income": ["90", "90", "10", "10", "50", "60"],
+        }
+    )
+    schema = {**ROLES, "missing": "drop"}
+    required = {"facts": {}, "sensitive": "income", "knowing": [], "below": "3/4"}
+    exact = {"labels": {"ward": "exact"}}
+    policy = fk.Policy.from_dict({"schema": schema, "require": [required], "publish": exact})
+    made = fk.publish(table, policy, seed=1)
+    shown = [(row["ill"], row["income"]) for row in made.to_arrow().to_pylist()]
+    assert sorted(shown) == [("clerk", "shown once"), ("cook", "90"), ("nurse", "10")]
+    assert made.audit.verdicts[0].disclosure.exact == Fraction(1, 2)
+    csv.write_csv(table, tmp_path / "rows.csv")
+    for given in (table, tmp_path / "rows.csv"):  # whose rows are judged as they stand
+        bag = fk.audit(given, policy, learned=False).counted[0].seen.counts.bag(0)
+        assert bag == {"10": 1, "50": 1, "60": 1, "90": 1}
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_each_published_household_is_shown(block):
+    schema = {**ROLES, "quasi_identifiers": ["ward"], "missing": "drop"}
+    required = {"facts": {}, "sensitive": "income", "knowing": [], "below": 1}
+    policy = fk.Policy.from_dict({"schema": schema, "require": [required]})
+    for seed in TABLES[block::2]:
+        rng = random.Random(seed)
+        rows, value = few_homes(rng)
+        table = table_of(rows, value)
+        ills = [rng.choice(["flu", "flu", None]) for _ in rows]
+        table = table.set_column(2, "ill", pa.array(ills, pa.string()))
+        if not any(ills):
+            continue
+        people = fk.Microdata(table, policy.schema)
+        whole = {home for (home, _), ill in zip(rows, ills, strict=True) if ill}
+        codes, values = people.column("income")
+        shown = [values[code] for code in codes.tolist()]
+        expected = sorted(value[home] for home in whole)
+        assert sorted(own for own in shown if own != "shown once") == expected
+        assert len(shown) == sum(ill is not None for ill in ills)
+
+
 def test_two_spellings_of_a_household_are_not_two_households():
     table = pa.table({"home": ["1", "01"], "ward": ["w", "w"], "ill": ["a", "b"], "income": [5, 5]})
     with pytest.raises(fk.InputError, match="look like one"):

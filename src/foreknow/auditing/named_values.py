@@ -72,7 +72,7 @@ def extremes(counted: RequirementCounts) -> set[tuple[str, str, int, int]]:
     ascending order: whoever has this value belongs to it. The highest likewise, from above. Where
     a tenth has every value of the table, nothing is said of it.
     """
-    windows = counted.counts
+    windows = counted.counts_by_policy
     assert isinstance(windows, Windows)
     counts, found = windows.counts, set()
     cells = np.diff(counts.offsets)

@@ -618,7 +618,7 @@ class Release(Plain):
         (array([2, 2]), [(30,), (41,)])
         """
         if not self.recognized:
-            return self
+            return self.of_anybody
         if self._whole is not None:
             whole = self._whole if self.schema is not None else self._whole.by_policy
             return whole.alike(knowing)
@@ -639,7 +639,9 @@ class Release(Plain):
                 ids = people.groups[0]
                 by_person = ValuesTable(people.table, columns, True, None, ids, "single", "error")
             else:
-                by_person = replace(tables, groups=columns, null_groups=True)
+                by_person = replace(
+                    self._counting_anybody(tables), groups=columns, null_groups=True
+                )
             alike = Release(by_person, escaped=self._escaped)
             groups: Any = alike._counted.groups
             if self._escaped:
@@ -701,7 +703,10 @@ class Release(Plain):
         tables = self._apart.get(name, self._tables)
         if name == self.sensitive and not known and len(self.sensitives) == 1:
             return self
-        if (name, *known) not in self._seen:
+        # Whoever has a value of any column is one of the people whom a release shows.
+        anybody = of_people and self._leaves_out
+        key = (name, *known, *([""] if anybody else []))
+        if key not in self._seen:
             if known and not tables.null_groups:
                 self._counted  # noqa: B018  # which refuses a row without a group
             if name in known and isinstance(tables, ValuesTable) and tables.semantics != "single":
@@ -710,6 +715,8 @@ class Release(Plain):
             of, *beside = map(self._written, (name, *known))
             if known or of != tables.sensitive:
                 tables = tables.seen_as(of, beside)
+            if anybody:
+                tables = self._counting_anybody(tables)
             others = [self._written(column) for column in self.unlinked if column != name]
             sight = Release(
                 tables,
@@ -728,8 +735,24 @@ class Release(Plain):
                         f"{' and '.join(known)}; leave them out: knowing = []"
                     )
                 sight = sight.naming(self._owner)
-            self._seen[name, *known] = sight
-        return self._seen[name, *known]
+            self._seen[key] = sight
+        return self._seen[key]
+
+    @property
+    def _leaves_out(self) -> bool:
+        """Whether rows that lack one of several sensitive values are not counted for that one."""
+        tables = self._tables
+        return len(self.sensitives) > 1 and isinstance(tables, ValuesTable) and bool(tables.needed)
+
+    @property
+    def of_anybody(self) -> Release:
+        """The release by whoever has a value of any sensitive column, not of the first alone."""
+        return self.seen(None, [], of_people=True) if self._leaves_out else self
+
+    def _counting_anybody(self, tables: Any) -> Any:
+        """A table by whoever has a value of any sensitive column, where these may be missing."""
+        names = [*map(self._written, self.sensitives)]
+        return tables.of_anybody(names) if self._leaves_out else tables
 
     @contextmanager
     def reading(self, columns: Iterable[str]) -> Iterator[None]:
@@ -926,7 +949,7 @@ class Release(Plain):
             _, first = combine([codes for codes, _ in encoded], [len(of) for _, of in encoded])
             each = [(codes[first], distinct) for codes, distinct in encoded[:-1]]
             return Combinations.of(self.group_columns, each)
-        found = (self.alike() if self.recognized else self)._tables.combinations()
+        found = self.alike()._tables.combinations()
         return found.rearmed() if self._escaped else found
 
     @property
@@ -996,6 +1019,20 @@ class Release(Plain):
         if len(self.sensitives) > 1 and isinstance(self._tables, ValuesTable):
             return self._tables.lacking([self._written(name) for name in self.sensitives])
         return self._tables.left_out
+
+    @property
+    def partly_left_out(self) -> bool:
+        """Whether rows lack one sensitive value, so that this was not counted, and show another."""
+        several = self.sensitives if self._leaves_out else ()
+        return any(self.seen(name, []).left_out < self.left_out for name in several)
+
+    def refuse_partly_left_out(self, why: str) -> None:
+        """Refuse such rows where it is not known whether they count; `why`, and what to do."""
+        if self.partly_left_out:
+            raise UnsupportedError(
+                f"{self.name}: some rows have no {' or '.join(self.sensitives)} and show another "
+                f'of these, and missing = "drop" leaves out what is missing; {why}'
+            )
 
     @property
     def suppressed(self) -> tuple[str, ...]:
