@@ -431,7 +431,7 @@ def test_the_command_measures_with_the_owners_folder_only(written, tmp_path, run
     assert code == 0, said
     read = json.loads((tmp_path / "found.json").read_text())
     assert (read["format"], read["measured"], read["at_least"]) == ("foreknow trial", True, True)
-    assert read["may_be_published"] is False
+    assert read["this_file_is"] == "for the owner only"
     pc.write_csv(planted(seed=2), tmp_path / "other.csv")
     code, said = run("learned", written / "out", tmp_path / "other.csv", "--by", "code")
     assert code == 2
