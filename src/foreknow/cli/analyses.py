@@ -108,7 +108,7 @@ def audit(
     if output.exposed is not None:
         with output.progress("Listing the groups over a limit"):
             found.exposed_to_csv(output.exposed)
-    output.show(found, page_of(found, attack=attack_on(release[0], columns.policy, rules)))
+    output.show(found, page_of(found, attack=attack_on(release, columns.policy, rules)))
     if not output.quiet:
         say_index(judged)
         say_readings(judged, verbose)

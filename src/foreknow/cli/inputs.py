@@ -378,15 +378,16 @@ def is_published(path: Path) -> bool:
 
 
 def attack_on(
-    folder: Path, policy: Path | None, rules: Policy | None, table: Path | None = None
+    folders: Sequence[Path], policy: Path | None, rules: Policy | None, table: Path | None = None
 ) -> str:
-    """The command that attacks a release, where its owner's files are beside it; else its help.
+    """The command that attacks one release whose owner's files are beside it; else its help.
 
     The rules are those of the policy, where there is one.
     """
     from foreknow.file_names import MEMBERS, owners_folder
 
-    if not is_published(folder) or not (owners_folder(folder) / MEMBERS).is_file():
+    (folder, *others) = folders
+    if others or not is_published(folder) or not (owners_folder(folder) / MEMBERS).is_file():
         return "foreknow attack --help"
     from foreknow.attacks.algorithm.of_release import can_be_attacked
 

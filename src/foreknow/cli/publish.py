@@ -83,7 +83,7 @@ class Folder:
             return
         say_readings(microdata, self.verbose)
         shown = made.audit if made.together is None else made.together
-        console().print(page_of(shown, attack=attack_on(self.out, policy, rules, table)))
+        console().print(page_of(shown, attack=attack_on([self.out], policy, rules, table)))
         if made.together is not None:
             people = people_text(made.counts.n_people)
             written = "all of them, " if made.certificate.cohort else ""
@@ -210,7 +210,7 @@ def _verify(
     for problem in problems:
         _say_line(Console(stderr=True), problem, "bold red")
     if found is not None and not problems and not quiet:
-        console().print(page_of(found, attack=attack_on(certificate.parent, policy, rules)))
+        console().print(page_of(found, attack=attack_on([certificate.parent], policy, rules)))
         signed = [path.name for path in (certificate, evidence) if path is not None]
         signed += found.unchanged
         if key is not None:

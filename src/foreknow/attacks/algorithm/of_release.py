@@ -140,13 +140,15 @@ def can_be_attacked(folder: Path, policy: Policy | None, table: Path | None = No
     try:
         if table is None or not table.is_file():
             source_of(folder, owner)
-        rules = policy or certified_policy(Certificate.load(folder / CERTIFICATE))
+        certificate = Certificate.load(folder / CERTIFICATE)
+        rules = policy or certified_policy(certificate)
         require(ATTACK, semantics=rules.needed_schema.semantics, columns=rules.looked_at)
         refuse_rules(ATTACK, rules.needed_schema, ATTACK.needs)
     except InputError:
         return False
-    windows = any(own.of_windows for own in rules.requirements)
-    return not windows and not any(point.relative for point in rules.points)
+    unknown = any(own.of_windows for own in rules.requirements)
+    unknown |= any(point.relative for point in rules.points)
+    return not certificate.after and not unknown
 
 
 def certified_policy(known: Certificate) -> Policy:
