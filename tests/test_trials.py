@@ -1,6 +1,7 @@
 """Trials: what is planted is found, and what is said is what was counted."""
 
 import json
+import warnings
 from collections import Counter, defaultdict
 from fractions import Fraction
 from functools import cache
@@ -475,6 +476,16 @@ def test_without_scikit_learn_it_works_and_trees_are_not_tried(monkeypatch):
     trial = learned_trial(seen, ["code"])
     assert trial.right > 0.9
     assert "trees" not in {one.attacker for one in trial.tried}
+
+
+def test_libraries_warn_of_nothing():
+    """scikit-learn takes values that are nearly as many as people for numbers, and says so."""
+    table = planted(people=300)
+    table = table.set_column(table.column_names.index("ill"), "ill", pa.array(map(str, range(300))))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        trial = learned_trial(sight(table, [row // 2 for row in range(300)]), ["code"])
+    assert "trees" in {one.attacker for one in trial.tried}
 
 
 @pytest.mark.thinned(2)
