@@ -14,6 +14,7 @@ from pydantic import Field, ValidationError
 
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.table import PriorTable
+from foreknow.atomic_files import OWNERS_FILE
 from foreknow.data.arrays import combine, count_pairs
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import printed
@@ -118,7 +119,8 @@ class _KeptTable(Settings):
 
     format: Literal["foreknow priors"]
     version: Literal[1]
-    may_be_published: Literal[False]
+    this_file_is: Literal["for the owner only"] = "for the owner only"
+    may_be_published: Literal[False] = False  # what older files say in its place
     key: Digest
     tables: Annotated[list[TableOfPriors], Field(min_length=1)]
 
@@ -188,7 +190,7 @@ class KeptPriors:
         return {
             "format": "foreknow priors",
             "version": 1,
-            "may_be_published": False,
+            **OWNERS_FILE,
             "key": self.key.hex(),
             "tables": [dict(table) for table in self.tables],
         }

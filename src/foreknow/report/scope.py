@@ -22,10 +22,12 @@ NEAREST = "nearest to its limit"
 RELATIVE = (
     "The limit is relative to priors: of a frequent value somebody may be surer, up to certainty."
 )
+# Where nothing says which release is attacked.
+ATTACK = "foreknow attack --help"
 _NOTED = "The publisher notes, which is not verified:"
 _METHOD = {
     NOT_JUDGED: "Knowledge of the method was not judged: an adversary who knows it may be surer. "
-    "See foreknow attack.",
+    'See "{attack}".',
     AS_REQUIRED: "By a proof, the requirements hold also against an adversary who knows the "
     "method.",
     FREQUENCIES: "By a proof, an adversary who knows the method, and nothing else, is as sure of "
@@ -140,12 +142,13 @@ def sentences(
     limits: bool = True,
     unlimited: bool = False,
     spread: Mapping[str, SpreadLimits] = {},
+    attack: str = ATTACK,
 ) -> list[str]:
     """Everything that stands beside the verdicts, the most important first.
 
     What is only `claimed` is said beside what was found. `limits`: whether any are required of how
     sure somebody may become; `unlimited`: whether nothing that is required limits inference;
-    `spread`: what is required of each sensitive column.
+    `spread`: what is required of each sensitive column; `attack`: the command that attacks it.
     """
     holders = ("time", "times") if semantics == "multiset" else ("person", "people")
     return [
@@ -154,7 +157,7 @@ def sentences(
         *_of_names(scope),
         *_of_columns(scope),
         *sight(scope),
-        *([] if scope.method is None else [_of_method(scope.method, unlimited)]),
+        *([] if scope.method is None else [_of_method(scope.method, unlimited, attack)]),
         *_of_rows(scope, noun),
         *_of_groups(scope),
         *_households(scope.shared),
@@ -447,10 +450,12 @@ def _columns(names: Sequence[str], word: str) -> str:
     return listing([visible(name) for name in names], word, most=len(names))
 
 
-def _of_method(method: str, unlimited: bool) -> str:
+def _of_method(method: str, unlimited: bool, attack: str) -> str:
     if method == AS_REQUIRED and unlimited:
         return _LIMITING_NOTHING
-    return _METHOD.get(method) or (
+    if method in _METHOD:
+        return _METHOD[method].replace("{attack}", attack)
+    return (
         "By a proof, an adversary who knows the method, and nothing else, is never surer of a "
         f"value than {method.removeprefix(AT_MOST)}."
     )
