@@ -453,3 +453,53 @@ def test_a_large_number_is_one_number_however_it_is_written(tmp_path):
     floats = named(lambda name: float(10**16 + 100 * int(name[1:])), register(0, 420))
     with pytest.raises(fk.InputError, match="look like one person"):
         fk.publish(floats, policy(), after=tmp_path / "january", seed=1)
+
+
+def test_lost_owner_folder_of_a_later_release_is_refused(january, tmp_path):
+    fk.publish(register(0, 420), policy(), after=january, seed=1).write(tmp_path / "march")
+    shutil.rmtree(tmp_path / "march.owner")
+    with pytest.raises(fk.NoSafeRelease, match=r"'march\.owner' is missing"):
+        fk.publish(register(0, 600), policy(), after=january, seed=1)
+    (tmp_path / "elsewhere").mkdir()
+    shutil.move(tmp_path / "march", tmp_path / "elsewhere" / "march")
+    assert fk.publish(register(0, 600), policy(), after=january, seed=1).since.new == 300
+
+
+def test_lost_owner_folder_of_another_release_is_said(january, tmp_path):
+    fk.publish(register(200, 420), policy(), seed=1).write(tmp_path / "other")
+    assert fk.publish(register(0, 600), policy(), after=january, seed=1).since.unknown == ()
+    shutil.rmtree(tmp_path / "other.owner")
+    since = fk.publish(register(0, 600), policy(), after=january, seed=1).since
+    assert since.unknown == ("other",)
+    assert "owner's folder is missing" in str(since)
+
+
+def test_changed_values_of_several_columns_are_counted(tmp_path):
+    rules = policy(
+        fk.Requirement(fk.Facts(1), below=0.9, sensitive="ill", knowing=[]),
+        sensitive=["ill", "pay"],
+    )
+    first = register(0, 300).append_column("pay", [[str(i % 5) for i in range(300)]])
+    fk.publish(first, rules, seed=1).write(tmp_path / "january")
+    then = [str(i % 5) if i >= 40 else "9" for i in range(420)]
+    later = register(0, 420).append_column("pay", [then])
+    made = fk.publish(later, rules, after=tmp_path / "january", seed=1)
+    assert made.since.changed == 40
+    assert "300 were published before" in str(made.since)
+
+
+def test_forget_suggests_nobody_else(january):
+    number = fk.publish(
+        pa.table({"pid": ["00001000", "00010009", "x1"], "age": [20, 20, 20], "ill": list("abc")}),
+        {
+            "schema": {"identifiers": ["pid"], "quasi_identifiers": ["age"], "sensitive": "ill"},
+            "require": [{"k_anonymity": 2}],
+        },
+        seed=1,
+    )
+    number.write(january.with_name("numbers"))
+    with pytest.raises(fk.InputError, match="did you mean '00001000'"):
+        fk.forget(january.with_name("numbers"), ["1000"])
+    with pytest.raises(fk.InputError) as refused:
+        fk.forget(january.with_name("numbers"), ["1001"])
+    assert "00010009" not in str(refused.value)

@@ -167,7 +167,7 @@ def test_json_has_a_version_and_loads_as_it_was(tmp_path):
     )
     found.to_json(tmp_path / "audit.json")
     table = json.loads((tmp_path / "audit.json").read_text(encoding="utf-8"))
-    assert table == {"may_be_published": False, **found.to_dict()}
+    assert table == {"this_file_is": "for the owner only", **found.to_dict()}
     assert (table["format"], table["version"]) == ("foreknow audit", 1)
     assert table["safe"] is found.safe
     assert [v["safe"] for v in table["verdicts"]] == [v.safe for v in found.verdicts]

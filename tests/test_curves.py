@@ -69,7 +69,7 @@ def test_what_is_kept_as_json(tmp_path):
     curves = fk.disclosure_curves(fk.GroupCounts.from_bags(BAGS), 1, sensitive="illness")
     curves.to_json(tmp_path / "curves.json")
     read = json.loads((tmp_path / "curves.json").read_text())
-    assert read == {"may_be_published": False, **curves.to_dict()}
+    assert read == {"this_file_is": "for the owner only", **curves.to_dict()}
     assert (read["format"], read["version"], read["sensitive"]) == ("foreknow curves", 1, "illness")
     assert [point["k"] for point in read["points"]] == [0, 1]
     assert read["points"][1]["implications"] == {

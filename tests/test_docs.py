@@ -121,6 +121,18 @@ def test_every_page_ends_at_the_next_step(page):
     assert "](" in last
 
 
+def test_every_commit_builds_the_site():
+    assert "\nmake docs\n" in (ROOT / ".ci/run").read_text("utf-8")
+
+
+def test_one_name_hides_a_package():
+    stub = (ROOT / "src/foreknow/__init__.pyi").read_text("utf-8")
+    names = re.findall(r"^(\w+) = \w+$|^from .* as (\w+)$", stub, flags=re.MULTILINE)
+    packages = {path.name for path in (ROOT / "src/foreknow").iterdir() if path.is_dir()}
+    assert packages & {a or b for a, b in names} == {"utility"}
+    assert "docs_stub.py" in (ROOT / "mkdocs.yml").read_text("utf-8")
+
+
 def test_the_commands_write_no_file_that_the_reference_does_not_name():
     text = section("docs/reference/command-line.md", "## Files")
     private = ("owner.json", "priors.json", "lattice.html", "members.parquet")

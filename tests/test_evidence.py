@@ -168,7 +168,7 @@ def test_without_the_table_nothing_is_said_of_it(published):
 def test_json_has_the_answers_and_both_audits(found, tmp_path):
     found.to_json(tmp_path / "evidence.json")
     kept = json.loads((tmp_path / "evidence.json").read_text())
-    assert kept["may_be_published"] is False
+    assert kept["this_file_is"] == "for the owner only"
     assert len(kept["questions"]) == 6
     assert kept["before"]["exposed"][0]["over"]["people"] > 0
     assert kept["audit"]["exposed"][0]["over"]["people"] == 0

@@ -238,7 +238,108 @@ def test_a_first_policy_names_what_households_share():
     assert "shared = {" not in other
 
 
+def test_a_left_out_row_shows_nothing(tmp_path):
+    jobs = [None, "cook", "nurse", "clerk", None, None]
+    table = pa.table(
+        {
+            "home": ["a", "a", "b", "b", "c", None],
+            "ward": ["w"] * 6,
+            "ill": jobs,
+            "income": ["90", "90", "10", "10", "50", "60"],
+        }
+    )
+    schema = {**ROLES, "missing": "drop"}
+    required = {"facts": {}, "sensitive": "income", "knowing": [], "below": "3/4"}
+    exact = {"labels": {"ward": "exact"}}
+    policy = fk.Policy.from_dict({"schema": schema, "require": [required], "publish": exact})
+    made = fk.publish(table, policy, seed=1)
+    shown = [(row["ill"], row["income"]) for row in made.to_arrow().to_pylist()]
+    assert sorted(shown) == [("clerk", "shown once"), ("cook", "90"), ("nurse", "10")]
+    assert made.audit.verdicts[0].disclosure.exact == Fraction(1, 2)
+    csv.write_csv(table, tmp_path / "rows.csv")
+    for given in (table, tmp_path / "rows.csv"):  # whose rows are judged as they stand
+        bag = fk.audit(given, policy, learned=False).counted[0].seen.counts.bag(0)
+        assert bag == {"10": 1, "50": 1, "60": 1, "90": 1}
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_each_published_household_is_shown(block):
+    schema = {**ROLES, "quasi_identifiers": ["ward"], "missing": "drop"}
+    required = {"facts": {}, "sensitive": "income", "knowing": [], "below": 1}
+    policy = fk.Policy.from_dict({"schema": schema, "require": [required]})
+    for seed in TABLES[block::2]:
+        rng = random.Random(seed)
+        rows, value = few_homes(rng)
+        table = table_of(rows, value)
+        ills = [rng.choice(["flu", "flu", None]) for _ in rows]
+        table = table.set_column(2, "ill", pa.array(ills, pa.string()))
+        if not any(ills):
+            continue
+        people = fk.Microdata(table, policy.schema)
+        whole = {home for (home, _), ill in zip(rows, ills, strict=True) if ill}
+        codes, values = people.column("income")
+        shown = [values[code] for code in codes.tolist()]
+        expected = sorted(value[home] for home in whole)
+        assert sorted(own for own in shown if own != "shown once") == expected
+        assert len(shown) == sum(ill is not None for ill in ills)
+
+
 def test_two_spellings_of_a_household_are_not_two_households():
     table = pa.table({"home": ["1", "01"], "ward": ["w", "w"], "ill": ["a", "b"], "income": [5, 5]})
     with pytest.raises(fk.InputError, match="look like one"):
         fk.publish(table, {"schema": ROLES, "require": [{**LIMIT, "below": 1}]})
+
+
+HOMES = pa.table(
+    {
+        "age": [20, 21, 22, 23, 24, 25],
+        "job": ["cook", "nurse", "clerk", "HIV", "HIV", "baker"],
+        "income": ["10", "20", "30", "10", "20", "40"],
+        "home": ["h1", "h2", "h3", "h1", "h2", "h4"],
+    }
+)
+HOME_ROLES = {
+    "quasi_identifiers": ["age"],
+    "sensitive": ["job", "income"],
+    "shared": {"by": "home", "values": ["income"]},
+}
+
+
+def test_bucketized_form_refuses_shared_values():
+    job = {"sensitive": "job", "facts": {}, "below": "1/2", "knowing": []}
+    tables = {"schema": HOME_ROLES, "require": [job], "publish": {"form": "bucketized"}}
+    with pytest.raises(fk.InputError, match='form = "generalized"'):
+        fk.Policy.of(tables)
+    with pytest.raises(fk.InputError, match='form = "generalized"'):
+        fk.publish(HOMES, {**tables, "publish": {}}, method=fk.Anatomy(l=2))
+
+
+def test_shown_column_is_known_for_other_columns():
+    job = {"sensitive": "job", "facts": {}, "knowing": []}
+    tables = {"schema": HOME_ROLES, "require": [{**job, "below": "1/2"}]}
+    policy = fk.Policy.of(tables)
+    assert policy.requirements[0].knowing == ("home_shown",)
+    with pytest.raises(fk.NoSafeRelease, match="reaches 1"):
+        fk.publish(HOMES, policy, labels={"age": "exact"})
+
+
+def test_column_with_the_added_name_is_refused():
+    table = HOMES.append_column("home_shown", [["x"] * 6])
+    job = {"sensitive": "income", "facts": {}, "below": "0.6", "knowing": []}
+    for other in ([], ["home_shown"]):
+        roles = {**HOME_ROLES, "other": other}
+        with pytest.raises(fk.InputError, match=r"'home_shown'.*rename it"):
+            fk.publish(table, {"schema": roles, "require": [job]})
+
+
+def test_forged_certificate_of_shared_values_is_refused(tmp_path):
+    job = {"sensitive": "income", "facts": {}, "below": "0.9", "knowing": []}
+    tables = {"schema": HOME_ROLES, "require": [job]}
+    fk.publish(HOMES, tables, labels={"age": "exact"}, seed=1).write(tmp_path / "out")
+    path = tmp_path / "out" / "certificate.json"
+    said = json.loads(path.read_text())
+    assert said["policy"]["require"][0]["knowing"] == ["home_shown"]
+    said["policy"]["require"][0]["knowing"] = []
+    path.write_text(json.dumps(said))
+    with pytest.raises(fk.InputError, match="whose row shows it"):
+        fk.verify(tmp_path / "out")

@@ -1,5 +1,6 @@
 """What some people cannot have: they are not counted among those who might."""
 
+import json
 import random
 from collections import Counter
 from dataclasses import replace
@@ -17,7 +18,7 @@ from foreknow.data.impossible import Rule, decided, fired
 from foreknow.data.possible_values import PossibleMembers
 from foreknow.data.sights import possible
 from foreknow.data.windows import Range
-from foreknow_judge.errors import CertificateError, InputError, SchemaError
+from foreknow_judge.errors import CertificateError, InputError, PolicyError, SchemaError
 from foreknow_judge.impossible import Rules
 from foreknow_judge.verdicts import verdicts as verify
 from foreknow_judge.written import Written
@@ -590,3 +591,51 @@ def test_of_whom_something_is_open_may_have_what_takes_the_place_of_others():
     assert found.reached == 1
     people = [[("b", frozenset("a")), ("a", frozenset("bc")), ("d", frozenset())]]
     assert worst_cases(people, "b", (0, 0, 0))[0, 0, 0] == Fraction(2, 3)
+
+
+LINKED = pa.table(
+    {
+        "age": [20, 21, 22, 23, 24, 25, 26, 27],
+        "sex": list("ffmmmmmm"),
+        "dx": ["O04", "O04"] + ["Flu", "Cold"] * 3,
+        "hiv": ["pos", "pos"] + ["neg"] * 6,
+    }
+)
+
+
+def linked_policy(knowing=(), rules=True, **how):
+    """A requirement on hiv, which stands beside dx; of dx some values are impossible for men."""
+    schema = {"quasi_identifiers": ["age"], "sensitive": ["dx", "hiv"]}
+    if rules:
+        rule = {"values": ["O*"], "where": {"sex": ["m"]}, "sensitive": "dx"}
+        schema["impossible"] = [rule]
+    hiv = {"sensitive": "hiv", "values": ["pos"], "facts": {}, "below": 1, "knowing": list(knowing)}
+    return {"schema": schema, "require": [hiv], "publish": how}
+
+
+def test_rules_of_a_linked_column_are_refused():
+    with pytest.raises(PolicyError, match="stands beside 'hiv'"):
+        fk.Policy.of(linked_policy())
+    release = fk.Release.from_generalized(
+        LINKED, quasi_identifiers=["age"], sensitive=["dx", "hiv"], other=["sex"]
+    )
+    hiv = fk.Requirement(fk.Facts(), below=1, sensitive="hiv", knowing=[])
+    schema = fk.Schema(**linked_policy()["schema"], other=["sex"])
+    with pytest.raises(PolicyError, match="stands beside 'hiv'"):
+        fk.audit(release, fk.Policy([hiv], schema))
+
+
+def test_ways_out_of_a_linked_rule_work():
+    assert fk.publish(LINKED, linked_policy(unlinked=["dx"]), seed=1).audit.safe
+    known = fk.Policy.of(linked_policy(knowing=["dx"]))
+    assert fk.audit(fk.Microdata(LINKED, known.schema), known).verdicts[0].reached == 1
+
+
+def test_certificate_with_a_linked_rule_is_refused(tmp_path):
+    fk.publish(LINKED, linked_policy(rules=False), seed=1).write(tmp_path / "out")
+    path = tmp_path / "out" / "certificate.json"
+    said = json.loads(path.read_text())
+    said["policy"]["schema"]["impossible"] = linked_policy()["schema"]["impossible"]
+    path.write_text(json.dumps(said))
+    with pytest.raises(fk.InputError, match="bears on 'hiv'"):
+        fk.verify(tmp_path / "out")

@@ -194,6 +194,13 @@ def test_with_the_file_of_the_owner_or_named_a_release_is_verified(folder, kept,
     assert "Keep priors.json to yourself" in said
 
 
+def test_an_older_file_is_read(folder, kept):
+    older = json.loads(kept.read_text())
+    assert older.pop("this_file_is") == "for the owner only"
+    kept.write_text(json.dumps({**older, "may_be_published": False}))
+    assert outcome(verify(folder))[0] == 0
+
+
 def test_without_the_file_nothing_is_called_verified(folder, kept):
     kept.unlink()
     code, said = outcome(verify(folder))

@@ -1,6 +1,8 @@
 """The owner's folder: who is in which group, and what is asked of one's own release with it."""
 
 import json
+import re
+import shlex
 import stat
 from collections import Counter
 
@@ -341,6 +343,64 @@ def test_the_published_groups_are_attacked(desk):
     assert {key: written[key] for key in keys} == {key: plain[key] for key in keys}
     said = desk.refused(*call, "--method", "mondrian")
     assert "people.csv was made by Anatomy, not by Mondrian" in said or "made by Anatomy" in said
+
+
+@pytest.fixture
+def five(desk):
+    """Five people, published in a folder whose groups give three of them away."""
+    desk.put("table.csv", FIVE)
+    desk.put("policy.toml", CERTAIN + '[publish.labels]\nage = "exact"\n')
+    desk.says(*desk.publish("-q"))
+    desk.put("policy.toml", CERTAIN)
+    return desk
+
+
+@pytest.mark.parametrize("policy", [True, False])
+def test_a_folder_alone_is_attacked(five, policy):
+    if not policy:  # then it is that of the certificate
+        (five.folder / "policy.toml").unlink()
+    code, said, _ = five.run("attack", "out")
+    assert (code, "3 people are certain" in said) == (1, True)
+    assert fk.attack("out").certain == (2, 4, 5)
+    assert fk.attack("table.csv", release="out").certain == (2, 4, 5)
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_what_publish_returned_is_attacked(five, engine):
+    made = fk.publish("table.csv", "policy.toml", labels={"age": "exact"}, engine=engine)
+    assert fk.attack(made).certain == (2, 4, 5)
+    with pytest.raises(fk.InputError, match="made by Mondrian, not by FullDomain"):
+        fk.attack(made, "fulldomain")
+    with pytest.raises(fk.InputError, match="leave out groups"):
+        fk.attack(made, groups=[0] * 5)
+
+
+def test_a_folder_without_its_table(five):
+    table, moved = five.folder / "table.csv", five.folder / "moved.csv"
+    table.rename(moved)
+    said = five.refused("attack", "out", "-p", "policy.toml")
+    assert "'table.csv' is neither here nor beside it" in said
+    assert "--release out (release='out')" in said
+    assert five.run("attack", "moved.csv", "--release", "out", "-q")[0] == 1
+    table.write_text(FIVE.replace("Ann,50", "Ann,40"))
+    said = five.refused("attack", "out", "-p", "policy.toml")
+    assert "is not the table that release.csv was made of" in said
+    (five.folder / "out.owner").rename(five.folder / "lost")
+    assert "which publish wrote" in five.refused("attack", "out", "-p", "policy.toml")
+
+
+@pytest.mark.parametrize("command", ["publish", "verify", "audit"])
+def test_the_attack_that_is_printed_works(five, command):
+    out = ["-o", "new"] if command == "publish" else []
+    of = "table.csv" if command == "publish" else "out"
+    call = [command, of, "-p", "policy.toml", *out]
+    printed = re.search(r'See "foreknow ([^"]*)"', five.says(*call))[1]
+    assert "--help" not in printed
+    code, said, _ = five.run(*shlex.split(printed))
+    assert (code in (0, 1), "5 people in" in " ".join(said.split())) == (True, True)
+    if not out:
+        (five.folder / "table.csv").unlink()
+        assert 'See "foreknow attack --help"' in five.says(*call)
 
 
 def test_what_does_not_go_with_a_release_is_refused(desk):

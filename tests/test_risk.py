@@ -602,8 +602,8 @@ def test_estimates_are_called_estimates_and_their_assumptions_are_named(tmp_path
 def test_known_figures_are_rounded_up_and_a_share_is_100_percent_only_if_it_is():
     found = of_sizes([1] + [3000], None)
     said = " ".join(found.summary().split())
-    assert "1 of 3,001 people is unique (0.1%)" in said
-    assert "prosecutor 100% 0.1%" in said
+    assert "1 of 3,001 people is unique (0.04%)" in said
+    assert "prosecutor 100% 0.07%" in said
     almost = of_sizes([1] * 2999 + [2], None)
     assert "2,999 of 3,001 people are unique (99.94%)" in " ".join(almost.summary().split())
 

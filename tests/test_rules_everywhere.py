@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import foreknow as fk
+from foreknow.adversaries.protocol import counts_of
 from foreknow.cli import main
 from foreknow.data.windows import Width, Windows
 from foreknow.explore.release import asked as asked_in_explorer
@@ -212,6 +213,33 @@ def test_windows_are_not_made_of_counts_of_rows(kind):
     for given in every:
         with pytest.raises(UnsupportedError, match=said):
             Windows.of(given, Width(1))
+
+
+OF_CASES = [
+    {"facts": {}, "below": "3/4"},
+    {"facts": {}, "below": "3/4", "any_of": ["a", "b"]},
+    {"facts": {}, "below": "3/4", "knowing": ["ward"]},
+    {"l_diversity": {"l": 2}},
+    {"k_anonymity": 2},
+]
+
+
+@pytest.mark.parametrize("required", OF_CASES)
+def test_counts_of_an_audit_refuse(required):
+    table, schema, _ = of_cases()
+    table = table.append_column("ward", pa.array(["x"] * len(table)))
+    made = fk.audit(table, fk.Policy.from_dict({"schema": schema.to_dict(), "require": [required]}))
+    (counted,) = made.counted
+    every = [made.counts, counted.counts, counted.seen, made.verdicts[0].counts]
+    for given in [own for own in every if own is not None]:
+        counts = counts_of(given)
+        for own in (given, pickle.loads(pickle.dumps(counts)), counts.take([0])):
+            with pytest.raises(UnsupportedError, match="people of 'pid' may have several"):
+                fk.Facts().disclosure(own)
+            with pytest.raises(fk.ForeknowError, match="does not show whose cases"):
+                fk.audit(counts_of(own), fk.Policy([fk.Requirement(fk.Facts(), below="3/4")]))
+    assert made.exposed[0].verdict is made.verdicts[0]
+    assert counted.verdicts()[0].words == made.verdicts[0].words.partition(";")[0]
 
 
 def test_counts_of_people_say_nothing():

@@ -280,6 +280,33 @@ def test_a_policy_of_criteria_is_about_no_value():
     assert found.scope.unprotected == {"flu": 3, "cold": 2}
 
 
+@pytest.mark.parametrize(
+    ("values", "several", "amounts"),
+    [
+        (["flu|cold", "flu", "cold|hiv", "hiv"], (("", "|"),), ()),
+        (["flu, cold", "cold, flu", "flu", "cold"], (("", ", "),), ()),
+        (["Diabetes, type 1", "Diabetes, type 2", "Asthma"], (), ()),
+        (["$11,310.00 ", "$950.00"], (), ("",)),
+        (["1.234,5", "17"], (), ("",)),
+        (["11310", "950.5"], (), ()),
+        (["E11.9", "B20"], (), ()),
+    ],
+)
+def test_wholes_that_hold_several(values, several, amounts, tmp_path):
+    rows = pa.table({"age": ["20 to 29"] * 4 * len(values), "ill": values * 4})
+    roles = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
+    policy = fk.Policy([fk.Requirement(fk.Facts(), "9/10")], roles)
+    found = fk.audit(rows, policy)
+    assert found.scope.several_answers == several
+    assert found.scope.amounts == amounts
+    said = " ".join(found.notes)
+    assert ("was judged as one whole" in said) == bool(several)
+    assert ("texts of amounts" in said) == bool(amounts)
+    fk.publish(pa.table({"age": [30] * len(rows), "ill": values * 4}), policy).write(tmp_path / "o")
+    verified = fk.verify(tmp_path / "o").scope
+    assert (verified.several_answers, verified.amounts) == (several, amounts)
+
+
 def test_labels_that_print_alike_are_counted_together():
     counts = fk.GroupCounts.from_bags([[1, "1", "x"], ["x"]])
     found = fk.audit(counts, fk.Policy([fk.Requirement(fk.Facts(), 1, values=["x"])]))

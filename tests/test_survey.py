@@ -134,7 +134,7 @@ def test_what_is_kept_as_json(tmp_path):
     found = fk.survey(raw()[1], (3, 1, 1), name="small")
     found.to_json(tmp_path / "survey.json")
     read = json.loads((tmp_path / "survey.json").read_text())
-    assert read == {"may_be_published": False, **found.to_dict()}
+    assert read == {"this_file_is": "for the owner only", **found.to_dict()}
     assert (read["format"], read["knowledge"], read["tops"]) == ("foreknow survey", [1, 3], [3, 1])
     assert len(read["nodes"]) == 8
     assert repr(found) == "LatticeSurvey(small: 8 nodes, implications k = 1, 3)"

@@ -23,6 +23,8 @@ from foreknow_judge.scratch import (
     sweep,
 )
 
+# What JSON begins with that only the owner may see, also where all that it says is "safe".
+OWNERS_FILE = {"this_file_is": "for the owner only"}
 # What tables and pages are called, and no folder is.
 _FILES = (".csv", ".parquet", ".xlsx", ".json", ".html", ".zip", ".tsv", ".txt")
 
@@ -192,7 +194,7 @@ def write_json_for_owner(path: str | Path, table: dict[str, Any]) -> None:
 
 def json_for_owner(table: dict[str, Any]) -> str:
     """Plain values as JSON that says that it is for the owner only."""
-    return as_json({"may_be_published": False, **table})
+    return as_json({**OWNERS_FILE, **table})
 
 
 def _finite(value: Any) -> Any:

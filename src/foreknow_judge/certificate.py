@@ -576,6 +576,8 @@ def _contradiction(
         for name in required.known:
             if name not in (*schema.sensitives, *schema.other):
                 return f"{name!r} is said to be known, and is not published beside values"
+        if (uncounted := _uncounted(schema, required, release.form, unlinked)) and not of_people:
+            return uncounted
     for required in requirements:
         for column, own in required.get("levels", {}).items():
             said, stated = read.policy.schema_.hierarchies.get(column, {}), own.get("hierarchy")
@@ -634,6 +636,27 @@ def _contradiction(
     for finding in read.findings:
         if finding.exact is None and finding.requirement not in kept:
             return "a finding does not say what was found, though no priors of it are kept"
+    return None
+
+
+def _uncounted(
+    schema: Roles, required: CertifiedTable, form: str, unlinked: Sequence[str]
+) -> str | None:
+    """What bears on the secret of a requirement and is not counted for it."""
+    secret = required.sensitive or schema.sensitives[0]
+    if schema.shared:
+        apart = {schema.shown, *schema.shared} & {*unlinked}
+        if form == "bucketized" or apart or schema.shown not in required.known:
+            return "what households share is not judged by whose row shows it"
+    other = schema.other if form == "generalized" else ()
+    linked = {*schema.sensitives, *other} - {*unlinked}
+    for column in schema.with_rules:
+        beside = {column, secret} <= linked and column not in required.known
+        if column != secret and beside:
+            return (
+                f"a rule of what is impossible of {column!r} bears on {secret!r}, which "
+                "stands beside it in each row, and is not counted there"
+            )
     return None
 
 

@@ -28,7 +28,8 @@ class _KeptTable(Settings):
 
     format: Literal["foreknow priors"]
     version: Literal[1]
-    may_be_published: Literal[False]
+    this_file_is: Literal["for the owner only"] = "for the owner only"
+    may_be_published: Literal[False] = False  # what older files say in its place
     key: Digest
     tables: Annotated[list[TableOfPriors], Field(min_length=1)]
 
@@ -98,7 +99,7 @@ class KeptPriors:
         return {
             "format": "foreknow priors",
             "version": 1,
-            "may_be_published": False,
+            "this_file_is": "for the owner only",
             "key": self.key.hex(),
             "tables": [dict(table) for table in self.tables],
         }

@@ -16,6 +16,7 @@ from foreknow_judge.errors import (
 )
 from foreknow_judge.facts import worst_facts, worst_implications
 from foreknow_judge.impossible import ImpossibleCounts, able_of, worst_able
+from foreknow_judge.named_values import named
 from foreknow_judge.priors import Chances, Worst, worst_priors
 from foreknow_judge.windows import worst_near
 from foreknow_judge.written import Written, people_with
@@ -31,6 +32,7 @@ class JudgeInput(NamedTuple):
     groups: Sequence[str]  # the columns that make these groups
     members: Collection[str] = ()  # of a set of values, which is one value in `held`
     plain: Mapping[Group, tuple[int, Bag]] = {}  # the same groups, in which these stay apart
+    named: Any = ()  # how the requirement names these values: texts, patterns or a range
     width: Any = None  # how near is near, where windows are asked of
 
 
@@ -127,11 +129,21 @@ def _judge_priors(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
             if reading == "joint":  # in whose worlds the values stay apart
                 together, held = (name, asked.members), asked.plain
             else:
+                _refuse_unheld(chances, asked)
                 chances = chances.united(asked.members, name)
         known = chances, reading, asked.relative, together, (l, k, m)
         found = worst_priors(held, people, asked.about, *known)
         worst = max(worst, found, key=lambda item: item[2] / item[3] if asked.relative else item[2])
     return worst
+
+
+def _refuse_unheld(chances: Chances, asked: JudgeInput) -> None:
+    """Refuse a set with a likely value that nobody has: it would be part of the one value."""
+    for value in {*named(asked.named, [*chances.values])} - {*asked.members}:
+        if any(chances.of(signature, value) for signature in chances.rows):
+            raise CertificateError(
+                f"nobody has {value!r}, which is likely by binary priors of a set that it is in"
+            )
 
 
 def _least_prior(asked: JudgeInput, settings: Mapping[str, Any]) -> Fraction | None:

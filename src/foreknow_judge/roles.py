@@ -19,6 +19,9 @@ class Roles:
     quasi_identifiers: tuple[str, ...]
     sensitives: tuple[str, ...]
     other: tuple[str, ...]
+    shared: tuple[str, ...] = ()  # sensitive columns of which a household has one value
+    shown: str = ""  # the column that says in which row of a household it stands
+    with_rules: tuple[str, ...] = ()  # sensitive columns of which some people cannot have values
 
     @classmethod
     def of(cls, schema: SchemaTable) -> Roles:
@@ -30,9 +33,19 @@ class Roles:
         if not schema.quasi_identifiers and schema.group is None:
             raise CertificateError("it names no column that others may know")
         other = tuple(schema.other)
-        if schema.shared is not None and (shown := f"{schema.shared.by}_shown") not in other:
+        shared = () if schema.shared is None else tuple(schema.shared.values)
+        shown = "" if schema.shared is None else f"{schema.shared.by}_shown"
+        if shown and shown not in other:
             other = (*other, shown)
-        roles = cls(tuple(schema.quasi_identifiers), sensitives, other)
+        with_rules = {rule.sensitive or sensitives[0] for rule in schema.impossible}
+        roles = cls(
+            tuple(schema.quasi_identifiers),
+            sensitives,
+            other,
+            shared,
+            shown,
+            tuple(sorted(with_rules)),
+        )
         roles._refuse_two_roles(schema)
         roles._refuse_semantics(schema)
         roles._refuse_shared(schema)

@@ -22,7 +22,16 @@ OfMethod: TypeAlias = Annotated[
 
 
 # What only the publisher knows of a release; its files do not tell.
-CLAIMED = ("left_out", "method", "people_suppressed", "shared", "word")
+CLAIMED = (
+    "left_out",
+    "method",
+    "people_suppressed",
+    "shared",
+    "numbers",
+    "word",
+    "several_answers",
+    "amounts",
+)
 
 
 @dataclass(frozen=True)
@@ -95,6 +104,12 @@ class Scope(Plain):
         Where near values are hidden: the sensitive column, of several; "lowest" or "highest"; the
         value up to or from which that tenth of the table goes; how many groups lie wholly in it,
         and how many people these have.
+    several_answers : tuple of (str, str)
+        Sensitive columns (of one, "") whose values hold several answers each, and what stands
+        between these; each value was judged as a whole.
+    amounts : tuple of str
+        Sensitive columns (of one, "") whose values are texts of amounts, such as $1,234, of which
+        none are near each other.
     tallied : bool
         Whether others counted the table, so that nobody knows what else it has.
     cases : bool
@@ -112,6 +127,9 @@ class Scope(Plain):
     shared : tuple of str
         Columns of the raw table of which a few rows each share a value, such as a household's
         number; the empty text is a column that is not to be named.
+    numbers : tuple of str
+        Published columns that look like numbers of people who have several rows, where nothing says
+        whose rows are.
     open : tuple of str
         Columns by which some people cannot have a value, where labels leave open who these are; who
         perhaps cannot was not counted among those who can.
@@ -127,8 +145,8 @@ class Scope(Plain):
         "left_out smallest_group groups_of_one without_value unprotected beside suppressed "
         "exact? method unrequired? shuffled? known? identifiers? assumed? lacking? without? "
         "people_suppressed? linked? tallied? values_and_people? crowded? alike? apart? "
-        "absent? idle? begin_alike? no_numbers? extremes? cases? releases? earlier? written? "
-        "names_alike? shared? open? word? foreign?"
+        "absent? idle? begin_alike? no_numbers? extremes? several_answers? amounts? cases? "
+        "releases? earlier? written? names_alike? shared? numbers? open? word? foreign?"
     )
 
     # A certificate's scope is read by these types, and no other key.
@@ -168,7 +186,10 @@ class Scope(Plain):
     earlier: tuple[Amount, ...] = ()
     written: Mapping[str, str] = field(default_factory=dict)
     names_alike: Pairs = ()
+    several_answers: Pairs = ()
+    amounts: Names = ()
     shared: Names = ()
+    numbers: Names = ()
     word: Names = ()
     open: Names = ()
     foreign: Names = ()

@@ -156,7 +156,8 @@ def _counted(written: Written, table: AskedTable, relative: bool) -> list[JudgeI
                 continue
             held = _merged(whole, {name: members}, about)
             one = _named(name, about - set(members))
-            asked.append(JudgeInput(held, {one}, written, relative, groups, members, whole))
+            spec = secret.sets[name if name in secret.sets else ""]
+            asked.append(JudgeInput(held, {one}, written, relative, groups, members, whole, spec))
         return asked
     if secret.width is not None:
         if written.semantics != "single":

@@ -146,3 +146,27 @@ def test_a_value_that_nobody_has_adds_nothing():
     each = [required(scene.priors("joint"), of, False) for of in (["a"], ["a", "X"], ["X"])]
     alone, beside, nobody = (fk.audit(scene.release, rules).verdicts[0] for rules in each)
     assert alone.disclosure.exact == beside.disclosure.exact > 0 == nobody.disclosure.exact
+
+
+RATES = pa.table(
+    {
+        "k": ["x"] * 3 + ["y"] * 3,
+        "value": ["A", "B", "C"] * 2,
+        "probability": ["0.1", "0.8", "0.1", "0.5", "0", "0.5"],
+    }
+)
+
+
+def test_binary_priors_refuse_a_likely_value_of_nobody(tmp_path):
+    table = pa.table({"k": ["x", "y", "y"], "s": ["A", "C", "C"], "g": [1, 1, 1]})
+    release = fk.Release.from_groups(table, group="g", sensitive="s")
+
+    def policy(reading, members):
+        adversary = fk.Priors(RATES, semantics=reading)
+        return fk.Policy([fk.Requirement(adversary, below="19/20", any_of=members)])
+
+    for members in (["A", "B"], ["A", "B*"]):
+        with pytest.raises(fk.InputError, match="nobody has 'B', which is likely"):
+            fk.audit(release, policy("binary", members))
+        assert fk.audit(release, policy("joint", members)).verdicts
+    assert fk.audit(release, policy("binary", ["A"])).verdicts

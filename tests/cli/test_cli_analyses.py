@@ -331,7 +331,7 @@ def test_every_measure_has_a_row(measure, desk):
 def test_the_json_is_what_python_finds_also_when_quiet(measure, desk):
     assert measure("--delta", "0.2", "--json", "u.json", "--quiet") == ""
     read, found = desk.json("u.json"), measured(desk, desk.folder / "out").to_dict()
-    assert read == {"may_be_published": False, **found}
+    assert read == {"this_file_is": "for the owner only", **found}
     assert (read["format"], read["version"]) == ("foreknow utility", 1)
 
 

@@ -80,15 +80,16 @@ GROUPED = "age,sex,disease\n" + "a,f,flu\na,f,cold\n" * 4
 SKYLINE = ["skyline", "grouped.csv", "-c", "0.9", "-s", "disease", "--quasi-identifiers", "age"]
 
 
-def test_an_output_that_is_closed_or_full_leaves_the_verdict_its_code(forked):
+def test_a_full_output_is_no_success(forked):
     (forked.folder / "grouped.csv").write_text(GROUPED)
     calls = [
         (SAFE, "left", None, 0),
-        (SAFE, "/dev/full", None, 0),
+        (SAFE, "/dev/full", None, 2),
         (UNSAFE, "left", None, 1),
+        (UNSAFE, "/dev/full", None, 1),
         (["publish", "table.csv", "-p", "policy.toml", "-o", "made"], "left", None, 0),
-        (["verify", "made"], "/dev/full", None, 0),
-        (SKYLINE, "/dev/full", None, 2),  # where the answer is what is printed
+        (["verify", "made"], "/dev/full", None, 2),
+        (SKYLINE, "/dev/full", None, 2),
         (["--version"], "/dev/full", None, 2),
         # errors that nobody can read
         (UNSAFE, "left", "left", 1),
@@ -100,7 +101,7 @@ def test_an_output_that_is_closed_or_full_leaves_the_verdict_its_code(forked):
     ]
     found = forked(*(call[:3] for call in calls))
     assert [code for code, _, _ in found] == [call[3] for call in calls]
-    for (_, _, said), (_, out, err, _) in zip(found[:7], calls, strict=False):
+    for (_, _, said), (_, out, err, _) in zip(found[:8], calls, strict=False):
         full = "foreknow: standard output cannot be written: No space left on device\n"
         assert said == (full if (out, err) == ("/dev/full", None) else "")
     assert (forked.folder / "made" / "certificate.json").exists()

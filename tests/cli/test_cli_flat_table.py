@@ -25,6 +25,7 @@ def test_commands_write_a_table_and_say_what_draws_are_not(release, desk):
     assert (code, "16 rows, 3 columns" in said) == (0, True)
     assert err.startswith("Note: every value is drawn at random")
     assert "is no interval" in err
+    assert "Note: how many values a person has is not in the release" in err
     lines = out.read_text().splitlines()
     assert lines[0] == '"age","sex","disease_shuffled"'
     assert len(lines) == 17

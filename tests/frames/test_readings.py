@@ -38,6 +38,8 @@ def rows(*values, delimiter=",", encoding="utf-8"):
 
 
 TOWNS = ("Köln", "Łódź", "Zürich")
+DOLLARS = {"thousands": ",", "currency": "$"}
+EUROS = {"decimal": ",", "thousands": " ", "currency": "€"}
 DATES = [dt.date(2020, 12, 31), dt.date(2021, 2, 1)]
 
 # Content, how it is to be read, and the values that are found.
@@ -78,6 +80,27 @@ READ = [
     (rows("31.12.2020", "soon"), {"date_format": "dd.mm.yyyy"}, ["31.12.2020", "soon"]),
     (rows("٣١.١٢.٢٠٢٠"), {"date_format": "dd.mm.yyyy"}, ["٣١.١٢.٢٠٢٠"]),
     (rows("2020-12-31 00:00:00", "2021-02-01 00:00:00"), {}, DATES),
+    (rows("31-DEC-20", "1-feb-21"), {"date_format": "dd-mmm-yy"}, DATES),
+    (rows("31Dec2020", "01FEB2021"), {"date_format": "ddMONyyyy"}, DATES),
+    (rows("1FEB2021", "12MAR2021"), {"date_format": "%d%b%Y"}, [DATES[1], dt.date(2021, 3, 12)]),
+    (rows("31. Dezember 2020"), {"date_format": "d. mmmm yyyy"}, DATES[:1]),  # in any locale
+    (
+        rows("31.12.26", "01.02.25"),
+        {"date_format": "dd.mm.yy", "latest_year": 2025},
+        [dt.date(1926, 12, 31), dt.date(2025, 2, 1)],
+    ),
+    (
+        rows("2023-03-12 14:20:05+00", "2017-01-01T06:00:42Z"),
+        {},
+        [dt.datetime(2017, 1, 1, 6, 0, 42), dt.datetime(2023, 3, 12, 14, 20, 5)],
+    ),
+    (rows("2020-12-31T00:00+02:00", "2021-02-01T00:00+02:00"), {}, DATES),
+    (rows('"$11,310.00 "', "$950", "-$7"), DOLLARS, [-7, 950, 11310]),
+    (rows("1 234,50 €", "12 €", delimiter=";"), EUROS, [12, Decimal("1234.5")]),
+    (rows("1,5", "1,250", delimiter=";"), DOLLARS, ["1,250", "1,5"]),  # no thousands: texts
+    (rows("10", "9"), DOLLARS, [9, 10]),
+    (rows("1042.50 EUR", "EUR 7"), {"currency": "EUR"}, [7, Decimal("1042.5")]),
+    (rows("1.234 €", delimiter=";"), {"decimal": ",", "currency": "€"}, [1234]),
     (
         rows("2020-12-31 00:00", "2020-12-31 09:00"),
         {},
@@ -159,6 +182,26 @@ def test_declared_columns_say_how_their_values_would_be_read(tmp_path, values, w
 
 
 @pytest.mark.parametrize(
+    ("values", "reading", "said"),
+    [
+        (["2023-03-26T01:00+01:00", "2023-03-26T03:00+02:00"], {}, "times of several zones, such"),
+        (["2023-03-26T01:00Z", "2023-03-26T03:00"], {}, "write all of them in one, or add types"),
+        (["5/5/67"], {"date_format": "m/d/yy"}, "'5/5/67' would be of the year 2067, .* latest_y"),
+        (['"$1,000"', "$7", "$n"], DOLLARS, "most values are amounts .* row 3 holds '\\$n'"),
+    ],
+)
+@pytest.mark.parametrize("role", ["known", "hidden"])
+def test_unclear_times_and_amounts(tmp_path, values, reading, said, role):
+    path = put(tmp_path, rows(*values))
+    known, hidden = ("x", "d") if role == "known" else ("d", "x")
+    schema = fk.Schema(quasi_identifiers=[known], sensitive=hidden, reading=reading)
+    with pytest.raises(fk.InputError, match=said):
+        _ = fk.Microdata(path, schema).n_people
+    as_texts = fk.Schema(**{**schema.to_dict(), "types": {"x": "text"}})
+    assert fk.Microdata(path, as_texts).n_people == len(values)
+
+
+@pytest.mark.parametrize(
     ("given", "said"),
     [
         ({"encoding": "latin1x"}, "encoding 'latin1x' is unknown; such as latin-1"),
@@ -170,7 +213,15 @@ def test_declared_columns_say_how_their_values_would_be_read(tmp_path, values, w
         ({"delimiter": "é"}, "must be one sign"),
         ({"decimal": ";"}, 'decimal must be "." or ","'),
         ({"date_format": "dd.mm"}, "it needs year, month and day, such as dd.mm.yyyy"),
-        ({"date_format": "%q"}, "it needs year"),
+        ({"date_format": "%q"}, "'%q' means nothing in it; it is written with yyyy"),
+        ({"date_format": "dd-mom-yy"}, "'mom' means nothing in it; .* mmm or mon"),
+        ({"date_format": "%d-MON-%y"}, "'MON' means nothing in it"),
+        ({"date_format": "dd.mm.yyyy mm"}, "a part of the date stands in it twice"),
+        ({"date_format": "%Y-%m-%d %H:%M%z"}, "names a zone, .*; leave date_format out"),
+        ({"latest_year": "2025"}, "latest_year must be a year such as 2025, not '2025'"),
+        ({"thousands": "."}, r"decimal and thousands are both '\.'"),
+        ({"thousands": ";"}, "thousands must be"),
+        ({"currency": "1"}, "currency must be a sign or letters"),
         ({"date_format": ""}, "it needs year"),
         ({"encodings": "utf-8"}, "reading has no 'encodings'; did you mean 'encoding'"),
         ({"decimal": 5}, "decimal must be a text, not 5"),
@@ -274,6 +325,18 @@ def test_types_of_frames_are_read_right_or_refused(values, domain, order):
     else:
         with pytest.raises(fk.InputError, match=domain):
             column(frame)
+
+
+def test_objects_of_two_zones():
+    zones = ["UTC", "Asia/Tokyo"]
+    times = [pd.Timestamp("2020-01-01 10:00", tz=zone) for zone in zones]
+    frame = pd.DataFrame({"x": pd.Series(times, dtype=object), "d": ["a", "b"]})
+    with pytest.raises(fk.InputError, match=r"\(Asia/Tokyo, UTC\); .* pd.to_datetime"):
+        column(frame)
+    frame["x"] = pd.to_datetime(frame["x"], utc=True)
+    assert len(column(frame)[0]) == 2
+    frame["x"] = pd.Series([times[0], pd.NaT], dtype=object)
+    assert len(column(frame)[0]) == 2
 
 
 def test_times_at_midnight_in_a_zone_stay_times():

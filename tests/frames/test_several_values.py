@@ -13,8 +13,11 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.frames.backends import arrow_chunked, csv_file, parquet_folder, write
 
+import foreknow as fk
 from foreknow.data.counts import GroupCounts
+from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
+from foreknow.data.schema import Schema
 from foreknow_judge.errors import DataError, SchemaError
 
 # (name, group, values)
@@ -278,3 +281,62 @@ def test_a_table_that_shows_which_values_are_of_one_person_says_so():
     assert not release.linked
     single = pa.table({"gid": [1], "d": ["Flu"]})
     assert not Release.from_groups(single, group="gid", sensitive="d").linked
+
+
+def cells(folder, *extra, between="|"):
+    """A CSV file in which one cell holds all values of a person."""
+    path = folder / "answers.csv"
+    rows = [(name, group, between.join(values)) for name, group, values in PEOPLE]
+    lines = [f"{name},{group},{cell}\n" for name, group, cell in [*rows, *extra]]
+    path.write_text("pid,gid,d\n" + "".join(lines))
+    return path
+
+
+SETS = {"quasi_identifiers": ["gid"], "sensitive": "d", "semantics": "set"}
+
+
+@pytest.mark.parametrize("between", ["|", ";", " | "])
+def test_cells_of_several_answers(tmp_path, between):
+    reading = {"separators": {"d": between.strip()}, "missing": ["NA"]}
+    path = cells(tmp_path, ("Hal", "z", "NA"), between=between)
+    schema = Schema(**SETS, reading=reading)
+    counts = Release.from_schema(path, schema).counts
+    found = {group[0]: (size, values) for group, (size, values) in told(counts).items()}
+    assert found == {**WANTED, "z": (2, {})}
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    assert Release.from_schema(frame, schema).counts == counts
+    microdata = Microdata(path, schema)
+    assert microdata.counts(np.zeros(8, np.int64)).totals.sum() == counts.totals.sum()
+
+
+def test_answers_are_published_apart(tmp_path):
+    path = cells(tmp_path)
+    schema = Schema(**SETS, reading={"separators": {"d": "|"}})
+    exact = {"labels": {"gid": "exact"}}
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below="9/10")], schema, exact)
+    assert fk.Policy.from_dict(policy.to_dict()).schema == schema
+    fk.publish(path, policy, seed=1).write(tmp_path / "out")
+    assert fk.verify(tmp_path / "out")
+    shown = pd.read_csv(tmp_path / "out" / "sensitive.csv")
+    assert shown.groupby("d")["count"].sum().to_dict() == {"AIDS": 2, "Cold": 2, "Flu": 3}
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"semantics": "single"}, "separators of reading names 'd', of which nobody has several"),
+        ({"reading": {"separators": {"d": " "}}}, "must be a sign such as"),
+        ({"reading": {"separators": "|"}}, "separators of reading is a table"),
+        ({"reading": {}}, "or one with separators in the reading, holds all values"),
+    ],
+)
+def test_separators_that_mean_nothing(tmp_path, more, said):
+    given = {**SETS, "reading": {"separators": {"d": "|"}}, **more}
+    with pytest.raises(fk.InputError, match=said):
+        Microdata(cells(tmp_path), Schema(**given))
+
+
+def test_an_answer_given_twice(tmp_path):
+    path = cells(tmp_path, ("Hal", "z", "Flu|Flu"))
+    with pytest.raises(DataError, match="'Flu' twice"):
+        _ = Microdata(path, Schema(**SETS, reading={"separators": {"d": "|"}})).values

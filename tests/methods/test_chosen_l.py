@@ -4,6 +4,7 @@ import itertools
 import json
 import random
 from collections import Counter
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -127,6 +128,9 @@ def test_what_is_impossible_is_said_with_the_value_in_the_way():
         fk.NoSafeRelease, match=r"\(80\.0%\), which allows no l; publish by another"
     ):
         fk.publish(people([*"aaaab"] * 4), policy(facts(0, "0.9")), method=fk.Anatomy())
+    pay = [Decimal("60000.00")] * 4 + [Decimal("61000.00")]
+    with pytest.raises(fk.NoSafeRelease, match=r": '60000\.00' is had by 4 of 5"):
+        fk.publish(people(pay), policy(facts(0, "0.9")), method=fk.Anatomy())
 
 
 def test_l_is_needed_where_nothing_can_choose_it():

@@ -68,7 +68,7 @@ def test_what_a_command_writes_is_for_the_owner_and_says_so(place, command):
     run(*COMMANDS[command], "--html", "page.html", "--json", "found.json")
     assert said(place / "page.html").startswith("For the owner only: ")
     assert mode(place / "page.html") == 0o600
-    assert json.loads((place / "found.json").read_text())["may_be_published"] is False
+    assert json.loads((place / "found.json").read_text())["this_file_is"] == "for the owner only"
     assert mode(place / "found.json") == 0o600
 
 
@@ -93,7 +93,7 @@ def test_measures_and_learned_priors_are_for_the_owner(place):
     call = ["utility", "out", "table.csv", "-p", "policy.toml", "--queries", "5"]
     run(*call, "--json", "found.json")
     assert mode(place / "found.json") == 0o600
-    assert json.loads((place / "found.json").read_text())["may_be_published"] is False
+    assert json.loads((place / "found.json").read_text())["this_file_is"] == "for the owner only"
     run("priors", "table.csv", "--by", "sex", "-s", "disease", "--out", "statistics.csv")
     assert mode(place / "statistics.csv") == 0o600
 

@@ -157,7 +157,7 @@ def test_json_is_versioned_and_is_what_python_finds(kind, hostile, tmp_path):
     found.to_json(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     read = json.loads(path.read_text("utf-8", "backslashreplace"))
-    assert read.pop("may_be_published") is False
+    assert read.pop("this_file_is") == "for the owner only"
     assert (read["format"], read["version"]) == (type(found).format, 1)
     assert read["foreknow"] == fk.__version__
     if not hostile:  # half a character is no JSON

@@ -117,7 +117,8 @@ def test_a_report_is_plain_values(report, tmp_path):
     averages = [error["average"] for error in told["query_errors"]]
     assert averages == [error.average for error in report.errors]
     report.to_json(tmp_path / "u.json")
-    assert json.loads((tmp_path / "u.json").read_text()) == {"may_be_published": False, **told}
+    kept = json.loads((tmp_path / "u.json").read_text())
+    assert kept == {"this_file_is": "for the owner only", **told}
 
 
 def printed(report):

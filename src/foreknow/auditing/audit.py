@@ -15,6 +15,7 @@ import numpy as np
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.atomic_files import write_whole
 from foreknow.auditing.audit_input import (
+    column_of,
     owners_counts,
     part_of,
     read_at_once,
@@ -363,7 +364,11 @@ def audit(
     if policy.schema is not None and policy.schema.impossible:
         release = _possible(release, policy.schema)
     judged = [
-        requirement.count(release if owner is None or not policy.asks_owner(requirement) else owner)
+        requirement.count(
+            release
+            if owner is None or not policy.asks_owner(requirement)
+            else owner[column_of(requirement)]
+        )
         for requirement in policy.requirements
     ]
     word = (policy if owner is not None else policy.filed).word if policy.owned else ()
@@ -442,7 +447,7 @@ def _counted_at_once(release: HasCounts, policy: Policy) -> GroupCounts:
     ]
     widest = max(sights, key=lambda sight: len(sight), default=set())
     if not release.settled:
-        widest = {release.sensitive, *release.recognized}.union(*sights)
+        widest = {*release.sensitives, *release.recognized}.union(*sights)
     with release.reading(sorted(widest)):
         counts = release.counts
         for requirement in policy.requirements:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -11,8 +12,10 @@ import numpy as np
 from foreknow.adversaries.protocol import HasCounts
 from foreknow.data.arrays import IntArray, count_pairs
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.columns import Missing, alike_texts
+from foreknow.data.engines.columns import Missing, Relabel, alike_texts, fetch
+from foreknow.data.engines.group_counts import with_any
 from foreknow.data.engines.households import Shared
+from foreknow.data.engines.table import Selected, Table, free_name
 from foreknow.data.microdata import Microdata, shown_once
 from foreknow.data.people import refuse_two_spellings
 from foreknow.data.reading import BLANKS, Reading
@@ -23,6 +26,7 @@ from foreknow.needs import ONE_BY_ONE, Analysis, refuse_rules
 from foreknow.policy.from_call import schema_of
 from foreknow.policy.people import OwnersCounts
 from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Requirement
 from foreknow.releases.written import open_published
 from foreknow_judge.errors import DataError, SchemaError
 from foreknow_judge.file_names import CERTIFICATE
@@ -30,6 +34,7 @@ from foreknow_judge.file_names import CERTIFICATE
 Part = TypeVar("Part")
 # Of cases, it says that it is about cases.
 SKYLINE = Analysis("a skyline or curve", ONE_BY_ONE)
+_LABEL = 'say missing = { label = "unknown" } in its place'
 
 
 def part_of(given: Any, name: str, kind: type[Part]) -> Part | None:
@@ -152,7 +157,12 @@ def _release_of(given: Any, policy: Policy | None, group: str | None) -> HasCoun
         opened = open_published(given, None if policy is None else policy.schema).release
         return _release_of(opened, policy, None)
     if isinstance(given, Microdata):
-        return Release.from_schema(given.source, given.schema, group)
+        made = Release.from_schema(given.source, given.schema, group)
+        made.refuse_partly_left_out(
+            "publish leaves out these rows, and the table shows them: give the table in place of "
+            f"this Microdata, to judge all that its rows show, or {_LABEL}"
+        )
+        return made
     if policy is None:
         raise SchemaError(
             "say what the columns are: policy=, or Release.from_generalized(table, "
@@ -221,26 +231,40 @@ def _owned_by(policy: Policy) -> set[str]:
     return {*policy.owned_columns, *person, *schema.conditions}
 
 
-def owners_counts(release: HasCounts, policy: Policy, seen: HasCounts) -> OwnersCounts | None:
-    """Count what only the owner can, where the table is at hand with all columns for it."""
-    found = _owners_counts(release, policy, seen) if policy.owned else None
-    if found is None:
+def owners_counts(
+    release: HasCounts, policy: Policy, seen: HasCounts
+) -> dict[str | None, OwnersCounts] | None:
+    """Count what only the owner can, where the table is at hand with all columns for it.
+
+    By the column without whose value a requirement counts nobody; see `column_of`.
+    """
+    tables = _owners_tables(release, policy, seen) if policy.owned else None
+    if tables is None:
         return None
-    counts, people = found
-    schema = people.schema
+    schema, counted = policy.needed_schema, dict[int, OwnersCounts]()
     units = {of.unit for of in policy.requirements} | {
         schema.person if schema.counts_people else None
     }
-    for name in sorted(filter(None, units)):
-        refuse_two_spellings(people.as_it_stands(name)[1].to_pylist(), repr(name))
-    return counts
+    for people, groups, labels in tables.values():
+        if id(people) not in counted:
+            for name in sorted(filter(None, units)):
+                refuse_two_spellings(people.as_it_stands(name)[1].to_pylist(), repr(name))
+            combined = policy.combined(people, True)
+            counted[id(people)] = OwnersCounts.of(combined, groups, labels)
+    return {column: counted[id(people)] for column, (people, *_) in tables.items()}
 
 
-def _owners_counts(
+def column_of(requirement: Requirement) -> str | None:
+    """The sensitive column without whose value a requirement does not count people."""
+    return None if requirement.of_people else requirement.sensitive
+
+
+def _owners_tables(
     release: HasCounts, policy: Policy, seen: HasCounts
-) -> tuple[OwnersCounts, Microdata] | None:
-    """The same with the table that it was counted from."""
+) -> dict[str | None, tuple[Microdata, IntArray, Any]] | None:
+    """By the same column, people, the group of each, and what groups are called."""
     schema, wanted = policy.needed_schema, _owned_by(policy)
+    columns = [column_of(of) for of in policy.requirements if policy.asks_owner(of)]
     if not isinstance(seen, Sight):  # what publish made knows its people
         seen = getattr(release, "owners", None) or seen
     if isinstance(seen, Sight):
@@ -256,17 +280,36 @@ def _owners_counts(
             about = [name for name in about if name in policy.looked_at]
             if seen is release.owners:  # which was made of these very people
                 about = [name for name in about if schema.rules_about(name)]
+            else:
+                release.refuse_partly_left_out(f"who they are is not known beside it: {_LABEL}")
             for name in about:
                 _refuse_others(release, people, groups, name)
-        return OwnersCounts.of(policy.combined(people, True), groups, labels), people
+        return dict.fromkeys(columns, (people, groups, labels))
     if not isinstance(release, Release) or release.raw is None:
         return None
     table, schema = release.raw
     if not wanted <= {*table.columns}:
         return None
-    people = Microdata(table, schema, beside=[*policy.owned_columns, *release.group_columns])
-    combined, columns = policy.combined(people, True), release.group_columns
-    return OwnersCounts.of(combined, *people.grouped(columns)), people
+    beside = [*policy.owned_columns, *release.group_columns]
+    if not release.partly_left_out:
+        people = Microdata(table, schema, beside=beside)
+        return dict.fromkeys(columns, (people, *people.grouped(release.group_columns)))
+    tables: dict[str | None, tuple[Microdata, IntArray, Any]] = {}
+    for column in dict.fromkeys(columns):
+        people = Microdata(*_with_values(table, schema, column), beside=beside)
+        tables[column] = people, *people.grouped(release.group_columns)
+    return tables
+
+
+def _with_values(table: Table, schema: Schema, column: str | None) -> tuple[Table, Schema]:
+    """A table of those who have a value of one column, by a schema; or of any column."""
+    if column is not None:
+        return table, schema.of_column(column)
+    rows, first = fetch(table, schema.sensitives), schema.sensitive
+    texts = {str(value) for value in rows.column(first).unique().to_pylist()}
+    nothing = Relabel(free_name("missing", texts))
+    some = Selected(table, with_any(rows, schema.sensitives))
+    return some, replace(schema.of_column(first), missing=nothing)
 
 
 def _refuse_others(release: Release, people: Microdata, groups: IntArray, name: str) -> None:

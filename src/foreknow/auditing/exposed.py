@@ -122,7 +122,7 @@ def exposed_by(
 
 def _exposed_by(counted: RequirementCounts, verdicts: Sequence[Verdict]) -> list[Exposed]:
     if verdicts[0].of_groups:
-        return [_failing(verdict, counted.counts) for verdict in verdicts]
+        return [_failing(verdict, counted.counts_by_policy) for verdict in verdicts]
     # Of whom which window would be the worst is not counted.
     if counted.apart or counted.requirement.of_windows:
         return [Exposed(verdict) for verdict in verdicts]
@@ -165,11 +165,12 @@ def _tally_of(
 
 def _exposed(secret: RequirementCounts, verdicts: Sequence[Verdict]) -> list[Exposed]:
     """The same of one secret."""
-    counts, asked = counts_of(secret.counts), secret.asked
+    counted, asked = secret.counts_by_policy, secret.asked
+    counts = counts_of(counted)
     if secret.people is not None:
         wanted = np.asarray(asked)
         of_each = [
-            secret.people.over(own.judged, own.required, secret.counts, wanted) for own in verdicts
+            secret.people.over(own.judged, own.required, counted, wanted) for own in verdicts
         ]
         return [
             Exposed(own, Tally(people, groups, people, at_most=True), unit=secret.people.name)
@@ -180,7 +181,7 @@ def _exposed(secret: RequirementCounts, verdicts: Sequence[Verdict]) -> list[Exp
     for verdict in verdicts:
         adversary, limit = verdict.judged, verdict.required
         if adversary not in by_adversary:
-            by_adversary[adversary] = adversary.chances(secret.counts)
+            by_adversary[adversary] = adversary.chances(counted)
         chances = by_adversary[adversary]
         if chances is None or (limit.relative and chances.prior is None):
             exposed.append(Exposed(verdict))

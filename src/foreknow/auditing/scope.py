@@ -9,6 +9,7 @@ import numpy as np
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
+from foreknow.data.engines.column_advice import amount_marks, has_decimal_commas, separator_of
 from foreknow.data.engines.households import ELSEWHERE
 from foreknow.data.labels import Labels
 from foreknow.data.release import Release
@@ -55,7 +56,10 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
     roles = None if schema is None else schema.quasi_identifiers
     unseen = [] if table is None else table.unseen(known, roles)
     names = [] if schema is None else [name for name in unseen if name in schema.identifiers]
+    answers, amounts = _written_oddly(columns, requirements or ())
     return Scope(
+        several_answers=answers,
+        amounts=amounts,
         left_out=None if table is None else table.left_out,
         lacking=lacking,
         beside=None if table is None else (*unseen, *beside),
@@ -74,9 +78,44 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
         written={} if table is None else table.written,
         names_alike=() if table is None else table.names_alike,
         shared=() if table is None else table.shared,
+        numbers=() if table is None else table.numbers,
         # by the class that answers, which may have a key of Foreknow's
         foreign=foreign(type(own) for of in requirements or () for own in of.judged),
     )
+
+
+def _written_oddly(
+    columns: Mapping[str, GroupCounts], requirements: Iterable[Requirement]
+) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+    """Columns judged whose values hold several answers, with what separates these, or amounts."""
+    main, several = next(iter(columns)), len(columns) > 1
+    answers, amounts = list[tuple[str, str]](), list[str]()
+    for column, counts in columns.items():
+        asked = [
+            required
+            for required in requirements
+            if required.points and (not several or (required.sensitive or main) == column)
+        ]
+        if separator := _separator(counts, asked):
+            answers.append((column if several else "", separator))
+        if _are_amounts(counts, asked):
+            amounts.append(column if several else "")
+    return tuple(answers), tuple(amounts)
+
+
+def _separator(counts: GroupCounts, asked: Sequence[Requirement]) -> str:
+    """What stands between several answers in values that are judged each as a whole."""
+    if counts.semantics != "single" or not asked:
+        return ""
+    return separator_of([*map(str, counts.values)], counts.totals.tolist())
+
+
+def _are_amounts(counts: GroupCounts, asked: Sequence[Requirement]) -> bool:
+    """Whether values are texts of amounts, whose nearness was not judged."""
+    if not asked or any(required.of_windows for required in asked):
+        return False
+    texts = [str(counts.values[code]) for code in np.flatnonzero(counts.totals)]
+    return bool(amount_marks(texts)) or has_decimal_commas(texts)
 
 
 def _questions(

@@ -17,6 +17,7 @@ from foreknow.cli.inputs import (
     Columns,
     Judging,
     OfTable,
+    attack_on,
     is_published,
     named_set,
     policy_at,
@@ -87,6 +88,7 @@ def audit(
     """
     from foreknow.auditing import audit as auditing
     from foreknow.data.microdata import Microdata
+    from foreknow.result import page_of
     from foreknow_judge.duckdb_files import limit_memory
 
     limit_memory(memory)
@@ -106,7 +108,7 @@ def audit(
     if output.exposed is not None:
         with output.progress("Listing the groups over a limit"):
             found.exposed_to_csv(output.exposed)
-    output.show(found)
+    output.show(found, page_of(found, attack=attack_on(release, columns.policy, rules)))
     if not output.quiet:
         say_index(judged)
         say_readings(judged, verbose)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from foreknow.cli.inputs import Rules
+from foreknow.cli.inputs import Rules, is_published
 from foreknow.cli.options import (
     UNDECIDED,
     UNSAFE,
@@ -27,7 +27,6 @@ from foreknow_judge.errors import InputError, did_you_mean
 if TYPE_CHECKING:
     from foreknow.data.microdata import Microdata
     from foreknow.policy.policy import Policy
-    from foreknow.releases.members import OwnRelease
 
 
 @command("foreknow.attacks.algorithm.algorithm:attack")
@@ -49,7 +48,8 @@ def attack(
 
     TABLE is the raw table. The method is run on it, and on all tables that look the same to a
     reader; those that it would have published otherwise are struck out. With --release, its very
-    groups are attacked. What is written names rows of the table: it is for the owner.
+    groups are attacked; so they are where TABLE is a folder that "foreknow publish" wrote, whose
+    raw table is here or beside it. What is written names rows of the table: it is for the owner.
 
     Parameters
     ----------
@@ -68,32 +68,43 @@ def attack(
         The column that names people.
     """
     from foreknow.attacks.algorithm import attack as run
+    from foreknow.attacks.algorithm.of_release import AttackedRelease
     from foreknow.methods.registry import method_of
-    from foreknow.releases.members import OwnRelease
     from foreknow.report.pages.attack import AttackPage
 
     start = time.monotonic()
     own = _method_from(method) if method is not None and _names_file(method) else None
     if own is not None and choice.settings:
         raise InputError("--set is for methods by name; set those of your own in their file")
-    policy, published = rules.rules(table), None
+    source: Path | None = table
+    if release is None and is_published(table):
+        source, release = None, table
+    attacked = None
     if release is not None:
         if groups is not None or given["nothing"] or choice.form is not None:
-            raise InputError("--release says it all: leave out --groups, --nothing and --form")
-        published = OwnRelease.open(release, members, policy.needed_schema)
-        policy = _as_published(published, policy, said=bool(method or choice.settings))
+            raise InputError("a release says it all: leave out --groups, --nothing and --form")
+        told = rules.given is not None or rules.quasi_identifiers is not None
+        attacked = AttackedRelease.of(
+            release,
+            source,
+            rules.rules(release) if told else None,
+            members,
+            other_method=bool(method or choice.settings),
+        )
     elif members is not None:
         raise InputError("--members goes with --release FOLDER")
+    policy = rules.rules(table) if attacked is None else attacked.policy
     policy = replace(choice, method=None if own is not None else method).over(policy)
     used = method_of(policy.options.method, policy) if own is None else own
-    if published is not None and own is None:
-        _refuse_other_method(published, used)
+    if attacked is not None and own is None:
+        attacked.refuse_other_method(used)
     with output.progress("Attacking"):
-        microdata = policy.microdata(table)
+        microdata = policy.microdata(table) if attacked is None else attacked.microdata
         names = _names(microdata, person) if name_people else None
         if given["seconds"] > 0:  # what reading took is part of the budget
             given["seconds"] = max(given["seconds"] - time.monotonic() + start, 0.01)
-        found = run(microdata, used, policy, groups=_groups(microdata, groups, published), **given)
+        of_row = _groups(microdata, groups) if attacked is None else attacked.groups
+        found = run(microdata, used, policy, groups=of_row, **given)
         code = UNSAFE if found.found else UNDECIDED if found.undecided else 0  # works it all out
     output.show(found, AttackPage(found, names))
     if code == UNDECIDED and own is None and not output.quiet:
@@ -121,35 +132,11 @@ def _cost(microdata: Microdata, policy: Policy) -> str:
     return "What that costs. " + "; ".join(f"{name}: {said}" for name, said in each.items()) + "."
 
 
-def _as_published(own: OwnRelease, rules: Policy, said: bool) -> Policy:
-    """The policy with the options of a release; its own method where another is said."""
-    from foreknow.policy.options import PublishOptions
-
-    options = PublishOptions.from_dict(own.published.certificate.policy["publish"])
-    if said:
-        before = rules.options
-        options = replace(options, method=before.method, settings=before.settings)
-    return replace(rules, options=options)
-
-
-def _refuse_other_method(own: OwnRelease, method: Any) -> None:
-    """Refuse a method by name that is not the one of the certificate."""
-    made = own.published.certificate.method["name"]
-    if made != type(method).__name__:
-        raise InputError(
-            f"{own.published.release.name} was made by {made}, not by {type(method).__name__}: "
-            "leave out --method, or name a method of your own by --method FILE.py:NAME"
-        )
-
-
-def _groups(microdata: Microdata, column: str | None, own: OwnRelease | None) -> Any:
-    """The group of each row, as the owner's file of a release or a column of the table says."""
+def _groups(microdata: Microdata, column: str | None) -> Any:
+    """The group of each row, as a column of the table says."""
     from foreknow.attacks.algorithm.observation import groups_from
     from foreknow.data.engines.columns import fetch
 
-    if own is not None:
-        own.refuse_other(microdata)
-        return own.groups
     if column is None:
         return None
     return groups_from(fetch(microdata.source, [column]).column(column), f"column {column!r}")

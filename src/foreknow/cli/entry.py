@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -46,22 +45,6 @@ from foreknow_judge.errors import (
     short_of_memory,
 )
 from foreknow_judge.text import one_line
-
-# Commands whose exit code or files are the outcome; what the others print is.
-_SETTLED = (
-    "init",
-    "audit",
-    "attack",
-    "publish",
-    "verify",
-    "evidence",
-    "demo",
-    "priors",
-    "forget",
-    "read",
-    "draw",
-    "export",
-)
 
 # Set free where memory has run out, so that this can be said.
 _SPARE = 4 << 20
@@ -107,13 +90,6 @@ def _first_line(command: click.Command) -> str:
     return (command.help or "").partition("\n")[0]
 
 
-@dataclass
-class _Call:
-    """The command that was called: it decides what a full output means."""
-
-    command: str | None = None
-
-
 @click.group(
     cls=_Foreknow,
     name="foreknow",
@@ -121,7 +97,7 @@ class _Call:
     context_settings={"help_option_names": ["--help", "-h"]},
     epilog="Exit codes: 0 safe or written, 1 unsafe or no safe release exists, 2 bad input, "
     "3 a bug in Foreknow, 4 undecided, 130 interrupted, 143 terminated. They stand when "
-    "the output is closed or full.",
+    "the output is closed; one that is full is 2 in place of 0.",
 )
 @click.option("--version", "-V", "-v", is_flag=True, help="Print the version.")
 @click.option(
@@ -138,8 +114,6 @@ def app(
     show_completion: str | None,
 ) -> None:
     """Audit and publish tables about people against adversaries who already know something."""
-    if isinstance(context.obj, _Call):
-        context.obj.command = context.invoked_subcommand
     if version:
         click.echo(f"foreknow {__version__}")
     elif install_completion is not None:
@@ -157,35 +131,33 @@ for _commands in COMMANDS.values():
 
 def run(interrupts: Interrupts) -> int:
     """Run the command line and return its exit code; a mistake is one line on stderr."""
-    call = _Call()
     with streams() as (out, _):
-        code = _outcome(call, interrupts)
+        code = _outcome(interrupts)
         out.flush()
         if out.full:
             _say(f"standard output cannot be written: {out.full}")
-            if code == 0 and call.command not in _SETTLED:
-                return BAD_INPUT
+            return code or BAD_INPUT
     return code
 
 
-def _called(call: _Call) -> int | None:
+def _called() -> int | None:
     """Do what is asked; Click's own way to do so has words of its own for an interrupt."""
     asked = os.environ.get(COMPLETE)
     if asked:
         return shell_complete(app, {}, app.name or "", COMPLETE, asked)
     try:
-        with app.make_context(app.name, sys.argv[1:], obj=call) as context:
+        with app.make_context(app.name, sys.argv[1:]) as context:
             app.invoke(context)
     except click.exceptions.Exit as end:
         return end.exit_code
     return None
 
 
-def _outcome(call: _Call, interrupts: Interrupts) -> int:
+def _outcome(interrupts: Interrupts) -> int:
     spare = [bytes(_SPARE)]
     try:
         prepare_memory()
-        code = _called(call)
+        code = _called()
     except BaseException as error:
         spare.clear()
         if interrupts.came or isinstance(error, KeyboardInterrupt):

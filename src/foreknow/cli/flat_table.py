@@ -32,6 +32,7 @@ def read(folder: Folder, *, out: Flat, quiet: Quiet = False) -> None:
     with progress("Reading the release", quiet):
         table = read_flat(folder)
     _write(table, out, quiet)
+    _note(table, quiet)
 
 
 @command("foreknow.publishing.flat_table:draw")
@@ -56,6 +57,15 @@ def draw(
     _write(table, out, quiet)
     if not quiet:
         print(f"Note: {NO_INTERVAL}.", file=sys.stderr)
+    _note(table, quiet)
+
+
+def _note(table: pa.Table, quiet: bool) -> None:
+    """Say what lists of dealt out values do not tell."""
+    from foreknow.publishing.flat_table import OF_SEVERAL, are_dealt_lists
+
+    if not quiet and are_dealt_lists(table):
+        print(f"Note: {OF_SEVERAL}.", file=sys.stderr)
 
 
 def _refuse(folder: Path, out: Path) -> None:

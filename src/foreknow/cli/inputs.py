@@ -383,6 +383,27 @@ def is_published(path: Path) -> bool:
     return path.is_dir() and (path / CERTIFICATE).is_file()
 
 
+def attack_on(
+    folders: Sequence[Path], policy: Path | None, rules: Policy | None, table: Path | None = None
+) -> str:
+    """The command that attacks one release whose owner's files are beside it; else its help.
+
+    The rules are those of the policy, where there is one.
+    """
+    from foreknow_judge.file_names import MEMBERS, owners_folder
+
+    (folder, *others) = folders
+    if others or not is_published(folder) or not (owners_folder(folder) / MEMBERS).is_file():
+        return "foreknow attack --help"
+    from foreknow.attacks.algorithm.of_release import can_be_attacked
+
+    words = [folder] if table is None else [table, "--release", folder]
+    words += [] if policy is None else ["--policy", policy]
+    command = f"foreknow attack {' '.join(shlex.quote(str(word)) for word in words)}"
+    can_be = can_be_attacked(folder, None if policy is None else rules, table)
+    return command if can_be and visible(command) == command else "foreknow attack --help"
+
+
 def say_index(release: Release) -> None:
     """Say that a column of the release looks like row numbers, which number people."""
     written = [visible(name) for name in release.unseen() if _ROW_NUMBERS.fullmatch(name)]

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from foreknow.cli.inputs import Columns, Rules, policy_at, refuse_published, require_published
+from foreknow.cli.inputs import (
+    Columns,
+    Rules,
+    attack_on,
+    policy_at,
+    refuse_published,
+    require_published,
+)
 from foreknow.cli.options import (
     UNSAFE,
     Answers,
@@ -56,11 +63,12 @@ class Folder:
     verbose: bool = False
     quiet: bool = False
 
-    def publish(self, table: Path, rules: Policy, **given: Any) -> None:
-        """Publish a table here, and say what was written."""
+    def publish(self, table: Path, rules: Policy, policy: Path | None = None, **given: Any) -> None:
+        """Publish a table here, and say what was written; the policy may be of a file."""
         from foreknow.atomic_files import require_new
         from foreknow.publishing.publish import publish as make
         from foreknow.publishing.signature import Signer
+        from foreknow.result import page_of
         from foreknow_judge import file_names
 
         owner = file_names.owners_folder(self.out) if self.owner is None else self.owner
@@ -74,7 +82,8 @@ class Folder:
         if self.quiet:
             return
         say_readings(microdata, self.verbose)
-        console().print(made.audit if made.together is None else made.together)
+        shown = made.audit if made.together is None else made.together
+        console().print(page_of(shown, attack=attack_on([self.out], policy, rules, table)))
         if made.together is not None:
             people = people_text(made.counts.n_people)
             written = "all of them, " if made.certificate.cohort else ""
@@ -119,7 +128,7 @@ def publish(
     from foreknow_judge.duckdb_files import limit_memory
 
     limit_memory(memory)
-    folder.publish(table, choice.over(rules.rules(table)), **given)
+    folder.publish(table, choice.over(rules.rules(table)), rules.policy, **given)
 
 
 @command("foreknow.releases.members:forget")
@@ -180,6 +189,7 @@ def _verify(
 
     from foreknow.publishing.signature import check_signature
     from foreknow.publishing.verification import judge, judge_after, load_signed
+    from foreknow.result import page_of
     from foreknow_judge.file_names import CERTIFICATE
 
     if certificate.is_dir():
@@ -200,7 +210,7 @@ def _verify(
     for problem in problems:
         _say_line(Console(stderr=True), problem, "bold red")
     if found is not None and not problems and not quiet:
-        console().print(found)
+        console().print(page_of(found, attack=attack_on([certificate.parent], policy, rules)))
         signed = [path.name for path in (certificate, evidence) if path is not None]
         signed += found.unchanged
         if key is not None:
@@ -278,7 +288,7 @@ def demo(
         print_plain(f"{name} {path}", soft_wrap=True)
     print_plain("")
     rules = Policy.load(sample.policy_path())
-    Folder(folder).publish(sample.table_path(), rules, seed=seed)
+    Folder(folder).publish(sample.table_path(), rules, sample.policy_path(), seed=seed)
     print_plain("")
     return _verify(folder / CERTIFICATE, folder)
 

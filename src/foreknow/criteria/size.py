@@ -111,7 +111,7 @@ class GroupSize(OfGroups):
 
     def attained(self, release: HasCounts) -> Attained:
         """The smallest group of a release."""
-        return self._least(groups_of(release))
+        return self._least(groups_of(getattr(release, "of_anybody", release)))
 
     def sizes(self, counts: GroupCounts) -> IntArray:
         """People, or different units, of each group."""

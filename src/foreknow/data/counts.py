@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -330,7 +329,9 @@ class GroupCounts:
                 divided = replace(divided, groups=self.groups)
             self.memory[key] = divided
         seen: GroupCounts = self.memory[key]
-        return seen
+        if self.schema is None or self.schema.unit == "person":  # what else it says is counted
+            return seen
+        return seen.of_rows(self.schema, sensitive)
 
     def parts(self, sensitive: str | None = None, known: Sequence[str] = ()) -> IntArray:
         """Of each cell of combinations the group that `seen` counts it in, shape (cells,)."""
@@ -421,9 +422,12 @@ class GroupCounts:
         """The same with what a schema says of their people, where counts do not tell it."""
         if schema.unit == "person" and not any(schema.rules_of_people(sensitive).values()):
             return self
-        made = copy(self)
-        object.__setattr__(made, "schema", schema)
-        object.__setattr__(made, "sensitive", sensitive)
+        return self._said_of(schema, sensitive)
+
+    def _said_of(self, schema: Any, sensitive: str | None) -> GroupCounts:
+        """The same counts, and all that was worked out about them, with another schema."""
+        made = object.__new__(GroupCounts)
+        vars(made).update({**vars(self), "schema": schema, "sensitive": sensitive})
         return made
 
     @property
@@ -431,9 +435,7 @@ class GroupCounts:
         """The same for whoever is asked by a policy, which counts by what its schema says."""
         if self.schema is None:
             return self
-        made = copy(self)
-        object.__setattr__(made, "schema", None)
-        return made
+        return self._said_of(None, self.sensitive)
 
     def rules_of_people(self) -> dict[str, Any]:
         """What was said of the people who are counted, and these counts do not follow."""

@@ -39,8 +39,9 @@ from foreknow.data.engines.group_counts import (
     require_person,
 )
 from foreknow.data.engines.households import Shared, ShownOnce
+from foreknow.data.engines.person_numbers import Coded, coded_values, people_of
 from foreknow.data.engines.spelled import is_untyped
-from foreknow.data.engines.table import Snapshot, require, settled
+from foreknow.data.engines.table import Snapshot, holds_lists, require, settled
 from foreknow.data.engines.typed import read_as
 from foreknow.data.engines.units import look_beside, refuse_repeated, shared
 from foreknow.data.grids import Grid, ends_of, grid_of, words_of
@@ -188,7 +189,13 @@ class Microdata:
         self.reading = declared if reading is None else Reading.of(reading).over(declared)
         self.beside = tuple(beside)
         opened: Table = open_table(source, self.reading)
-        if isinstance(schema.shared, Shared) and schema.shared.column not in opened.columns:
+        if isinstance(schema.shared, Shared) and not isinstance(opened, ShownOnce):
+            if schema.shared.column in opened.columns:
+                raise SchemaError(
+                    f"{opened.name} has a column {schema.shared.column!r}, which is what the "
+                    "column is called that shared adds, and which says where a household's value "
+                    "is shown: rename it"
+                )
             require(opened, [schema.shared.by])
             opened = ShownOnce(opened, schema)
         if not schema.quasi_identifiers:
@@ -209,7 +216,7 @@ class Microdata:
         self._cells: dict[str, Attribute] = {}
         self._beside_codes: dict[str, tuple[NDArray[Any], pa.Array]] = {}
         for name, semantics in schema.several.items():
-            listed = not self._table.untyped
+            listed = holds_lists(self._table, name)
             require_person(self._table, name, schema.person, semantics, listed=listed)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -244,6 +251,21 @@ class Microdata:
     def shared(self) -> tuple[str, ...]:
         """Columns of which a few rows each share a value, such as a household's number."""
         return shared(self._table, self.schema)
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """Columns with a role that look like numbers of people, where nothing says whose rows are.
+
+        Counted by the entries that were read.
+        """
+        read, schema = self._read, self.schema
+        if schema.person is not None or schema.several:
+            return ()
+        columns = [*read.columns, *self.sensitives]
+        coded = [coded_values(c.name, c.codes, c.domain, read.times) for c in columns]
+        for name, column in zip(read.other.column_names, read.other.columns, strict=True):
+            coded.append(replace(Coded.of(name, column), times=read.times))
+        return tuple(people_of(coded))
 
     @property
     def _read(self) -> _Read:

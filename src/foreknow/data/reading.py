@@ -5,8 +5,9 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import date, datetime
+from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,39 @@ STDIN = "-"
 BLANKS = " \t\n\r\v\f\u00a0"  # around a spelling of what is missing, these do not count
 _PART = re.compile(r"(?P<file>.+)\?(?P<key>table|sheet)=(?P<name>.+)", re.DOTALL)
 _ADDRESS = re.compile(r"postgres(ql)?:/")  # as a Path, it has one slash only
-_WORDS = {"yyyy": "%Y", "yy": "%y", "mm": "%m", "dd": "%d", "m": "%m", "d": "%d"}
-_TIME = re.compile(r"hh:mm(:ss)?", re.IGNORECASE)
-_DATE = re.compile(r"(?<!%)(yyyy|yy|mm?|dd?)", re.IGNORECASE)
+_WORDS = {
+    "yyyy": "%Y",
+    "yy": "%y",
+    "mm": "%m",
+    "m": "%m",
+    "dd": "%d",
+    "d": "%d",
+    "mmmm": "%B",
+    "month": "%B",
+    "mmm": "%b",
+    "mon": "%b",
+}
+_TIME = re.compile(r"(T?)hh:mm(:ss)?", re.IGNORECASE)
+_WORD = re.compile(r"[a-zA-Z]+")
+_DATE = re.compile(r"(?<!%)(yyyy|yy|mmmm|month|mmm|mon|mm?|dd?)", re.IGNORECASE)
+_DIRECTIVES = "YymbBdjHIMSfp"  # which read alike on every machine, and no zone
+_ALLOWED = (
+    "it is written with yyyy, yy, mm, mmm or mon (a month's name), dd, hh:mm and hh:mm:ss, or with "
+    f"{', '.join(f'%{letter}' for letter in _DIRECTIVES)}"
+)
+# Names of months in English and German; three letters of each are enough.
+_MONTH_NAMES = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+    *("januar", "februar", "märz", "april", "mai", "juni"),
+    *("juli", "august", "september", "oktober", "november", "dezember"),
+)
+_MONTHS = {"sept": 9, "mrz": 3}
+for _place, _name in enumerate(_MONTH_NAMES):
+    _MONTHS |= {_name: _place % 12 + 1, _name[:3]: _place % 12 + 1}
+_CURRENCY = re.compile(r"[^\s\d.,;'\"-]{1,5}")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_MARK = "\ue000"  # around the number that stands for a name, so that no digit joins it
 
 
 @dataclass(frozen=True)
@@ -42,6 +73,16 @@ class Reading:
     missing : sequence of str
         Texts that stand for a missing value, such as "NA" and "k. A.", in every column of a raw
         table. Upper and lower case differ; blanks around a text do not count.
+    latest_year : int, optional
+        Which year is the latest that two digits of a `date_format` may mean: of 2025, 25 is 2025
+        and 26 is 1926.
+    thousands : "," or "." or "'" or " ", optional
+        What stands between thousands: 1,234.5. With a decimal comma it is a point.
+    currency : str, optional
+        What stands before or after some amounts, such as "$" or "EUR": $1,234.5.
+    separators : mapping of column to str
+        Of sensitive columns in which one cell holds all values of a person, what stands between
+        these: ``{"answers": "|"}``. Blanks around a value do not count.
 
     Examples
     --------
@@ -54,11 +95,15 @@ class Reading:
     decimal: str | None = None
     date_format: str | None = None
     missing: Sequence[str] = ()
+    latest_year: int | None = None
+    thousands: str | None = None
+    currency: str | None = None
+    separators: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "missing", _spellings(self.missing))
         for each in fields(self):
-            if each.name == "missing":
+            if each.name in ("missing", "latest_year", "separators"):
                 continue
             given = getattr(self, each.name)
             if given is not None and not isinstance(given, str):
@@ -72,6 +117,23 @@ class Reading:
                 object.__setattr__(self, name, settle(getattr(self, name)))
         if self.decimal not in (None, ".", ","):
             raise SchemaError(f'decimal must be "." or ",", not {self.decimal!r}')
+        if (
+            type(self.latest_year) not in (type(None), int)
+            or not 1000 <= (self.latest_year or 2000) <= 9999
+        ):
+            raise SchemaError(f"latest_year must be a year such as 2025, not {self.latest_year!r}")
+        object.__setattr__(self, "separators", _separators(self.separators))
+        if self.thousands not in (None, ",", ".", "'", " "):
+            raise SchemaError(f'thousands must be ",", ".", "\'" or " ", not {self.thousands!r}')
+        if self.thousands is not None and self.thousands == (self.decimal or "."):
+            raise SchemaError(
+                f"decimal and thousands are both {self.thousands!r}; say which sign stands before "
+                'decimals, such as decimal = ","'
+            )
+        if self.currency is not None and not _CURRENCY.fullmatch(self.currency):
+            raise SchemaError(
+                f'currency must be a sign or letters, such as "$" or "EUR", not {self.currency!r}'
+            )
 
     @classmethod
     def of(cls, given: Any) -> Reading:
@@ -95,19 +157,33 @@ class Reading:
     def to_dict(self) -> dict[str, Any]:
         """What it says."""
         said = {**asdict(self), "missing": list(self.missing) or None}
+        said["separators"] = dict(self.separators) or None
         return {name: given for name, given in said.items() if given is not None}
 
     @property
     def converts(self) -> bool:
         """Whether it says anything of values."""
-        return self.decimal is not None or self.date_format is not None
+        told = (self.decimal, self.date_format, self.thousands, self.currency)
+        return any(part is not None for part in told)
+
+    @property
+    def guesses_century(self) -> bool:
+        """Whether years are written with two digits, and nothing says of which century."""
+        return self.latest_year is None and "%y" in (self.date_format or "")
 
     @cached_property
     def as_date(self) -> Callable[[str], date] | None:
         """Read one date; a text that is none raises `ValueError`."""
         if self.date_format is None:
             return None
-        return date_reader(self.date_format)
+        return date_reader(self.date_format, self.latest_year)
+
+    @cached_property
+    def as_amount(self) -> Callable[[str], Decimal] | None:
+        """Read one number with a currency, or with marks between thousands, or with neither."""
+        if self.currency is None and self.thousands is None:
+            return None
+        return amount_reader(self.decimal or ".", self.thousands, self.currency or "")
 
 
 @dataclass(frozen=True)
@@ -119,21 +195,67 @@ class Dialect:
     bom: bool = False  # by which Excel knows UTF-8
 
 
-def date_reader(given: str) -> Callable[[str], date]:
+def date_reader(given: str, latest_year: int | None = None) -> Callable[[str], date]:
     """Read dates of a format, or times if the format has some.
 
     >>> date_reader("%d.%m.%Y")("31.01.2024")
     datetime.date(2024, 1, 31)
+    >>> date_reader("%d-%b-%y", 2025)("31-JAN-26")
+    datetime.date(1926, 1, 31)
     """
-    timed = re.search(r"%[HIMSfpcXT]", given)
+    of_century = latest_year is not None and "%y" in given
+    timed = re.search(r"%[HIMSfp]", given)
+    named = re.search(r"%[bB]", given) is not None
+    # By the locale of a machine, a month would have another name.
+    of_numbers = re.sub(r"%[bB]", f"{_MARK}%m{_MARK}", given)
 
     def read(text: str) -> date:
-        if not text.isascii() and re.search(r"(?![0-9])\d", text):
+        if not _has_plain_digits(text) or _MARK in text:
             raise ValueError("digits are 0 to 9")
-        found = datetime.strptime(text, given)
-        return found if timed else found.date()
+        numbered = _LETTERS.sub(_numbered_month, text) if named else text
+        moment = datetime.strptime(numbered, of_numbers)
+        if of_century and latest_year is not None:
+            moment = moment.replace(year=latest_year - (latest_year - moment.year) % 100)
+        return moment if timed else moment.date()
 
     return read
+
+
+def amount_reader(decimal: str, thousands: str | None, currency: str) -> Callable[[str], Decimal]:
+    """Read amounts; a text that is none raises `ValueError`.
+
+    >>> amount_reader(".", ",", "$")("$11,310.50 ")
+    Decimal('11310.50')
+    """
+    between = {None: "." if decimal == "," else "", " ": " \u00a0\u202f"}.get(thousands, thousands)
+    grouped = rf"[1-9]\d{{0,2}}(?:[{re.escape(between)}]\d{{3}})+|" if between else ""
+    sign = re.escape(currency)
+    amount = re.compile(
+        rf"(?P<minus>-?)(?P<before>{sign}\s?)?(?P<after>-?)(?P<whole>{grouped}0|[1-9]\d*)"
+        rf"(?P<rest>{re.escape(decimal)}\d+)?(?P<behind>\s?{sign})?"
+    )
+
+    def read(text: str) -> Decimal:
+        part = amount.fullmatch(text.strip(BLANKS)) if _has_plain_digits(text) else None
+        twice = part is not None and (
+            (part["minus"] and part["after"]) or (sign and part["before"] and part["behind"])
+        )
+        if part is None or twice:
+            raise ValueError(f"{text!r} is no amount")
+        whole, rest = re.sub(r"\D", "", part["whole"]), (part["rest"] or "").replace(decimal, ".")
+        return Decimal(f"{part['minus'] or part['after']}{whole}{rest}")
+
+    return read
+
+
+def _has_plain_digits(text: str) -> bool:
+    return text.isascii() or not re.search(r"(?![0-9])\d", text)
+
+
+def _numbered_month(word: re.Match[str]) -> str:
+    """The number of a month in marks, in place of its name; another word as it is."""
+    number = _MONTHS.get(word[0].lower())
+    return word[0] if number is None else f"{_MARK}{number:02d}{_MARK}"
 
 
 def _spellings(given: Any) -> tuple[str, ...]:
@@ -146,6 +268,20 @@ def _spellings(given: Any) -> tuple[str, ...]:
                 'write it in quotes, such as "99"'
             )
     return tuple(dict.fromkeys(each.strip(BLANKS) for each in given))
+
+
+def _separators(given: Any) -> dict[str, str]:
+    if not isinstance(given, Mapping):
+        raise SchemaError(
+            f'separators of reading is a table such as {{ answers = "|" }}, not {given!r}'
+        )
+    for name, separator in given.items():
+        if not isinstance(separator, str) or not separator.strip():
+            raise SchemaError(
+                f"separators: what stands between the values of {name!r} must be a sign such as "
+                f'"|", not {separator!r}'
+            )
+    return dict(given)
 
 
 def _encoding(given: str) -> str:
@@ -172,19 +308,37 @@ def _delimiter(given: str) -> str:
 
 
 def _date_format(given: str) -> str:
-    made = given
+    made, odd = given, list[str]()
     if "%" not in given:
-        made = _TIME.sub(lambda found: "%H:%M:%S" if found[1] else "%H:%M", given)
-        made = _DATE.sub(lambda found: _WORDS[found[1].lower()], made)
+        words = _WORD.findall(_TIME.sub("", given))
+        odd = [word for word in words if not re.fullmatch(f"({_DATE.pattern})+", word, re.I)]
+        made = _TIME.sub(lambda time: f"{time[1]}%H:%M{':%S' * bool(time[2])}", given)
+        made = _DATE.sub(lambda part: _WORDS[part[1].lower()], made)
     read = set(re.findall(r"%([a-zA-Z])", made))
+    if read & {"z", "Z"}:
+        raise SchemaError(
+            f"date_format {given!r} names a zone, which no format reads; leave date_format out "
+            "for times as in ISO, such as 2023-03-12 14:20:05+00: these are read with their zone"
+        )
+    odd = odd or [f"%{letter}" for letter in sorted(read - {*_DIRECTIVES})]
+    if odd := odd or _WORD.findall(re.sub(r"T?%[a-zA-Z%]", "", made)):
+        raise SchemaError(
+            f"date_format {given!r} cannot be read: {odd[0]!r} means nothing in it; {_ALLOWED}"
+        )
     try:
-        datetime.strptime(datetime(2024, 12, 31).strftime(made), made)
+        reader = date_reader(made)
+        moment = datetime(2024, 12, 31)
+        reader(moment.strftime(re.sub("%[bB]", "December", made)))
+    except re.error:  # which knows each part once
+        raise SchemaError(
+            f"date_format {given!r} cannot be read: a part of the date stands in it twice"
+        ) from None
     except ValueError:
         read = set()
-    if not (read & set("DFcx") or (read & set("Yy") and (read & set("mbBj")))):
+    if not (read & set("Yy") and read & set("mbBj")):
         raise SchemaError(
             f"date_format {given!r} cannot be read: it needs year, month and day, such as "
-            "dd.mm.yyyy, mm/dd/yyyy or %d.%m.%Y"
+            "dd.mm.yyyy, dd-mmm-yy, mm/dd/yyyy or %d.%m.%Y"
         )
     return made
 

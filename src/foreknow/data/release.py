@@ -10,6 +10,8 @@ from functools import cached_property
 from html import escape
 from typing import Any, NamedTuple, cast
 
+import numpy as np
+
 from foreknow.data.arrays import combine
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines import Holdings, Table, open_table
@@ -30,8 +32,9 @@ from foreknow.data.engines.group_counts import (
     refuse_repeats,
     require_person,
 )
+from foreknow.data.engines.person_numbers import coded_values, people_of
 from foreknow.data.engines.stacked import bare_rows
-from foreknow.data.engines.table import require, settled
+from foreknow.data.engines.table import holds_lists, require, settled
 from foreknow.data.engines.tally import Tally
 from foreknow.data.engines.units import refuse_repeated, shared
 from foreknow.data.engines.write import disarm_name, rearmed
@@ -470,6 +473,28 @@ class Release(Plain):
         """Columns of a table, read by a schema, in which a few rows each share a value."""
         return () if self._raw is None else shared(*self._raw)
 
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """Columns that look like numbers of people, where nothing says whose rows are.
+
+        Counted by its groups, and the first sensitive column.
+        """
+        schema, counts = self.schema, self._counted
+        told = self.person if schema is None else schema.person or self.person
+        if told is not None or self.semantics != "single":
+            return ()
+        group = np.repeat(np.arange(counts.n_groups), np.diff(counts.offsets))
+        columns = [
+            coded_values(self.sensitive, counts.codes, list(map(str, counts.values)), counts.counts)
+        ]
+        if self.by_values:
+            labels: Any = counts.groups
+            if not isinstance(labels, GroupLabels):
+                labels = GroupLabels.of(labels, self.group_columns)
+            for name, (own, codes) in zip(self.group_columns, labels.parts, strict=False):
+                columns.append(coded_values(self._bare(name), codes[group], own, counts.counts))
+        return tuple(people_of(columns))
+
     @classmethod
     def _of(
         cls,
@@ -515,7 +540,7 @@ class Release(Plain):
         how, several = as_missing(missing), several_of(semantics, sensitives)
         refuse_missing(how, semantics)
         for name, how_many in several.items():
-            require_person(table, name, person, how_many, listed=not table.untyped)
+            require_person(table, name, person, how_many, listed=holds_lists(table, name))
         if person is not None or several:
             table = settled(table, list(dict.fromkeys([*groups, *sensitives, *other, *people])))
         if person is not None and not several:
@@ -618,7 +643,7 @@ class Release(Plain):
         (array([2, 2]), [(30,), (41,)])
         """
         if not self.recognized:
-            return self
+            return self.of_anybody
         if self._whole is not None:
             whole = self._whole if self.schema is not None else self._whole.by_policy
             return whole.alike(knowing)
@@ -639,7 +664,9 @@ class Release(Plain):
                 ids = people.groups[0]
                 by_person = ValuesTable(people.table, columns, True, None, ids, "single", "error")
             else:
-                by_person = replace(tables, groups=columns, null_groups=True)
+                by_person = replace(
+                    self._counting_anybody(tables), groups=columns, null_groups=True
+                )
             alike = Release(by_person, escaped=self._escaped)
             groups: Any = alike._counted.groups
             if self._escaped:
@@ -701,7 +728,10 @@ class Release(Plain):
         tables = self._apart.get(name, self._tables)
         if name == self.sensitive and not known and len(self.sensitives) == 1:
             return self
-        if (name, *known) not in self._seen:
+        # Whoever has a value of any column is one of the people whom a release shows.
+        anybody = of_people and self._leaves_out
+        key = (name, *known, *([""] if anybody else []))
+        if key not in self._seen:
             if known and not tables.null_groups:
                 self._counted  # noqa: B018  # which refuses a row without a group
             if name in known and isinstance(tables, ValuesTable) and tables.semantics != "single":
@@ -710,6 +740,8 @@ class Release(Plain):
             of, *beside = map(self._written, (name, *known))
             if known or of != tables.sensitive:
                 tables = tables.seen_as(of, beside)
+            if anybody:
+                tables = self._counting_anybody(tables)
             others = [self._written(column) for column in self.unlinked if column != name]
             sight = Release(
                 tables,
@@ -728,8 +760,24 @@ class Release(Plain):
                         f"{' and '.join(known)}; leave them out: knowing = []"
                     )
                 sight = sight.naming(self._owner)
-            self._seen[name, *known] = sight
-        return self._seen[name, *known]
+            self._seen[key] = sight
+        return self._seen[key]
+
+    @property
+    def _leaves_out(self) -> bool:
+        """Whether rows that lack one of several sensitive values are not counted for that one."""
+        tables = self._tables
+        return len(self.sensitives) > 1 and isinstance(tables, ValuesTable) and bool(tables.needed)
+
+    @property
+    def of_anybody(self) -> Release:
+        """The release by whoever has a value of any sensitive column, not of the first alone."""
+        return self.seen(None, [], of_people=True) if self._leaves_out else self
+
+    def _counting_anybody(self, tables: Any) -> Any:
+        """A table by whoever has a value of any sensitive column, where these may be missing."""
+        names = [*map(self._written, self.sensitives)]
+        return tables.of_anybody(names) if self._leaves_out else tables
 
     @contextmanager
     def reading(self, columns: Iterable[str]) -> Iterator[None]:
@@ -926,7 +974,7 @@ class Release(Plain):
             _, first = combine([codes for codes, _ in encoded], [len(of) for _, of in encoded])
             each = [(codes[first], distinct) for codes, distinct in encoded[:-1]]
             return Combinations.of(self.group_columns, each)
-        found = (self.alike() if self.recognized else self)._tables.combinations()
+        found = self.alike()._tables.combinations()
         return found.rearmed() if self._escaped else found
 
     @property
@@ -996,6 +1044,20 @@ class Release(Plain):
         if len(self.sensitives) > 1 and isinstance(self._tables, ValuesTable):
             return self._tables.lacking([self._written(name) for name in self.sensitives])
         return self._tables.left_out
+
+    @property
+    def partly_left_out(self) -> bool:
+        """Whether rows lack one sensitive value, so that this was not counted, and show another."""
+        several = self.sensitives if self._leaves_out else ()
+        return any(self.seen(name, []).left_out < self.left_out for name in several)
+
+    def refuse_partly_left_out(self, why: str) -> None:
+        """Refuse such rows where it is not known whether they count; `why`, and what to do."""
+        if self.partly_left_out:
+            raise UnsupportedError(
+                f"{self.name}: some rows have no {' or '.join(self.sensitives)} and show another "
+                f'of these, and missing = "drop" leaves out what is missing; {why}'
+            )
 
     @property
     def suppressed(self) -> tuple[str, ...]:

@@ -80,7 +80,7 @@ class Schema:
     shared : mapping, optional
         ``{"by": "household_id", "values": ["income"]}``: all rows of a household have one value of
         these sensitive columns, and everybody knows it. `publish` shows it once for each household,
-        in its first row, and requirements on it count households.
+        in its first row that is published, and requirements on it count households.
     impossible : sequence of mappings
         What cannot be, as everybody knows: ``{"values": ["O04"], "where": {"sex": ["m"]}}``, or
         ``{"age": {"to": 11}}``. Who cannot have a value is not counted among those who might.
@@ -146,6 +146,12 @@ class Schema:
                 roles[column] = role
         object.__setattr__(self, "semantics", semantics_of_each(self.semantics, self.sensitives))
         object.__setattr__(self, "reading", Reading.of(self.reading))
+        for name in cast("Reading", self.reading).separators:
+            if name not in self.several:
+                raise SchemaError(
+                    f"separators of reading names {name!r}, of which nobody has several values by "
+                    'the schema: make it sensitive, with semantics = "set", or take it out'
+                )
         object.__setattr__(self, "missing", as_missing(self.missing))
         refuse_missing(cast("Missing", self.missing), self.semantics)
         if self.person is not None and self.person in (*self.sensitives, self.group):
@@ -221,6 +227,21 @@ class Schema:
             "shared": bool(values) and column in (None, *values),
             "cases": (self.counts_people and self.person) or "",
         }
+
+    def of_column(self, name: str) -> Schema:
+        """The same of one of its sensitive columns, beside which the others stand as they are."""
+        others = [column for column in self.sensitives if column != name]
+        laid = {column: own for column, own in self.hierarchies.items() if column not in others}
+        types = {column: own for column, own in self.types.items() if column not in others}
+        return replace(
+            self,
+            sensitive=name,
+            sensitives=(),
+            other=[*self.other, *others],
+            hierarchies=laid,
+            types=types,
+            impossible=self.rules_about(name),
+        )
 
     @property
     def conditions(self) -> list[str]:

@@ -69,7 +69,8 @@ def require_eligible(name: str, l: int, microdata: Microdata, sizes: IntArray) -
         return
     frequent = frequent[np.argsort(-sizes[frequent], kind="stable")]
     named = [
-        f"{sizes[code]:,} have {microdata.values[code]!r}, which is {sizes[code] - most:,} too many"
+        f"{sizes[code]:,} have {str(microdata.values[code])!r}, which is {sizes[code] - most:,} "
+        "too many"
         for code in frequent[:_NAMED].tolist()
     ]
     if len(frequent) > _NAMED:
@@ -149,7 +150,7 @@ def _largest(microdata: Microdata, sizes: IntArray) -> str:
     count = int(sizes[worst])
     allows = f"allows l = {people // count} at most" if 2 * count <= people else "allows no l"
     return (
-        f"{microdata.values[worst]!r} is had by {count:,} of {people:,} people "
+        f"{str(microdata.values[worst])!r} is had by {count:,} of {people:,} people "
         f"({percentage(Fraction(count, people), 1)}), which {allows}"
     )
 

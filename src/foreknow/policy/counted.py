@@ -43,7 +43,7 @@ from foreknow.policy.people import (
     ledger_of_people,
     of_most_cases,
 )
-from foreknow.policy.sets import TargetValues, meant
+from foreknow.policy.sets import TargetValues, meant, refuse_unheld
 from foreknow_judge.errors import InputError, PolicyError
 from foreknow_judge.layout import Layout, Seen
 from foreknow_judge.verdict import Limit, Verdict
@@ -119,7 +119,7 @@ class RequirementCounts:
 
     def again(self, groups: GroupCounts) -> HasCounts:
         """Other groups of the same table, as it counts them."""
-        return self._as_one(self._in_sight(groups))
+        return self._as_one(self._in_sight(groups).by_policy)
 
     def by_most_cases(self, groups: GroupCounts) -> HasCounts:
         """The same, with the most cases that somebody with a case in each group has."""
@@ -164,6 +164,11 @@ class RequirementCounts:
 
     @cached_property
     def counts(self) -> HasCounts:
+        """What it counts, which says to whoever has not got the policy that it counts cases."""
+        return self._as_one(self.seen)
+
+    @cached_property
+    def counts_by_policy(self) -> HasCounts:
         """What the adversary's posterior is computed from, for audit and search alike."""
         return self._as_one(self._by_policy)
 
@@ -179,7 +184,7 @@ class RequirementCounts:
         if not requirement.limits_inference:
             return False
         if criterion is not None:
-            return criterion.limits_values(counts_of(self.counts))
+            return criterion.limits_values(counts_of(self.counts_by_policy))
         if requirement.of_windows:
             return True
         held = counts_of(self.seen).totals > 0
@@ -216,7 +221,7 @@ class RequirementCounts:
     def asked(self) -> BoolArray | Windows:
         """Which values it is about as they are counted; or windows of them."""
         if self.requirement.of_windows:
-            found = self.counts
+            found = self.counts_by_policy
             assert isinstance(found, Windows)
             return found
         if self.meant.places is None:
@@ -233,6 +238,9 @@ class RequirementCounts:
         """
         if self.meant.places is None or self.requirement.criterion is not None:
             return (self,)
+        for point in self.requirement.points:
+            for name, members in self.meant.sets.items():
+                refuse_unheld(self.requirement, point.adversary, name, members)
         return tuple(
             replace(self, requirement=self.requirement.only(name, own))
             for name, own in self.meant.sets.items()
@@ -259,8 +267,8 @@ class RequirementCounts:
         """
         required, beside = self.requirement, self.sight.known
         if (criterion := required.criterion) is not None:
-            attained = criterion.attained(self.counts)
-            holds = attained.holds and criterion.holds(self.counts)
+            attained = criterion.attained(self.counts_by_policy)
+            holds = attained.holds and criterion.holds(self.counts_by_policy)
             return [Verdict(place, required, criterion, Limit(), attained, holds, beside)]
         made = []
         for point, found in zip(required.points, self.disclosures(known), strict=True):
@@ -298,14 +306,14 @@ class RequirementCounts:
                         self._by_policy, members, name, relative=relative
                     )
                 ]
-            return [point.adversary.disclosure(self.counts, name)]
+            return [point.adversary.disclosure(self.counts_by_policy, name)]
         if self.number_of_cases is not None:
             found = self._of_people(point)
             about = np.flatnonzero(np.asarray(self.asked)).tolist()
             return [found[code] for code in about]
-        key = point.adversary, point.relative, id(self.counts)
+        key = point.adversary, point.relative, id(self.counts_by_policy)
         if key not in known:  # what is counted is kept, or another could get its id
-            known[key] = self.counts, point.disclosures(self.counts)
+            known[key] = self.counts_by_policy, point.disclosures(self.counts_by_policy)
         each, asked = known[key][1], self.asked
         if isinstance(asked, Windows):
             return list(each)
@@ -314,9 +322,9 @@ class RequirementCounts:
     def _of_people(self, point: Point) -> list[Disclosure]:
         """What is found out of somebody at most, for each value; by the most cases, if need be."""
         if self.people is not None:
-            return self.people.disclosures(point, self.counts)
+            return self.people.disclosures(point, self.counts_by_policy)
         assert self.number_of_cases is not None
-        return of_most_cases(point, self.counts, int(self.number_of_cases.max()))
+        return of_most_cases(point, self.counts_by_policy, int(self.number_of_cases.max()))
 
     @property
     def apart(self) -> bool:

@@ -8,11 +8,12 @@ from copy import copy
 from dataclasses import dataclass, replace
 from operator import is_
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from foreknow.adversaries.protocol import Gaining, HasCounts
 from foreknow.atomic_files import write_new
 from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.engines.households import Shared
 from foreknow.data.grids import SHARED
 from foreknow.data.labels import Labels
 from foreknow.data.levels import Level
@@ -125,6 +126,8 @@ class Policy:
                 requirement.check_columns(self.schema.sensitives, self.schema)
             self.options.check_columns(self.schema)
             self._check_levels()
+            self._check_shared(self.schema)
+            self._check_impossible(self.schema)
             for each in self.tries:
                 self._check_try(each, self.schema)
         for i, later in enumerate(self.requirements):
@@ -163,6 +166,43 @@ class Policy:
                 raise PolicyError(
                     f"levels: {column!r} has labels of its hierarchy, from level {level.at_least} "
                     f"on, and publish.labels says {wanted!r}; leave that out"
+                )
+
+    def _check_shared(self, schema: Schema) -> None:
+        """Refuse what households share in a form that does not say which rows show it."""
+        shared = cast(Shared | None, schema.shared)
+        if shared is None:
+            return
+        if self.options.written == "bucketized":
+            raise PolicyError(
+                f"shared: what households share ({', '.join(shared.values)}) is shown once for "
+                "each household, and the bucketized form does not say whose row shows it: publish "
+                'with form = "generalized", or leave shared out and publish a table with one row '
+                "for each household"
+            )
+        for name in (shared.column, *shared.values):
+            if name in self.options.unlinked:
+                raise PolicyError(
+                    f"publish.unlinked: {name!r} is about values that are shown once for each "
+                    "household, beside the column that says where: take it out of unlinked"
+                )
+
+    def _check_impossible(self, schema: Schema) -> None:
+        """Refuse a rule on one column where a requirement is about another of the same row."""
+        linked = self.layout.linked
+        for rule in schema.impossible:
+            for requirement in self.requirements:
+                secret = requirement.sensitive or schema.sensitive
+                beside = rule.sensitive in linked and secret in linked
+                known = requirement.knowing is None or rule.sensitive in requirement.knowing
+                if requirement.of_people or secret == rule.sensitive or not beside or known:
+                    continue
+                raise PolicyError(
+                    f"{requirement.name}: the schema says what some people cannot have of "
+                    f"{rule.sensitive!r} (impossible), which stands beside {secret!r} in each row, "
+                    "and so bears on it, too; this is not counted yet: say knowing = "
+                    f'["{rule.sensitive}"], publish it apart ([publish] unlinked = '
+                    f'["{rule.sensitive}"]), or leave the rule out'
                 )
 
     def _check_try(self, given: Try, schema: Schema) -> None:

@@ -404,6 +404,11 @@ class Requirement:
         of_homes = getattr(schema.shared, "values", ())
         if (self.sensitive or schema.sensitive) in of_homes and not self.of_people:
             return self._of_households(schema)
+        if of_homes and not self.of_people and self.knowing is not None:
+            # Which rows show a household's value stands in each row.
+            knowing = tuple(dict.fromkeys((*self.knowing, schema.shared.column)))
+            if knowing != tuple(self.knowing):
+                return replace(self, knowing=knowing).under(schema)
         if (criterion := self.criterion) is not None:
             refuse_cases(criterion, schema)
             bound = criterion.under(schema, self.sensitive)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -92,6 +92,31 @@ def _refuse_labels(required: Requirement, of: Any, values: Labels, printed: Sequ
                 f"{required.name}: {key}: nobody in the table has the sensitive value "
                 f'{text!r}; it is a label of the hierarchy: any_of = "{text}"'
             )
+
+
+def refuse_unheld(
+    required: Requirement, adversary: Any, name: str, members: Collection[str]
+) -> None:
+    """Refuse binary priors of a set with a likely value that nobody in the table has.
+
+    The set is then one value, as likely as all its values together.
+    """
+    if not members or getattr(adversary, "semantics", "joint") != "binary":
+        return
+    for table in adversary.tables:
+        values = Labels(table.values)
+        try:
+            named = sets_of(required, values).get(name, ())
+        except PolicyError:  # all that has a prior
+            named = tuple(map(str, table.values))
+        for value in sorted({*named} - {*members}):
+            place = [str(label) for label in table.values].index(value)
+            if any(row[place] for row in table.chances.values()):
+                raise PolicyError(
+                    f"{required.name}: any_of: nobody has {value!r}, which is likely by the "
+                    "priors, and binary priors count the set as one value: leave it out of "
+                    'any_of, or say semantics = "joint" in priors'
+                )
 
 
 class TargetValues(NamedTuple):

@@ -105,7 +105,7 @@ def _block(failing: Sequence[str], ways: Sequence[Way]) -> list[str]:
 def _changes(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
     """What may be changed in a requirement that fails; not yet tried."""
     if requirement.criterion is not None:
-        yield from _criteria(requirement, requirement.count(everyone).counts)
+        yield from _criteria(requirement, requirement.count(everyone).counts_by_policy)
     else:
         yield from _limits(requirement, everyone)
         yield from _amounts(requirement, everyone)
@@ -254,7 +254,7 @@ def _values(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Req
     if requirement.about_sets or requirement.of_windows:
         return  # a smaller set is another secret
     counted = requirement.count(everyone)
-    counts = counts_of(counted.counts)
+    counts = counts_of(counted.counts_by_policy)
     failing = {d.value: None for found in _failing(requirement, everyone) for d in found}
     labels = [str(value) for value in failing]
     asked = int(np.count_nonzero(counted.meant.about))

@@ -38,6 +38,10 @@ NO_INTERVAL = (
     "every value is drawn at random within its label. How much draws differ is no interval: all of "
     "them know as little as the labels"
 )
+OF_SEVERAL = (
+    "how many values a person has is not in the release: each is dealt out to anybody of its "
+    "group, so that some have none, or more than anybody had"
+)
 # What the columns of `read_release` are called that stand beside one with labels.
 LOWER, UPPER, MIDDLE, WIDTH = "_lower", "_upper", "_middle", "_width"
 MEMBERS, MISSING = "_members", "_missing"
@@ -67,8 +71,9 @@ def read_release(folder: str | Path, library: str = "pandas") -> Any:
     A label that says nothing (``*``) has none of these. Other columns are read as numbers or dates
     where all of their values are. Sensitive values that were published in a table of their own are
     dealt out to the people of their group, by a fixed seed; where a person may have several, as
-    lists. A column that was shuffled within groups ends with ``_shuffled``: beside any other column
-    it shows what groups have in common, and nothing of single people.
+    lists: how many values each has is not in the release, so some have none, or too many. A column
+    that was shuffled within groups ends with ``_shuffled``: beside any other column it shows what
+    groups have in common, and nothing of single people.
 
     Parameters
     ----------
@@ -114,7 +119,8 @@ def draw(folder: str | Path, *, seed: int | None = None, library: str = "pandas"
     that more people have by all labels of the column together (expectation and maximization). A
     label that says nothing (``*``) is drawn from all that the labels of its column cover. What
     nothing tells the values of stays as it is: masked codes, nodes of a tree. Shuffled values are
-    dealt out to the people of their groups anew.
+    dealt out to the people of their groups anew; where a person may have several, how many they
+    have is not in the release, and a draw gives some of them none.
 
     Who has the release could draw it, too, so it tells nobody more: verdicts and limits stand.
 
@@ -165,6 +171,11 @@ def draw_flat(folder: str | Path, seed: int | None = None) -> pa.Table:
     """The table of `draw`."""
     random = generator(seed, "draw")
     return Flat(open_published(folder)).drawn(random)
+
+
+def are_dealt_lists(table: pa.Table) -> bool:
+    """Whether values of people who may have several were dealt out."""
+    return any(pa.types.is_list(own.type) and own.name.endswith(SHUFFLED) for own in table.schema)
 
 
 def refuse_kind(path: Path) -> None:

@@ -166,6 +166,11 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
     parts = [_of_tally(part, parts) if part.release.tallied else part for part in parts]
     names = tuple(part.name for part in parts)
     _refuse_lacking(parts)
+    for own in parts:
+        own.release.refuse_partly_left_out(
+            "several releases are counted by all of these columns together: write a value, such as "
+            "'unknown', where one is missing"
+        )
     people = known_again(parts)
     for place, part in enumerate(people):
         for other in people[:place]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -21,10 +22,12 @@ NEAREST = "nearest to its limit"
 RELATIVE = (
     "The limit is relative to priors: of a frequent value somebody may be surer, up to certainty."
 )
+# Where nothing says which release is attacked.
+ATTACK = "foreknow attack --help"
 _NOTED = "The publisher notes, which is not verified:"
 _METHOD = {
     NOT_JUDGED: "Knowledge of the method was not judged: an adversary who knows it may be surer. "
-    "See foreknow attack.",
+    'See "{attack}".',
     AS_REQUIRED: "By a proof, the requirements hold also against an adversary who knows the "
     "method.",
     FREQUENCIES: "By a proof, an adversary who knows the method, and nothing else, is as sure of "
@@ -139,21 +142,23 @@ def sentences(
     limits: bool = True,
     unlimited: bool = False,
     spread: Mapping[str, SpreadLimits] = {},
+    attack: str = ATTACK,
 ) -> list[str]:
     """Everything that stands beside the verdicts, the most important first.
 
     What is only `claimed` is said beside what was found. `limits`: whether any are required of how
     sure somebody may become; `unlimited`: whether nothing that is required limits inference;
-    `spread`: what is required of each sensitive column.
+    `spread`: what is required of each sensitive column; `attack`: the command that attacks it.
     """
     holders = ("time", "times") if semantics == "multiset" else ("person", "people")
     return [
         *_of_proof(scope, limits),
+        *_person_numbers(scope.numbers),
         *_of_values(scope, holders, spread),
         *_of_names(scope),
         *_of_columns(scope),
         *sight(scope),
-        *([] if scope.method is None else [_of_method(scope.method, unlimited)]),
+        *([] if scope.method is None else [_of_method(scope.method, unlimited, attack)]),
         *_of_rows(scope, noun),
         *_of_groups(scope),
         *_households(scope.shared),
@@ -196,6 +201,21 @@ def _of_values(
         yield (
             f"{_some(n_values, 'value', 'values')}{of_column} for {some(n_people, *holders)}: a "
             "requirement about single values says little; use within = ..., any_of, or a hierarchy."
+        )
+    for column, separator in scope.several_answers:
+        of_column = f" of {visible(column)}" if column else ""
+        yield (
+            f"Values{of_column} hold several answers, with {named(separator)} between: each was "
+            "judged as one whole, and one answer, which many people of a group may have given, was "
+            'not judged. Read them as sets: semantics = "set", and in the reading separators = '
+            f"{{ COLUMN = {json.dumps(separator)} }}."
+        )
+    for column in scope.amounts:
+        of_column = f" of {visible(column)}" if column else ""
+        yield (
+            f"Values{of_column} are texts of amounts: each was judged by itself, and values near "
+            "each other were not. Read them as numbers (thousands, currency or decimal in the "
+            'reading), and require within = "10%".'
         )
     if scope.alike:
         lists = [_several([f"'{visible(value)}'" for value in values]) for values in scope.alike]
@@ -352,6 +372,20 @@ def _of_releases(scope: Scope, claimed: bool) -> Iterator[str]:
         yield OTHER_RELEASES
 
 
+def _in_toml(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False)
+
+
+def _person_numbers(columns: Sequence[str]) -> list[str]:
+    """Say which published columns may tell people apart, and what to write then."""
+    return [
+        f"{visible(name)} is published, and looks like the number of a person who has several "
+        "rows: then all that is said here is about rows, and not about people. If it is, list it "
+        f'under identifiers alone, and add unit = "row" and person = {_in_toml(name)} to [schema].'
+        for name in columns[:_MOST]
+    ]
+
+
 def _households(columns: Sequence[str]) -> list[str]:
     """Say who has a value in common with a few others, and what is not judged of them."""
     if not columns:
@@ -431,10 +465,12 @@ def _columns(names: Sequence[str], word: str) -> str:
     return listing([visible(name) for name in names], word, most=len(names))
 
 
-def _of_method(method: str, unlimited: bool) -> str:
+def _of_method(method: str, unlimited: bool, attack: str) -> str:
     if method == AS_REQUIRED and unlimited:
         return _LIMITING_NOTHING
-    return _METHOD.get(method) or (
+    if method in _METHOD:
+        return _METHOD[method].replace("{attack}", attack)
+    return (
         "By a proof, an adversary who knows the method, and nothing else, is never surer of a "
         f"value than {method.removeprefix(AT_MOST)}."
     )

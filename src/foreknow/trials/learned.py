@@ -5,6 +5,7 @@ D. Kifer, "Attacks on privacy and deFinetti's theorem", SIGMOD 2009.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -422,7 +423,9 @@ def _trees(layout: CaseLayout, kinds: Kinds, n_values: int) -> tuple[CaseLayout,
             leaf = min(_LEAF / spread[others].sum(), 0.5)
             model = forest(_TREES, min_weight_fraction_leaf=leaf, random_state=0)
             rows = others[spread[others] > 0]
-            model.fit(known[layout.signature[rows]], layout.value[rows], sample_weight=spread[rows])
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of values that are nearly as many as people, say
+                model.fit(known[layout.signature[rows]], layout.value[rows], spread[rows])
             overall = np.bincount(layout.value[rows], spread[rows], minlength=n_values)
             table = np.tile(_MIXED * overall / overall.sum(), (len(known), 1))
             table[:, model.classes_] += (1 - _MIXED) * model.predict_proba(known)

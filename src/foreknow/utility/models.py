@@ -705,7 +705,9 @@ def _fits(work: _Work, seed: int | None) -> tuple[tuple[Fit, ...], str]:
         place = None if own.numeric else _place_of(own, value)
         for kind in ("linear" if own.numeric else "logistic", "tree"):
             known: Kind = kind
-            fit = _fit(work, learn, designs, own, place, known, terms, seed or 0)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of what is separated perfectly, say
+                fit = _fit(work, learn, designs, own, place, known, terms, seed or 0)
             found += [] if fit is None else [fit]
     return tuple(found), ""
 
@@ -746,9 +748,7 @@ class _Learn:
             return None
         of_tree = {"max_depth": _DEPTH, "min_samples_leaf": _LEAF, "random_state": seed}
         model = self._made[kind](**(of_tree if kind.startswith("tree") else {}))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of what is separated perfectly, say
-            return model.fit(matrix, y)
+        return model.fit(matrix, y)
 
 
 def _fit(

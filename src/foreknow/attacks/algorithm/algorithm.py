@@ -21,6 +21,7 @@ from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.protocol import HasCounts, asked_of, counts_of, signatures_of
 from foreknow.attacks.algorithm.exact import NoWorldError, Posteriors, enumerated, proved
 from foreknow.attacks.algorithm.method_runner import Runs, name_of, said_once, settings_of
+from foreknow.attacks.algorithm.of_release import AttackedRelease, is_release
 from foreknow.attacks.algorithm.parts import by_parts
 from foreknow.attacks.algorithm.results import Attack, limits_of
 from foreknow.attacks.algorithm.sampled import estimated
@@ -55,6 +56,8 @@ def attack(
     policy: Policy | Mapping[str, Any] | str | Path | None = None,
     *,
     groups: Any = None,
+    release: Any = None,
+    members: str | Path | None = None,
     nothing: bool = False,
     worlds: int = WORLDS,
     seconds: float | None = SECONDS,
@@ -72,8 +75,9 @@ def attack(
 
     Parameters
     ----------
-    microdata : Microdata, path or frame
-        With one sensitive value per person.
+    microdata : Microdata, path or frame; or a release
+        With one sensitive value per person. Of a release (a folder that `publish` wrote, or what it
+        returned) the table that it was made of is taken: see `release`.
     method : anonymizer, or callable, optional
         Anything with ``partition(microdata, policy, seed)``, or the name of it; or a function from
         a PyArrow table, with all columns of the source, to the group of each row. See the notes.
@@ -83,6 +87,13 @@ def attack(
         form an anonymizer's groups are published; without a policy, only the groups are seen.
     groups : int array, optional
         The group of each row, if the release was made before.
+    release : Publication or path, optional
+        What `publish` returned, or the folder that it wrote: its very groups are attacked, with the
+        options of its certificate, and its policy where none is given. The table of a folder is
+        looked for by its name, here and beside the folder, where none is given.
+    members : path, optional
+        The ``members.parquet`` that `publish` wrote for the owner; the one of ``FOLDER.owner``
+        when left out.
     nothing : bool
         Attack a refusal: the method publishes nothing of the table. The adversary is taken to
         know how often each sensitive value occurs in it, besides everybody's quasi-identifiers
@@ -156,14 +167,29 @@ def attack(
             raise InputError(f"{name} is True or False, not {given!r}")
     if nothing and groups is not None:
         raise InputError("groups are of a release; where nothing is published there is none")
+    if release is None and is_release(microdata):
+        microdata, release = None, microdata
     if policy is not None or any(own is not None for own in said.values()):
         policy = policy_of(policy, said, microdata, "attack")
+    attacked = None
+    if release is not None:
+        if groups is not None or nothing:
+            raise InputError("a release says who is in which group; leave out groups and nothing")
+        attacked = AttackedRelease.of(
+            release, microdata, policy, members, other_method=method is not None
+        )
+        microdata, policy, groups = attacked.microdata, attacked.policy, attacked.groups
+    elif members is not None:
+        raise InputError("members goes with release, the folder that publish wrote")
     if not isinstance(microdata, Microdata):
         microdata = microdata_of(microdata, policy, said)
+    named = method is None or isinstance(method, str)
     if method is None and policy is not None:
         method = policy.options.method
     if isinstance(method, str):
         method = kind_of(method)() if policy is None else method_of(method, policy)
+    if attacked is not None and named:
+        attacked.refuse_other_method(method)
     runs = Runs(microdata, method, policy, seeds, symmetric)
     codes = microdata.sensitive_codes
     limits = limits_of(policy, microdata)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import cache, partial
 from itertools import islice
@@ -29,10 +30,15 @@ _FORMATS = (
     ),
     *("yyyy.mm.dd", "yyyymmdd", "dd.mm.yy", "dd/mm/yy", "mm/dd/yy", "dd.mm.yyyy hh:mm"),
     *("dd/mm/yyyy hh:mm", "mm/dd/yyyy hh:mm"),
+    *("dd-mmm-yyyy", "dd mmm yyyy", "ddmmmyyyy", "mmm dd, yyyy", "dd-mmm-yy", "ddmmmyy"),
+    "ddmmmyyyy:hh:mm:ss",
 )
 _COMMA = re.compile(r"-?\d{1,3}(\.\d{3})+(,\d+)?|-?\d+(,\d+)?", re.ASCII)
+_THOUSANDS = re.compile(r"-?[1-9]\d{0,2},\d{3}", re.ASCII)
 _POINT = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
-_ISO = re.compile(r"\d{4}-(0\d|1[0-2])-[0-3]\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?", re.ASCII)
+_ISO = re.compile(
+    r"\d{4}-(0\d|1[0-2])-[0-3]\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?)?", re.ASCII
+)
 _CODE = re.compile(r"0\d+", re.ASCII)
 # Labels of a generalized column: ranges, sets, periods, masked codes.
 _LABEL = re.compile(r"[*|<>()\[\]+~]| to |missing|other|\d ?[-–] ?\d|^\d{3,4}s?$")
@@ -54,7 +60,7 @@ def date_formats(values: Sequence[Any], like: str) -> list[str]:
 
 @cache
 def _reader(written: str) -> Any:
-    return Reading(date_format=written).as_date
+    return Reading(date_format=written).as_date  # in whichever century
 
 
 def _is_date(written: str, value: str) -> bool:
@@ -72,13 +78,118 @@ def has_decimal_commas(values: Sequence[Any]) -> bool:
     return any("," in value for value in known) and all(map(_COMMA.fullmatch, known))
 
 
+def comma_ways(values: Sequence[Any]) -> str:
+    """How to read texts with commas: before decimals, or between thousands where they may be."""
+    decimals = to_add("decimal", ",")
+    if not has_unclear_commas(values):
+        return decimals
+    return f"{decimals}; if commas stand between thousands, {as_reading({'thousands': ','})}"
+
+
+def has_unclear_commas(values: Sequence[Any]) -> bool:
+    """Whether all commas of numbers may stand between thousands, as well as before decimals."""
+    known = [value for value in values if isinstance(value, str) and "," in value]
+    return bool(known) and all(map(_THOUSANDS.fullmatch, known))
+
+
 def way_out(values: Sequence[Any], kind: str, like: Any) -> str:
     """What to say of texts that were to be numbers or dates, and are neither as ISO has them."""
     if kind == "date" and isinstance(like, str) and (fitting := date_formats(values, like)):
         return f"; {to_add('date_format', *fitting)}"
     if kind == "number" and has_decimal_commas(values):
-        return f"; {to_add('decimal', ',')}"
+        return f"; {comma_ways(values)}"
+    if kind == "number" and (marks := amount_marks(values)):
+        return f"; {as_reading(marks)}"
     return ""
+
+
+# How amounts are written: what stands before decimals, and between thousands.
+_MARKS = ((".", None), (".", ","), (".", " "), (".", "'"), (",", None), (",", " "))
+_SIGN = re.compile(r"[$€£¥]|USD|EUR|GBP|CHF")
+
+
+def amount_marks(values: Sequence[Any]) -> dict[str, str]:
+    """What a reading must say so that all texts are amounts; nothing where some are none.
+
+    >>> amount_marks(["$11,310.00 ", "$950.00"])
+    {'thousands': ',', 'currency': '$'}
+    >>> amount_marks(["1,234", "950"]), amount_marks(["1.234,50 €"])
+    ({}, {'decimal': ',', 'currency': '€'})
+    """
+    texts = [value for value in values if isinstance(value, str)][:_ENOUGH]
+    signs = set(_SIGN.findall("".join(texts)))
+    if not texts or len(signs) > 1 or all(map(_POINT.fullmatch, texts)):
+        return {}
+    if not signs and has_decimal_commas(texts):
+        return {}  # nothing says what their commas are
+    telephones = len({*map(_digits, texts)}) == 1
+    for decimal, thousands in _MARKS:
+        if not signs and (thousands is None or (thousands == " " and telephones)):
+            continue
+        reading = Reading(
+            decimal=decimal if decimal == "," else None,
+            thousands=thousands,
+            currency=next(iter(signs), None),
+        )
+        if _all_amounts(reading, texts):
+            return reading.to_dict()
+    return {}
+
+
+def _all_amounts(reading: Reading, texts: Sequence[str]) -> bool:
+    read = reading.as_amount
+    try:
+        return read is not None and len([*map(read, texts)]) > 0
+    except ValueError:
+        return False
+
+
+def _digits(text: str) -> int:
+    return sum(map(str.isdigit, text))
+
+
+# What stands between several answers of one cell, the surest first.
+_SEPARATORS = ("|", ";", ", ", ",")
+_SHARE = 20  # of the people, one in so many has several answers at least
+
+
+def separator_of(values: Sequence[Any], people: Sequence[int]) -> str:
+    """What stands between several answers in texts; empty where they hold one each.
+
+    Nearly all parts must be whole values, too, or recur; between commas, which stand in sentences,
+    both first and later.
+
+    >>> separator_of(["flu|cold", "flu", "cold|hiv", "hiv"], [5, 3, 2, 4])
+    '|'
+    >>> separator_of(["Diabetes, type 2", "Diabetes, type 1", "Asthma"], [5, 3, 2])
+    ''
+    """
+    often = [(v, n) for v, n in zip(values, people, strict=True) if isinstance(v, str) and n]
+    texts, every = {text for text, _ in often}, sum(n for _, n in often)
+    for separator in _SEPARATORS:
+        several = {text: n for text, n in often if separator in text}
+        if len(several) < 2 or sum(several.values()) * _SHARE < every:
+            continue
+        cells = [[part.strip() for part in text.split(separator)] for text in several]
+        times = Counter(part for cell in cells for part in set(cell))
+        comma = "," in separator
+        if comma and any(part.isdigit() for part in times):
+            continue
+        alone = texts | ({cell[0] for cell in cells} & {p for cell in cells for p in cell[1:]})
+        known = {part for part, n in times.items() if part in alone or (n > 1 and not comma)}
+        if sum(times[part] for part in known) * 10 >= sum(times.values()) * 9:
+            return separator
+    return ""
+
+
+def as_reading(marks: Mapping[str, str]) -> str:
+    """Say how to add to the reading of a schema.
+
+    >>> as_reading({"thousands": ",", "currency": "$"})
+    'add reading = { thousands = ",", currency = "$" } to the schema'
+    """
+    told = ", ".join(f'{name} = "{mark}"' for name, mark in marks.items())
+    return f"add reading = {{ {told} }} to the schema"
 
 
 def nearly_all_read(
@@ -208,7 +319,9 @@ def doubts(name: str, domain: Sequence[Any]) -> str | None:
         if fitting := date_formats(known, known[0]):
             return f"looks like dates; if it is, {to_add('date_format', *fitting)}"
         if has_decimal_commas(known):
-            return f"looks like numbers with a decimal comma; if it is, {to_add('decimal', ',')}"
+            return f"looks like numbers with a decimal comma; if it is, {comma_ways(known)}"
+        if marks := amount_marks(known):
+            return f"looks like amounts; if it is, {as_reading(marks)}"
     elif all(map(_is_whole_with_decimals, known)):
         return (
             "holds whole numbers with decimals, as pandas makes of codes where one is missing; if "

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
@@ -203,6 +204,8 @@ _Reader: TypeAlias = tuple[Kind, tuple[type, ...], str, Callable[[str], Any]]
 # From narrow to wide: the types that are taken as they are, how texts look (digits are 0 to 9:
 # others print differently, and would be merged with these), and what reads them.
 _DAY = r"\d{4}-\d\d-\d\d"
+_ZONE = r"(Z|[+-]\d\d(:?\d\d)?)"
+_ZONED = re.compile(rf"{_DAY}[T ][\d:.]+{_ZONE}", re.ASCII)
 _READERS: tuple[_Reader, ...] = (
     ("number", (int,), r"-?(0|[1-9]\d*)", int),
     ("number", (int, float, Decimal), r"-?(0|[1-9]\d*)(\.\d+)?", Decimal),
@@ -210,7 +213,7 @@ _READERS: tuple[_Reader, ...] = (
     (
         "date",
         (dt.datetime,),
-        _DAY + r"([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?",
+        _DAY + rf"([T ]\d\d:\d\d(:\d\d(\.\d+)?)?{_ZONE}?)?",
         dt.datetime.fromisoformat,
     ),
 )
@@ -225,7 +228,21 @@ def _readers(reading: Reading, typed: bool, values: list[Any]) -> Sequence[_Read
         found[1:2] = [_COMMAS]
     if reading.as_date is not None:
         found.insert(0, ("date", (dt.date, dt.datetime), r"(?s:.+)", reading.as_date))
-    return found
+    return [*found, *_amounts(reading, values)]
+
+
+def _amounts(reading: Reading, values: list[Any]) -> list[_Reader]:
+    """What reads amounts, where some value is one that is no number without a reading."""
+    if reading.as_amount is None:
+        return []
+    reader: _Reader = ("number", (int, float, Decimal), r"(?s:.+)", reading.as_amount)
+    fits = any(_is_marked(v) and _read(v, reader) is not _UNREAD for v in values)
+    return [reader] if fits else []
+
+
+def _is_marked(value: Any) -> bool:
+    """Whether a value is a text, and no plain number."""
+    return isinstance(value, str) and not re.fullmatch(_READERS[1][2], value, re.ASCII)
 
 
 def _with_comma(text: str) -> Decimal:
@@ -272,11 +289,12 @@ def encode(
         kind: Kind = "text"
         values = _as_texts(to_python(name, found))
     elif declared is not None or untyped or (texts and reading.converts):
-        values = to_python(name, found)
-        readers = _readers(reading, not untyped and declared is None, values)
-        kind, values = _parsed(name, values, codes, declared, positions, readers)
+        read = to_python(name, found)
+        readers = _readers(reading, not untyped and declared is None, read)
+        kind, values = _parsed(name, read, codes, declared, positions, readers)
         if kind == "text" and declared is None and reading.converts:
-            _refuse_mixed(name, values, codes, positions, reading)
+            _refuse_mixed(name, read, codes, positions, reading)
+        _refuse_ahead(name, read, values, reading)
     else:
         kind = _kind(found.type)
         ordered = pa.types.is_dictionary(array.type) and array.type.ordered and texts
@@ -299,7 +317,8 @@ def as_plain_texts(
     written in several ways is one value.
     """
     array = plain(name, array)
-    if declared is None and not reading.converts:
+    zoned = declared is None and _is_zoned(array)
+    if declared is None and not reading.converts and not zoned:
         return array
     codes, distinct = codes_of(array)
     of_texts = is_text(distinct.type)
@@ -311,13 +330,25 @@ def as_plain_texts(
     else:
         # Where a reader may take a point for a decimal one, no comma need be there.
         numbers = [_READERS[0], _COMMAS] if reading.decimal == "," else []
-        readers = [*_readers(replace(reading, decimal=None), True, []), *numbers]
+        dates = Reading(date_format=reading.date_format, latest_year=reading.latest_year)
+        readers = [*_readers(dates, True, []), *numbers, *_amounts(reading, values)]
         readers += _READERS if declared and not numbers else _READERS[2:] if declared else ()
+        readers += _READERS[3:] if zoned else ()
         kind, read = _parsed(name, values, codes, declared, None, readers)
         if kind == "text":
             _refuse_mixed(name, values, codes, None, reading, strict=True)
+        _refuse_ahead(name, values, read, reading)
         texts = _plainly(_as_days(read)) if of_texts and kind != "text" else values
     return array if texts == values else pa.chunked_array([pa.array(texts).take(pa.array(codes))])
+
+
+def _is_zoned(array: pa.ChunkedArray) -> bool:
+    """Whether the first value of a column is the text of a time with its zone."""
+    if not is_text(array.type):
+        return False
+    first = next((chunk.drop_null()[0] for chunk in array.chunks if len(chunk.drop_null())), None)
+    text = None if first is None else first.as_py()
+    return isinstance(text, str) and _ZONED.fullmatch(text) is not None
 
 
 def alike_texts(
@@ -486,7 +517,8 @@ def _parsed(
                 break
         wrong = [code for code, found in enumerate(parsed) if found is _UNREAD]
         if not wrong:
-            return reader[0], parsed
+            dates = reader[0] == "date"
+            return reader[0], _on_one_clock(name, values, parsed) if dates else parsed
     if declared is None:
         return "text", values
     row, code = _first_row(wrong, codes, positions)
@@ -494,6 +526,46 @@ def _parsed(
         f"column {name!r} must hold a {declared} in every row, but row {row} holds "
         f"{values[code]!r}{way_out(values, declared, values[code])}"
     )
+
+
+def _on_one_clock(name: str, values: list[Any], read: list[Any]) -> list[Any]:
+    """What was read, with times as their clock showed them where texts say one zone for all."""
+    told = [
+        isinstance(text, str) and isinstance(moment, dt.date)
+        for text, moment in zip(values, read, strict=True)
+    ]
+    zones: dict[Any, str] = {}
+    for text, moment, of_text in zip(values, read, told, strict=True):
+        if of_text:
+            zone = moment.utcoffset() if isinstance(moment, dt.datetime) else None
+            zones.setdefault(zone, text)
+    if zones.keys() <= {None}:
+        return read
+    if len(zones) > 1:
+        shown = " and ".join(map(repr, [*zones.values()][:2]))
+        raise DataError(
+            f"column {name!r} holds times of several zones, such as {shown}; write all of them in "
+            f'one, or add types = {{ {json.dumps(name)} = "text" }} to the schema'
+        )
+    return [
+        moment.replace(tzinfo=None) if of_text else moment
+        for moment, of_text in zip(read, told, strict=True)
+    ]
+
+
+def _refuse_ahead(name: str, values: list[Any], read: list[Any], reading: Reading) -> None:
+    """Refuse dates of the future in years of two digits, of which no century is told."""
+    if not reading.guesses_century:
+        return
+    today = dt.date.today()
+    for text, day in zip(values, read, strict=True):
+        short = isinstance(text, str) and not re.match(_DAY, text, re.ASCII)
+        if short and isinstance(day, dt.date) and dt.date(day.year, day.month, day.day) > today:
+            raise DataError(
+                f"column {name!r}: {text!r} would be of the year {day.year}, which lies ahead; add "
+                f"latest_year = {today.year} to reading in the schema, or the latest year that "
+                "two digits mean"
+            )
 
 
 def _first_row(odd: Sequence[int], codes: Codes, positions: IntArray | None) -> tuple[int, int]:
@@ -519,20 +591,25 @@ def _refuse_mixed(
     for what, pattern, read in (
         ("dates by date_format", r"(?s:.+)", reading.as_date),
         ('numbers with decimal = ","', _THOUSANDS, _with_comma if reading.decimal == "," else None),
+        ("amounts by thousands and currency", r"(?s:.+)", reading.as_amount),
     ):
         if read is None:
             continue
         reader = ("date", (), pattern, read)
         fits = {v for v in values if isinstance(v, str) and _read(v, reader) is not _UNREAD}
         others = [code for code, v in enumerate(values) if v is not None and v not in fits]
-        dates = read is not _with_comma
-        telling = fits if dates else {v for v in fits if signs & set(v)}
-        if others and (len(telling) > len(others) or (strict and not dates and telling)):
+        commas, telling = read is _with_comma, fits
+        if commas:
+            telling = {v for v in fits if signs & set(v)}
+        elif read is reading.as_amount:
+            telling = {*filter(_is_marked, fits)}
+        if others and (len(telling) > len(others) or (strict and commas and telling)):
             row, code = _first_row(others, codes, positions)
             most = "some" if len(telling) <= len(others) else "most"
             raise DataError(
                 f"column {name!r}: {most} values are {what}, but row {row} holds "
-                f'{values[code]!r}; mend it, or add types = {{ {name} = "text" }} to the schema'
+                f'{values[code]!r}; mend it, or add types = {{ {json.dumps(name)} = "text" }} to '
+                "the schema"
             )
 
 

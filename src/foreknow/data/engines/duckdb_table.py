@@ -52,6 +52,8 @@ _BATCH = 1 << 20
 # Rows that are sampled to see how often they repeat; below so many times on average, all are
 # fetched.
 _SAMPLE, _TIMES = 1 << 15, 8
+# Columns of one question: its time grows with the square of the conditions that it has.
+_ASKED_AT_ONCE = 32
 _numbers = count(1)
 _FLOATS = {"FLOAT", "DOUBLE"}
 # Types that come out of the engine as they do when they are read into memory.
@@ -106,6 +108,7 @@ class DuckTable:
         self.file = file
         self.untyped = self.settled = isinstance(file, CsvFile)
         self._whole: DuckTable | None = None  # what this one is made of, which keeps files open
+        self._projected: dict[str, str] = {}  # each column of this one, of that whole
         # Its different rows, and how many of each, where whoever wrote it knows them.
         self.known: tuple[pa.Table, IntArray] | None = None
         self.two_empties: set[str] = set()  # columns of a file with empty fields, quoted and not
@@ -288,19 +291,25 @@ class DuckTable:
     def distinct(self, columns: Sequence[str]) -> tuple[int, Distinct]:
         """How many rows there are, how many have a value of each column, and how many values."""
         asked = [f"count({v}), count(DISTINCT {v})" for v in map(self._value, columns)]
-        return pairs_of(self._asked(["count(*)", *asked]), columns)
+        return pairs_of(self._asked(["count(*)", *asked], columns), columns)
 
     def head(self, columns: Sequence[str], rows: int) -> pa.Table:
-        """Some rows that are found at once."""
+        """Some rows that are found at once, which may be others for other columns."""
+        head: dict[str, pa.ChunkedArray] = {}
         with clear_errors(self.name):
-            chosen = self.relation.limit(rows).project(", ".join(map(self._value, columns)))
-            return chosen.to_arrow_table().rename_columns(list(columns))
+            for start in range(0, len(columns), _ASKED_AT_ONCE):
+                names = columns[start : start + _ASKED_AT_ONCE]
+                some = self._narrowed(names).limit(rows)
+                chosen = some.project(", ".join(map(self._value, names))).to_arrow_table()
+                head |= zip(names, chosen.columns, strict=True)
+        return pa.table(head)
 
     def sampled(self, column: str, share: int) -> tuple[pa.Array, IntArray]:
         """One of so many values, at random but always the same, and how often each occurs."""
         value = self._value(column)
         with clear_errors(self.name):
-            some = self.relation.filter(f"{value} IS NOT NULL AND hash({value}) % {share} = 0")
+            rows = self._narrowed([column])
+            some = rows.filter(f"{value} IS NOT NULL AND hash({value}) % {share} = 0")
             return values_of(some.aggregate(f"{value}, count(*)", value).to_arrow_table())
 
     def is_text(self, column: str) -> bool:
@@ -321,12 +330,21 @@ class DuckTable:
             keys[name] = f"CASE WHEN {is_spelled(raw, spellings)} THEN NULL ELSE {raw} END AS {raw}"
         made = copy(self)
         made.relation, made._whole = self.relation.project(", ".join(keys.values())), self
+        made._projected = keys
         return made
 
-    def _asked(self, expressions: Iterable[str]) -> Any:
-        """One row of aggregates."""
+    def _narrowed(self, columns: Sequence[str]) -> Any:
+        """The relation with some columns, or more."""
+        if self._whole is None or not columns:
+            return self.relation
+        wanted = dict.fromkeys(columns)
+        return self._whole.relation.project(", ".join(self._projected[name] for name in wanted))
+
+    def _asked(self, expressions: Iterable[str], columns: Sequence[str] = ()) -> Any:
+        """One row of aggregates, of some columns where they are named."""
         with clear_errors(self.name):
-            return self.relation.aggregate(", ".join(expressions)).fetchall()[0]
+            rows = self._narrowed(columns)
+            return rows.aggregate(", ".join(expressions)).fetchall()[0]
 
     # ---- rows found again -----------------------------------------------------------------------
 

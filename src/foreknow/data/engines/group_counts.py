@@ -114,11 +114,17 @@ class People:
         if differs.any():
             row = int(np.argmax(differs))
             who = int(self.of_row[row])
+            one, other = (_told(value(int(code))) for code in (own[who], codes[row]))
             raise DataError(
-                f"{self.table}: {self.called(who)} has {column} {value(int(own[who]))!r} in row "
-                f"{self.first[who] + 1}, but {value(int(codes[row]))!r} in row {row + 1}; {advice}"
+                f"{self.table}: {self.called(who)} has {column} {one} in row "
+                f"{self.first[who] + 1}, but {other} in row {row + 1}; {advice}"
             )
         return own
+
+
+def _told(value: Any) -> str:
+    """A value as a message has it: texts in quotes, the rest as printed."""
+    return repr(value) if isinstance(value, str) else str(value)
 
 
 def refuse_repeats(table: Table, person: str, rows: pa.Table | None = None) -> None:
@@ -255,8 +261,8 @@ def require_person(
     if person is None and not listed:
         raise SchemaError(
             f"semantics {semantics!r} needs person = the column that tells people apart, since "
-            f"{table.name} has one value of {sensitive!r} per row (only a column of lists holds "
-            "all values of a person in one row)"
+            f"{table.name} has one value of {sensitive!r} per row (only a column of lists, or one "
+            "with separators in the reading, holds all values of a person in one row)"
         )
 
 
@@ -373,16 +379,16 @@ class PeopleTable:
     person: str | None
 
     @property
-    def needed(self) -> str | None:
-        """A column without whose value people are left out."""
-        return None
+    def needed(self) -> Sequence[str]:
+        """Columns: without a value of any, people are left out; nobody is, where there are none."""
+        return ()
 
     def members(self, counts: GroupCounts) -> Members:
         """Find the group of everybody."""
         person = named(self.table, self.person)
         rows = fetch(self.table, self._columns(person, *self.groups))
-        if self.needed is not None:
-            rows = rows.filter(pc.is_valid(rows.column(self.needed)))
+        if self.needed:
+            rows = rows.filter(pa.array(with_any(rows, self.needed)))
         people = People.named(self.table.name, person, rows.column(person))
         positions = self._positions(rows, counts)
         return Members(Labels(to_python(person, people.names)), positions[people.first])
@@ -426,17 +432,17 @@ class PeopleTable:
     ) -> tuple[pa.Table, IntArray | None]:
         """What `tallied` gives, without people who are left out."""
         rows, weights = tallied(self.table, self._columns(*columns), groups)
-        if self.needed is None or not rows.column(self.needed).null_count:
+        if not any(rows.column(name).null_count for name in self.needed):
             return rows, weights
-        kept = pc.is_valid(rows.column(self.needed))
-        return rows.filter(kept), None if weights is None else weights[kept.to_numpy()]
+        kept = with_any(rows, self.needed)
+        return rows.filter(pa.array(kept)), None if weights is None else weights[kept]
 
     def _in_order(self, weights: IntArray | None) -> bool:
         """Whether what was read has the numbers of the rows."""
         return weights is None or getattr(self.table, "in_order", False)
 
     def _columns(self, *names: str) -> list[str]:
-        return list(dict.fromkeys([*names, *([] if self.needed is None else [self.needed])]))
+        return list(dict.fromkeys([*names, *self.needed]))
 
     def _positions(self, rows: pa.Table, counts: GroupCounts) -> IntArray:
         """The place of each row's group among those that were counted."""
@@ -476,17 +482,23 @@ class ValuesTable(PeopleTable):
     semantics: Semantics
     missing: Missing
     read_once: ReadOnce = field(default_factory=ReadOnce)  # shared by all sights
+    # where people are counted whatever their values: other columns of which one is enough
+    or_else: Sequence[str] = ()
 
     @property
-    def needed(self) -> str | None:
+    def needed(self) -> Sequence[str]:
         """The sensitive column, where people without a value are dropped."""
         dropped = self.missing == "drop" and not isinstance(self.missing, Relabel)
-        return self.sensitive if dropped else None
+        return (self.sensitive, *self.or_else) if dropped else ()
 
     @property
     def seen(self) -> list[str]:
         """Columns that are judged."""
-        return [*self.groups, self.sensitive]
+        return [*self.groups, self.sensitive, *self.or_else]
+
+    def of_anybody(self, sensitives: Sequence[str]) -> ValuesTable:
+        """The same by whoever has a value of any of some columns, and not of the one alone."""
+        return replace(self, or_else=[name for name in sensitives if name != self.sensitive])
 
     def seen_as(self, sensitive: str, known: Sequence[str]) -> ValuesTable:
         """The same for one sensitive column, in groups that known columns divide."""
@@ -500,7 +512,7 @@ class ValuesTable(PeopleTable):
     @property
     def tied(self) -> list[str]:
         """The sensitive column, where the table may change while it is read."""
-        return [] if self.table.settled else [self.sensitive]
+        return [] if self.table.settled else [self.sensitive, *self.or_else]
 
     def _as_counted(
         self, counts: GroupCounts, positions: IntArray, rows: pa.Table, weights: IntArray | None
@@ -508,10 +520,8 @@ class ValuesTable(PeopleTable):
         """Whether rows that are read again are those that were counted, with their values."""
         if not super()._as_counted(counts, positions, rows, weights) or not self.tied:
             return super()._as_counted(counts, positions, rows, weights)
-        rows, _ = settle_missing(
-            *(self.table.name, rows, self.sensitive, self.missing), weights=weights, in_order=False
-        )
-        codes, values = _values(self.sensitive, rows.column(self.sensitive))
+        rows, _ = self._settled(rows, weights, in_order=False)
+        codes, values = self._values_of(rows)
         found = count_pairs(positions, codes, counts.n_groups, len(values), weights)
         known = counts.offsets, counts.codes, counts.counts
         return values == counts.values and all(map(np.array_equal, found, known))
@@ -529,7 +539,7 @@ class ValuesTable(PeopleTable):
 
     def lacking(self, sensitives: Sequence[str]) -> int:
         """How many rows are left out since one of several sensitive values is missing."""
-        if self.needed is None:
+        if not self.needed:
             return 0
         rows, weights = tallied(self.table, sensitives)
         lacks = np.zeros(len(rows), dtype=bool)
@@ -542,7 +552,7 @@ class ValuesTable(PeopleTable):
         return self._count_rows() if self.semantics == "single" else (self._count_held(), 0)
 
     def _count_rows(self) -> tuple[GroupCounts, int]:
-        name, columns = self.table.name, list(dict.fromkeys([*self.groups, self.sensitive]))
+        name, columns = self.table.name, list(dict.fromkeys(self.seen))
         if set(columns) <= set(self.read_once.columns):
             rows, weights = self.read_once.rows(self.table)
             rows = rows.select(columns)
@@ -554,14 +564,12 @@ class ValuesTable(PeopleTable):
         if not in_order and self.table.untyped and any(rows[name].null_count for name in refused):
             # A count by the engine forgets rows; where they have numbers, the message has one.
             rows, weights, in_order = fetch(self.table, columns, self.groups), None, True
-        rows, kept = settle_missing(
-            name, rows, self.sensitive, self.missing, weights=weights, in_order=in_order
-        )
+        rows, kept = self._settled(rows, weights, in_order=in_order)
         if kept is not None and weights is not None:
             weights = weights[kept]
         if not len(rows):
             raise DataError(f"{name} has no rows")
-        codes, values = _values(self.sensitive, rows.column(self.sensitive))
+        codes, values = self._values_of(rows)
         if not self.null_groups:
             refuse_null_groups(name, rows, self.groups, kept, in_order=in_order)
         of_row, labels = group_codes(rows, self.groups, as_tuples=self.null_groups)
@@ -569,6 +577,22 @@ class ValuesTable(PeopleTable):
             of_row, codes, values=values, n_groups=len(labels), groups=labels, weights=weights
         )
         return counts, before - counts.n_people
+
+    def _settled(
+        self, rows: pa.Table, weights: IntArray | None, *, in_order: bool
+    ) -> tuple[pa.Table, IntArray | None]:
+        """Rows of people who are counted, and which they are, if some are left out."""
+        if not self.or_else:
+            how: dict[str, Any] = {"weights": weights, "in_order": in_order}
+            return settle_missing(self.table.name, rows, self.sensitive, self.missing, **how)
+        kept = np.flatnonzero(with_any(rows, self.needed))
+        return rows.take(pa.array(kept)), kept
+
+    def _values_of(self, rows: pa.Table) -> tuple[NDArray[Any], Labels]:
+        """Codes of their values, which are in order; or one value, whatever it is."""
+        if self.or_else:
+            return np.zeros(len(rows), dtype=np.int64), Labels(["a value"])
+        return _values(self.sensitive, rows.column(self.sensitive))
 
     def _count_held(self) -> GroupCounts:
         held = self._held(self.groups)
@@ -729,6 +753,14 @@ class TallyTable:
         if self.people is None:
             raise no_signatures(self.table, attributes)
         return self.people.signatures(counts, attributes)
+
+
+def with_any(rows: pa.Table, columns: Sequence[str]) -> NDArray[np.bool_]:
+    """Which rows have a value in any of some columns."""
+    found: NDArray[np.bool_] = np.zeros(len(rows), dtype=bool)
+    for name in columns:
+        found |= pc.is_valid(rows.column(name)).to_numpy()
+    return found
 
 
 def named(table: Table, person: str | None) -> str:

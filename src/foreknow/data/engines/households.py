@@ -1,8 +1,8 @@
 """Households: values that all of a household have, and that are shown once for each.
 
-In the first row of a household the value stands, in the others that it is shown there; a column
-beside says which is which. Whoever knows that column counts households, and no more is needed: it
-divides groups, as every column does that is known of everybody.
+In the first row of a household that is published the value stands, in the others that it is shown
+there; a column beside says which is which. Whoever knows that column counts households, and no more
+is needed: it divides groups, as every column does that is known of everybody.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from foreknow.data.arrays import IntArray
-from foreknow.data.engines.columns import as_plain_texts, codes_of
+from foreknow.data.engines.columns import Relabel, as_plain_texts, codes_of, plain
 from foreknow.data.engines.group_counts import first_rows
 from foreknow.data.engines.table import Derived, Table
 from foreknow.data.people import refuse_two_spellings
@@ -58,7 +59,7 @@ class Shared(Plain):
 
 
 class ShownOnce(Derived):
-    """A table in which the values of a household stand in its first row."""
+    """A table in which the values of a household stand in its first row that is published."""
 
     def __init__(self, table: Table, schema: Schema) -> None:
         assert isinstance(schema.shared, Shared)
@@ -72,7 +73,8 @@ class ShownOnce(Derived):
         shared = self._shared
         own = [name for name in columns if name in (*shared.values, shared.column)]
         wanted = [name for name in columns if name != shared.column]
-        rows = self._table.arrow(list(dict.fromkeys([*wanted, *([shared.by] if own else [])])))
+        beside = [shared.by, *self._needed] if own else []
+        rows = self._table.arrow(list(dict.fromkeys([*wanted, *beside])))
         if not own:
             return rows
         first = self._first(rows)
@@ -87,11 +89,23 @@ class ShownOnce(Derived):
                 made[name] = rows.column(name)
         return pa.table(made)
 
+    @property
+    def _needed(self) -> Sequence[str]:
+        """The columns without whose values rows are left out of what is published."""
+        missing = self._schema.missing
+        dropped = missing == "drop" and not isinstance(missing, Relabel)
+        return self._schema.sensitives if dropped else ()
+
     def _first(self, rows: pa.Table) -> IntArray:
-        """The first row of each row's household; itself, where none is named."""
+        """The first row of each row's household, left out or not; itself, where none is named."""
         codes, distinct = codes_of(rows.column(self._shared.by))
         refuse_two_spellings(distinct.to_pylist(), repr(self._shared.by))
-        first = first_rows(codes, len(distinct))[codes]
+        first_of_home = first_rows(codes, len(distinct))
+        lacking = [pc.is_null(plain(name, rows.column(name))) for name in self._needed]
+        if lacking:  # the first of those that have all values, where there is one
+            kept = np.flatnonzero(~np.any([own.to_numpy() for own in lacking], axis=0))[::-1]
+            first_of_home[codes[kept]] = kept  # the last that is written stays
+        first = first_of_home[codes]
         if distinct.null_count:
             first = np.where(codes == len(distinct) - 1, np.arange(len(codes)), first)
         return first
@@ -110,9 +124,9 @@ class ShownOnce(Derived):
                 "shares is one value, so correct these, or take the column out of shared"
             )
         plain = texts.cast(pa.string()).combine_chunks()
-        if bool(pa.compute.any(pa.compute.equal(plain, ELSEWHERE)).as_py()):
+        if bool(pc.any(pc.equal(plain, ELSEWHERE)).as_py()):
             raise DataError(f"{self.name}: {ELSEWHERE!r} is a value of {name!r}; call it otherwise")
-        return pa.compute.if_else(pa.array(here), plain, ELSEWHERE)
+        return pc.if_else(pa.array(here), plain, ELSEWHERE)
 
     def counted(self, columns: Sequence[str]) -> str:
         """Why no engine counts them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -150,6 +151,11 @@ def _with_lists(frame: nw.DataFrame[Any], called: str) -> nw.DataFrame[Any]:
                 f"{called}: column {name!r} holds both {' and '.join(twins)}, which are equal, and "
                 "which a file shows as two; make it one type"
             )
+        elif len(zones := _zones(values)) > 1:
+            raise DataError(
+                f"{called}: column {name!r} holds times of several zones ({', '.join(zones)}); "
+                f"make it one: pd.to_datetime(frame[{name!r}], utc=True)"
+            )
     return frame
 
 
@@ -162,6 +168,13 @@ def _twins(values: Sequence[Any]) -> list[str]:
             if known != str(value):
                 return [known, str(value)]
     return []
+
+
+def _zones(values: Sequence[Any]) -> list[str]:
+    """The zones of times, in words; Arrow takes all of them for the first."""
+    moments = [value for value in values if isinstance(value, dt.datetime) and value == value]
+    names = {"none" if moment.tzinfo is None else str(moment.tzinfo) for moment in moments}
+    return sorted(names)
 
 
 def _listed(value: Any) -> Any:

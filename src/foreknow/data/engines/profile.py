@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 from foreknow.data.arrays import IntArray
-from foreknow.data.engines.column_advice import date_formats, described, has_decimal_commas
+from foreknow.data.engines.column_advice import (
+    amount_marks,
+    date_formats,
+    described,
+    has_decimal_commas,
+    has_unclear_commas,
+)
 from foreknow.data.engines.columns import Kind, codes_of, encode, plain
 from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.spelled import is_untyped
@@ -142,13 +149,34 @@ def _profile(name: str, array: pa.ChunkedArray, untyped: bool, reading: Reading)
 def reading_of(found: Sequence[Profile], given: Reading) -> Reading:
     """How texts are to be read, where all that could be numbers or dates look one way."""
     texts = [p.domain for p in found if p.kind == "text" and p.distinct]
-    recognized: dict[str, str] = {}
+    recognized: dict[str, Any] = {}
     numbers = [p for p in found if p.kind == "number" and any("." in str(v) for v in p.domain)]
-    if given.decimal is None and not numbers and any(map(has_decimal_commas, texts)):
+    if (
+        given.decimal is None
+        and not numbers
+        and any(has_decimal_commas(domain) and not has_unclear_commas(domain) for domain in texts)
+    ):
         recognized["decimal"] = ","
     formats = [date_formats(domain, str(domain[0])) for domain in texts]
     fitting = [set(formats_of_column) for formats_of_column in formats if formats_of_column]
     common = set.intersection(*fitting) if fitting else set()
     if given.date_format is None and len(common) == 1:
         recognized["date_format"] = common.pop()
-    return given.over(Reading(**recognized))
+    marks = [own for own in map(amount_marks, texts) if own]
+    if marks and not {"decimal", "thousands", "currency"} & given.to_dict().keys():
+        recognized |= _agreed([recognized, *marks])
+    reading = given.over(Reading(**recognized))
+    if reading.guesses_century:  # by a policy of today's, which is read so in other years, too
+        return replace(reading, latest_year=dt.date.today().year)
+    return reading
+
+
+def _agreed(every: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """What columns say of their marks; nothing where two say otherwise."""
+    agreed: dict[str, str] = {}
+    for marks in every:
+        for name, mark in marks.items():
+            if agreed.setdefault(name, mark) != mark:
+                return {}
+    decimal, thousands = agreed.get("decimal", "."), agreed.get("thousands")
+    return {} if decimal == thousands else agreed

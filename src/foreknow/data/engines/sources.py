@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from foreknow.data.address import spoken
 from foreknow.data.engines.arrow_table import ArrowTable
+from foreknow.data.engines.divided import Divided
 from foreknow.data.engines.spelled import Spelled
 from foreknow.data.engines.table import Snapshot, Table
 from foreknow.data.reading import STDIN, UTF8, Dialect, Reading, is_address, named_part, to_add
@@ -48,6 +49,8 @@ def open_table(
     Its spellings of what is missing count in all columns, or in `only` some.
     """
     opened = _opened(source, reading)
+    if reading is not None and reading.separators and not getattr(opened, "divided", {}):
+        opened = Divided(opened, reading.separators)
     if reading is None or not reading.missing or isinstance(opened, Spelled):
         return opened
     return Spelled(opened, reading.missing, only)

@@ -181,6 +181,11 @@ def is_listed(kind: pa.DataType) -> bool:
     return isinstance(kind, _LISTS)
 
 
+def holds_lists(table: Table, column: str) -> bool:
+    """Whether a column may hold lists: of a file of texts one with separators."""
+    return not table.untyped or column in getattr(table, "divided", ())
+
+
 def is_text(kind: pa.DataType) -> bool:
     """Whether a type is one of texts, as they are or as codes."""
     if pa.types.is_dictionary(kind):

@@ -210,7 +210,7 @@ class ART(Grouper):
                 'at_most = "1/4" (r = 4); or unique = false'
             )
         names = ArtNames(
-            lambda x: f"{microdata.schema.sensitive} {values[x]!r}",
+            lambda x: f"{microdata.schema.sensitive} {str(values[x])!r}",
             lambda s, code: signature_text(known[s].table.attributes, known[s].labels[code]),
         )
         try:

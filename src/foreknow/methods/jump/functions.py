@@ -14,6 +14,7 @@ import numpy as np
 
 from foreknow.criteria.properties import Property
 from foreknow.data.arrays import IntArray, combine
+from foreknow.data.hierarchy import shown
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.methods.fulldomain.lattice import SUPPRESSED, Node, levels_of
 from foreknow_judge.errors import InputError, did_you_mean
@@ -269,7 +270,9 @@ def _refuse_separated(group: IntArray, microdata: Microdata) -> None:
 
 
 def _text(attributes: Sequence[Attribute], person: int) -> str:
-    return ", ".join(f"{one.name} {one.domain[int(one.codes[person])]!r}" for one in attributes)
+    return ", ".join(
+        f"{one.name} {shown(one.domain[int(one.codes[person])])}" for one in attributes
+    )
 
 
 # ---- functions that are tried by default ---------------------------------------------------------

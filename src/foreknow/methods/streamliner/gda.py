@@ -132,7 +132,7 @@ def _joined(kinds: Runs, runs: Runs, unused: IntArray, values: Sequence[Any]) ->
         if (stuck := int(unused[waiting].sum() - room.sum())) > 0:
             raise NoSafeRelease(
                 f"GDA is stuck: {stuck:,} {'person is' if stuck == 1 else 'people are'} left "
-                f"over with {values[colour]!r}, and every group holds that value already. A "
+                f"over with {str(values[colour])!r}, and every group holds that value already. A "
                 "safe release may still exist; try variant='rda'"
             )
         for run in waiting.tolist():

@@ -63,6 +63,7 @@ from foreknow.report.knowledge import (
 from foreknow.report.page import Page
 from foreknow.report.pages.lattice import chosen_sentence, lattice_line
 from foreknow.report.scope import (
+    ATTACK,
     HEADING,
     NEAREST,
     RELATIVE,
@@ -106,7 +107,7 @@ class AuditPage(Page[Audit]):
     """Every verdict on one release.
 
     The page that is `published` with it shows neither who is exposed nor what learned priors
-    disclose.
+    disclose. `attack` is the command that attacks the release.
     """
 
     serves = Audit
@@ -117,8 +118,9 @@ class AuditPage(Page[Audit]):
     )
     heading = HEADING
 
-    def __init__(self, result: Audit, published: bool = False) -> None:
+    def __init__(self, result: Audit, published: bool = False, attack: str = ATTACK) -> None:
         super().__init__(result)
+        self.attack = attack
         self.published = published
         self.kept = None if published else _KEPT
 
@@ -170,8 +172,13 @@ class AuditPage(Page[Audit]):
 
     @property
     def scope(self) -> str:
-        """Say what the release is worth."""
-        return utility_line(self.result.utility)
+        """Say what the release is worth; where several are judged as one, how large each is."""
+        line = utility_line(self.result.utility)
+        releases = self.result.scope.releases
+        if not releases:
+            return line
+        sizes = [f"{visible(name)} {some(people, 'person', 'people')}" for name, people in releases]
+        return f"{listing(sizes)}; together {line}"
 
     @property
     def notes(self) -> list[str]:
@@ -184,7 +191,7 @@ class AuditPage(Page[Audit]):
         scope = replace(audit.scope, method=None) if self._foreseen else audit.scope
         if self.published and schema is not None:
             scope = scope.for_readers(schema)
-        said = beside_audit(audit, nouns, scope)
+        said = beside_audit(audit, nouns, scope, self.attack)
         said = [*tried, *said] if audit.trials and not self.published else [*said, *tried]
         chosen = all(each.name != BY_DEFAULT for each in audit.policy.requirements)
         return said if chosen else [_UNCHOSEN, *said]
@@ -407,7 +414,7 @@ def verdict_mood(audit: Audit, verdict: Verdict) -> Mood:
     return mood_of(verdict.safe, limits_of(audit, verdict)) or "lead"
 
 
-def beside_audit(audit: Audit, nouns: str, scope: Scope) -> list[str]:
+def beside_audit(audit: Audit, nouns: str, scope: Scope, attack: str = ATTACK) -> list[str]:
     """What stands beside the verdicts of an audit, a sentence each."""
     schema = audit.policy.schema
     judged = [
@@ -423,6 +430,7 @@ def beside_audit(audit: Audit, nouns: str, scope: Scope) -> list[str]:
         limits=bool(audit.policy.points),
         unlimited=not audit.limits_inference,
         spread=spread,
+        attack=attack,
     )
 
 

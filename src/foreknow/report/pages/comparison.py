@@ -214,7 +214,7 @@ def _explanation(found: Comparison) -> str:
         "whether the limits of the run hold also against an adversary who knows the method. Holds: "
         "they do, by a proof. Part: by a proof, if the adversary knows nothing else, or all but "
         "what is an estimate. Open: "
-        "it is not proved; see foreknow attack. No release was kept."
+        'it is not proved; see "foreknow attack --help". No release was kept.'
     )
 
 

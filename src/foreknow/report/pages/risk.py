@@ -24,6 +24,7 @@ from foreknow.report.chart import LIMIT, OWN, Axis, Bar, Chart, amounts, bar_tab
 from foreknow.report.page import Page
 from foreknow.report.scope import SEVERAL_CASES
 from foreknow.report.words import limit_text, listing, number, some, visible
+from foreknow_judge.numbers import as_fraction
 
 _WORST = 10  # sets and pairs that a page shows; a terminal shows half of them
 _ENDS = (1, 2, 3, 5, 10, 20, 50, 100)  # where the bars of the figure begin
@@ -42,7 +43,7 @@ class RiskPage(Page[RiskReport]):
     def headline(self) -> str:
         """Say how many people are unique."""
         report = self.result
-        share = percentage(report.unique_share, 1, "up")
+        share = _share(report.unique_share)
         if not report.by_values:
             return f"{_amount(report.uniques, report.people)} in a group of their own ({share})"
         return f"{_amount(report.uniques, report.people)} unique ({share})"
@@ -158,7 +159,7 @@ def _knowledge(report: RiskReport) -> str:
 
 
 def _risk(name: str, risk: Risk) -> Row:
-    share = percentage(risk.share_above, 1, "nearest" if risk.estimate else "up")
+    share = _share(risk.share_above, risk.estimate)
     return (
         name,
         _share(risk.highest, risk.estimate),
@@ -175,7 +176,10 @@ def _how(estimate: bool) -> str:
 
 def _share(share: Fraction | float, estimate: bool = False) -> str:
     """A share as a percentage: rounded up what is known, to the nearest what is estimated."""
-    return percentage(share, 1, "nearest" if estimate else "up")
+    digits, per_thousand = 1, 1000 * as_fraction(share)
+    while 0 < per_thousand < 1:  # of which a tenth of a percent is a multiple
+        digits, per_thousand = digits + 1, 10 * per_thousand
+    return percentage(share, digits, "nearest" if estimate else "up")
 
 
 # ---- population ----------------------------------------------------------------------------------
@@ -187,7 +191,7 @@ def _population(report: RiskReport, found: PopulationUniques) -> tuple[list[str]
     head = ("", "unique in the population", "of all", "of them in the table", "")
     if found.exact:
         assert found.uniques is not None
-        share = percentage(Fraction(found.uniques, found.people), 1, "up")
+        share = _share(Fraction(found.uniques, found.people))
         row = ("counted", number(found.uniques), share, number(found.in_table or 0), "exact")
         return [f"The population has {whole}."], Table(head, [row], left=(0, 4))
     said = [

@@ -15,6 +15,7 @@ from foreknow.report.knowledge import NOUN
 from foreknow.report.page import Page
 from foreknow.report.scope import (
     AS_FILES_SHOW,
+    ATTACK,
     CASES_OF_FILES,
     FURTHER_RELEASES,
     HEADING,
@@ -51,6 +52,10 @@ class VerificationPage(Page[Verification]):
     eyebrow = "Verification"
     kept = "others need not trust it, since they can verify the files themselves"
     heading = HEADING
+
+    def __init__(self, result: Verification, attack: str = ATTACK) -> None:
+        super().__init__(result)
+        self.attack = attack
 
     @property
     def headline(self) -> str:
@@ -104,7 +109,14 @@ class VerificationPage(Page[Verification]):
             if result.limits(finding)
         ]
         spread = spread_limits(result.sensitives or (result.sensitive,), judged)
-        shown = sentences(result.scope, noun, result.semantics, unlimited=nothing, spread=spread)
+        shown = sentences(
+            result.scope,
+            noun,
+            result.semantics,
+            unlimited=nothing,
+            spread=spread,
+            attack=self.attack,
+        )
         if result.claimed_scope.word:
             shown = [
                 CASES_OF_FILES if sentence == SEVERAL_CASES else sentence for sentence in shown
