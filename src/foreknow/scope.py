@@ -25,7 +25,7 @@ OfMethod: TypeAlias = Annotated[
 
 
 # What only the publisher knows of a release; its files do not tell.
-CLAIMED = ("left_out", "method", "people_suppressed", "shared", "word")
+CLAIMED = ("left_out", "method", "people_suppressed", "shared", "numbers", "word")
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,9 @@ class Scope(Plain):
     shared : tuple of str
         Columns of the raw table of which a few rows each share a value, such as a household's
         number; the empty text is a column that is not to be named.
+    numbers : tuple of str
+        Published columns that look like numbers of people who have several rows, where nothing says
+        whose rows are.
     open : tuple of str
         Columns by which some people cannot have a value, where labels leave open who these are; who
         perhaps cannot was not counted among those who can.
@@ -131,7 +134,7 @@ class Scope(Plain):
         "exact? method unrequired? shuffled? known? identifiers? assumed? lacking? without? "
         "people_suppressed? linked? tallied? values_and_people? crowded? alike? apart? "
         "absent? idle? begin_alike? no_numbers? extremes? cases? releases? earlier? written? "
-        "names_alike? shared? open? word? foreign?"
+        "names_alike? shared? numbers? open? word? foreign?"
     )
 
     # A certificate's scope is read by these types, and no other key.
@@ -172,6 +175,7 @@ class Scope(Plain):
     written: Mapping[str, str] = field(default_factory=dict)
     names_alike: Pairs = ()
     shared: Names = ()
+    numbers: Names = ()
     word: Names = ()
     open: Names = ()
     foreign: Names = ()

@@ -84,6 +84,7 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
         written={} if table is None else table.written,
         names_alike=() if table is None else table.names_alike,
         shared=() if table is None else table.shared,
+        numbers=() if table is None else table.numbers,
         # by the class that answers, which may have a key of Foreknow's
         foreign=foreign(type(own) for of in requirements or () for own in of.judged),
     )

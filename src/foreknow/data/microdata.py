@@ -39,6 +39,7 @@ from foreknow.data.engines.group_counts import (
     require_person,
 )
 from foreknow.data.engines.households import Shared, ShownOnce
+from foreknow.data.engines.person_numbers import Coded, coded_values, people_of
 from foreknow.data.engines.spelled import is_untyped
 from foreknow.data.engines.table import Snapshot, require, settled
 from foreknow.data.engines.typed import read_as
@@ -244,6 +245,21 @@ class Microdata:
     def shared(self) -> tuple[str, ...]:
         """Columns of which a few rows each share a value, such as a household's number."""
         return shared(self._table, self.schema)
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """Columns with a role that look like numbers of people, where nothing says whose rows are.
+
+        Counted by the entries that were read.
+        """
+        read, schema = self._read, self.schema
+        if schema.person is not None or schema.several:
+            return ()
+        columns = [*read.columns, *self.sensitives]
+        coded = [coded_values(c.name, c.codes, c.domain, read.times) for c in columns]
+        for name, column in zip(read.other.column_names, read.other.columns, strict=True):
+            coded.append(replace(Coded.of(name, column), times=read.times))
+        return tuple(people_of(coded))
 
     @property
     def _read(self) -> _Read:

@@ -10,6 +10,8 @@ from functools import cached_property
 from html import escape
 from typing import Any, NamedTuple, cast
 
+import numpy as np
+
 from foreknow.data.arrays import combine
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines import Holdings, Table, open_table
@@ -30,6 +32,7 @@ from foreknow.data.engines.group_counts import (
     refuse_repeats,
     require_person,
 )
+from foreknow.data.engines.person_numbers import coded_values, people_of
 from foreknow.data.engines.stacked import bare_rows
 from foreknow.data.engines.table import require, settled
 from foreknow.data.engines.tally import Tally
@@ -469,6 +472,28 @@ class Release(Plain):
     def shared(self) -> tuple[str, ...]:
         """Columns of a table, read by a schema, in which a few rows each share a value."""
         return () if self._raw is None else shared(*self._raw)
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """Columns that look like numbers of people, where nothing says whose rows are.
+
+        Counted by its groups, and the first sensitive column.
+        """
+        schema, counts = self.schema, self._counted
+        told = self.person if schema is None else schema.person or self.person
+        if told is not None or self.semantics != "single":
+            return ()
+        group = np.repeat(np.arange(counts.n_groups), np.diff(counts.offsets))
+        columns = [
+            coded_values(self.sensitive, counts.codes, list(map(str, counts.values)), counts.counts)
+        ]
+        if self.by_values:
+            labels: Any = counts.groups
+            if not isinstance(labels, GroupLabels):
+                labels = GroupLabels.of(labels, self.group_columns)
+            for name, (own, codes) in zip(self.group_columns, labels.parts, strict=False):
+                columns.append(coded_values(self._bare(name), codes[group], own, counts.counts))
+        return tuple(people_of(columns))
 
     @classmethod
     def _of(

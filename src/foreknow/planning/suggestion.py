@@ -9,11 +9,10 @@ from __future__ import annotations
 import datetime as dt
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
 from pathlib import Path
 from textwrap import wrap
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -28,6 +27,18 @@ from foreknow.data.arrays import combine
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.column_advice import nearly_all_read
 from foreknow.data.engines.columns import codes_of, fetch
+from foreknow.data.engines.person_numbers import (
+    LEAST_NAMED,
+    Coded,
+    are_codes,
+    is_contradicted,
+    is_of_person,
+    is_of_rows,
+    is_plain_number,
+    may_be_trait,
+    people_of,
+    words_of,
+)
 from foreknow.data.engines.personal import looks_personal
 from foreknow.data.engines.profile import Profile, looked_at
 from foreknow.data.engines.table import Table, require
@@ -109,13 +120,18 @@ _KNOWN = _vocabulary(
 )
 _SECRET = _vocabulary(
     """
-    diagnosis diagnose diagnoses disease illness sick sickness krankheit icd icd10
+    diagnosis diagnose diagnoses diagnosen hauptdiagnose diag dx disease illness sick sickness
+    krankheit icd icd10 cancer tumor tumour krebs
     condition hiv income einkommen salary gehalt lohn wage wages earnings debt loan affairs crime
     religion religiousness injury severity schwere drug medication medikament abortion result
     ergebnis outcome death transplant cost costs charges score grade note vote rating
     """
 )
+# A place where people are, which is hidden where nothing else could be; a mark, or a remark.
+_PLACES = _vocabulary("ward station clinic klinik hospital site center centre department unit")
+_AMBIGUOUS = "note", "notes"
 _POSTAL = _vocabulary("zip zipcode postcode postal plz")
+_TIME, _LOOK = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d"), 1000
 _NUMERIC = re.compile(r"-?\d+([.,]\d+)?([eE][-+]?\d+)?")
 _DECIDE = "DECIDE"
 _WIDTH = 94  # of comments
@@ -218,6 +234,62 @@ class PolicySuggestion(Plain):
         )
 
 
+class _PersonNumber(NamedTuple):
+    """A column that tells people apart who have several rows."""
+
+    name: str
+    why: str
+    people: int
+    most: int  # rows of one person
+
+    @property
+    def question(self) -> str:
+        """What is to be decided of it."""
+        return (
+            f"it repeats, so rows are cases of people, who have up to {self.most:,} each. If a row "
+            "is a person all the same, take it out here, and unit and person"
+        )
+
+
+class _Sizes(NamedTuple):
+    """How large households are, in rows or people."""
+
+    largest: int = 1
+    usual: int = 1  # the largest of those of nine at most
+    noun: str = "rows"
+
+    @classmethod
+    def of(cls, table: Table, homes: Sequence[str], person: _PersonNumber | None) -> _Sizes:
+        """Those of some columns together."""
+        counted = None if person is None else person.name
+        sizes = [largest(table, name, counted) for name in homes] or [(1, 1)]
+        noun = "rows" if person is None else "people"
+        return cls(max(size[0] for size in sizes), max(size[1] for size in sizes), noun)
+
+    @property
+    def links(self) -> list[int]:
+        """How many links cover all of them, and those of nine at most."""
+        return [*dict.fromkeys((self.largest - 1, self.usual - 1))]
+
+    def note(self, homes: str, m: int) -> str:
+        """What so many links cover."""
+        needed = self.largest - 1
+        covers = f"m = {m} covers"
+        if m < needed:
+            covers = f"only m = {needed}, which cannot be met, covers"
+        said = (
+            f"Up to {self.largest:,} {self.noun} share a value of {homes}: if these are "
+            f"households, {covers} “if any of my household has it, so have I”, and no m that all "
+            "have the same"
+        )
+        if not self.usual - 1 <= m < needed:
+            return said
+        return (
+            f"{_DECIDE}: {said}. m = {m} covers those of up to {m + 1}. If a value of so many is "
+            "no household, say that it stands for a missing value (missing, in [schema.reading])"
+        )
+
+
 @memory_for("a first policy")
 @hinted
 def suggest_policy(
@@ -267,20 +339,22 @@ def suggest_policy(
     if not rows:
         raise DataError(f"{opened.name} has no rows")
     folder, files = _hierarchy_files(table, found)
-    roles = _Roles(opened.name, found, sensitive, chosen, files)
-    _leave_out_names(opened, roles, found)
-    schema, columns = _schema(found, roles, known, folder, files)
-    repeated = tuple(
-        each.name for each in found if _repeats(each) and each.name in schema.identifiers
-    )
-    microdata = Microdata(opened, replace(schema, unit="row"))  # whoever these rows are about
+    numbers = _person_numbers(opened, found, [*named, *(chosen or ())])
+    person = numbers[0] if numbers else None
+    roles = _Roles(opened.name, found, sensitive, chosen, files, numbers)
+    if person is None:
+        _leave_out_names(opened, roles, found)
+    repeated = _in_doubt(roles, found) if person is None else (person.name,)
+    schema, columns = _schema(found, roles, known, folder, files, repeated, person)
+    rows_alone = replace(schema, unit="row", person=None)  # whoever these rows are about
+    microdata = Microdata(opened, rows_alone)
     # Every value has its place in the hierarchies, or this says which has not.
     known_values = [attribute.domain for attribute in microdata.attributes]
     everyone = microdata.counts(np.zeros(microdata.n_people, dtype=np.int64))
     profile = next(each for each in found if each.name == schema.sensitive)
     homes = shared(opened, schema)
-    links = max((largest(opened, name) for name in homes), default=1) - 1
-    required, notes, question = _requirements(everyone, profile, links)
+    sizes = _Sizes.of(opened, homes, person)
+    required, notes, question = _requirements(everyone, profile, sizes, person)
     if question:
         columns = [
             replace(c, question=c.question or question) if c.role == "sensitive" else c
@@ -293,13 +367,7 @@ def suggest_policy(
     policy = measured.policy
     if homes:
         m = required[0].points[0].adversary.to_dict()["facts"]["m"]
-        covers = (
-            f"m = {m} covers" if m >= links else f"only m = {links}, which cannot be met, covers"
-        )
-        notes.append(
-            f"Up to {links + 1} rows share a value of {', '.join(homes)}: if these are households, "
-            f"{covers} “if any of my household has it, so have I”, and no m that all have the same"
-        )
+        notes.append(sizes.note(", ".join(homes), m))
         notes += [
             f"{_DECIDE}: all rows of a {name} have one {schema.sensitive}. If others know that, "
             f'say shared = {{ by = "{name}", values = ["{schema.sensitive}"] }} in [schema]: it is '
@@ -322,13 +390,6 @@ def suggest_policy(
 # ---- roles --------------------------------------------------------------------------------------
 
 
-def _words(name: str) -> set[str]:
-    """The words of a name, and their pairs: first_name has "firstname", too."""
-    split = re.sub(r"(?<=[a-zäöüß])(?=[A-Z])", " ", name)
-    words = [word for word in re.split(r"[\W_]+", split.lower()) if word]
-    return {*words, *(a + b for a, b in pairwise(words)), "".join(words)}
-
-
 class _Roles:
     """The role of each column, and why."""
 
@@ -339,10 +400,14 @@ class _Roles:
         sensitive: str | None,
         chosen: Sequence[str] | None,
         files: Mapping[str, _File],
+        numbers: Sequence[_PersonNumber] = (),
     ) -> None:
         self.of: dict[str, tuple[Role, str]] = {}
+        of_people = {number.name: _of_number(number) for number in numbers}
+        if numbers:
+            of_people[numbers[0].name] = "identifier", numbers[0].why
         for each in found:
-            fixed = _unusable(each) or _identifier(each)
+            fixed = _unusable(each) or of_people.get(each.name) or _identifier(each)
             if fixed and each.name != sensitive and each.name not in (chosen or ()):
                 self.of[each.name] = fixed
         free = [each for each in found if each.name not in self.of]
@@ -371,7 +436,7 @@ class _Roles:
             elif each.name in files and files[each.name].named:
                 why = "a hierarchy file for it lies beside the table"
                 self.of[each.name] = "quasi-identifier", why
-            elif _KNOWN.keys() & _words(each.name) or each.kind == "date":
+            elif _KNOWN.keys() & words_of(each.name) or each.kind == "date":
                 why = "dates of a person are often known" if each.kind == "date" else ""
                 why = why or "by its name, others may know it of a person"
                 self.of[each.name] = "quasi-identifier", why
@@ -381,7 +446,7 @@ class _Roles:
             for e in free
             if e.name not in self.of
             and e.distinct <= _FEW
-            and not _OFTEN_NAMES.keys() & _words(e.name)
+            and not _OFTEN_NAMES.keys() & words_of(e.name)
         ]
         rest = [e for e in free if e.name not in self.of and e not in few]
         for each in [*few, *rest]:
@@ -401,13 +466,14 @@ class _Roles:
         """The column that must stay hidden: by its name, or the last of few values."""
         for word in _SECRET:
             for each in free:
-                if word in _words(each.name):
+                if word in words_of(each.name) and not _is_remark(word, each):
                     self.of[each.name] = "sensitive", f"its name has the word {word!r}"
                     return each.name
-        known = [e for e in free if _KNOWN.keys() & _words(e.name) or e.kind == "date"]
-        few = [e for e in free if e not in known and e.distinct <= 5 * _FEW]
+        known = [e for e in free if _KNOWN.keys() & words_of(e.name) or e.kind == "date"]
         others = [e for e in free if e not in known]
-        for part in (few, others, known):
+        few = [e for e in others if e.distinct <= 5 * _FEW]
+        people = [e for e in few if not _PLACES.keys() & words_of(e.name)]
+        for part in (people, few, others, known):
             if part and (len(free) > 1 or chosen):
                 self.of[part[-1].name] = "sensitive", "the last column that may be"
                 return part[-1].name
@@ -418,13 +484,82 @@ def _repeats(each: Profile) -> bool:
     return each.distinct < each.known
 
 
+def _is_remark(word: str, each: Profile) -> bool:
+    """Whether a column that may be one of marks, by a word, is one of remarks by its values."""
+    return word in _AMBIGUOUS and each.kind == "text" and each.distinct > 5 * _FEW
+
+
+def _person_numbers(
+    table: Table, found: Sequence[Profile], chosen: Sequence[str]
+) -> list[_PersonNumber]:
+    """The columns that tell people apart who have several rows, the surest first.
+
+    None by its rows alone, where each row has the number of another person by a name.
+    """
+    may = [each for each in found if each.name not in chosen and _may_number(each)]
+    if not may:
+        return []
+    beside = [e.name for e in found if not e.problem and may_be_trait(e.name)]
+    if any(is_plain_number(e.name) for e in may):
+        beside += [e.name for e in found if not e.problem and e.distinct <= 5 * _FEW]
+    names = dict.fromkeys([*(e.name for e in may), *beside])
+    columns = [Coded.of(name, fetch(table, [name]).column(name)) for name in names]
+    why = people_of(columns)
+    if _tells_apart(found):
+        why = {name: reason for name, reason in why.items() if _is_named(name)}
+    of = {column.name: column for column in columns}
+    return [
+        _PersonNumber(name, reason, of[name].n, int(of[name].rows_of_each.max()))
+        for name, reason in why.items()
+        if name not in chosen
+    ]
+
+
+def _may_number(each: Profile) -> bool:
+    """Whether values may number people who have several rows."""
+    if each.problem or each.kind == "date" or not LEAST_NAMED <= each.distinct < each.known:
+        return False
+    return _is_named(each.name) or are_codes(each.domain)
+
+
+def _is_named(name: str) -> bool:
+    return is_of_person(name) or is_of_rows(name)
+
+
+def _tells_apart(found: Sequence[Profile]) -> bool:
+    """Whether each row has a number that is of a person by its name, and none repeats."""
+    return any(is_of_person(e.name) and e.distinct == e.rows for e in found)
+
+
+def _of_number(number: _PersonNumber) -> tuple[Role, str]:
+    """The role of a further number of people."""
+    return ("identifier" if _is_named(number.name) else "undecided"), number.why
+
+
+def _in_doubt(roles: _Roles, found: Sequence[Profile]) -> tuple[str, ...]:
+    """Identifiers that repeat, where nothing says that rows are people all the same."""
+    repeat = [e.name for e in found if roles.of[e.name][0] == "identifier" and _repeats(e)]
+    return tuple(name for name in repeat if _is_named(name) or not _tells_apart(found))
+
+
 def _leave_out_names(table: Table, roles: _Roles, found: Sequence[Profile]) -> None:
     """What names nobody by itself needs no role: a household, or one of several names."""
     own = [e for e in found if roles.of[e.name][0] == "identifier" and _repeats(e)]
-    for each in [e for e in own if is_household(e.name)]:
-        roles.of[each.name] = "undecided", "by its name, people who live together share it"
-        own.remove(each)
-    if len(own) < 2 or not all(_NAMES_PEOPLE.keys() & _words(e.name) for e in own):
+    if not own:
+        return
+    beside = [e.name for e in found if not e.problem and may_be_trait(e.name)]
+    people = [Coded.of(name, fetch(table, [name]).column(name)) for name in beside]
+    for each in [*own]:
+        if is_household(each.name):
+            roles.of[each.name] = "undecided", "by its name, people who live together share it"
+            own.remove(each)
+        elif not _is_named(each.name):
+            column = Coded.of(each.name, fetch(table, [each.name]).column(each.name))
+            if is_contradicted(column, people):
+                why = "people of different sex, birth or race share it, so it names nobody"
+                roles.of[each.name] = "undecided", f"{why} by itself; {each.said}"
+                own.remove(each)
+    if len(own) < 2 or not all(_NAMES_PEOPLE.keys() & words_of(e.name) for e in own):
         return
     columns = [codes_of(column)[0] for column in fetch(table, [e.name for e in own]).columns]
     _, first = combine(columns, [int(codes.max()) + 1 for codes in columns])
@@ -469,33 +604,71 @@ def _nearly_read(each: Profile) -> str:
 
 
 def _identifier(each: Profile) -> tuple[Role, str] | None:
-    words, share = _words(each.name), Fraction(each.distinct, each.known)
+    """The role of a column that names people, or might; None of any other."""
     own = f"{some(each.distinct, 'value', 'values')} in {some(each.known, 'row', 'rows')} with one"
-    if each.kind == "date":
+    if each.kind == "date" or not _names_some(each):
         return None
-    if _NAMES_PEOPLE.keys() & words:
-        return "identifier", f"by its name, it names people; {own}"
-    if _WHO.keys() & words and {"id", *_NUMBERS} & words and each.distinct >= 2 * _K:
-        return "identifier", f"by its name, it is the number of a person; {own}"
-    if _OFTEN_NAMES.keys() & words and share >= Fraction(1, 20) and each.known >= 2 * _K:
-        return "identifier", f"by its name and its many values, it names people: {own}"
-    if each.known >= 2 * _K and (looks := looks_personal(each.domain)):
+    if _are_times(each):
+        return "undecided", "it holds times, which are not read as dates"
+    for names, reason in _NAMING:
+        if names(each):
+            return "identifier", f"{reason} {own}"
+    if each.known < 2 * _K:
+        return None
+    if looks := looks_personal(each.domain):
         said = f"its values look like {looks}: {own}"
         if looks != _LOOKS_LIKE_NAMES:
             return "identifier", said
-        if not (_SECRET | _KNOWN).keys() & words:  # a city may be called like somebody
+        # A city may be called like somebody.
+        if not (_SECRET | _KNOWN).keys() & words_of(each.name):
             # Two people may have one name: then it names nobody by itself, and has no role.
             return ("undecided" if _repeats(each) else "identifier"), said
-    if each.known >= 2 * _K and share >= _NEARLY and _no_measure(each):
+    if Fraction(each.distinct, each.known) >= _NEARLY and _no_measure(each):
         if _repeats(each) and (read := _nearly_read(each)):
             return "undecided", read  # two people may be born on one day
         return "identifier", f"nearly everybody has a value of their own: {own}"
     return None
 
 
+def _names_some(each: Profile) -> bool:
+    """Whether there are enough values: two that many people have, such as yes and no, name none."""
+    return not _repeats(each) or each.distinct >= 2 * _K
+
+
+def _are_times(each: Profile) -> bool:
+    return all(isinstance(v, str) and _TIME.match(v) for v in each.domain[:_LOOK])
+
+
+def _has_name_of_people(each: Profile) -> bool:
+    return bool(_NAMES_PEOPLE.keys() & words_of(each.name))
+
+
+def _has_number_of_person(each: Profile) -> bool:
+    words = words_of(each.name)
+    numbered = bool(_WHO.keys() & words and {"id", *_NUMBERS} & words)
+    return each.distinct >= 2 * _K and (numbered or _is_named_number(each))
+
+
+def _is_named_number(each: Profile) -> bool:
+    return _is_named(each.name) and are_codes(each.domain)
+
+
+def _has_many_numbers(each: Profile) -> bool:
+    many = Fraction(each.distinct, each.known) >= Fraction(1, 20) and each.known >= 2 * _K
+    return many and bool(_OFTEN_NAMES.keys() & words_of(each.name))
+
+
+# What names people by its name, and how that is said.
+_NAMING: tuple[tuple[Callable[[Profile], bool], str], ...] = (
+    (_has_name_of_people, "by its name, it names people;"),
+    (_has_number_of_person, "by its name, it is the number of a person;"),
+    (_has_many_numbers, "by its name and its many values, it names people:"),
+)
+
+
 def _no_measure(each: Profile) -> bool:
     """Whether values that hardly repeat are texts, or whole numbers without a gap."""
-    if (_SECRET | _KNOWN).keys() & _words(each.name):
+    if (_SECRET | _KNOWN).keys() & words_of(each.name):
         return False
     if each.kind == "text":
         return 2 * sum(_NUMERIC.fullmatch(str(v)) is not None for v in each.domain) < each.distinct
@@ -509,6 +682,8 @@ def _schema(
     reading: Reading,
     folder: Path,
     files: Mapping[str, _File],
+    repeated: Sequence[str],
+    person: _PersonNumber | None,
 ) -> tuple[Schema, list[ColumnSuggestion]]:
     """The schema, and what is said of each column."""
     columns, types = [], {}
@@ -526,14 +701,18 @@ def _schema(
         elif role == "sensitive":
             if reason.startswith("the last"):
                 question = "is this what must stay hidden? No name of a column says so"
-        elif role == "identifier" and _repeats(each):
+            elif any(f"word {word!r}" in reason for word in _AMBIGUOUS):
+                question = "marks that must stay hidden, or remarks? Its name says both"
+        elif person is not None and each.name == person.name:
+            question = person.question
+        elif each.name in repeated:
             question = (
                 "it repeats, so a row is not a person. Give one row for each; or set person, and "
                 'with it semantics, or unit = "row"; or leave it out of identifiers, if it names '
                 "nobody by itself"
             )
         elif role == "undecided" and not each.problem and each.distinct > 1:
-            secret = _SECRET.keys() & _words(each.name)
+            secret = _SECRET.keys() & words_of(each.name)
             if secret:
                 question = "sensitive, too? Then say so, and add a requirement about it"
         columns.append(ColumnSuggestion(each.name, role, each.said, reason, hierarchy, question))
@@ -559,6 +738,8 @@ def _schema(
         missing=missing,
         reading=reading,
         folder=folder,
+        unit="person" if person is None else "row",
+        person=None if person is None else person.name,
     )
     return schema, columns
 
@@ -582,7 +763,7 @@ def _hierarchy(each: Profile) -> tuple[Mapping[str, Any] | None, Any, str]:
         if not np.isfinite([float(each.domain[0]), float(each.domain[-1])]).all():
             return None, None, "it has numbers that are not finite"
         whole = all(value == int(value) for value in each.domain[:1000])
-        if whole and _POSTAL.keys() & _words(each.name) and _lost_zeros(each):
+        if whole and _POSTAL.keys() & words_of(each.name) and _lost_zeros(each):
             ask = (
                 "numbers of different lengths: codes that lost the zeros they begin with? Then "
                 f"read the column as texts, pd.read_csv(path, dtype={{{each.name!r}: str}})"
@@ -606,7 +787,7 @@ def _code_length(each: Profile) -> int | None:
         return None
     (length,) = lengths
     if each.kind == "number":
-        postal = _POSTAL.keys() & _words(each.name)
+        postal = _POSTAL.keys() & words_of(each.name)
         whole = all(type(value) is int and value >= 0 for value in each.domain)
         return length if postal and whole and length > 2 else None
     complete = each.distinct == len(each.domain)
@@ -788,10 +969,28 @@ def _are_texts(domain: Sequence[Any]) -> bool:
 
 
 def _requirements(
-    everyone: GroupCounts, profile: Profile, links: int
+    everyone: GroupCounts, profile: Profile, sizes: _Sizes, person: _PersonNumber | None
 ) -> tuple[list[Requirement], list[str], str]:
-    """A limit that one group of everybody keeps with room, and k-anonymity; what to say."""
+    """A limit that one group of everybody keeps with room, and k-anonymity; what to say.
+
+    Of people who have several rows, a limit is about the sum over these, if one can be met.
+    """
+    if person is not None and person.people >= 2:
+        with suppress(DataError):
+            return _limits(everyone, profile, sizes, person, person.most)
+    return _limits(everyone, profile, sizes, person, 1)
+
+
+def _limits(
+    everyone: GroupCounts,
+    profile: Profile,
+    sizes: _Sizes,
+    person: _PersonNumber | None,
+    most: int,
+) -> tuple[list[Requirement], list[str], str]:
+    """The same, of people who have so many rows at most."""
     n, labels = everyone.n_people, everyone.values
+    noun = "people" if person is None else "rows"
     if n < 2:
         raise DataError("the table has one person: whatever is published, is theirs")
     if np.count_nonzero(everyone.totals) < 2:
@@ -799,7 +998,7 @@ def _requirements(
     found, question = None, ""
     if profile.kind in ("number", "date") and profile.distinct > _FEW:
         width = "10%" if profile.kind == "number" else "30 days"
-        found = _limited(everyone, {"within": width}, links)
+        found = _limited(everyone, {"within": width}, sizes.links, most)
         if found is None or found[1] > _WORTH:
             found = None
             question = (
@@ -809,9 +1008,9 @@ def _requirements(
     notes: list[str] = []
     if found is None:
         common = [str(labels[c]) for c in np.flatnonzero(2 * everyone.totals > n).tolist()]
-        found = _limited(everyone, {"excluded": common}, links)
+        found = _limited(everyone, {"excluded": common}, sizes.links, most)
         notes += [
-            f"{_DECIDE}: {everyone.totals.max():,} of {n:,} people have {value!r}, so nobody could "
+            f"{_DECIDE}: {everyone.totals.max():,} of {n:,} {noun} have {value!r}, so nobody could "
             "keep it below one half: it is left out (except). Without the exception there would "
             "be no limit below that share"
             for value in common
@@ -823,27 +1022,37 @@ def _requirements(
         )
     required, limit, reached, value = found
     least = next(x for x in _LIMITS if x > reached)
+    several = f", over up to {most} rows of a person" if most > 1 else ""
     notes.append(
         f"With everybody in one group, such an adversary reaches "
-        f"{percentage(reached, 2, 'up')} for {value!r}; no limit up to that can be met"
+        f"{percentage(reached, 2, 'up')} for {value!r}{several}; no limit up to that can be met"
     )
+    if person is not None and person.most > most:
+        notes.append(
+            f"{_DECIDE}: this is of a row. A person has up to {person.most:,}, over which it is "
+            f"added up, and no limit on each {profile.name} can be met. Publish one row for each "
+            "person; or name values that harm, and are rare (values = [...]); or leave person out, "
+            'and keep unit = "row": then all that is said is about rows, and not about people'
+        )
     notes.append(
         f"{toml_value(least)} is the strictest round limit that can be met"
         + ("" if least == limit else f"; {toml_value(limit)} leaves room for smaller groups")
     )
-    return [required, Requirement(KAnonymity(min(_K, n)))], notes, question
+    people = n if person is None else person.people
+    return [required, Requirement(KAnonymity(min(_K, people)))], notes, question
 
 
 def _limited(
-    everyone: GroupCounts, secret: Mapping[str, Any], links: int
+    everyone: GroupCounts, secret: Mapping[str, Any], links: Sequence[int], most: int
 ) -> tuple[Requirement, Fraction, Fraction, str] | None:
     """A requirement with the most knowledge worth a limit; what is reached, and where.
 
-    It is tried with as many links as households ask for first.
+    It is tried with as many links as households ask for first. Of people who have several rows, it
+    is the sum over as many rows as one has at `most`.
     """
     found = None
     left = np.count_nonzero(everyone.totals) - len(secret.get("excluded", ()))
-    of_homes = [(l, k, links) for l, k, m in _KNOWLEDGE if links > m]
+    of_homes = [(l, k, many) for many in links for l, k, m in _KNOWLEDGE if many > m]
     for l, k, m in (*of_homes, *_KNOWLEDGE):
         if l and left < 3:
             continue
@@ -852,8 +1061,8 @@ def _limited(
             ((*each,),) = own.count(everyone).disclosures()
         except (PolicyError, UnsupportedError):
             return None
-        reached = _exactly(worst(each))
-        if reached == 1:
+        reached = most * _exactly(worst(each))
+        if reached >= 1:
             continue
         limit = next(x for x in _LIMITS if x == 1 or _odds(x) >= _ROOM * _odds(reached))
         found = replace(own, below=limit), limit, reached, str(worst(each).value)
@@ -878,7 +1087,10 @@ def _lines(given: PolicySuggestion, folder: Path) -> Iterator[str]:
     schema, policy = given.policy.needed_schema, given.policy
     rows, columns = some(given.rows, "row", "rows"), some(len(given.columns), "column", "columns")
     yield f"# A first policy for {_said(given.name)}: {rows}, {columns}."
-    if given.repeated:
+    if schema.person is not None:
+        yield f"# A row is a case of a person: {_said(toml_value(schema.person))} says of whom."
+        yield "# People are counted, and limits are theirs. Read it first: roles are guesses."
+    elif given.repeated:
         odd = ", ".join(map(toml_value, given.repeated))
         yield f"# Nothing is published as long as rows are not people: {_said(odd)} repeats."
         yield "# Say what a row is. Read the rest: roles are guesses from names and counts."
@@ -898,10 +1110,10 @@ def _lines(given: PolicySuggestion, folder: Path) -> Iterator[str]:
     )
     for cost in given.costs:
         yield from _wrapped(cost)
-    if given.repeated:
+    if schema.person is not None:
         yield "# A row is a case, of which a person may have several; people are counted by person."
-        yield '# unit = "row"'
-        yield f"# person = {toml_value(given.repeated[0])}"
+        yield 'unit = "row"'
+        yield f"person = {toml_value(schema.person)}"
     hidden = next(each for each in given.columns if each.role == "sensitive")
     yield "# Must stay hidden of every person."
     yield f"sensitive = {toml_value(hidden.name)}  # {_about(hidden)}"
@@ -934,8 +1146,9 @@ def _lines(given: PolicySuggestion, folder: Path) -> Iterator[str]:
             yield from _of_limit(requirement, given.notes)
         yield "[[require]]"
         if requirement.criterion is not None:
-            few = "" if requirement.criterion == KAnonymity(_K) else ", all there are"
-            yield f"# Nobody is alone: groups of {table['k_anonymity']} people or more{few}."
+            k = _k_of(table["k_anonymity"])
+            few = "" if k == _K else ", all there are"
+            yield f"# Nobody is alone: groups of {k} people or more{few}."
         yield from (f"{key} = {toml_value(x)}" for key, x in table.items())
     yield ""
     yield "[publish]"
@@ -949,6 +1162,11 @@ def _lines(given: PolicySuggestion, folder: Path) -> Iterator[str]:
             "against them, too; it keeps less"
         )
     yield f'method = "{policy.options.method}"'
+
+
+def _k_of(table: Any) -> int:
+    """How many people k-anonymity asks for, as a policy file has it."""
+    return int(table["k"] if isinstance(table, Mapping) else table)
 
 
 def _told_to_adversaries(policy: Policy) -> Iterator[str]:

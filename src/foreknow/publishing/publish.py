@@ -735,6 +735,7 @@ def _judged(
         method=NOT_JUDGED if proof is None else proof.said(policy),
         people_suppressed=groups.found.suppressed,
         shared=task.raw.shared,
+        numbers=task.microdata.numbers,
     )
     lattice = groups.found.lattice
     if lattice is not None:  # by the counts of this table, and not only by settings
@@ -852,7 +853,7 @@ def _after(
     together, values = earlier.judged(made.release, made.audit.policy, NEW, microdata, placed)
     _stop(policy, together.trials or (), earlier.names)
     own = made.audit.scope
-    said_of_rows = ("left_out", "lacking", "people_suppressed", "shared")
+    said_of_rows = ("left_out", "lacking", "people_suppressed", "shared", "numbers")
     left = {key: getattr(own, key) for key in said_of_rows}
     scope = replace(together.scope, names_alike=since.alike, **left)
     together = replace(together, scope=scope)

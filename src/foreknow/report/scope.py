@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -149,6 +150,7 @@ def sentences(
     holders = ("time", "times") if semantics == "multiset" else ("person", "people")
     return [
         *_of_proof(scope, limits),
+        *_person_numbers(scope.numbers),
         *_of_values(scope, holders, spread),
         *_of_names(scope),
         *_of_columns(scope),
@@ -350,6 +352,20 @@ def _of_releases(scope: Scope, claimed: bool) -> Iterator[str]:
         )
     elif not claimed:
         yield OTHER_RELEASES
+
+
+def _in_toml(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False)
+
+
+def _person_numbers(columns: Sequence[str]) -> list[str]:
+    """Say which published columns may tell people apart, and what to write then."""
+    return [
+        f"{visible(name)} is published, and looks like the number of a person who has several "
+        "rows: then all that is said here is about rows, and not about people. If it is, list it "
+        f'under identifiers alone, and add unit = "row" and person = {_in_toml(name)} to [schema].'
+        for name in columns[:_MOST]
+    ]
 
 
 def _households(columns: Sequence[str]) -> list[str]:

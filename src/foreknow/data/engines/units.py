@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from foreknow.data.arrays import IntArray
 from foreknow.data.engines.columns import codes_of, fetch
 from foreknow.data.engines.duckdb_table import DuckTable
 from foreknow.data.engines.group_counts import first_rows
+from foreknow.data.engines.person_numbers import is_of_person, is_of_rows
 from foreknow.data.engines.sources import counted_where_it_lives
 from foreknow.data.engines.table import Snapshot, Table
 from foreknow.errors import DataError
@@ -63,16 +65,24 @@ def _file_of(table: Table) -> DuckTable | None:
 def refuse_repeated(table: Table, schema: Schema, columns: Sequence[str] | None = None) -> None:
     """Raise `DataError` if a row is to be a person, and an identifier repeats.
 
-    A missing value names nobody, and repeats nothing. Where people may have several rows, an
+    A missing value names nobody, and repeats nothing. A name may be that of two people, where the
+    number of a person is in each row and does not repeat. Where people may have several rows, an
     identifier must not be that of two people. `columns` are those that the table has.
     """
     person = schema.person if schema.several else None
     names = [n for n in _looked_at(schema) if n not in _unique(table)]
     names = [n for n in names if columns is None or n in columns]
     odd = repeated(table, names) if person is None else dict.fromkeys(names, (0, 0))
+    apart: list[str] = []
+    if odd and person is None:
+        others = [n for n in (schema.person, *schema.identifiers) if n is not None and n not in odd]
+        apart = [n for n in others if columns is None or n in columns]
+        apart = [n for n in dict.fromkeys(apart) if _is_in_each_row(table, n)]
+        if any(n == schema.person or is_of_person(n) for n in apart):
+            odd = {n: counted for n, counted in odd.items() if is_of_person(n) or is_of_rows(n)}
     for name, counted in odd.items():
         if not getattr(_source(table, [name]), "rows_numbered", True):
-            raise _not_people(table, name, "some are in several rows", *counted)
+            raise _not_people(table, name, "some are in several rows", *counted, apart)
         rows = fetch(table, [name] if person is None else [name, person])
         codes, distinct, known = _known_of(rows.column(name))
         owner = known if person is None else codes_of(rows.column(person))[0][known]
@@ -83,7 +93,7 @@ def refuse_repeated(table: Table, schema: Schema, columns: Sequence[str] | None 
             one, value = int(first[codes[later]]), distinct[int(codes[later])].as_py()
             where = f"{value!r} is in rows {known[one] + 1} and {known[later] + 1}"
             if person is None:
-                raise _not_people(table, name, where, len(known), len(distinct))
+                raise _not_people(table, name, where, len(known), len(distinct), apart)
             raise DataError(
                 f"{table.name}: the identifier {name!r} repeats: {where}, of two people by "
                 f"{person!r}; say person = {name!r}, if it tells people apart, {_NO_NAME}"
@@ -99,17 +109,30 @@ def _known_of(column: pa.ChunkedArray) -> tuple[NDArray[Any], pa.Array, IntArray
 
 
 _NO_NAME = (
-    "or, if it names nobody by itself (a first name, a household), leave it out of identifiers: a "
-    "column without a role is not published either"
+    "or, if it names nobody by itself (a name that two people have, a household), leave it out of "
+    "identifiers: a column without a role is not published either"
 )
 
 
-def _not_people(table: Table, name: str, where: str, rows: int, distinct: int) -> DataError:
+def _is_in_each_row(table: Table, name: str) -> bool:
+    """Whether each row has a value of a column, and none repeats."""
+    column = fetch(table, [name]).column(name)
+    return len(_known_of(column)[1]) == len(column)
+
+
+def _not_people(
+    table: Table, name: str, where: str, rows: int, distinct: int, apart: Sequence[str]
+) -> DataError:
+    way = (
+        f'say person = "{name}" with semantics = "set" or "multiset", where a person may have '
+        "several sensitive values"
+    )
+    if apart and not is_of_person(name) and not is_of_rows(name):
+        way = f'say person = "{apart[0]}" in [schema], if each of these is another person'
     return DataError(
         f"{table.name}: the identifier {name!r} repeats: {where}, and {number(rows)} rows have "
         f"{number(distinct)} different ones, so a row is not a person. Give one row for each "
-        f'person; or say person = "{name}" with semantics = "set" or "multiset", where a person '
-        'may have several sensitive values; or say unit = "row" in [schema], and all that is said '
+        f'person; or {way}; or say unit = "row" in [schema], and all that is said '
         f"is about cases, and not about people; {_NO_NAME}"
     )
 
@@ -142,22 +165,27 @@ _MOST_EACH = 18
 # Of a table that is larger than so many rows, or bytes, one of so many values is looked at.
 _LARGE, _OF_LARGE = 1 << 18, 64
 _LIVE_TOGETHER = """
-    household households hh hhid haushalt haushalte haushaltsnummer family families familie famille
-    familia couple couples paar address addresses adresse anschrift street strasse straße dwelling
-    apartment flat wohnung home hogar foyer ménage menage
+    household households hh hhid hid hhno hhnr haushalt haushalte haushaltsnummer family families
+    famid familyid familie famille familia couple couples paar address addresses adresse anschrift
+    street strasse straße dwelling apartment flat wohnung home hogar foyer ménage menage
 """
 _MANY_SHARE = "firstname vorname forename givenname prénom prenom"
-_WHOLE, _HEAD, _LOOK = re.compile(r"[0-9]{1,18}"), 20_000, 1000
+_HEAD, _LOOK = 20_000, 1000
+# Numbers with a fraction; dates with letters of their months or times.
+_FRACTION, _DATE = re.compile(r"-?\d*[.,]0*[1-9]\d*"), re.compile(r"\d{1,4}[-/. ]\w+[-/. ]\d")
+# As many households as people have, for each of these, where a few have moved.
+_MOVED = 1.05
 
 
 def shared(table: Table, schema: Schema) -> tuple[str, ...]:
     """Columns in which most rows share their value with one to eight others.
 
     A household, an address, a family. Columns that others know, or that are hidden, are looked at
-    if their name says so; those without a role also if their values look like names, or numbers of
-    something. Where people may have several rows, people are counted.
+    if their name says so; those without a role also if their values look like names, or codes with
+    letters. Numbers without such a name may be measured, and none of a household has a fraction.
+    Where people may have several rows, people are counted, who are of one household each.
     """
-    person = schema.person if schema.several else None
+    person = schema.person if schema.several or schema.counts_people else None
     if isinstance(table, Snapshot):  # each column of one reading, in whatever order
         table = table.inner or table
     known = schema.person, getattr(schema.shared, "by", None)  # what is said already
@@ -189,10 +217,10 @@ def shared(table: Table, schema: Schema) -> tuple[str, ...]:
     return tuple(name for name in names if found(name))
 
 
-def largest(table: Table, name: str) -> int:
-    """How many rows the largest household has, of those that are no larger than one may be."""
-    _, times = _counted(table, name, None)
-    return int(times[times <= _MOST].max(initial=1))
+def largest(table: Table, name: str, person: str | None = None) -> tuple[int, int]:
+    """How many rows, or people, the largest household has, and the largest of nine at most."""
+    _, times = _counted(table, name, person)
+    return int(times.max(initial=1)), int(times[times <= _MOST].max(initial=1))
 
 
 def agrees(table: Table, name: str, column: str) -> bool:
@@ -236,7 +264,7 @@ def _may_be(head: pa.ChunkedArray, is_named: bool) -> bool:
     """Whether the first rows have as many different values as households would have."""
     codes, distinct, _ = _known_of(head)
     many = bool(len(codes)) and len(codes) <= _MOST_EACH * len(distinct)
-    return many and (is_named or _are_names(distinct, None))
+    return many and _may_be_shared(distinct, is_named)
 
 
 def _counted(table: Table, name: str, person: str | None) -> tuple[pa.Array, IntArray]:
@@ -249,6 +277,8 @@ def _counted(table: Table, name: str, person: str | None) -> tuple[pa.Array, Int
     if person is not None:
         who, people = codes_of(rows.column(person))
         codes = np.unique(codes.astype(np.int64) * len(people) + who[known]) // len(people)
+        if len(codes) > _MOVED * len(np.unique(who[known])):  # it varies within a person
+            return distinct.slice(0, 0), np.zeros(0, dtype=np.int64)
     return distinct, np.bincount(codes, minlength=len(distinct))
 
 
@@ -258,7 +288,7 @@ def _is_shared(found: tuple[pa.Array, IntArray], share: int, is_named: bool) -> 
     if not _are_few(times):
         return False
     few = (times >= _LEAST) & (times <= _MOST)
-    return is_named or (share * int(few.sum()) >= _SEVERAL and _are_names(values, share))
+    return (is_named or share * int(few.sum()) >= _SEVERAL) and _may_be_shared(values, is_named)
 
 
 def _are_few(times: IntArray) -> bool:
@@ -267,18 +297,19 @@ def _are_few(times: IntArray) -> bool:
     return 2 * int(times[few].sum()) > int(times.sum())
 
 
-def _are_names(values: pa.Array, share: int | None) -> bool:
-    """Whether values are texts with letters, or whole numbers of which few are left out.
+def _may_be_shared(values: pa.Array, is_named: bool) -> bool:
+    """Whether values may name households: texts with letters; numbers if the name says so.
 
-    Without a share, of how many values one is there, numbers are only to be whole.
+    A fraction is that of a measure, and names nobody.
     """
-    some = values.slice(0, _LOOK).to_pylist()
-    if not some or not all(isinstance(value, (str, int)) for value in some):
-        return False
-    if any(isinstance(value, str) and not _WHOLE.fullmatch(value) for value in some):
-        return 2 * sum(any(char.isalpha() for char in str(value)) for value in some) > len(some)
-    try:
-        every = np.array([float(value) for value in values.to_pylist()])
-    except ValueError:
-        return False
-    return share is None or bool(10 * len(every) * share >= 7 * (every.max() - every.min() + 1))
+    some = [value for value in values.slice(0, _LOOK).to_pylist() if value is not None]
+    if is_named:
+        return not any(map(_has_fraction, some))
+    texts = [value for value in some if isinstance(value, str) and not _DATE.match(value)]
+    return 2 * sum(any(map(str.isalpha, text)) for text in texts) > len(some)
+
+
+def _has_fraction(value: Any) -> bool:
+    if isinstance(value, str):
+        return _FRACTION.fullmatch(value) is not None
+    return isinstance(value, (float, Decimal)) and value != value // 1

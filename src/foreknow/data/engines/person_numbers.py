@@ -1,0 +1,327 @@
+"""Person numbers: which columns tell people apart, by their names and by what is constant within.
+
+A number of a person is recognized in two ways. By its name: `subject`, `patient_id`, `idcode`. Or
+by its rows, whatever its name: a whole number or code that repeats, and within which what never
+changes of a person (sex, birth, age at entry) is constant, as chance would not have it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from foreknow.data.arrays import IntArray
+from foreknow.data.engines.columns import codes_of
+
+# So many values tell people apart at least: by a name, and where that may be a count, or none says
+# so.
+LEAST_NAMED, LEAST_PEOPLE = 5, 10
+# Of the values that repeat so many agree in what is constant; chance would have it so rarely. No
+# value has more of the rows, as 0 has where a number is a product.
+_AGREE, _CHANCE, _MOST_OF_ROWS = 0.95, 1e-4, 0.2
+# Ages of one person lie near each other: this share of their variance at most is within people.
+_NEAR_AGES = 0.5
+_LOOK, _FIRST_ROWS, _LOOKED_AT, _SHORT_TEXT, _LONGEST = 1000, 20_000, 64, 3, 40
+
+# Words for one person; several (`students`) are a count. Short ones need a word for a number.
+_PERSON = """
+    person patient pupil schüler student individual individu subject subjekt subj sujet sujeto
+    paciente respondent respond resp participant participante teilnehmer volunteer proband employee
+    mitarbeiter worker customer kunde client member mitglied insured user donor voter player athlete
+    driver inmate prisoner applicant candidate defendant
+"""
+_PERSON_OR_COUNT = "child kid infant baby mother woman"
+_SHORT = """
+    personen personal patienten pat pt studenten stud indiv usubj sub emp cust kunden probanden
+    versicherten versicherter matrikel staff
+"""
+_NUMBER = "id nr no num number nummer key code kennung identifier ident"
+
+
+def _any(words: str) -> str:
+    return "|".join(sorted(words.split(), key=len, reverse=True))
+
+
+_NUMBER_OF_PERSON = re.compile(
+    rf"(?:{_any(_PERSON + _PERSON_OR_COUNT + _SHORT)})(?:{_any(_NUMBER)})"
+    rf"|id(?:{_any(_PERSON + _PERSON_OR_COUNT)})"
+)
+_ONE_PERSON, _MAY_BE_COUNT = re.compile(_any(_PERSON)), re.compile(_any(_PERSON_OR_COUNT) + "|pid")
+# The number of whatever rows are about; and that of something, if more is constant within it.
+_OF_ROWS = re.compile("id|id(?:code|no|nr|num|number)|[up]id|mrn|seqn|newid|pidp|ssn")
+_PLAIN_NUMBER = re.compile("nr|no|num|number|nummer|lfdnr|serial")
+# What a number of this name tells apart is a group of people, or no person at all.
+_GROUPS = """
+    stratum strata set sets pair pairs match matched group groups block cluster team class site
+    center centre hospital clinic school ward district region county state province country family
+    household hh couple twin doctor physician teacher rater judge interviewer year time visit wave
+    week month day date period
+"""
+# What never changes of a person; what does not, and a place or group may have alike; what does
+# slowly.
+_OF_ONE = """
+    sex gender geschlecht sexo sexe female male birthday birthdate birthyear birthyr birthmonth
+    yearbirth datebirth dob yob born geburtsdatum geburtsjahr geburtstag
+"""
+_OF_MANY, _AGE = "race ethnicity ethnic", "age alter edad âge"
+_CODE, _WHOLE = re.compile(r"\S*\d\S*"), re.compile(r"\d+([.,]0*)?")
+# Numbers with a sign or a fraction; dates; times.
+_MEASURE = re.compile(
+    r"[-+]?\d*[.,]?\d+(e[-+]?\d+)?|\d+[-/.]\d+[-/.]\d+.*|\d+:\d+.*", re.IGNORECASE
+)
+
+
+def words_of(name: str) -> set[str]:
+    """The words of a name, also without digits behind, and their pairs: first_name, firstname."""
+    split = _split(name)
+    words = [*split, *(bare for word in split if (bare := word.rstrip("0123456789")))]
+    return {*words, *(a + b for a, b in pairwise(split)), "".join(split)}
+
+
+def _split(name: str) -> list[str]:
+    split = re.sub(r"(?<=[a-zäöüß])(?=[A-Z])", " ", name)
+    return [word for word in re.split(r"[\W_]+", split.lower()) if word]
+
+
+def is_number_of_person(name: str) -> bool:
+    """Whether a name says that a column is the number of a person: `patient_id`."""
+    return _NUMBER_OF_PERSON.fullmatch("".join(_split(name))) is not None
+
+
+def is_of_person(name: str) -> bool:
+    """Whether a name is that of a person, or of the number of one: `subject`, `patient_id`."""
+    joined = "".join(_split(name))
+    of_one = _ONE_PERSON.fullmatch(joined) or _MAY_BE_COUNT.fullmatch(joined)
+    return of_one is not None or is_number_of_person(name)
+
+
+def is_of_rows(name: str) -> bool:
+    """Whether a name is that of a number of whatever the rows are about: `id`, `idcode`."""
+    return _OF_ROWS.fullmatch("".join(_split(name))) is not None
+
+
+def is_plain_number(name: str) -> bool:
+    """Whether a name says that a column is a number, and not of what: `nr`."""
+    return _PLAIN_NUMBER.fullmatch("".join(_split(name))) is not None
+
+
+def may_be_trait(name: str) -> bool:
+    """Whether a name is that of what is constant of a person, or nearly: sex, birth, age."""
+    return not {*f"{_OF_ONE} {_OF_MANY} {_AGE}".split()}.isdisjoint(words_of(name))
+
+
+def coded_values(
+    name: str, codes: NDArray[Any], values: Sequence[Any], times: IntArray | None
+) -> Coded:
+    """A column of values of Python, of which one may be missing."""
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        place = np.cumsum([value is not None for value in values]) - 1
+        place[[value is None for value in values]] = len(known)
+        codes = place[codes]
+    return Coded(name, known, codes, len(known), times)
+
+
+def are_codes(values: Sequence[Any]) -> bool:
+    """Whether values are whole numbers, or codes: short texts with a digit and no blank."""
+    return bool(values) and all(map(_is_code, values[:_LOOK]))
+
+
+def _is_code(value: Any) -> bool:
+    if isinstance(value, str):
+        coded = len(value) <= _LONGEST and _CODE.fullmatch(value) is not None
+        return coded and (_MEASURE.fullmatch(value) is None or _WHOLE.fullmatch(value) is not None)
+    if isinstance(value, bool):
+        return False
+    try:
+        return bool(value == int(value) >= 0)
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """A column by the code of the value of each row; what is missing has a code from `n` on."""
+
+    name: str
+    values: pa.Array | Sequence[Any]  # by their codes; a null may be last
+    codes: NDArray[Any]
+    n: int  # how many values there are, without a null
+    times: IntArray | None = None  # how many rows each entry stands for
+
+    @classmethod
+    def of(cls, name: str, column: pa.ChunkedArray) -> Coded:
+        """A column of Arrow."""
+        codes, values = codes_of(column)
+        return cls(name, values, codes, len(values) - values.null_count)
+
+    @cached_property
+    def some(self) -> list[Any]:
+        """The first values; of Python."""
+        first = self.values[: min(self.n, _LOOK)]
+        return first.to_pylist() if isinstance(first, pa.Array) else list(first)
+
+    @cached_property
+    def rows_of_each(self) -> IntArray:
+        """How many rows have each value."""
+        return np.bincount(self.codes, self.times, self.n)[: self.n].astype(np.int64)
+
+
+def traits(columns: Sequence[Coded]) -> list[Coded]:
+    """Those of some columns that are constant of a person, or nearly: sex, birth, age."""
+    return [column for column in columns if may_be_trait(column.name) and column.n > 1]
+
+
+def _is(column: Coded, vocabulary: str) -> bool:
+    return not {*vocabulary.split()}.isdisjoint(words_of(column.name))
+
+
+def evidence(column: Coded, others: Sequence[Coded]) -> str:
+    """Why a column tells people apart, in words; empty where nothing says that it does.
+
+    Parameters
+    ----------
+    column : Coded
+    others : sequence of Coded
+        The other columns of the same rows.
+    """
+    if not may_repeat(column) or column in traits([column]):
+        return ""
+    by_name = _by_name(column)
+    if by_name and not is_contradicted(column, others):
+        return by_name
+    return _by_rows(column, others) or _by_all_columns(column, others)
+
+
+def may_repeat(column: Coded) -> bool:
+    """Whether there are enough values, and some are those of several rows."""
+    return column.n >= LEAST_NAMED and column.n < int(column.rows_of_each.sum())
+
+
+def is_contradicted(column: Coded, others: Sequence[Coded]) -> bool:
+    """Whether rows of one value differ in what never changes of a person."""
+    fixed = [c for c in traits(others) if _is(c, f"{_OF_ONE} {_OF_MANY}") and c is not column]
+    return any(agreement(column, trait) is False for trait in fixed)
+
+
+def _by_name(column: Coded) -> str:
+    """What the name says, where the values may be what it says."""
+    codes, joined = are_codes(column.some), "".join(_split(column.name))
+    if _MAY_BE_COUNT.fullmatch(joined) and (column.n < LEAST_PEOPLE or not codes):
+        return ""
+    if is_number_of_person(column.name) or is_of_rows(column.name):
+        return "by its name, it is the number of a person" if codes else ""
+    if is_of_person(column.name) and (codes or _are_texts(column.some)):
+        taught = joined.startswith("subj") and any(len(str(v)) > _SHORT_TEXT for v in column.some)
+        return "" if taught and not codes else "by its name, it tells people apart"
+    return ""
+
+
+def _by_rows(column: Coded, others: Sequence[Coded]) -> str:
+    """What is constant within a number, whatever its name: sex, birth, or an age."""
+    if not _may_number_people(column):
+        return ""
+    of_one = [c for c in traits(others) if _is(c, f"{_OF_ONE} {_AGE}") and c is not column]
+    said = [(trait, agreement(column, trait)) for trait in of_one]
+    agreeing = [trait for trait, agrees in said if agrees and not _follows(column, trait)]
+    if not agreeing or any(agrees is False for _, agrees in said):
+        return ""
+    if any(_apart(column, trait) for trait, agrees in said if not agrees and _is(trait, _AGE)):
+        return ""  # of one team, say, whose members are all women
+    return f"all rows of a number have one {', '.join(trait.name for trait in agreeing[:3])}"
+
+
+def _by_all_columns(column: Coded, others: Sequence[Coded]) -> str:
+    """What is constant within a plain number, such as `nr`: two columns or more."""
+    if not is_plain_number(column.name) or not _may_number_people(column):
+        return ""
+    looked = [c for c in others[:_LOOKED_AT] if c is not column and c.n > 1]
+    names = [c.name for c in looked if agreement(column, c) and not _follows(column, c)]
+    return f"all rows of a number have one {', '.join(names[:3])}" if len(names) > 1 else ""
+
+
+def _may_number_people(column: Coded) -> bool:
+    """Whether values are numbers of something that is no group by its name, none very frequent."""
+    if column.n < LEAST_PEOPLE or _is(column, _GROUPS) or not are_codes(column.some):
+        return False
+    rows = column.rows_of_each
+    return bool(rows.max() <= _MOST_OF_ROWS * rows.sum())
+
+
+def _follows(column: Coded, trait: Coded) -> bool:
+    """Whether a column is another spelling of a trait, such as its square: each tells the other."""
+    pairs = np.unique(
+        column.codes.astype(np.int64) * (trait.n + 1) + np.minimum(trait.codes, trait.n)
+    )
+    return len(pairs) <= trait.n + 1
+
+
+def _are_texts(values: Sequence[Any]) -> bool:
+    return all(isinstance(value, str) for value in values)
+
+
+def agreement(column: Coded, trait: Coded) -> bool | None:
+    """Whether the rows of each value have one trait; None where chance could have it so."""
+    agree, repeated = _agreeing(column, trait, _FIRST_ROWS)
+    if repeated < LEAST_PEOPLE or agree >= _AGREE * repeated:
+        agree, repeated = _agreeing(column, trait, len(column.codes))
+    if not repeated:
+        return None
+    if agree >= _AGREE * repeated:
+        return True if _by_chance(column.rows_of_each, trait.rows_of_each) < _CHANCE else None
+    return False if repeated >= LEAST_PEOPLE and not _is(trait, _AGE) else None
+
+
+def _agreeing(column: Coded, trait: Coded, rows: int) -> tuple[int, int]:
+    """Of how many values that repeat in the first rows all have one trait, and how many repeat."""
+    codes, of_row = column.codes[:rows], trait.codes[:rows]
+    both = (codes < column.n) & (of_row < trait.n)
+    times = None if column.times is None else column.times[:rows][both]
+    codes, of_row = codes[both], of_row[both]
+    first = np.full(column.n, -1, dtype=np.int64)
+    first[codes[::-1]] = of_row[::-1]
+    odd = np.zeros(column.n, dtype=bool)
+    odd[codes[of_row != first[codes]]] = True
+    repeated = np.bincount(codes, times, column.n) > 1
+    return int(np.count_nonzero(repeated & ~odd)), int(np.count_nonzero(repeated))
+
+
+def _by_chance(times: IntArray, of_trait: IntArray) -> float:
+    """How likely all rows of each value have one trait, if traits were dealt to rows at random."""
+    shares = of_trait[of_trait > 0] / of_trait.sum()
+    many, often = np.unique(times[times > 1], return_counts=True)
+    powers = np.array([float(np.sum(shares ** int(t))) for t in many.tolist()])
+    with np.errstate(divide="ignore"):
+        return float(np.exp(np.sum(often * np.log(powers))))
+
+
+def _apart(column: Coded, trait: Coded) -> bool:
+    """Whether ages within a value lie no nearer to each other than those of all rows."""
+    both = (column.codes < column.n) & (trait.codes < trait.n)
+    try:
+        age = np.array([float(value) for value in trait.some])[trait.codes[both]]
+    except (TypeError, ValueError, IndexError):
+        return False
+    codes = column.codes[both]
+    times = np.bincount(codes, minlength=column.n)
+    mean = np.bincount(codes, age, column.n) / np.maximum(times, 1)
+    again = times[codes] > 1
+    within = float(np.mean((age - mean[codes])[again] ** 2)) if again.any() else 0.0
+    return within > _NEAR_AGES * float(np.var(age))
+
+
+def people_of(columns: Sequence[Coded]) -> dict[str, str]:
+    """The columns that tell people apart who have several rows, and why; the surest first."""
+    why = {column.name: evidence(column, columns) for column in columns}
+    values = {column.name: column.n for column in columns}
+    by_name = {name for name in why if is_of_person(name) or is_of_rows(name)}
+    names = sorted((n for n in why if why[n]), key=lambda n: (n not in by_name, values[n]))
+    return {name: why[name] for name in names}
