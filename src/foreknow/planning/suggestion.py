@@ -131,6 +131,7 @@ _SECRET = _vocabulary(
 _PLACES = _vocabulary("ward station clinic klinik hospital site center centre department unit")
 _AMBIGUOUS = "note", "notes"
 _POSTAL = _vocabulary("zip zipcode postcode postal plz")
+_COUNT = re.compile(r"(number|no|num|n|count|anzahl)[\W_].*s$", re.IGNORECASE)
 _TIME, _LOOK = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d"), 1000
 _NUMERIC = re.compile(r"-?\d+([.,]\d+)?([eE][-+]?\d+)?")
 _DECIDE = "DECIDE"
@@ -282,7 +283,7 @@ class _Sizes(NamedTuple):
             f"households, {covers} “if any of my household has it, so have I”, and no m that all "
             "have the same"
         )
-        if not self.usual - 1 <= m < needed:
+        if m >= needed:
             return said
         return (
             f"{_DECIDE}: {said}. m = {m} covers those of up to {m + 1}. If a value of so many is "
@@ -373,7 +374,7 @@ def suggest_policy(
             f'say shared = {{ by = "{name}", values = ["{schema.sensitive}"] }} in [schema]: it is '
             "shown once for each then"
             for name in homes
-            if agrees(opened, name, schema.sensitive)
+            if name != schema.sensitive and agrees(opened, name, schema.sensitive)
         ]
     return PolicySuggestion(
         opened.name,
@@ -472,7 +473,7 @@ class _Roles:
         known = [e for e in free if _KNOWN.keys() & words_of(e.name) or e.kind == "date"]
         others = [e for e in free if e not in known]
         few = [e for e in others if e.distinct <= 5 * _FEW]
-        people = [e for e in few if not _PLACES.keys() & words_of(e.name)]
+        people = [e for e in few if not (_PLACES.keys() & words_of(e.name) or is_household(e.name))]
         for part in (people, few, others, known):
             if part and (len(free) > 1 or chosen):
                 self.of[part[-1].name] = "sensitive", "the last column that may be"
@@ -645,8 +646,13 @@ def _has_name_of_people(each: Profile) -> bool:
 
 def _has_number_of_person(each: Profile) -> bool:
     words = words_of(each.name)
-    numbered = bool(_WHO.keys() & words and {"id", *_NUMBERS} & words)
+    numbered = bool(_WHO.keys() & words and {"id", *_NUMBERS} & words) and not _is_count(each)
     return each.distinct >= 2 * _K and (numbered or _is_named_number(each))
+
+
+def _is_count(each: Profile) -> bool:
+    """Whether a name says how many of something there are: number_of_calls."""
+    return each.kind == "number" and _COUNT.match(each.name) is not None
 
 
 def _is_named_number(each: Profile) -> bool:
@@ -654,8 +660,14 @@ def _is_named_number(each: Profile) -> bool:
 
 
 def _has_many_numbers(each: Profile) -> bool:
+    words = words_of(each.name)
     many = Fraction(each.distinct, each.known) >= Fraction(1, 20) and each.known >= 2 * _K
-    return many and bool(_OFTEN_NAMES.keys() & words_of(each.name))
+    about_people = _OFTEN_NAMES.keys() & words
+    if not many or not about_people or _is_count(each):
+        return False
+    if each.kind == "number" and _repeats(each):  # days of a patient; an index of prices
+        return are_codes(each.domain) and not (about_people <= _WHO.keys() and len(words) > 2)
+    return True
 
 
 # What names people by its name, and how that is said.
@@ -687,6 +699,8 @@ def _schema(
 ) -> tuple[Schema, list[ColumnSuggestion]]:
     """The schema, and what is said of each column."""
     columns, types = [], {}
+    of_rows = [e.name for e in found if is_of_rows(e.name) and e.distinct == e.rows]
+    apart = [name for name in of_rows if roles.of[name][0] == "identifier"]
     for each in found:
         role, reason = roles.of[each.name]
         hierarchy, question = None, ""
@@ -706,10 +720,11 @@ def _schema(
         elif person is not None and each.name == person.name:
             question = person.question
         elif each.name in repeated:
+            ways = [f'set person = "{name}", if each of these is another person' for name in apart]
+            way = ways[0] if ways else 'set person, and with it semantics, or unit = "row"'
             question = (
-                "it repeats, so a row is not a person. Give one row for each; or set person, and "
-                'with it semantics, or unit = "row"; or leave it out of identifiers, if it names '
-                "nobody by itself"
+                f"it repeats, so a row is not a person. Give one row for each; or {way}; or leave "
+                "it out of identifiers, if it names nobody by itself"
             )
         elif role == "undecided" and not each.problem and each.distinct > 1:
             secret = _SECRET.keys() & words_of(each.name)

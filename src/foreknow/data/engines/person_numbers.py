@@ -231,7 +231,7 @@ def _by_rows(column: Coded, others: Sequence[Coded]) -> str:
         return ""
     of_one = [c for c in traits(others) if _is(c, f"{_OF_ONE} {_AGE}") and c is not column]
     said = [(trait, agreement(column, trait)) for trait in of_one]
-    agreeing = [trait for trait, agrees in said if agrees and not _follows(column, trait)]
+    agreeing = [t for t, agrees in said if agrees and not (_is(t, _AGE) and _follows(column, t))]
     if not agreeing or any(agrees is False for _, agrees in said):
         return ""
     if any(_apart(column, trait) for trait, agrees in said if not agrees and _is(trait, _AGE)):
@@ -314,8 +314,8 @@ def _apart(column: Coded, trait: Coded) -> bool:
     times = np.bincount(codes, minlength=column.n)
     mean = np.bincount(codes, age, column.n) / np.maximum(times, 1)
     again = times[codes] > 1
-    within = float(np.mean((age - mean[codes])[again] ** 2)) if again.any() else 0.0
-    return within > _NEAR_AGES * float(np.var(age))
+    spread = float(np.mean((age - mean[codes])[again] ** 2)) if again.any() else 0.0
+    return spread > _NEAR_AGES * float(np.var(age))
 
 
 def people_of(columns: Sequence[Coded]) -> dict[str, str]:

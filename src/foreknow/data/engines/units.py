@@ -167,12 +167,16 @@ _LARGE, _OF_LARGE = 1 << 18, 64
 _LIVE_TOGETHER = """
     household households hh hhid hid hhno hhnr haushalt haushalte haushaltsnummer family families
     famid familyid familie famille familia couple couples paar address addresses adresse anschrift
-    street strasse straße dwelling apartment flat wohnung home hogar foyer ménage menage
+    street strasse straße dwelling apartment flat wohnung home hogar foyer ménage menage lastname
+    surname nachname familienname
 """
 _MANY_SHARE = "firstname vorname forename givenname prénom prenom"
 _HEAD, _LOOK = 20_000, 1000
 # Numbers with a fraction; dates with letters of their months or times.
-_FRACTION, _DATE = re.compile(r"-?\d*[.,]0*[1-9]\d*"), re.compile(r"\d{1,4}[-/. ]\w+[-/. ]\d")
+_FRACTION, _DATE = (
+    re.compile(r"-?\d*[.,]0*[1-9]\d*"),
+    re.compile(r"\d{1,4}[-/. ]\w+[-/. ]\d|\d{4}[-/. ]\w{1,3}\b"),
+)
 # As many households as people have, for each of these, where a few have moved.
 _MOVED = 1.05
 
@@ -181,8 +185,8 @@ def shared(table: Table, schema: Schema) -> tuple[str, ...]:
     """Columns in which most rows share their value with one to eight others.
 
     A household, an address, a family. Columns that others know, or that are hidden, are looked at
-    if their name says so; those without a role also if their values look like names, or codes with
-    letters. Numbers without such a name may be measured, and none of a household has a fraction.
+    if their name says so; those without a role also if their values are codes of letters and
+    digits. Numbers may be measured, and words the names of places, without such a name.
     Where people may have several rows, people are counted, who are of one household each.
     """
     person = schema.person if schema.several or schema.counts_people else None
@@ -298,7 +302,7 @@ def _are_few(times: IntArray) -> bool:
 
 
 def _may_be_shared(values: pa.Array, is_named: bool) -> bool:
-    """Whether values may name households: texts with letters; numbers if the name says so.
+    """Whether values may name households: codes of letters and digits; others by a name alone.
 
     A fraction is that of a measure, and names nobody.
     """
@@ -306,7 +310,8 @@ def _may_be_shared(values: pa.Array, is_named: bool) -> bool:
     if is_named:
         return not any(map(_has_fraction, some))
     texts = [value for value in some if isinstance(value, str) and not _DATE.match(value)]
-    return 2 * sum(any(map(str.isalpha, text)) for text in texts) > len(some)
+    coded = (any(map(str.isalpha, text)) and any(map(str.isdigit, text)) for text in texts)
+    return 2 * sum(coded) > len(some)
 
 
 def _has_fraction(value: Any) -> bool:
