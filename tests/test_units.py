@@ -119,6 +119,54 @@ def test_every_identifier_is_looked_at():
     assert fk.publish(visits(), policy(identifiers=["visit_id"])).audit.safe
 
 
+@pytest.mark.parametrize("how", ["arrow", "csv"])
+def test_two_people_have_one_name(how, tmp_path):
+    names = [f"N{i}" for i in range(119)] + ["N7"]
+    table = visits(120, 1, name=names, id=[*range(120)])
+    if how == "csv":
+        pl.from_arrow(table).write_csv(tmp_path / "t.csv")
+        table = tmp_path / "t.csv"
+    assert fk.publish(table, policy(identifiers=["patient_id", "name"])).audit.safe
+    assert fk.audit(table, policy(identifiers=["name", "patient_id"])).verdicts
+    for others in (["id", "name"], ["visit_id", "name"]):  # which may number rows
+        with pytest.raises(fk.InputError, match=f'say person = "{others[0]}" in') as error:
+            fk.publish(table, policy(identifiers=others))
+        assert 'person = "name"' not in str(error.value)
+        assert fk.publish(table, policy(identifiers=others, person=others[0])).audit.safe
+        assert fk.publish(table, policy(identifiers=others[:1])).audit.safe
+
+
+def test_a_number_must_be_in_each_row():
+    names = [f"N{i}" for i in range(119)] + ["N7"]
+    numbers = [f"P{i}" for i in range(119)] + [None]
+    table = visits(120, 1, name=names).set_column(0, "patient_id", pa.array(numbers))
+    with pytest.raises(fk.InputError, match="'name' repeats"):
+        fk.publish(table, policy(identifiers=["patient_id", "name"]))
+    with pytest.raises(fk.InputError, match="'patient_id' repeats"):
+        fk.publish(visits(), policy(identifiers=["visit_id", "patient_id"], person="visit_id"))
+
+
+def test_a_published_number_is_noted(tmp_path):
+    said = "patient_id is published, and looks like the number of a person"
+    rules = policy(identifiers=[], quasi_identifiers=["age", "patient_id"])
+    made = fk.publish(visits(), rules)
+    assert made.audit.scope.numbers == fk.audit(visits(), rules).scope.numbers == ("patient_id",)
+    for found in (
+        made.audit,
+        fk.audit(visits(), rules),
+        fk.audit(fk.Microdata(visits(), **rules["schema"]), rules),
+    ):
+        (note,) = [note for note in found.notes if note.startswith(said)]
+        assert 'unit = "row" and person = "patient_id"' in note
+    made.write(tmp_path / "out")
+    assert fk.verify(tmp_path / "out").claimed_scope.numbers == ("patient_id",)
+    typed = policy(unit="row", person="patient_id")
+    assert fk.audit(visits(), typed).scope.numbers == ()
+    hidden = policy(identifiers=[], sensitive="patient_id")
+    assert fk.audit(visits(), hidden).scope.numbers == ("patient_id",)
+    assert fk.audit(visits(each=1), rules).scope.numbers == ()
+
+
 def test_where_people_have_several_rows_an_identifier_is_of_one_of_them():
     several = {"person": "patient_id", "semantics": "multiset"}
     same = visits(name=[f"n{i // 5}" for i in range(120)])

@@ -828,7 +828,7 @@ def _claims(certified: Mapping[str, Any]) -> Scope:
     claims = {key: certified[key] for key in CLAIMED if key in certified}
     if claims["method"] == NOT_JUDGED:
         claims["method"] = None
-    listed = {key: tuple(claims.get(key, ())) for key in ("shared", "word")}
+    listed = {key: tuple(claims.get(key, ())) for key in ("shared", "numbers", "word")}
     return Scope(**{**claims, **listed})
 
 

@@ -167,9 +167,9 @@ _LARGE, _OF_LARGE = 1 << 18, 64
 _LIVE_TOGETHER = """
     household households hh hhid hid hhno hhnr haushalt haushalte haushaltsnummer family families
     famid familyid familie famille familia couple couples paar address addresses adresse anschrift
-    street strasse straße dwelling apartment flat wohnung home hogar foyer ménage menage lastname
-    surname nachname familienname
+    street strasse straße dwelling apartment flat wohnung home hogar foyer ménage menage
 """
+_OFTEN_SHARED = "lastname surname nachname familienname"
 _MANY_SHARE = "firstname vorname forename givenname prénom prenom"
 _HEAD, _LOOK = 20_000, 1000
 # Numbers with a fraction; dates with letters of their months or times.
@@ -197,13 +197,13 @@ def shared(table: Table, schema: Schema) -> tuple[str, ...]:
     source = None if person else _source(table, names)
     if source is None:
         all_of = ((n, _counted(table, n, person)) for n in names)
-        return tuple(n for n, found in all_of if _is_shared(found, 1, is_household(n)))
+        return tuple(n for n, found in all_of if _is_shared(found, 1, _is_named_so(n)))
     seen = getattr(_file_of(table), "hashes", {})
     if not seen:
         head = source.head(names, _HEAD) if names else pa.table({})
         if len(head) < _HEAD:  # all of the table, in one question for all columns
             all_of = ((name, _times(head.column(name))) for name in names)
-            return tuple(n for n, found in all_of if _is_shared(found, 1, is_household(n)))
+            return tuple(n for n, found in all_of if _is_shared(found, 1, _is_named_so(n)))
     names = [n for n in names if n in seen] if seen else _may_share(head, names)
     size = source.size if names else 0
     share = _OF_LARGE if size is None or size > _LARGE * (16 if source.untyped else 1) else 1
@@ -214,9 +214,9 @@ def shared(table: Table, schema: Schema) -> tuple[str, ...]:
             times = np.unique(some, return_counts=True)[1]
             if not len(times) or times.max() <= _MOST:  # else perhaps a spelling of what is missing
                 few = _are_few(times)
-                if is_household(name) or not few:
+                if _is_named_so(name) or not few:
                     return few
-        return _is_shared(source.sampled(name, share), share, is_household(name))
+        return _is_shared(source.sampled(name, share), share, _is_named_so(name))
 
     return tuple(name for name in names if found(name))
 
@@ -245,13 +245,18 @@ def _perhaps_shared(table: Table, schema: Schema) -> list[str]:
 
 def _may_share(head: pa.Table, names: Sequence[str]) -> list[str]:
     """Those of some columns of which the first rows have as many values as households would."""
-    return [name for name in names if _may_be(head.column(name), is_household(name))]
+    return [name for name in names if _may_be(head.column(name), _is_named_so(name))]
 
 
 def _times(column: pa.ChunkedArray) -> tuple[pa.Array, IntArray]:
     """Values of a column, and how many rows have each."""
     codes, distinct, _ = _known_of(column)
     return distinct, np.bincount(codes, minlength=len(distinct))
+
+
+def _is_named_so(name: str) -> bool:
+    """Whether the name of a column says that relatives, or people who live together, share it."""
+    return is_household(name) or not _words(name).isdisjoint(_OFTEN_SHARED.split())
 
 
 def is_household(name: str) -> bool:
