@@ -42,7 +42,7 @@ def init(
 
     Columns get roles by their names, types, looks and numbers of values, with reasons; what needs
     your decision is marked DECIDE. The table can be published by it, unless an identifier repeats:
-    then you must say first what a row is.
+    then you must say first what a row is, or which limit holds over all rows of a person.
 
     Parameters
     ----------
