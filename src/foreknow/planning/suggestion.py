@@ -29,6 +29,7 @@ from foreknow.data.engines.column_advice import nearly_all_read
 from foreknow.data.engines.columns import codes_of, fetch
 from foreknow.data.engines.person_numbers import (
     LEAST_NAMED,
+    LEAST_PEOPLE,
     Coded,
     are_codes,
     is_contradicted,
@@ -71,6 +72,7 @@ _K = 5
 # Of how many values a column is a code at most, and how many columns without a hint are taken.
 _FEW, _FEW_NUMBERS, _LEAST_COLUMNS = 20, 12, 3
 _NEARLY = Fraction(9, 10)  # of the rows have a value of their own
+_READ_AT_ONCE = 64  # columns
 _CELLS = 20  # in which numbers are cut at first
 # Files beside a table that are looked at, their bytes together, and those of one that is for no
 # column by its name; a column of so few values has none by its content.
@@ -503,8 +505,7 @@ def _person_numbers(
     beside = [e.name for e in found if not e.problem and may_be_trait(e.name)]
     if any(is_plain_number(e.name) for e in may):
         beside += [e.name for e in found if not e.problem and e.distinct <= 5 * _FEW]
-    names = dict.fromkeys([*(e.name for e in may), *beside])
-    columns = [Coded.of(name, fetch(table, [name]).column(name)) for name in names]
+    columns = _coded(table, [*(e.name for e in may), *beside])
     why = people_of(columns)
     if _tells_apart(found):
         why = {name: reason for name, reason in why.items() if _is_named(name)}
@@ -520,7 +521,18 @@ def _may_number(each: Profile) -> bool:
     """Whether values may number people who have several rows."""
     if each.problem or each.kind == "date" or not LEAST_NAMED <= each.distinct < each.known:
         return False
-    return _is_named(each.name) or are_codes(each.domain)
+    by_rows = each.distinct >= LEAST_PEOPLE and are_codes(each.domain)
+    return _is_named(each.name) or by_rows
+
+
+def _coded(table: Table, names: Sequence[str]) -> list[Coded]:
+    """Some columns, of which many are read at once."""
+    columns: list[Coded] = []
+    wanted = [*dict.fromkeys(names)]
+    for start in range(0, len(wanted), _READ_AT_ONCE):
+        part = wanted[start : start + _READ_AT_ONCE]
+        columns += map(Coded.of, part, fetch(table, part).columns)
+    return columns
 
 
 def _is_named(name: str) -> bool:
@@ -549,13 +561,13 @@ def _leave_out_names(table: Table, roles: _Roles, found: Sequence[Profile]) -> N
     if not own:
         return
     beside = [e.name for e in found if not e.problem and may_be_trait(e.name)]
-    people = [Coded.of(name, fetch(table, [name]).column(name)) for name in beside]
+    people = _coded(table, beside)
     for each in [*own]:
         if is_household(each.name):
             roles.of[each.name] = "undecided", "by its name, people who live together share it"
             own.remove(each)
         elif not _is_named(each.name):
-            column = Coded.of(each.name, fetch(table, [each.name]).column(each.name))
+            (column,) = _coded(table, [each.name])
             if is_contradicted(column, people):
                 why = "people of different sex, birth or race share it, so it names nobody"
                 roles.of[each.name] = "undecided", f"{why} by itself; {each.said}"

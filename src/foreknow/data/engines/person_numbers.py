@@ -203,7 +203,11 @@ def evidence(column: Coded, others: Sequence[Coded]) -> str:
 
 def may_repeat(column: Coded) -> bool:
     """Whether there are enough values, and some are those of several rows."""
-    return column.n >= LEAST_NAMED and column.n < int(column.rows_of_each.sum())
+    if column.n < LEAST_NAMED:
+        return False
+    if int(column.codes.max()) >= column.n:  # some are missing
+        return column.n < int(column.rows_of_each.sum())
+    return column.n < len(column.codes) or column.n < int(column.rows_of_each.sum())
 
 
 def is_contradicted(column: Coded, others: Sequence[Coded]) -> bool:
@@ -232,7 +236,7 @@ def _by_rows(column: Coded, others: Sequence[Coded]) -> str:
     of_one = [c for c in traits(others) if _is(c, f"{_OF_ONE} {_AGE}") and c is not column]
     said = [(trait, agreement(column, trait)) for trait in of_one]
     agreeing = [t for t, agrees in said if agrees and not (_is(t, _AGE) and _follows(column, t))]
-    if not agreeing or any(agrees is False for _, agrees in said):
+    if not agreeing or any(agrees is False for _, agrees in said) or not _is_even(column):
         return ""
     if any(_apart(column, trait) for trait, agrees in said if not agrees and _is(trait, _AGE)):
         return ""  # of one team, say, whose members are all women
@@ -245,13 +249,17 @@ def _by_all_columns(column: Coded, others: Sequence[Coded]) -> str:
         return ""
     looked = [c for c in others[:_LOOKED_AT] if c is not column and c.n > 1]
     names = [c.name for c in looked if agreement(column, c) and not _follows(column, c)]
-    return f"all rows of a number have one {', '.join(names[:3])}" if len(names) > 1 else ""
+    several = len(names) > 1 and _is_even(column)
+    return f"all rows of a number have one {', '.join(names[:3])}" if several else ""
 
 
 def _may_number_people(column: Coded) -> bool:
-    """Whether values are numbers of something that is no group by its name, none very frequent."""
-    if column.n < LEAST_PEOPLE or _is(column, _GROUPS) or not are_codes(column.some):
-        return False
+    """Whether values are numbers of something that is no group by its name."""
+    return column.n >= LEAST_PEOPLE and not _is(column, _GROUPS) and are_codes(column.some)
+
+
+def _is_even(column: Coded) -> bool:
+    """Whether no value is very frequent, as 0 is where a number is a product."""
     rows = column.rows_of_each
     return bool(rows.max() <= _MOST_OF_ROWS * rows.sum())
 
