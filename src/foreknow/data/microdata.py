@@ -39,6 +39,7 @@ from foreknow.data.engines.group_counts import (
     require_person,
 )
 from foreknow.data.engines.households import Shared, ShownOnce
+from foreknow.data.engines.read_values import values_to_read
 from foreknow.data.engines.spelled import is_untyped
 from foreknow.data.engines.table import Snapshot, require, settled
 from foreknow.data.engines.typed import read_as
@@ -444,7 +445,8 @@ class Microdata:
 
     def _plainly(self, name: str, values: pa.ChunkedArray) -> pa.ChunkedArray:
         """Values of a sensitive column, with numbers and dates as anybody reads them."""
-        return as_plain_texts(name, values, self.reading, self.schema.types.get(name))
+        kinds = values_to_read(self._table, {name: self.schema.types.get(name)}, self.reading)
+        return as_plain_texts(name, values, self.reading, kinds[name]) if kinds else values
 
     def _encode(
         self,
