@@ -109,12 +109,12 @@ class Audit(Result):
 
     @property
     def safe(self) -> bool:
-        """Whether every requirement holds."""
-        return all(verdict.safe for verdict in self.verdicts)
+        """Whether every requirement holds, and some requirement asks something of the table."""
+        return not self.idle and not self.failures
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is asked of the table: nobody has a value that is to be hidden."""
+        """Whether nothing was judged: nobody has a value that is to be hidden."""
         return all(verdict.idle for verdict in self.verdicts)
 
     @property
@@ -192,6 +192,7 @@ class Audit(Result):
         return {
             "release": self.name,
             "safe": self.safe,
+            "nothing_judged": self.idle,
             "limits_inference": self.limits_inference,
             "unprotected": [str(value) for value in self.unprotected],
             "scope": self.scope.to_dict(),
@@ -253,7 +254,7 @@ class Audit(Result):
         many = len(self.policy.requirements)
         noun = "requirement" if many == 1 else "requirements"
         if self.idle:
-            return f"Audit({self.name}: {many} {noun}, and nothing is asked of the table)"
+            return f"Audit({self.name}: nothing was judged, {many} {noun} about nobody)"
         if self.safe:
             word = "safe" if self.limits_inference else "holds, but nothing limits inference"
             if self.limits_cases:

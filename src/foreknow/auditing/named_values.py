@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from foreknow.adversaries.protocol import counts_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.households import ELSEWHERE
 from foreknow.data.labels import is_pattern, matching, spelt_otherwise
+from foreknow.data.spellings import Spellings
 from foreknow.data.windows import Line, Range, Windows
 from foreknow.errors import PolicyError, nearest
 from foreknow.policy.counted import RequirementCounts
@@ -34,7 +36,7 @@ def named_values(counts: GroupCounts, requirements: Iterable[Requirement]) -> di
         values = [*map(str, required.values or ())]
         texts = [text for own in (values, *lists) for text in own]
         for text in (*texts, *map(str, () if required.secret.level else required.excluded)):
-            if text not in (*known, ELSEWHERE) and not (is_pattern(text) and matching(text, there)):
+            if text != ELSEWHERE and text not in required.absent and not _is_there(text, known):
                 if (other := spelt_otherwise(text, there)) is not None:
                     raise PolicyError(
                         f"{required.name}: nobody has {text!r}, but {other!r} is the same number; "
@@ -63,6 +65,48 @@ def named_values(counts: GroupCounts, requirements: Iterable[Requirement]) -> di
         "begin_alike": tuple(sorted(alike)[:_LISTED]),
         "no_numbers": tuple(sorted(no_numbers)[:_LISTED]),
     }
+
+
+def refuse_misspelt(
+    columns: Mapping[str, Iterable[Any]], requirements: Iterable[Requirement]
+) -> None:
+    """Refuse a named value that nobody has where a value of its column looks like it.
+
+    Of several `columns`, the first is that of requirements that name none.
+    """
+    main = next(iter(columns))
+    printed = {name: {*map(str, values)} for name, values in columns.items()}
+    known: dict[str, Spellings] = {}
+    for required in requirements:
+        column = required.sensitive if required.sensitive in printed else main
+        there = printed[column]
+        for texts in _lists(required):
+            absent = [text for text in texts if not _is_there(text, there)]
+            for text in absent:
+                if text in (*required.absent, ELSEWHERE):
+                    continue
+                spellings = known.setdefault(column, Spellings(sorted(there)))
+                if (near := spellings.near(text, but=texts)) is not None:
+                    raise PolicyError(
+                        f"{required.name}: nobody has {text!r}, and somebody has {near!r}: write "
+                        f"it as the table does; if {text!r} is meant, though nobody has it, add "
+                        f"absent = [{json.dumps(text, ensure_ascii=False)}] to the requirement"
+                    )
+
+
+def _lists(required: Requirement) -> Iterator[list[str]]:
+    """The lists of values that a requirement names, labels of a hierarchy apart."""
+    if required.of_people:
+        return
+    sets = [own for own in required.secret.sets.values() if not isinstance(own, Range)]
+    excluded = () if required.secret.level else required.excluded
+    for texts in (required.values or (), excluded, *sets):
+        yield [*map(str, texts)]
+
+
+def _is_there(text: str, there: Collection[str]) -> bool:
+    """Whether somebody has a value that a text names."""
+    return text in there or (is_pattern(text) and bool(matching(text, there)))
 
 
 def extremes(counted: RequirementCounts) -> set[tuple[str, str, int, int]]:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
-from unicodedata import ucd_3_2_0 as ucd
 
 import numpy as np
 
 from foreknow.adversaries.protocol import HasCounts, counts_of
-from foreknow.auditing.named_values import extremes, named_values
+from foreknow.auditing.named_values import extremes, named_values, refuse_misspelt
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.column_advice import amount_marks, has_decimal_commas, separator_of
 from foreknow.data.engines.households import ELSEWHERE
 from foreknow.data.release import Release
+from foreknow.data.spellings import plain_spelling
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.numbers import is_code, read_number
 from foreknow.plugins import foreign
@@ -26,15 +25,9 @@ from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.scope import Scope
 
-# Values that are listed; people of whom one each is no surprise; marks from this class on are
-# diacritics.
-_LISTED, _FEW, _MARKS = 5, 20, 200
+# Values that are listed; people of whom one each is no surprise.
+_LISTED, _FEW = 5, 20
 _CROWDED = "values_and_people"
-# What shows nothing, beside format characters: joiners, isolates, selectors of variants, fillers.
-_UNSEEN = re.compile(
-    "[\u00ad\u200b\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2060-\u206f\u2800\u3164\ufe00-\ufe0f"
-    "\uffa0\U000e0000-\U000e0fff]"
-)
 
 
 def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
@@ -48,6 +41,12 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
     else:
         columns = {name: table.seen(name, []).counts for name in table.sensitives}
     requirements = None if policy is None else policy.requirements
+    if requirements is not None:
+        there = {
+            name: [own.values[code] for code in np.flatnonzero(own.totals)]
+            for name, own in columns.items()
+        }
+        refuse_misspelt(there, requirements)
     of_values = scope_of_values(columns, requirements, lambda of: of.count(release))
     beside: list[str] = []
     assumed: dict[str, tuple[str, ...]] = {}
@@ -190,21 +189,11 @@ def alike(values: Iterable[str]) -> list[tuple[str, ...]]:
     """
     found: dict[str | int | Decimal, list[str]] = {}
     for value in values:
-        text = _plain(value)
+        text = plain_spelling(value)
         number = None if is_code(text) else read_number(text)
         found.setdefault(text if number is None else number, []).append(value)
     several = (sorted(set(own)) for key, own in found.items() if key != "")
     return sorted(tuple(own) for own in several if len(own) > 1)
-
-
-def _plain(text: str) -> str:
-    # A database that stays the same, so that every version of Python says the same.
-    parts = ucd.normalize("NFKD", ucd.normalize("NFKD", text).casefold())
-    # Marks above and below letters; in many scripts, other marks are vowels.
-    if not parts.isascii():
-        seen = (c for c in parts if ucd.category(c) != "Cf" and not _UNSEEN.match(c))
-        parts = "".join(c for c in seen if ucd.combining(c) < _MARKS)
-    return " ".join(parts.split())
 
 
 def _without_value(counts: GroupCounts) -> int:

@@ -42,6 +42,7 @@ from foreknow.releases.members import (
 )
 from foreknow.releases.written import paths_of
 from foreknow.text import people_text, some
+from foreknow.verdict import ASK_SOMETHING, NOTHING_JUDGED
 
 NEW = "the new release"
 TOO_FEW = "If too few people are new, wait for more, or publish them with the next release."
@@ -418,7 +419,7 @@ class Earlier:
         """
         for own, called in zip(self.owned, self.names, strict=True):
             found = audit(own.release, policy, learned=False)
-            if not found.safe:
+            if found.failures:
                 raise NoSafeRelease(
                     f"{called}, which was published before, does not hold the policy: "
                     f"{'; '.join(policy.failures(own.release))}. What is published "
@@ -436,7 +437,9 @@ class Earlier:
             seen = self._seen(joint, release, names, everybody, placed)
         called_so, learned = " and ".join(names), placed is not None
         found = audit(joint, policy, name=called_so, people=seen, learned=learned)
-        if not found.safe:
+        if found.idle:
+            raise NoSafeRelease(f"{' and '.join(names)}: {NOTHING_JUDGED}", ASK_SOMETHING)
+        if found.failures:
             raise NoSafeRelease(
                 f"{' and '.join(names)} together do not hold what each holds by itself: "
                 f"{'; '.join(policy.failures(joint))}",

@@ -19,6 +19,7 @@ from types import NoneType
 from typing import Any, NamedTuple, TypeVar
 
 from foreknow.adversaries import registry as adversaries
+from foreknow.auditing.named_values import refuse_misspelt
 from foreknow.auditing.scope import scope_of_values
 from foreknow.criteria import registry as criteria
 from foreknow.data.counts import GroupCounts
@@ -61,7 +62,7 @@ from foreknow.releases.written import paths_of, refuse_other_schema, strange_par
 from foreknow.result import Result
 from foreknow.scope import CLAIMED, Scope
 from foreknow.text import people_text, some
-from foreknow.verdict import Verdict
+from foreknow.verdict import NOTHING_JUDGED, Verdict
 from foreknow.verifier.cohorts import Cohorts
 from foreknow.verifier.formats import labels_of
 from foreknow.verifier.impossible import Rules
@@ -172,8 +173,8 @@ class Verification(Result):
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is asked of the table: nobody has a value that is to be hidden."""
-        return bool(self.findings) and all(finding.idle for finding in self.findings)
+        """Whether nothing was judged: nobody has a value that is to be hidden."""
+        return all(finding.idle for finding in (*self.findings, *self.together))
 
     @property
     def limits_inference(self) -> bool:
@@ -270,7 +271,8 @@ def verify(
         policy = Policy.load(policy)
     elif policy is not None and not isinstance(policy, Policy):
         raise InputError(f"expected a Policy or its path, not {type(policy).__name__}")
-    found, problems = judge(known, path.parent, policy, priors, population)
+    alone = after is None
+    found, problems = judge(known, path.parent, policy, priors, population, alone=alone)
     if found is not None and after is not None:
         found, more = judge_after(known, path.parent, found, after)
         problems += more
@@ -294,8 +296,13 @@ def judge(
     policy: Policy | None = None,
     priors: str | Path | None = None,
     population: str | Path | Sequence[str | Path] | None = None,
+    *,
+    alone: bool = True,
 ) -> tuple[Verification | None, list[str]]:
-    """Judge a written release; return what was found, and what is wrong."""
+    """Judge a written release; return what was found, and what is wrong.
+
+    Where it is not judged `alone`, those before it may have the values that requirements name.
+    """
     if not known.files:
         raise CertificateError("the certificate names no files; it was never written")
     if not known.findings:
@@ -320,7 +327,13 @@ def judge(
         if not path.is_file():
             raise CertificateError(f"there is no file {str(path)!r}")
     with opened_once(every) as opened:
-        return _judged(known, release, folder, paths, others, opened, policy, priors, population)
+        found, problems = _judged(
+            known, release, folder, paths, others, opened, policy, priors, population
+        )
+    if alone and found is not None and found.idle and not problems:
+        before = "; name the releases before it, which may have one (after, --after)"
+        problems = [f"{NOTHING_JUDGED}{before if known.after else ''}"]
+    return found, problems
 
 
 def judge_after(
@@ -391,7 +404,7 @@ def judge_after(
         f"together: {_excess(finding, several.groups)}" for finding in together if not finding.safe
     ]
     found = replace(found, after=shown, people_of_all=everybody, together=tuple(together))
-    return found, problems
+    return found, [*problems, NOTHING_JUDGED] if found.idle and not problems else problems
 
 
 def _other_copies(
@@ -521,6 +534,7 @@ def _judged(
                 for column in (written.parts or (written.sensitive,))
             }
             required = policy.published(every)["require"]
+            refuse_misspelt(every, policy.requirements)
             for compared_with in () if known.exact else policy.compared:
                 compared_with.refuse_others(GroupLabels.of(list(written.held), known.groups))
         findings = [
