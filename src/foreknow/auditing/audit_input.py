@@ -221,6 +221,19 @@ def _owned_by(policy: Policy) -> set[str]:
     return {*policy.owned_columns, *person, *schema.conditions}
 
 
+def has_owner(release: HasCounts, policy: Policy, seen: HasCounts) -> bool:
+    """Whether a table is at hand with all columns that only the owner has."""
+    wanted = _owned_by(policy)
+    if not isinstance(seen, Sight):  # what publish made knows its people
+        seen = getattr(release, "owners", None) or seen
+    if isinstance(seen, Sight):
+        people, _ = seen.rows
+        same = people.schema.impossible == policy.needed_schema.impossible
+        return same and wanted <= {*people.source.columns}
+    raw = release.raw if isinstance(release, Release) else None
+    return raw is not None and wanted <= {*raw[0].columns}
+
+
 def owners_counts(release: HasCounts, policy: Policy, seen: HasCounts) -> OwnersCounts | None:
     """Count what only the owner can, where the table is at hand with all columns for it."""
     found = _owners_counts(release, policy, seen) if policy.owned else None
@@ -240,16 +253,14 @@ def _owners_counts(
     release: HasCounts, policy: Policy, seen: HasCounts
 ) -> tuple[OwnersCounts, Microdata] | None:
     """The same with the table that it was counted from."""
-    schema, wanted = policy.needed_schema, _owned_by(policy)
-    if not isinstance(seen, Sight):  # what publish made knows its people
+    schema = policy.needed_schema
+    if not has_owner(release, policy, seen):
+        return None
+    if not isinstance(seen, Sight):
         seen = getattr(release, "owners", None) or seen
     if isinstance(seen, Sight):
         people, groups = seen.rows
         labels = seen.counts.groups
-        known = wanted <= {*people.source.columns}
-        known &= people.schema.impossible == schema.impossible
-        if not known:
-            return None
         if isinstance(release, Release):
             several = people.schema.several  # of which the owner counts no values
             about = [column.name for column in people.sensitives if column.name not in several]
@@ -259,11 +270,9 @@ def _owners_counts(
             for name in about:
                 _refuse_others(release, people, groups, name)
         return OwnersCounts.of(policy.combined(people, True), groups, labels), people
-    if not isinstance(release, Release) or release.raw is None:
-        return None
+    assert isinstance(release, Release)
+    assert release.raw is not None
     table, schema = release.raw
-    if not wanted <= {*table.columns}:
-        return None
     people = Microdata(table, schema, beside=[*policy.owned_columns, *release.group_columns])
     combined, columns = policy.combined(people, True), release.group_columns
     return OwnersCounts.of(combined, *people.grouped(columns)), people
