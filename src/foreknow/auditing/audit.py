@@ -16,6 +16,7 @@ from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.atomic_files import write_whole
 from foreknow.auditing.audit_input import (
     column_of,
+    has_owner,
     owners_counts,
     part_of,
     read_at_once,
@@ -337,6 +338,8 @@ def audit(
         of_people = policy.under(exact.schema, people=True)
         release = release if of_people is policy else release_of(release, of_people)
         policy = of_people
+    if people is None and policy.owned and not has_owner(release, policy, owners or release):
+        _refuse_unshown(policy)  # before anything is counted
     release = read_at_once(release, policy)
     shown = policy.shown if policy.owned else policy
     counts = _counted_at_once(release, shown)

@@ -242,6 +242,19 @@ def _owned_by(policy: Policy) -> set[str]:
     return {*policy.owned_columns, *person, *schema.conditions}
 
 
+def has_owner(release: HasCounts, policy: Policy, seen: HasCounts) -> bool:
+    """Whether a table is at hand with all columns that only the owner has."""
+    wanted = _owned_by(policy)
+    if not isinstance(seen, Sight):  # what publish made knows its people
+        seen = getattr(release, "owners", None) or seen
+    if isinstance(seen, Sight):
+        people, _ = seen.rows
+        same = people.schema.impossible == policy.needed_schema.impossible
+        return same and wanted <= {*people.source.columns}
+    raw = release.raw if isinstance(release, Release) else None
+    return raw is not None and wanted <= {*raw[0].columns}
+
+
 def owners_counts(
     release: HasCounts, policy: Policy, seen: HasCounts
 ) -> dict[str | None, OwnersCounts] | None:
@@ -274,17 +287,15 @@ def _owners_tables(
     release: HasCounts, policy: Policy, seen: HasCounts
 ) -> dict[str | None, tuple[Microdata, IntArray, Any]] | None:
     """By the same column, people, the group of each, and what groups are called."""
-    schema, wanted = policy.needed_schema, _owned_by(policy)
+    schema = policy.needed_schema
+    if not has_owner(release, policy, seen):
+        return None
     columns = [column_of(of) for of in policy.requirements if policy.asks_owner(of)]
     if not isinstance(seen, Sight):  # what publish made knows its people
         seen = getattr(release, "owners", None) or seen
     if isinstance(seen, Sight):
         people, groups = seen.rows
         labels = seen.counts.groups
-        known = wanted <= {*people.source.columns}
-        known &= people.schema.impossible == schema.impossible
-        if not known:
-            return None
         if isinstance(release, Release):
             several = people.schema.several  # of which the owner counts no values
             about = [column.name for column in people.sensitives if column.name not in several]
@@ -296,11 +307,9 @@ def _owners_tables(
             for name in about:
                 _refuse_others(release, people, groups, name)
         return dict.fromkeys(columns, (people, groups, labels))
-    if not isinstance(release, Release) or release.raw is None:
-        return None
+    assert isinstance(release, Release)
+    assert release.raw is not None
     table, schema = release.raw
-    if not wanted <= {*table.columns}:
-        return None
     beside = [*policy.owned_columns, *release.group_columns]
     if not release.partly_left_out:
         people = Microdata(table, schema, beside=beside)

@@ -37,6 +37,7 @@ from foreknow.names import own_name
 from foreknow.needs import Need, require
 from foreknow.numbers import Number, as_threshold
 from foreknow.policy.counted import RequirementCounts
+from foreknow.policy.people import refuse_no_sum
 from foreknow.policy.sets import TargetValues, meant, sets_of, written
 from foreknow.result import card_of
 from foreknow.verdict import Limit
@@ -395,6 +396,9 @@ class Requirement:
 
     def under(self, schema: Any) -> Requirement:
         """The same with what its criterion, or its adversaries, need of a schema."""
+        if schema.counts_people:
+            relative = any(point.relative for point in self.points)
+            refuse_no_sum(f"{self.name}: ", within=self.of_windows, relative=relative)
         if not self.of_people and schema.rules_about(self.sensitive):
             if self.of_windows:
                 raise PolicyError(
