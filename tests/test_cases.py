@@ -213,6 +213,22 @@ def test_what_has_no_limit_about_people_says_so(require, about):
         fk.audit(rows, policy)
 
 
+@pytest.mark.parametrize(
+    ("schema", "require", "said"),
+    [
+        ({}, {"facts": {}, "within": 5, "below": 0.9}, "within is unsupported where rows are"),
+        ({"person": "nobody"}, {"facts": {}, "below": 0.9}, "does not show whose cases"),
+    ],
+)
+def test_nothing_is_counted_before(schema, require, said, monkeypatch):
+    """What is refused whatever the table has is refused before the table is counted."""
+    monkeypatch.setattr(fk.Release, "counts", property(lambda release: pytest.fail("counted")))
+    rows = table_of([("A", 0, "x"), ("B", 0, "y")]).append_column("pay", [[1, 2]])
+    rules = {"schema": {**ROLES, "sensitive": "pay", **schema}, "require": [require]}
+    with pytest.raises(fk.InputError, match=said):
+        fk.audit(rows, rules)
+
+
 def test_a_row_that_names_nobody_is_refused_with_its_number():
     rows = pa.table({"who": ["A", None], "ward": ["w", "w"], "ill": ["x", "y"]})
     with pytest.raises(fk.InputError, match="row 2 names nobody in 'who'"):

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.cli.conftest import desk as desk
+from tests.cli.desk import POLICY
 from tests.examples import examples
 from tests.oracle.sets import meant, of_tenths, worst_of_set
 
@@ -18,7 +19,7 @@ from foreknow.data.windows import Range
 from foreknow_judge.errors import CertificateError, PolicyError, UnsupportedError
 
 CODES = ["B20", "B20.1", "B2", "B", "Z21", "Z21*", "Flu"]
-TEXTS = [*CODES, "B20*", "B*", "Z*", "Z21**", "C34", "F*", "Q*", "flu"]
+TEXTS = [*CODES, "B20*", "B*", "Z*", "Z21**", "C34", "F*", "Q*", "cough"]
 NUMBERS = ["0", "5", "5.0", "7.5", "10", "-3", "unknown"]
 SCHEMA = fk.Schema(quasi_identifiers=["age", "sex"], sensitive="ill")
 
@@ -306,40 +307,137 @@ def test_a_policy_outlives_a_table(tmp_path):
     assert "Nobody has Syphilis: a requirement on it asks nothing of this table." in report
 
 
-def test_terminal_report_and_evidence_do_not_say_safe_where_nothing_is_asked(desk):
+def test_report_of_nothing_asked(desk):
     rows = "".join(f"P{i},{20 + i},{'mf'[i % 2]},{['flu', 'cold'][i % 2]}\n" for i in range(20))
     desk.put("t.csv", "name,age,sex,disease\n" + rows)
     desk.put(
         "p.toml",
         '[schema]\nidentifiers = ["name"]\nquasi_identifiers = ["age", "sex"]\n'
-        'sensitive = "disease"\n[[require]]\nvalues = ["flue"]\nfacts = {}\nbelow = 0.9\n',
+        'sensitive = "disease"\n[[require]]\nvalues = ["gout"]\nfacts = {}\nbelow = 0.9\n',
     )
-    code, out, _ = desk.run("publish", "t.csv", "--policy", "p.toml", "--out", "out")
-    said = " ".join(out.split())
-    assert code == 0
-    assert "asks nothing" in said
-    assert "✓ safe" not in said
-    head = "Nothing is asked of this table: nobody has a value that the requirement is about"
-    for shown in (said, " ".join(desk.says("audit", "out", "--policy", "p.toml").split())):
+    said = "nothing was judged: nobody has a value"
+    code, _, err = desk.run("publish", "t.csv", "--policy", "p.toml", "--out", "out")
+    assert code == 1
+    assert said in " ".join(err.split())
+    assert not (desk.folder / "out").exists()
+    code, out, err = desk.run("compare", "t.csv", "--policy", "p.toml", "--queries", 20)
+    assert code == 1
+    assert said in " ".join(out.split())
+    desk.run("audit", "t.csv", "--policy", "p.toml", "--html", "page.html")
+    code, out, _ = desk.run("audit", "t.csv", "--policy", "p.toml")
+    head = "Nothing was judged: nobody has a value that the requirement is about"
+    report = (desk.folder / "page.html").read_text()
+    assert code == 1
+    for shown in (" ".join(out.split()), report):
         assert head in shown
         assert "Safe" not in shown
-    desk.says("audit", "out", "--policy", "p.toml", "--html", "page.html")
-    report = (desk.folder / "page.html").read_text()
-    assert head in report
-    assert "Safe" not in report
-    assert '<header class="verdict plain">' in report
-    verified = " ".join(desk.says("verify", "out").split())
-    assert "nothing is asked of this table: nobody has a value that a requirement on" in verified
-    assert "every requirement" not in verified
-    desk.says("evidence", "out", "--out", "evidence.html")
-    evidence = (desk.folder / "evidence.html").read_text()
-    assert "Verified afresh from the files: nothing is asked of this table" in evidence
-    assert "every requirement holds" not in evidence
-    audit = fk.audit(desk.folder / "out", fk.Policy.load(desk.folder / "p.toml"))
-    assert (audit.safe, audit.idle) == (True, True)
-    assert "nothing is asked" in repr(audit)
+    assert '<header class="verdict unsafe">' in report
+    code, out, _ = desk.run("audit", "t.csv", "--policy", "p.toml", "--json", "-")
+    told = json.loads(out)
+    assert (code, told["safe"], told["nothing_judged"]) == (1, False, True)
+    audit = fk.audit(desk.folder / "t.csv", fk.Policy.load(desk.folder / "p.toml"))
+    assert (audit.safe, audit.idle) == (False, True)
+    assert "nothing was judged" in repr(audit)
     assert "None" not in repr(audit.verdicts[0])
-    assert "Did you mean 'flu' for 'flue'?" in said
+
+
+def test_an_idle_release_is_not_verified(desk):
+    desk.put("idle.toml", POLICY.replace('"flu"', '"gout"'))
+    desk.says("publish", "table.csv", "--policy", "policy.toml", "--out", "out")
+    desk.says("verify", "out")
+    code, out, err = desk.run("verify", "out", "--policy", "idle.toml")
+    assert (code, out) == (1, "")
+    assert "nothing was judged" in err
+    rules = fk.Policy.load(desk.folder / "idle.toml")
+    told = json.loads((desk.folder / "out" / "certificate.json").read_text())
+    found = fk.audit(desk.folder / "out", rules).verdicts[0]
+    told["policy"]["require"] = rules.published()["require"]
+    told["findings"] = [found.to_dict()]
+    told["scope"] |= {
+        "unprotected": {"cold": 4, "flu": 4},
+        "absent": [["gout", ""]],
+        "idle": ["gout"],
+    }
+    (desk.folder / "out" / "certificate.json").write_text(json.dumps(told))
+    with pytest.raises(CertificateError, match="nothing was judged"):
+        fk.verify(desk.folder / "out")
+    with pytest.raises(CertificateError, match="nothing was judged"):
+        fk.evidence_report(desk.folder / "out")
+
+
+def test_newcomers_may_have_none(tmp_path):
+    rows = table_of(["HIV", "Flu", "Cold", "Gout"] * 20)
+    rows = rows.append_column("pid", [[str(i) for i in range(80)]])
+    schema = fk.Schema(quasi_identifiers=["age", "sex"], sensitive="ill", identifiers=["pid"])
+    rules = policy(values=["HIV"], schema=schema)
+    fk.publish(rows, rules, seed=1).write(tmp_path / "one")
+    more = table_of(["Flu", "Cold", "Gout"] * 20, seed=2)
+    more = more.append_column("pid", [[str(i) for i in range(100, 160)]])
+    made = fk.publish(more, rules, seed=1, after=tmp_path / "one")
+    made.write(tmp_path / "two")
+    assert (made.audit.idle, made.together.safe) == (True, True)
+    assert fk.verify(tmp_path / "two", after=tmp_path / "one").together
+    with pytest.raises(CertificateError, match="name the releases before it"):
+        fk.verify(tmp_path / "two")
+    never = policy(values=["Mumps"], schema=schema)
+    with pytest.raises(fk.NoSafeRelease, match="nothing was judged"):
+        fk.publish(more, never, after=tmp_path / "one")
+
+
+# ---- what looks like a value that somebody has ---------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("about", "near"),
+    [
+        ({"values": ["AIDZ"]}, "AIDS"),
+        ({"values": ["aids"]}, "AIDS"),
+        ({"any_of": ["B20", "A1DS"]}, "AIDS"),
+        ({"any_of": {"HIV": ["b 2O"], "flu": ["Flu"]}}, "B20"),
+        ({"any_of": ["b2*"]}, "B20"),
+        ({"excluded": ["Breastcancer"]}, "Breast cancer"),
+        ({"excluded": ["1.200,50"]}, "1200.50"),
+        ({"values": ["007"]}, "7"),
+    ],
+)
+def test_misspelt_values_are_refused(about, near):
+    counts = fk.GroupCounts.from_bags([["AIDS", "B20", "Breast cancer", "1200.50", "7", "Flu"]])
+    with pytest.raises(PolicyError, match=f"nobody has .*, and somebody has '{near}'") as refused:
+        fk.audit(counts, policy(**about))
+    way = str(refused.value).partition("add absent = ")[2].partition(" to the")[0]
+    meant = fk.audit(counts, policy(**about, absent=json.loads(way)))
+    assert json.loads(way)[0] not in dict(meant.scope.absent)
+    rows = pa.table({"age": [1] * 6, "sex": ["f"] * 6, "ill": counts.values})
+    with pytest.raises(PolicyError, match="nobody has"):
+        fk.publish(rows, policy(**about))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["B24", "B2", "B20.*", "Hepatitis A", "Stage III", "female", "symptomatic", "15", "HER2-"],
+)
+def test_other_values_are_noted(text):
+    known = ["B20", "Hepatitis B", "Stage II", "male", "asymptomatic", "1.5", "HER2+", "Flu"]
+    counts = fk.GroupCounts.from_bags([known])
+    assert text in dict(fk.audit(counts, policy(values=[text, "Flu"])).scope.absent)
+
+
+def test_absent_is_only_for_the_owner(tmp_path):
+    rules = policy(any_of=["b-20", "Flu"], absent=["b-20"])
+    rules.save(tmp_path / "policy.toml")
+    assert fk.Policy.load(tmp_path / "policy.toml").requirements[0].absent == ("b-20",)
+    made = written(["B20", "Flu", "Cold", "Gout", "Ache"] * 20, rules, tmp_path / "out")
+    assert "absent" not in made.certificate.policy["require"][0]
+    fk.verify(tmp_path / "out", rules)
+    without = policy(any_of=["b-20", "Flu"])
+    with pytest.raises(CertificateError, match="nobody has 'b-20'"):
+        fk.verify(tmp_path / "out", without)
+    place = tmp_path / "out" / "certificate.json"
+    told = json.loads(place.read_text())
+    told["policy"]["require"][0]["absent"] = ["b-20"]
+    place.write_text(json.dumps(told))
+    with pytest.raises(CertificateError, match="absent"):
+        fk.verify(tmp_path / "out")
 
 
 def test_a_label_of_which_nobody_has_a_value_is_no_error():
@@ -349,7 +447,7 @@ def test_a_label_of_which_nobody_has_a_value_is_no_error():
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill", hierarchies={"ill": tree})
     counts = fk.GroupCounts.from_bags([["J11", "M1"]])
     audit = fk.audit(counts, policy(schema=schema, any_of="HIV"))
-    assert (audit.safe, audit.scope.idle) == (True, ("HIV",))
+    assert (audit.safe, audit.scope.idle) == (False, ("HIV",))
     assert fk.audit(counts, policy(schema=schema, at_level=1, excluded=["HIV"])).scope.idle == ()
     with pytest.raises(PolicyError, match="'HVI'"):
         fk.audit(counts, policy(schema=schema, any_of="HVI"))

@@ -339,6 +339,14 @@ def test_people_are_found_by_rows(each, tmp_path):
     assert_of_people(path, "zper")
 
 
+def test_a_number_that_is_named_known():
+    for role in ({"quasi_identifiers": ["id", "ward"]}, {"sensitive": "id"}):
+        found = fk.suggest_policy(visits("id"), **role)
+        assert found.policy.schema.person is None
+        assert any(q.startswith("id: it looks like the number") for q in found.questions)
+        assert "can be published as it is" not in found.to_toml()
+
+
 def test_limits_are_those_of_people():
     table = visits("id", 2)
     found = assert_of_people(table, "id")

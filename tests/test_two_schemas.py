@@ -408,11 +408,12 @@ def test_one_number_or_date_that_is_written_in_two_ways_is_not_judged_as_two(tex
     table = pa.table({"age": [30] * 4, "ill": texts})
     rules = policy(schema(**more), TWO_THIRDS)
     given = [table, fk.Microdata(table, rules.schema), fk.Release.from_schema(table, rules.schema)]
-    for release in (*given, *made_by_hand(table)):
+    for release in given:  # which is read as publish reads it
+        assert fk.audit(release, rules).verdicts[0].reached == 1
+    assert not fk.audit(given[-1], policy(None, TWO_THIRDS)).safe
+    for release in made_by_hand(table):
         with pytest.raises(SchemaError, match="in 'ill' are one value, and here they are counted"):
             fk.audit(release, rules)
-    with pytest.raises(SchemaError, match="are one value"):
-        fk.audit(given[-1], policy(None, TWO_THIRDS))
     mixed = table.set_column(1, "ill", [["1", "1.0", "x", "1.0"]])
     for release in (mixed, *made_by_hand(mixed)):
         with pytest.raises(InputError, match="must hold a number in every row"):

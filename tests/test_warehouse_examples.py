@@ -2,14 +2,18 @@
 
 import importlib.util
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
+import foreknow as fk
 from foreknow.cli.entry import app
 
 HERE = Path(__file__).parents[1]
@@ -78,3 +82,66 @@ def test_dbt_stops_at_an_unsafe_release(project):
     audit = ["audit", "--counts", str(folder / "clinic.duckdb"), "--table", "tally"]
     found = CliRunner().invoke(app, [*audit, "--policy", str(folder / "policy.toml")])
     assert found.exit_code == 1
+
+
+# ---- the hook for pre-commit --------------------------------------------------------------------
+
+
+def entry_of(page):
+    """The command of a hook, as pre-commit splits it."""
+    lines = re.search(r"entry: >-\n((?: +.*\n)+?) +language:", (HERE / page).read_text())[1]
+    return shlex.split(" ".join(line.strip() for line in lines.splitlines()))
+
+
+@pytest.fixture(scope="module")
+def committed(tmp_path_factory):
+    """A folder with two releases, and a program that is called foreknow."""
+    folder = tmp_path_factory.mktemp("committed")
+    rows = pa.table({"age": [30, 30, 41, 41], "ill": ["flu", "cold", "flu", "cold"]})
+    keys = {"quasi_identifiers": ["age"], "sensitive": "ill", "k_anonymity": 2}
+    for name in ("-x", "my release"):
+        fk.publish(rows, **keys, below="0.9").write(folder / name)
+    program = folder / "bin" / "foreknow"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m foreknow "$@"\n')
+    program.chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("paths", "verified"),
+    [
+        (["-x/certificate.json"], 1),
+        (["-x/release.csv"], 1),
+        (["my release/release.csv", "my release/certificate.json", "-x/report.html"], 2),
+        (["readme.md", "src/a.py", "-n"], 0),
+    ],
+)
+def test_the_hook_verifies_each_release_once(committed, paths, verified):
+    done = hooked(committed, paths)
+    assert (done.returncode, done.stdout.count("Verified: ")) == (0, verified), done.stderr
+
+
+@pytest.mark.parametrize("name", ["-x", "my release"])
+def test_the_hook_stops_changed_data(committed, name, tmp_path):
+    shutil.copytree(committed, tmp_path, dirs_exist_ok=True)
+    with (tmp_path / name / "release.csv").open("a") as file:
+        file.write("30,flu\n")
+    done = hooked(tmp_path, ["-x/release.csv", "my release/release.csv"])
+    assert done.returncode == 1
+    assert "release.csv is not the file that was certified (digest differs)" in done.stderr
+
+
+def test_the_page_has_the_same_hook():
+    assert entry_of("docs/do/pipeline.md") == entry_of(".pre-commit-hooks.yaml")
+    assert "files:" not in (HERE / ".pre-commit-hooks.yaml").read_text()
+
+
+def hooked(folder, paths):
+    """What came of a commit of these files."""
+    entry = entry_of(".pre-commit-hooks.yaml")
+    path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path}
+    return subprocess.run(
+        [*entry, *paths], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )

@@ -134,6 +134,8 @@ class RequireTable(Settings):
     any_of: Annotated[Any, WithJsonSchema(_SETS)] = None
     at_level: int | None = None
     within: Any = None
+    # Values that it names, of which it is meant that perhaps nobody has them.
+    absent: tuple[Any, ...] = ()
     sensitive: str | None = None
     knowing: tuple[Any, ...] | None = None
     below: Any = None
@@ -147,7 +149,7 @@ class RequireTable(Settings):
         if not isinstance(given, Mapping):
             return given
         read = {key: own for key, own in given.items() if own is not None}
-        for key in ("values", "except", "knowing"):
+        for key in ("values", "except", "absent", "knowing"):
             if key in read:
                 read[key] = _labels(key, read[key])
         if "any_of" in read:
@@ -290,6 +292,8 @@ class CertifiedTable(AskedTable):
     @classmethod
     def _as_written(cls, given: Any, handler: Any) -> Any:
         read = handler(given)
+        if read.absent:
+            raise ValueError("absent is about a table, and no part of a certificate")
         if read.has_label:
             raise ValueError("a label of a hierarchy is written out as its values, under any_of")
         for key, own in plain(read.said).items():

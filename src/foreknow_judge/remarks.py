@@ -48,6 +48,7 @@ class Question(NamedTuple):
     sensitive: str | None
     secret: Secret  # with values in place of labels of a hierarchy
     limits_inference: bool  # whether it is about knowledge, and no criterion
+    absent: tuple[str, ...] = ()  # values that it names, though perhaps nobody has them
 
     @classmethod
     def of(cls, table: AskedTable, kinds: Kinds) -> Question:
@@ -202,7 +203,7 @@ def _named_values(held: GroupBags, questions: Iterable[Question]) -> dict[str, A
         values = [*map(str, secret.values or ())]
         texts = [str(text) for own in (values, *lists) for text in own]
         for text in (*texts, *map(str, secret.excluded)):
-            if text in known or text == SHOWN_ELSEWHERE:
+            if text in known or text in (SHOWN_ELSEWHERE, *question.absent):
                 continue
             if not (text.endswith("*") and values_starting(text, there)):
                 _refuse_other_spelling(question.name, text, there)
@@ -304,14 +305,15 @@ def alike(values: Iterable[str]) -> list[tuple[str, ...]]:
     """
     spellings: dict[str | int | Decimal, list[str]] = {}
     for value in values:
-        text = _plain(value)
+        text = plain_spelling(value)
         number = None if is_code(text) else read_number(text)
         spellings.setdefault(text if number is None else number, []).append(value)
     several = (sorted(set(own)) for key, own in spellings.items() if key != "")
     return sorted(tuple(own) for own in several if len(own) > 1)
 
 
-def _plain(text: str) -> str:
+def plain_spelling(text: str) -> str:
+    """A text without what tells no values apart: case, spaces, Unicode form, diacritics."""
     # A database that stays the same, so that every version of Python says the same.
     parts = ucd.normalize("NFKD", ucd.normalize("NFKD", text).casefold())
     # Marks above and below letters; in many scripts, other marks are vowels.

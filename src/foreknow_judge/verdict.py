@@ -262,6 +262,14 @@ class Verdict:
 _STRICTLY = ", which must not be reached"
 
 
+NOTHING_JUDGED = "nothing was judged: nobody has a value that a requirement is about"
+ASK_SOMETHING = (
+    "Name a value that somebody has, or require something of every group as well:",
+    "  [[require]]",
+    "  k_anonymity = 5",
+)
+
+
 def neither(what: str) -> InputError:
     """The error for asking whether a result is true."""
     return InputError(f"{what} is neither true nor false by itself; ask .safe")

@@ -49,7 +49,7 @@ from foreknow_judge.registry import OURS, Kinds
 from foreknow_judge.remarks import NOT_JUDGED, remarks_of_files
 from foreknow_judge.scope import CLAIMED, Scope
 from foreknow_judge.text import people_text, some
-from foreknow_judge.verdict import Verdict
+from foreknow_judge.verdict import NOTHING_JUDGED, Verdict
 from foreknow_judge.verdicts import asked_of, verdicts
 from foreknow_judge.written import Written, count_people, read_population
 
@@ -134,8 +134,8 @@ class Verification(Plain):
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is asked of the table: nobody has a value that is to be hidden."""
-        return bool(self.findings) and all(finding.idle for finding in self.findings)
+        """Whether nothing was judged: nobody has a value that is to be hidden."""
+        return all(finding.idle for finding in (*self.findings, *self.together))
 
     @property
     def limits_inference(self) -> bool:
@@ -216,7 +216,8 @@ def verify(
     """
     path = certificate_path(folder)
     certificate, _ = load_certificate(path)
-    verification, problems = judge(certificate, path.parent, None, priors, population)
+    alone = after is None
+    verification, problems = judge(certificate, path.parent, None, priors, population, alone=alone)
     if verification is not None and after is not None:
         verification, more = judge_after(certificate, path.parent, verification, after)
         problems += more
@@ -248,10 +249,14 @@ def judge(
     priors: str | Path | None = None,
     population: str | Path | Sequence[str | Path] | None = None,
     *,
+    alone: bool = True,
     kinds: Kinds = OURS,
     further: Further | None = None,
 ) -> tuple[Verification | None, list[str]]:
-    """Judge a written release; return what was found, and what is wrong."""
+    """Judge a written release; return what was found, and what is wrong.
+
+    Where it is not judged `alone`, those before it may have the values that requirements name.
+    """
     if not known.files:
         raise CertificateError("the certificate names no files; it was never written")
     if not known.findings:
@@ -278,7 +283,11 @@ def judge(
     asked = _Asked.of(known, folder, own_policy, priors, population)
     with opened_once(every) as opened:
         place = _Place(release, folder, paths, others, opened)
-        return _judge_files(known, place, own_policy, asked, kinds, further)
+        found, problems = _judge_files(known, place, own_policy, asked, kinds, further)
+    if alone and found is not None and found.idle and not problems:
+        before = "; name the releases before it, which may have one (after, --after)"
+        problems = [f"{NOTHING_JUDGED}{before if known.after else ''}"]
+    return found, problems
 
 
 def judge_after(
@@ -353,7 +362,7 @@ def judge_after(
         f"together: {excess(finding, several.groups)}" for finding in together if not finding.safe
     ]
     found = replace(found, after=shown, people_of_all=everybody, together=tuple(together))
-    return found, problems
+    return found, [*problems, NOTHING_JUDGED] if found.idle and not problems else problems
 
 
 def _other_copies(

@@ -416,6 +416,15 @@ def test_files_come_from_the_folder_only(tmp_path):
     assert listed == ["b.csv", "own.csv"]
 
 
+@pytest.mark.parametrize("part", ["../..", "a/b", "/", "x" * 5000])
+@pytest.mark.parametrize("route", ["columns", "release", "release/rows", "publish", "trials"])
+def test_no_sheet_leads_elsewhere(tmp_path, part, route):
+    (tmp_path / "t.csv").write_text("age,disease\n1,Flu\n2,Cold\n", encoding="utf-8")
+    answer = Place(tmp_path).browser().ask(f"/api/{route}?of=t.csv?sheet={part}")
+    assert answer.status == 400
+    assert answer.json["error"]
+
+
 def test_a_policy_names_files_of_the_folder_only(tmp_path, folder):
     own = tmp_path / "own"
     own.mkdir()

@@ -1,8 +1,11 @@
 """Sensitive numbers and dates as a file writes them: near each other, in ranges, and published."""
 
 import sqlite3
+from dataclasses import replace
 
+import duckdb
 import pandas as pd
+import pyarrow as pa
 import pyarrow.csv as pv
 import pytest
 
@@ -123,3 +126,80 @@ def test_of_a_set_a_number_that_is_written_twice_is_refused_and_counted_once_in_
         _ = fk.Microdata(lists, schema_of(semantics="set")).values
     bags = fk.Microdata(lists, schema_of(semantics="multiset"))
     assert bags.everyone().totals.tolist() == [2, 1]
+
+
+def in_relation(folder, incomes):
+    return duckdb.from_arrow(pa.Table.from_pandas(in_pandas(folder, incomes)))
+
+
+def in_lists(_, incomes):
+    return pa.table({"age": AGES, "income": [[income] for income in incomes]})
+
+
+def reached(release, *, value="40690.50", **more):
+    secret = fk.Requirement(fk.Facts(), below="1/2", values=[value])
+    near = fk.Requirement(fk.Facts(), below="1/2", sensitive="income", within=5000)
+    asked = [secret] if more.get("semantics") else [secret, near]
+    return [str(verdict.reached) for verdict in fk.audit(release, ways(*asked, **more)).verdicts]
+
+
+@pytest.mark.parametrize("put", [in_csv, in_pandas, in_sqlite, in_relation])
+def test_audit_reads_like_publish(tmp_path, put):
+    raw = put(tmp_path, INCOMES)
+    for given in (raw, fk.Microdata(raw, schema_of())):
+        assert reached(given) == ["1", "1"]
+        assert sorted(fk.audit(given, ways(fk.Requirement(fk.Facts(), below=1))).counts.values) == (
+            sorted(fk.Microdata(raw, schema_of()).values)
+        )
+
+
+def test_read_numbers_are_near():
+    rows = pd.DataFrame({"sex": ["f"] * 6, "income": INCOMES})
+    plain = pd.DataFrame({"sex": ["f"] * 6, "income": PLAIN})
+    together = {"quasi_identifiers": ["sex"]}
+    assert reached(rows, **together) == reached(plain, **together) == ["1/6", "1/3"]
+
+
+def test_lists_are_read_like_publish(tmp_path):
+    several = {"semantics": "set"}
+    assert reached(in_lists(tmp_path, INCOMES), **several) == ["1"]
+    with pytest.raises(fk.InputError, match="1500"):
+        reached(
+            in_lists(tmp_path, INCOMES)
+            .slice(0, 1)
+            .set_column(1, "income", [[["1.500", "1500,0"]]]),
+            **several,
+        )
+
+
+@pytest.mark.parametrize("decimal", [",", "."])
+def test_written_numbers_stay(tmp_path, decimal):
+    rules = ways(fk.Requirement(fk.Facts(), below="1", values=["1234.5"]))
+    raw = in_csv(tmp_path, ["1.234,5", "7,25", "30", "1.234,5", "7,25", "30"])
+    made = fk.publish(raw, rules, seed=1, decimal=decimal)
+    made.write(tmp_path / "out")
+    for given in (tmp_path / "out", tmp_path / "out" / "release.csv", made.to_pandas()):
+        audit = fk.audit(given, rules)
+        assert audit.counts == made.audit.counts
+        assert sorted(audit.counts.values) == ["1234.5", "30", "7.25"]
+
+
+@pytest.mark.parametrize(
+    ("incomes", "reading", "way"),
+    [
+        (["7.125", "7.250", "30"], {"decimal": ","}, "--decimal ."),
+        (["2024-02-01", "2024-03-01", "2024-02-01"], {"date_format": "%Y-%d-%m"}, "%Y-%m-%d"),
+    ],
+)
+def test_what_could_be_either_is_refused(tmp_path, incomes, reading, way):
+    table, rules = in_csv(tmp_path, incomes), ways(fk.Requirement(fk.KAnonymity(1)))
+    rules = replace(rules, schema=schema_of(reading=reading))
+    with pytest.raises(fk.InputError, match=f"is 7125 in a raw table|is 2024-01-02.*{way}"):
+        fk.audit(table, rules)
+    raw = fk.audit(fk.Microdata(table, rules.schema), rules)
+    plain = fk.audit(table, replace(rules, schema=schema_of(reading={})))
+    assert incomes[0] in plain.counts.values
+    assert incomes[0] not in raw.counts.values
+    by_hand = fk.Release.from_generalized(table, quasi_identifiers=["age"], sensitive="income")
+    with pytest.raises(fk.InputError, match="counted as it is written"):
+        fk.audit(by_hand, replace(rules, schema=schema_of(reading=reading)))

@@ -16,6 +16,7 @@ from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.atomic_files import write_whole
 from foreknow.auditing.audit_input import (
     column_of,
+    has_owner,
     owners_counts,
     part_of,
     read_at_once,
@@ -109,12 +110,12 @@ class Audit(Result):
 
     @property
     def safe(self) -> bool:
-        """Whether every requirement holds."""
-        return all(verdict.safe for verdict in self.verdicts)
+        """Whether every requirement holds, and some requirement asks something of the table."""
+        return not self.idle and not self.failures
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is asked of the table: nobody has a value that is to be hidden."""
+        """Whether nothing was judged: nobody has a value that is to be hidden."""
         return all(verdict.idle for verdict in self.verdicts)
 
     @property
@@ -192,6 +193,7 @@ class Audit(Result):
         return {
             "release": self.name,
             "safe": self.safe,
+            "nothing_judged": self.idle,
             "limits_inference": self.limits_inference,
             "unprotected": [str(value) for value in self.unprotected],
             "scope": self.scope.to_dict(),
@@ -253,7 +255,7 @@ class Audit(Result):
         many = len(self.policy.requirements)
         noun = "requirement" if many == 1 else "requirements"
         if self.idle:
-            return f"Audit({self.name}: {many} {noun}, and nothing is asked of the table)"
+            return f"Audit({self.name}: nothing was judged, {many} {noun} about nobody)"
         if self.safe:
             word = "safe" if self.limits_inference else "holds, but nothing limits inference"
             if self.limits_cases:
@@ -336,6 +338,8 @@ def audit(
         of_people = policy.under(exact.schema, people=True)
         release = release if of_people is policy else release_of(release, of_people)
         policy = of_people
+    if people is None and policy.owned and not has_owner(release, policy, owners or release):
+        _refuse_unshown(policy)  # before anything is counted
     release = read_at_once(release, policy)
     shown = policy.shown if policy.owned else policy
     counts = _counted_at_once(release, shown)

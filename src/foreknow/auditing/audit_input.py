@@ -15,6 +15,7 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import Missing, Relabel, alike_texts, fetch
 from foreknow.data.engines.group_counts import with_any
 from foreknow.data.engines.households import Shared
+from foreknow.data.engines.read_values import read_otherwise
 from foreknow.data.engines.table import Selected, Table, free_name
 from foreknow.data.microdata import Microdata, shown_once
 from foreknow.data.people import refuse_two_spellings
@@ -107,8 +108,9 @@ def release_of(given: Any, policy: Policy | None = None, group: str | None = Non
 def _refuse_other_values(given: Release | GroupCounts, schema: Schema) -> None:
     """Refuse values that are counted as they are written, and are none by a schema, or one."""
     reading, missing = cast("Reading", schema.reading), cast("Missing", schema.missing)
-    # A raw table was read without those that are missing.
-    spelled = () if isinstance(given, Release) and given.raw is not None else reading.missing
+    if isinstance(given, Release) and given.raw is not None:
+        return  # its values were read by a schema
+    spelled, by_hand = reading.missing, given.schema is None
     for name in given.sensitives if isinstance(given, Release) else [schema.sensitive]:
         kind = schema.types.get(name)
         if not (spelled or reading.converts or kind in ("number", "date")):
@@ -126,12 +128,19 @@ def _refuse_other_values(given: Release | GroupCounts, schema: Schema) -> None:
                     "itself, or take it out of missing of the reading"
                 )
         first: dict[str, str] = {}
-        for text, own in zip(texts, alike_texts(name, texts, reading, kind), strict=True):
+        read = alike_texts(name, texts, reading, kind)
+        for text, own in zip(texts, read, strict=True):
             if first.setdefault(own, text) != text:
                 raise SchemaError(
                     f"by the schema {first[own]!r} and {text!r} in {name!r} are one value, and "
                     "here they are counted as they are written: write them alike, as publish does"
                 )
+        for text, number in read_otherwise(texts, read).items() if by_hand else ():
+            raise SchemaError(
+                f"by the policy's reading {text!r} in {name!r} is {number}, and "
+                "here it is counted as it is written: give the table itself; or, if numbers and "
+                "dates were read before, take decimal and date_format out of the reading"
+            )
 
 
 def _release_of(given: Any, policy: Policy | None, group: str | None) -> HasCounts:
@@ -157,7 +166,7 @@ def _release_of(given: Any, policy: Policy | None, group: str | None) -> HasCoun
         opened = open_published(given, None if policy is None else policy.schema).release
         return _release_of(opened, policy, None)
     if isinstance(given, Microdata):
-        made = Release.from_schema(given.source, given.schema, group)
+        made = Release.from_schema(given.source, given.schema, group, written=given.reading)
         made.refuse_partly_left_out(
             "publish leaves out these rows, and the table shows them: give the table in place of "
             f"this Microdata, to judge all that its rows show, or {_LABEL}"
@@ -221,7 +230,9 @@ def read_at_once(release: HasCounts, policy: Policy) -> HasCounts:
     table, schema = raw
     people = Microdata(table, schema, beside=[*policy.owned_columns, *release.group_columns])
     group = None if release.by_values else release.group_columns[0]
-    return Release.from_schema(people.source, schema, group, release.unlinked)
+    return Release.from_schema(
+        people.source, schema, group, release.unlinked, written=people.reading
+    )
 
 
 def _owned_by(policy: Policy) -> set[str]:
@@ -229,6 +240,19 @@ def _owned_by(policy: Policy) -> set[str]:
     schema = policy.needed_schema
     person = [schema.person] if schema.counts_people and schema.person else []
     return {*policy.owned_columns, *person, *schema.conditions}
+
+
+def has_owner(release: HasCounts, policy: Policy, seen: HasCounts) -> bool:
+    """Whether a table is at hand with all columns that only the owner has."""
+    wanted = _owned_by(policy)
+    if not isinstance(seen, Sight):  # what publish made knows its people
+        seen = getattr(release, "owners", None) or seen
+    if isinstance(seen, Sight):
+        people, _ = seen.rows
+        same = people.schema.impossible == policy.needed_schema.impossible
+        return same and wanted <= {*people.source.columns}
+    raw = release.raw if isinstance(release, Release) else None
+    return raw is not None and wanted <= {*raw[0].columns}
 
 
 def owners_counts(
@@ -263,17 +287,15 @@ def _owners_tables(
     release: HasCounts, policy: Policy, seen: HasCounts
 ) -> dict[str | None, tuple[Microdata, IntArray, Any]] | None:
     """By the same column, people, the group of each, and what groups are called."""
-    schema, wanted = policy.needed_schema, _owned_by(policy)
+    schema = policy.needed_schema
+    if not has_owner(release, policy, seen):
+        return None
     columns = [column_of(of) for of in policy.requirements if policy.asks_owner(of)]
     if not isinstance(seen, Sight):  # what publish made knows its people
         seen = getattr(release, "owners", None) or seen
     if isinstance(seen, Sight):
         people, groups = seen.rows
         labels = seen.counts.groups
-        known = wanted <= {*people.source.columns}
-        known &= people.schema.impossible == schema.impossible
-        if not known:
-            return None
         if isinstance(release, Release):
             several = people.schema.several  # of which the owner counts no values
             about = [column.name for column in people.sensitives if column.name not in several]
@@ -285,11 +307,9 @@ def _owners_tables(
             for name in about:
                 _refuse_others(release, people, groups, name)
         return dict.fromkeys(columns, (people, groups, labels))
-    if not isinstance(release, Release) or release.raw is None:
-        return None
+    assert isinstance(release, Release)
+    assert release.raw is not None
     table, schema = release.raw
-    if not wanted <= {*table.columns}:
-        return None
     beside = [*policy.owned_columns, *release.group_columns]
     if not release.partly_left_out:
         people = Microdata(table, schema, beside=beside)

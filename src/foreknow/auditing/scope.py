@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.auditing.named_values import refuse_misspelt
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.column_advice import amount_marks, has_decimal_commas, separator_of
@@ -35,6 +36,12 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
     else:
         columns = {name: table.seen(name, []).counts for name in table.sensitives}
     requirements = None if policy is None else policy.requirements
+    if requirements is not None:
+        there = {
+            name: [own.values[code] for code in np.flatnonzero(own.totals)]
+            for name, own in columns.items()
+        }
+        refuse_misspelt(there, requirements)
     of_values = remarks_on_values(
         {name: _bags_of(own) for name, own in columns.items()},
         None if requirements is None else _questions(requirements, columns),
@@ -142,7 +149,8 @@ def _question_of(required: Requirement, values: Labels) -> Question:
         }
         excluded = () if secret.level is not None else secret.excluded
         secret = Secret(secret.values, excluded, ranges)
-    return Question(required.name, required.sensitive, secret, bool(required.points))
+    absent = tuple(map(str, required.absent))
+    return Question(required.name, required.sensitive, secret, bool(required.points), absent)
 
 
 def _bags_of(counts: GroupCounts) -> GroupBags:

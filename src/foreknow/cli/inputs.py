@@ -78,6 +78,10 @@ class Columns(Files):
         reading = self.reading.over(cast("Reading", rules.schema.reading))
         return replace(rules, schema=replace(rules.schema, reading=reading))
 
+    def written(self, schema: Schema) -> Reading | None:
+        """How the values of a table are written, where the options say it of this very table."""
+        return cast("Reading", schema.reading) if self.reading.converts else None
+
     @cached_property
     def names(self) -> list[str]:
         """The quasi-identifiers that the options name."""
@@ -105,7 +109,9 @@ class Columns(Files):
             schema = rules.needed_schema
             schema = schema if self.person is None else replace(schema, person=self.person)
             table, unlinked = shown_once(path, schema), rules.options.unlinked
-            return Release.from_schema(table, schema, self.group, unlinked)
+            return Release.from_schema(
+                table, schema, self.group, unlinked, written=self.written(schema)
+            )
         if self.person is not None:
             raise SchemaError(f"{str(path)!r} names nobody; leave out --person")
         return open_published(path, rules.schema).release
@@ -142,7 +148,8 @@ class Columns(Files):
             return self._seen(self._table(path, named=True))
         self._refuse_beside_policy()
         schema = rules.needed_schema.naming(self.person)
-        opened = Release.from_schema(path, schema, self.group, rules.options.unlinked)
+        unlinked, written = rules.options.unlinked, self.written(schema)
+        opened = Release.from_schema(path, schema, self.group, unlinked, written=written)
         return self._seen(opened)
 
     def own(self, path: Path, members: Path | None, table: Path | None = None) -> Release:
@@ -272,7 +279,7 @@ class Columns(Files):
         table = open_table(path, self.reading)
         require(table, [*names, *(column for column in roles.values() if column is not None)])
         roles |= {"quasi_identifiers": names, "group": self.group, "semantics": semantics}
-        return Release.from_schema(table, Schema(**roles))
+        return Release.from_schema(table, Schema(**roles), written=self.reading)
 
 
 @dataclass(frozen=True)

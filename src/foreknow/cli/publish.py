@@ -203,7 +203,8 @@ def _verify(
     known, _ = load_signed(certificate, key)
     rules = None if policy is None else policy_at(policy)
     with progress("Judging the release afresh", quiet):
-        found, problems = judge(known, release or certificate.parent, rules, **given)
+        place = release or certificate.parent
+        found, problems = judge(known, place, rules, **given, alone=after is None)
         if found is not None and after is not None:
             found, more = judge_after(known, certificate.parent, found, after)
             problems += more

@@ -32,14 +32,15 @@ def _of_schema(name: str, table: Any, columns: Any, sensitive: Any, needs: Needs
     schema = table.schema
     require(name, {Need.NO_CASES}, cases=str(schema.person) if schema.several else "")
     if columns is None and sensitive in (None, *schema.sensitives):
-        return Release.from_schema(table.source, schema).seen(sensitive, [])
+        made = Release.from_schema(table.source, schema, written=table.reading)
+        return made.seen(sensitive, [])
     columns = [columns] if isinstance(columns, str) else columns or schema.quasi_identifiers
     sensitive = sensitive or schema.sensitive
     if sensitive in columns:  # of which it is asked who looks alike by it, too
         return None
-    read: dict[str, Any] = {"missing": schema.missing, "reading": schema.reading}
+    read: dict[str, Any] = {"missing": schema.missing, "reading": table.reading}
     named = Schema(quasi_identifiers=columns, sensitive=sensitive, **read)
-    return Release.from_schema(table.source, named)
+    return Release.from_schema(table.source, named, written=table.reading)
 
 
 def _released(name: str, table: Any, columns: Any, sensitive: Any, needs: Needs = RULES) -> Any:

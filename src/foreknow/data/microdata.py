@@ -40,6 +40,7 @@ from foreknow.data.engines.group_counts import (
 )
 from foreknow.data.engines.households import Shared, ShownOnce
 from foreknow.data.engines.person_numbers import Coded, coded_values, people_of
+from foreknow.data.engines.read_values import values_read
 from foreknow.data.engines.spelled import is_untyped
 from foreknow.data.engines.table import Snapshot, holds_lists, require, settled
 from foreknow.data.engines.typed import read_as
@@ -466,6 +467,8 @@ class Microdata:
 
     def _plainly(self, name: str, values: pa.ChunkedArray) -> pa.ChunkedArray:
         """Values of a sensitive column, with numbers and dates as anybody reads them."""
+        if name in values_read(self._table):
+            return values
         return as_plain_texts(name, values, self.reading, self.schema.types.get(name))
 
     def _encode(

@@ -18,6 +18,7 @@ from foreknow.data.engines import Holdings, Table, open_table
 from foreknow.data.engines.column_advice import described
 from foreknow.data.engines.columns import (
     Missing,
+    Relabel,
     as_missing,
     codes_of,
     fetch,
@@ -33,6 +34,7 @@ from foreknow.data.engines.group_counts import (
     require_person,
 )
 from foreknow.data.engines.person_numbers import coded_values, people_of
+from foreknow.data.engines.read_values import ReadValues, values_to_read
 from foreknow.data.engines.stacked import bare_rows
 from foreknow.data.engines.table import holds_lists, require, settled
 from foreknow.data.engines.tally import Tally
@@ -419,6 +421,7 @@ class Release(Plain):
         schema: Schema,
         group: str | None = None,
         unlinked: Sequence[str] = (),
+        written: Reading | None = None,
     ) -> Release:
         """Take a table as a schema describes it: by its group column, or its quasi-identifiers.
 
@@ -433,6 +436,10 @@ class Release(Plain):
         unlinked : sequence of str
             Columns that are said to be shuffled; only those are taken for it that the table calls
             so, such as ``income_shuffled``.
+        written : Reading, optional
+            How numbers and dates of this very table are written. Left out, it may be the raw table,
+            which the schema's `reading` is about, or a release, whose values were read already;
+            what could be either is refused.
         """
         read = (*schema.sensitives, schema.person)
         table = open_table(frame, cast("Reading", schema.reading), read)
@@ -458,7 +465,19 @@ class Release(Plain):
                 f"Release.from_tally; if {COUNT!r} means something else, rename it"
             )
         how = schema.sensitives, person, schema.semantics, schema.missing
-        made = cls._of(table, names, *how, other, unlinked, null_groups=group is None)
+        reading = cast("Reading", schema.reading) if written is None else written
+        kinds = {
+            own: schema.types.get(name)
+            for name in schema.sensitives
+            for own in (name, f"{name}{SHUFFLED}")
+            if own in found and (own == name or name in unlinked)
+        }
+        kinds = values_to_read(table, kinds, reading)
+        label = str(schema.missing) if isinstance(schema.missing, Relabel) else ""
+        values = table
+        if kinds:
+            values = ReadValues(table, kinds, reading, label=label, raw=written is not None)
+        made = cls._of(values, names, *how, other, unlinked, null_groups=group is None)
         refuse_repeated(table, schema, table.columns)
         made._raw, made.schema, made.cases = (table, schema), schema, schema.unit == "row"
         return made.recognizing(schema.quasi_identifiers)

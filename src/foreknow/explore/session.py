@@ -243,9 +243,16 @@ class Session:
 
     def _inside(self, name: str) -> Path:
         """The path of a name in the folder; a table of a database is named as `FILE?table=NAME`."""
-        file, key, part = named_part(self.folder / name)
+        try:
+            file, key, part = named_part(self.folder / name)
+        except OSError:
+            raise InputError("there is no file of so long a name") from None
         path = inside(self.folder, name if key is None else os.path.relpath(file, self.folder))
-        return path if key is None else path.with_name(f"{path.name}?{key}={part}")
+        if key is None:
+            return path
+        if {"/", os.sep} & {*part}:
+            raise InputError(f"{name!r}: the page opens no {key} whose name has a slash")
+        return path.with_name(f"{path.name}?{key}={part}")
 
     def adopt(self, name: str, path: Path) -> str:
         """Let something be opened by a name that nothing in the folder has."""

@@ -280,7 +280,8 @@ class _Sizes(NamedTuple):
         needed = self.largest - 1
         covers = f"m = {m} covers"
         if m < needed:
-            covers = f"only m = {needed}, which cannot be met, covers"
+            limit = percentage(_WORTH, 0, "up")
+            covers = f"only m = {needed}, with which no limit up to {limit} can be met, covers"
         said = (
             f"Up to {self.largest:,} {self.noun} share a value of {homes}: if these are "
             f"households, {covers} “if any of my household has it, so have I”, and no m that all "
@@ -343,12 +344,15 @@ def suggest_policy(
     if not rows:
         raise DataError(f"{opened.name} has no rows")
     folder, files = _hierarchy_files(table, found)
-    numbers = _person_numbers(opened, found, [*named, *(chosen or ())])
+    numbers = _person_numbers(opened, found)
+    by_choice = [n.name for n in numbers if n.name in (*named, *(chosen or ()))]
+    numbers = [number for number in numbers if number.name not in by_choice]
     person = numbers[0] if numbers else None
     roles = _Roles(opened.name, found, sensitive, chosen, files, numbers)
     if person is None:
         _leave_out_names(opened, roles, found)
     repeated = _in_doubt(roles, found) if person is None else (person.name,)
+    repeated = (*repeated, *by_choice)
     schema, columns = _schema(found, roles, known, folder, files, repeated, person)
     rows_alone = replace(schema, unit="row", person=None)  # whoever these rows are about
     microdata = Microdata(opened, rows_alone)
@@ -494,14 +498,12 @@ def _is_remark(word: str, each: Profile) -> bool:
     return word in _AMBIGUOUS and each.kind == "text" and each.distinct > 5 * _FEW
 
 
-def _person_numbers(
-    table: Table, found: Sequence[Profile], chosen: Sequence[str]
-) -> list[_PersonNumber]:
+def _person_numbers(table: Table, found: Sequence[Profile]) -> list[_PersonNumber]:
     """The columns that tell people apart who have several rows, the surest first.
 
     None by its rows alone, where each row has the number of another person by a name.
     """
-    may = [each for each in found if each.name not in chosen and _may_number(each)]
+    may = [each for each in found if _may_number(each)]
     if not may:
         return []
     beside = [e.name for e in found if not e.problem and may_be_trait(e.name)]
@@ -515,7 +517,6 @@ def _person_numbers(
     return [
         _PersonNumber(name, reason, of[name].n, int(of[name].rows_of_each.max()))
         for name, reason in why.items()
-        if name not in chosen
     ]
 
 
@@ -744,6 +745,11 @@ def _schema(
             secret = _SECRET.keys() & words_of(each.name)
             if secret:
                 question = "sensitive, too? Then say so, and add a requirement about it"
+        if each.name in repeated and role in ("quasi-identifier", "sensitive"):
+            question = (
+                "it looks like the number of a person who has several rows. If it is, list it "
+                'under identifiers alone, and add unit = "row" and person'
+            )
         if role in ("quasi-identifier", "sensitive"):
             question = question or _unread(each, reading)
         columns.append(ColumnSuggestion(each.name, role, each.said, reason, hierarchy, question))
@@ -1161,6 +1167,10 @@ def _lines(given: PolicySuggestion, folder: Path) -> Iterator[str]:
     if schema.person is not None:
         yield f"# A row is a case of a person: {_said(toml_value(schema.person))} says of whom."
         yield "# People are counted, and limits are theirs. Read it first: roles are guesses."
+    elif not {*given.repeated} <= {*schema.identifiers}:
+        odd = ", ".join(map(toml_value, given.repeated))
+        yield f"# Rows may be no people: {_said(odd)} repeats, and looks like a person's number."
+        yield "# Read it first: roles are guesses from names and counts."
     elif given.repeated:
         odd = ", ".join(map(toml_value, given.repeated))
         yield f"# Nothing is published as long as rows are not people: {_said(odd)} repeats."

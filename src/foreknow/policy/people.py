@@ -133,15 +133,19 @@ def _chances(adversary: Any, counted: HasCounts) -> Chances:
     return chances
 
 
+def refuse_no_sum(name: str = "", *, within: bool, relative: bool) -> None:
+    """Refuse secrets and limits of which nothing is known about the sum over a person's cases."""
+    if within or relative:
+        raise UnsupportedError(
+            f"{name}{'within' if within else 'at_most_times'} is unsupported where rows are cases "
+            "and people are counted: the sum over a person's cases is no limit of that kind; "
+            "leave person out of the schema, and limits are about cases"
+        )
+
+
 def _of_single_cases(point: Point, counted: HasCounts) -> list[Disclosure]:
     """What is found out of a case at worst, for each value."""
-    if isinstance(counted, Windows) or point.relative:
-        what = "within" if isinstance(counted, Windows) else "at_most_times"
-        raise UnsupportedError(
-            f"{what} is unsupported where rows are cases and people are counted: the sum over a "
-            "person's cases is no limit of that kind; leave person out of the schema, and limits "
-            "are about cases"
-        )
+    refuse_no_sum(within=isinstance(counted, Windows), relative=point.relative)
     return list(point.adversary.disclosures(counted).values())
 
 

@@ -32,6 +32,7 @@ from foreknow.hints import hints
 from foreknow.names import own_name
 from foreknow.needs import Need, require
 from foreknow.policy.counted import RequirementCounts
+from foreknow.policy.people import refuse_no_sum
 from foreknow.policy.sets import TargetValues, meant, sets_of, written
 from foreknow.result import card_of
 from foreknow_judge.errors import InputError, PolicyError, UnsupportedError, did_you_mean
@@ -114,8 +115,8 @@ class Requirement:
         The limit in (0, 1] of a single adversary; safe means strictly below.
     values : sequence of labels, optional
         The sensitive values it is about; default: every value. Here, in `excluded` and in
-        `any_of`, ``"B20*"`` stands for every value that begins with B20. What nobody has is no
-        error: an audit notes it.
+        `any_of`, ``"B20*"`` stands for every value that begins with B20. What nobody has is noted,
+        and refused where a value of the table looks like it, such as AIDS for AIDZ.
     excluded : sequence of labels
         Values it is not about (``except`` in a policy file).
     name : str
@@ -140,6 +141,8 @@ class Requirement:
         have a value as before the release.
     hierarchy : Hierarchy, optional
         What labels stand for. A policy gives that of its schema.
+    absent : sequence of labels
+        Of the values that it names, those that nobody need have, whatever looks like them.
     sensitive : str, optional
         The column it is about, where there are several.
     knowing : sequence of str, optional
@@ -178,6 +181,7 @@ class Requirement:
     at_most: Number | None = field(default=None, compare=False, kw_only=True)
     at_most_times: Number | None = field(default=None, compare=False, kw_only=True)
     hierarchy: Hierarchy | None = field(default=None, compare=False, repr=False, kw_only=True)
+    absent: Sequence[Label] = field(default=(), compare=False, kw_only=True)
     sensitive: str | None = field(default=None, kw_only=True)
     knowing: Sequence[str] | None = field(default=None, kw_only=True)
     # of a value that is shown once for each household: the column that says where
@@ -210,7 +214,7 @@ class Requirement:
         """Its secret and sight, by the keys of a policy file."""
         fields = {key: of.alias or key for key, of in RequireTable.model_fields.items()}
         own = {alias: getattr(self, key) for key, alias in fields.items() if key not in _NO}
-        return {**own, "except": own["except"] or None}
+        return {**own, **{key: own[key] or None for key in ("except", "absent")}}
 
     @classmethod
     def of(cls, adversary: Any, table: RequireTable, name: str) -> Requirement:
@@ -393,6 +397,9 @@ class Requirement:
 
     def under(self, schema: Any) -> Requirement:
         """The same with what its criterion, or its adversaries, need of a schema."""
+        if schema.counts_people:
+            relative = any(point.relative for point in self.points)
+            refuse_no_sum(f"{self.name}: ", within=self.of_windows, relative=relative)
         if not self.of_people and schema.rules_about(self.sensitive):
             if self.of_windows:
                 raise PolicyError(
@@ -619,6 +626,7 @@ class Requirement:
     def published(self, values: Any, schema: Schema | None, layout: Layout) -> dict[str, Any]:
         """The same as a certificate has it: nobody need guess what was left out."""
         table, criterion = self.to_dict(values), self.criterion
+        table.pop("absent", None)  # which is about the raw table
         if criterion is not None:
             table |= criterion.published()
         if schema is None or not (self.of_people or len((*schema.sensitives, *schema.other)) > 1):

@@ -38,6 +38,7 @@ from foreknow_judge.errors import InputError, NoSafeRelease, SchemaError, Unsupp
 from foreknow_judge.file_names import CERTIFICATE, MEMBERS, owners_folder
 from foreknow_judge.folder import names_apart, paths_of
 from foreknow_judge.text import people_text, some
+from foreknow_judge.verdict import ASK_SOMETHING, NOTHING_JUDGED
 
 NEW = "the new release"
 TOO_FEW = "If too few people are new, wait for more, or publish them with the next release."
@@ -414,7 +415,7 @@ class Earlier:
         """
         for own, called in zip(self.owned, self.names, strict=True):
             found = audit(own.release, policy, learned=False)
-            if not found.safe:
+            if found.failures:
                 raise NoSafeRelease(
                     f"{called}, which was published before, does not hold the policy: "
                     f"{'; '.join(policy.failures(own.release))}. What is published "
@@ -432,7 +433,9 @@ class Earlier:
             seen = self._seen(joint, release, names, everybody, placed)
         called_so, learned = " and ".join(names), placed is not None
         found = audit(joint, policy, name=called_so, people=seen, learned=learned)
-        if not found.safe:
+        if found.idle:
+            raise NoSafeRelease(f"{' and '.join(names)}: {NOTHING_JUDGED}", ASK_SOMETHING)
+        if found.failures:
             raise NoSafeRelease(
                 f"{' and '.join(names)} together do not hold what each holds by itself: "
                 f"{'; '.join(policy.failures(joint))}",

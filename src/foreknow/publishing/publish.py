@@ -21,6 +21,7 @@ import pyarrow as pa
 from foreknow.adversaries.protocol import Gaining
 from foreknow.atomic_files import as_json, replaced, require_new, whole_folders, write_whole
 from foreknow.auditing.audit import Audit, audit
+from foreknow.auditing.named_values import refuse_misspelt
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import (
@@ -105,7 +106,7 @@ from foreknow_judge.kept_priors import KeptPriors
 from foreknow_judge.knowledge import VERIFIERS
 from foreknow_judge.numbers import whole_number
 from foreknow_judge.scope import CLAIMED, Scope
-from foreknow_judge.verdict import Verdict
+from foreknow_judge.verdict import ASK_SOMETHING, NOTHING_JUDGED, Verdict
 from foreknow_judge.verify import rules_of, written_of
 from foreknow_judge.written import Written
 
@@ -513,9 +514,10 @@ def _made(
     learned: bool,
     after: str | Path | Sequence[str | Path] | None,
     whole: bool,
+    together: bool = False,
     **changed: Any,
 ) -> Publication:
-    """Make it, as `publish` says."""
+    """Make it, as `publish` says; what is judged `together` with others may ask nothing itself."""
     if not isinstance(microdata, Microdata):
         microdata = policy.microdata(microdata)
     microdata = microdata.leveled(policy.levels)
@@ -527,12 +529,17 @@ def _made(
         raise InputError("whole is for a release after others: name these, too (after, --after)")
     options = options or policy.options
     task = _Task.of(microdata, policy, method, options, engine, seed, changed)
+    refuse_misspelt(
+        {own.name: own.domain for own in task.microdata.sensitives}, policy.requirements
+    )
     groups = _grouped(task)
     tables = _tables_of(task, groups)
     release = _counted(task, tables)
     placed = Placed(task.entries, groups.of, tables.called)
     seen = _seen(task, release, placed)
     judged = _judged(task, groups, tables, release, seen, learned)
+    if judged.idle and not together:
+        raise NoSafeRelease(NOTHING_JUDGED, ASK_SOMETHING)
     _stop(task.policy, judged.trials or ())
     _refuse_unasked(task, release, judged)
     _refuse_unsafe(task, groups, release, judged)
@@ -825,7 +832,7 @@ def _after(
             "k_anonymity, which implies k_map"
         )
     try:
-        made = publish(newcomers, policy, **how)
+        made = _made(newcomers, policy, after=None, whole=False, together=True, **how)
     except NoSafeRelease as error:
         raise NoSafeRelease(f"{since} {error.said}", [TOO_FEW, *error.way_out]) from None
     except SchemaError as error:  # such as values that few of them have
@@ -1167,7 +1174,7 @@ def _verified(
 def _agree(verdicts: Audit, findings: Sequence[Verdict]) -> bool:
     """Whether the verifier found, of each requirement, what the audit did; and that it is safe."""
     return (
-        verdicts.safe
+        not verdicts.failures
         and all(finding.safe for finding in findings)
         and len(findings) == len(verdicts.verdicts)
         and all(map(_is_found, _as_written(verdicts.verdicts), findings))

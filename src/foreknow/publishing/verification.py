@@ -14,6 +14,7 @@ from types import NoneType
 from typing import Any
 
 from foreknow.atomic_files import as_json, write_whole
+from foreknow.auditing.named_values import refuse_misspelt
 from foreknow.data.labels import GroupLabels, Labels
 from foreknow.hints import hinted
 from foreknow.methods.proof import NOT_JUDGED
@@ -113,7 +114,8 @@ def verify(
         policy = Policy.load(policy)
     elif policy is not None and not isinstance(policy, Policy):
         raise InputError(f"expected a Policy or its path, not {type(policy).__name__}")
-    verification, problems = judge(known, path.parent, policy, priors, population)
+    alone = after is None
+    verification, problems = judge(known, path.parent, policy, priors, population, alone=alone)
     if verification is not None and after is not None:
         verification, more = judge_after(known, path.parent, verification, after)
         problems += more
@@ -155,13 +157,25 @@ def judge(
     policy: Policy | None = None,
     priors: str | Path | None = None,
     population: str | Path | Sequence[str | Path] | None = None,
+    *,
+    alone: bool = True,
 ) -> tuple[Verification | None, list[str]]:
-    """Judge a written release; return what was found, and what is wrong."""
+    """Judge a written release; return what was found, and what is wrong.
+
+    Where it is not judged `alone`, those before it may have the values that requirements name.
+    """
     own_policy = None if policy is None else _own_policy(known, policy)
     required = known.policy["require"] if own_policy is None else own_policy.tables["require"]
     kinds = registered_kinds(key for table in asked_of(required) for key in table.kinds)
     verification, problems = judges.judge(
-        known, release, own_policy, priors, population, kinds=kinds, further=_further
+        known,
+        release,
+        own_policy,
+        priors,
+        population,
+        alone=alone,
+        kinds=kinds,
+        further=_further,
     )
     return None if verification is None else _as_result(verification), problems
 
@@ -219,6 +233,7 @@ def _own_policy(known: Certificate, policy: Policy) -> OwnPolicy:
             column: Labels(written.held_by(column, ()).names)
             for column in (written.parts or (written.sensitive,))
         }
+        refuse_misspelt(every, policy.requirements)
         for population in () if known.exact else as_published.compared:
             population.refuse_others(GroupLabels.of(list(written.held), known.groups))
         tables: Sequence[Mapping[str, Any]] = as_published.published(every)["require"]

@@ -245,7 +245,7 @@ def _before(
             f"{microdata.name}, read as the policy says, is not the table that {folder.name!r} was "
             "made of"
         )
-    raw = Release.from_schema(microdata.source, rules.needed_schema)
+    raw = Release.from_schema(microdata.source, rules.needed_schema, written=microdata.reading)
     return {
         "before": audit(raw, rules, name=microdata.name),
         "utility": utility_report(published, microdata, queries=queries, seed=seed),

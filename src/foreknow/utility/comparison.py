@@ -16,6 +16,7 @@ import numpy as np
 
 from foreknow.attacks.measured import learned_report
 from foreknow.auditing.audit import Audit, audit
+from foreknow.auditing.named_values import refuse_misspelt
 from foreknow.data.engines import frame_of
 from foreknow.data.engines.table import Selected
 from foreknow.data.microdata import Microdata
@@ -337,7 +338,7 @@ def compare(
     rules = policy_of(policy, said, table, "compare")
     microdata = table if isinstance(table, Microdata) else rules.microdata(table)
     rules = marked(replace(rules, schema=microdata.schema), microdata)  # also reads the table
-    microdata.n_people  # noqa: B018 - a table that cannot be read is refused here
+    refuse_misspelt({own.name: own.domain for own in microdata.sensitives}, rules.requirements)
     if models is not False:  # refused before anything is published
         Question.of(microdata, None if models is True else models)
     lead = _lead(rules)

@@ -365,6 +365,18 @@ def alike_texts(
     return texts
 
 
+def plainly_written(text: str) -> Any:
+    """The number or date that a text is to anybody; None of another one.
+
+    >>> plainly_written("1.200"), plainly_written("1.200,50"), plainly_written("007")
+    (Decimal('1.200'), None, None)
+    """
+    for reader in _READERS:
+        if (value := _read(text, reader)) is not _UNREAD:
+            return _as_days([value])[0]
+    return None
+
+
 def _plainly(values: list[Any]) -> list[str | None]:
     """Numbers and dates as texts; what is equal is written in the shortest way that it is given."""
     spelled: dict[Any, str] = {}

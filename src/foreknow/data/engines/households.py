@@ -67,6 +67,7 @@ class ShownOnce(Derived):
         self.settled = table.settled
         self.columns = [*table.columns, schema.shared.column]
         self._schema, self._shared = schema, schema.shared
+        self.values_read = schema.shared.values
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns; of shared ones the values of first rows."""

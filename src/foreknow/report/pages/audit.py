@@ -136,7 +136,7 @@ class AuditPage(Page[Audit]):
         idle = self._idle
         if not idle.count(False):
             one = "the requirement is" if len(idle) == 1 else "the requirements are"
-            return f"Nothing is asked of this table: nobody has a value that {one} about"
+            return f"Nothing was judged: nobody has a value that {one} about"
         safe = [all(v.safe for v in own) for own in by_requirement(self.result)]
         safe = [each for each, nothing in zip(safe, idle, strict=True) if not nothing]
         also = ", also against an adversary who knows the method" if self._foreseen else ""

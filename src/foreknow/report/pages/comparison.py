@@ -17,6 +17,7 @@ from foreknow.report.scope import UNLIMITED
 from foreknow.report.words import limit_text, listing, measure_text, number, percent, some, visible
 from foreknow.utility.comparison import Candidate, Comparison
 from foreknow.utility.models import NEEDED
+from foreknow_judge.verdict import NOTHING_JUDGED
 
 _NOTHING = "–"
 _ALL = Fraction(1)
@@ -36,6 +37,8 @@ class ComparisonPage(Page[Comparison]):
     def headline(self) -> str:
         """Say how many releases are compared."""
         many, safe = len(self.result.candidates), len(self.result.safe)
+        if not safe and any(each.why == NOTHING_JUDGED for each in self.result.candidates):
+            return NOTHING_JUDGED.capitalize()
         if not self.result.limits_inference:
             verb = "meets" if safe == 1 else "meet"
             return f"{number(safe)} of {many} releases tried {verb} the policy{UNLIMITED}"

@@ -224,8 +224,6 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _held(self) -> str:
-        if self.result.audit.idle:
-            return "nothing is asked of this table, as nobody has a value that must stay hidden"
         audit = self.result.audit
         far, beyond = how_far(self.result.verification)
         how = far if audit.limits_inference else unlimited(audit, far)

@@ -67,12 +67,7 @@ class VerificationPage(Page[Verification]):
         whose = "of your policy " if found.own_policy else ""
         columns = _all(found.sensitives)
         far, beyond = how_far(found)
-        if found.idle:
-            what = (
-                f"nothing is asked of this table: nobody has a value that a requirement {whose}on "
-                f"{columns} is about"
-            )
-        elif found.limits_inference:
+        if found.limits_inference:
             what = f"every requirement {whose}on {columns} holds{far}{by_word_of(found.scope)}"
         else:
             ends = f"{unlimited(found, far)}{by_word_of(found.scope)}"

@@ -1,0 +1,157 @@
+"""Read values: a table whose sensitive numbers and dates are read by a schema, as publish does."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from foreknow.data.engines.columns import Kind, as_plain_texts, codes_of, plain, plainly_written
+from foreknow.data.engines.households import ELSEWHERE
+from foreknow.data.engines.table import Derived, Snapshot, Table, is_listed, is_text
+from foreknow.data.reading import Reading
+from foreknow_judge.errors import DataError
+
+
+class ReadValues(Derived):
+    """The table; sensitive numbers and dates are texts that anybody reads alike.
+
+    Parameters
+    ----------
+    table : Table
+    kinds : mapping of str to str or None
+        The sensitive columns, each with the type that the schema gives it.
+    reading : Reading
+        How the raw table is written.
+    label : str
+        What stands for a missing value in a release; "" where nothing does.
+    raw : bool
+        Whether this is surely the raw table. A release holds numbers and dates that were read
+        already: it is recognized by values that the reading could not have, and refused where
+        its values could be either.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        kinds: Mapping[str, Kind | None],
+        reading: Reading,
+        *,
+        label: str = "",
+        raw: bool = False,
+    ) -> None:
+        super().__init__(table)
+        self.settled = table.settled
+        self._kinds, self._reading, self._raw = kinds, reading, raw
+        self._labels = pa.array([label, ELSEWHERE], pa.string())
+
+    def arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Fetch some columns."""
+        return self._read(self._table.arrow(list(columns)))
+
+    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:  # type: ignore[override]
+        """Count equal rows where the data lives; some may be equal only as they are read here."""
+        counted = self._table.tally(columns)
+        if counted is None:
+            return None
+        try:
+            return self._read(counted[0]), counted[1]
+        except DataError:
+            self.arrow(columns)  # which names the row of the table
+            raise
+
+    def counted(self, columns: Sequence[str]) -> str:
+        """Why no engine counts them."""
+        return f"values of {self.name} are read by a schema"
+
+    def _read(self, rows: pa.Table) -> pa.Table:
+        for name in rows.column_names:
+            if name in self._kinds:
+                values = self._values(name, rows.column(name))
+                rows = rows.set_column(rows.column_names.index(name), name, values)
+        return rows
+
+    def _values(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        if is_listed(column.type):
+            lists = column.combine_chunks()
+            values = self._values(name, pa.chunked_array([pc.list_flatten(lists)]))
+            lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
+            ends = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int64())
+            flat = values.combine_chunks()
+            if pa.types.is_dictionary(flat.type):
+                flat = flat.cast(flat.type.value_type)
+            made = pa.LargeListArray.from_arrays(ends, flat, mask=pc.is_null(lists))
+            return pa.chunked_array([made])
+        if self._raw or not is_text(column.type):
+            return as_plain_texts(name, column, self._reading, self._kinds[name])
+        texts = column.cast(pa.string())
+        labels = pc.is_in(texts, value_set=self._labels)
+        if not pc.any(labels).as_py():
+            return self._of_either(name, column)
+        read = self._of_either(name, pc.if_else(labels, pa.scalar(None, pa.string()), texts))
+        return pc.if_else(labels, texts, read.cast(pa.string()))
+
+    def _of_either(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Texts of a raw table, read by the reading; of a release, as they are."""
+        kind = self._kinds[name]
+        _, distinct = codes_of(plain(name, column))
+        texts = distinct.drop_null()
+        try:
+            read = as_plain_texts(name, column, self._reading, kind)
+        except DataError:
+            if None in map(plainly_written, texts.to_pylist()):
+                raise
+            return as_plain_texts(name, column, Reading(), kind)  # no raw table is written so
+        made = as_plain_texts(name, pa.chunked_array([texts]), self._reading, kind)
+        others = read_otherwise(texts.to_pylist(), made.to_pylist())
+        if others and None not in map(plainly_written, others):  # each could be of a release, too
+            raise self._either(name, *next(iter(others.items())))
+        return read
+
+    def _either(self, name: str, text: str, number: str) -> DataError:
+        """The error of a text that could stand in a raw table, and in a release."""
+        raw, released = "--decimal ,", "--decimal ."
+        if isinstance(plainly_written(text), dt.date):
+            raw, released = f"--date-format {self._reading.date_format}", "--date-format %Y-%m-%d"
+        return DataError(
+            f"{self.name}: {text!r} in {name!r} is {number} in a raw table, by the schema's "
+            "reading, and as it stands in a release, where numbers and dates were read already. Of "
+            f"a raw table, add {raw}, or give fk.Microdata(table, schema) in Python; of a release, "
+            f"name its folder, or add {released}, in Python the same to the schema's reading"
+        )
+
+
+def read_otherwise(texts: Sequence[str], read: Sequence[str]) -> dict[str, str]:
+    """The texts that are another number or date than they say to anybody, each as it is `read`.
+
+    >>> read_otherwise(["1.200", "1,5", "20"], ["1200", "1.5", "20"])
+    {'1.200': '1200', '1,5': '1.5'}
+    """
+    return {
+        text: made
+        for text, made in zip(texts, read, strict=True)
+        if plainly_written(text) != plainly_written(made)
+    }
+
+
+def values_to_read(
+    table: Table, kinds: Mapping[str, Kind | None], reading: Reading
+) -> dict[str, Kind | None]:
+    """The sensitive columns that are read otherwise than they are written, with their types."""
+    before = values_read(table)
+    return {
+        name: kind
+        for name, kind in kinds.items()
+        if (reading.converts or kind is not None) and name not in before
+    }
+
+
+def values_read(table: Table) -> Collection[str]:
+    """The sensitive columns of a table that were read by a schema before."""
+    inner = table.inner if isinstance(table, Snapshot) else table
+    columns: Collection[str] = getattr(inner, "values_read", ())
+    return columns

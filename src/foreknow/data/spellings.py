@@ -1,0 +1,159 @@
+"""Spellings: values that differ only in how they are written, and those that look misspelt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from fractions import Fraction
+from functools import lru_cache
+
+from foreknow.data.labels import is_pattern
+from foreknow_judge.numbers import read_number
+from foreknow_judge.remarks import plain_spelling
+
+# Words of so many letters may be misspelt, and if only
+# one is in capitals of so many; in words of so many, two letters may be wrong.
+_WORD, _SHORT, _LONG = 4, 6, 8
+# Cyrillic and Greek letters that look like Latin ones.
+_LATIN = str.maketrans("авекмнорстухіαβεζηικμνορτυχ", "abekmhopctyxiabezhikmnoptyx")
+_ALIKE = {frozenset(pair) for pair in ("o0", "i1", "l1")}
+_AS_DIGITS = str.maketrans("oil", "011")
+_COMMAS = re.compile(r"-?[0-9]{1,3}(\.[0-9]{3})*(,[0-9]+)?|-?[0-9]+,[0-9]+")
+_THOUSANDS = re.compile(r"-?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?")
+_FROM_HERE = "\u2e80"  # signs that are words, not letters
+_ROMAN = re.compile(r"[ivxlc]+")
+_KEPT = 100_000
+
+
+class Spellings:
+    """Values of a column, among which one can be found that a text looks like.
+
+    Numbers are alike if they are one number, codes and words if they differ by case, spaces, dots,
+    hyphens, zeros before digits and letters that look alike. Words are alike, too, if they begin
+    with the same letter, and one letter is wrong, lacking, too many or exchanged with the next; two
+    in words of eight letters and more. Short words of which one is in capitals never are, nor codes
+    with other digits.
+
+    Examples
+    --------
+    >>> known = Spellings(["AIDS", "B20", "1200,50", "Hepatitis B", "male", "Cold"])
+    >>> [known.near(text) for text in ("AIDZ", "b 20", "B2O", "1.200,50", "Heptitis B", "B20.*")]
+    ['AIDS', 'B20', 'B20', '1200,50', 'Hepatitis B', None]
+    >>> [known.near(text) for text in ("B24", "Hepatitis A", "female", "120050", "COPD")]
+    [None, None, None, None, None]
+    """
+
+    def __init__(self, values: Iterable[str]) -> None:
+        self.values = tuple(values)
+        self._by_key: dict[str, list[str]] = {}
+        self._by_start: dict[tuple[str, int], list[str]] = {}
+        for value in self.values:
+            for key in (_key(value).translate(_AS_DIGITS), *map(str, _numbers(value))):
+                self._by_key.setdefault(key, []).append(value)
+            if words := _words(value):
+                self._by_start.setdefault((words[0][0], len(words)), []).append(value)
+
+    def near(self, text: str, but: Collection[str] = ()) -> str | None:
+        """The value that a text looks like, but not one of some; None where none does."""
+        if is_pattern(text):
+            return self._beginning_like(text[:-1], but)
+        keys = (_key(text).translate(_AS_DIGITS), *map(str, _numbers(text)))
+        found = [value for key in keys for value in self._by_key.get(key, ())]
+        words = _words(text)
+        found += self._by_start.get((words[0][0], len(words)), ()) if words else ()
+        return next((v for v in found if v not in but and v != text and look_alike(text, v)), None)
+
+    def _beginning_like(self, start: str, but: Collection[str]) -> str | None:
+        """The value that begins with what a text looks like."""
+        more = (-1, 0, 1) if start.isalpha() else (0,)
+        for value in self.values:
+            ways = [value[: len(start) + by] for by in more if len(value) >= len(start) + by > 0]
+            if value not in but and any(look_alike(start, way) for way in ways):
+                return value
+        return None
+
+
+def look_alike(one: str, other: str) -> bool:
+    """Whether two texts look like one value; see `Spellings`."""
+    numbers, others = _numbers(one), _numbers(other)
+    if numbers and others:
+        return not numbers.isdisjoint(others)
+    if _same_signs(_key(one), _key(other)):
+        return True
+    words, other_words = _words(one), _words(other)
+    if _signs(one) != _signs(other):  # such as A+ and A-
+        return False
+    short = _WORD if one.isupper() == other.isupper() else _SHORT
+    return len(words) == len(other_words) > 0 and all(
+        _same_word(word, own, short) for word, own in zip(words, other_words, strict=True)
+    )
+
+
+@lru_cache(_KEPT)
+def _key(text: str) -> str:
+    """What is left of a text without all that spellings differ in."""
+    plain = plain_spelling(text).translate(_LATIN).strip(".")
+    plain = re.sub(r"(?<=[^\W\d_])[\s._-]+(?=\w)|(?<=\w)[\s._-]+(?=[^\W\d_])", "", plain)
+    if plain[:1].isalpha():  # in a code, dots between digits say nothing
+        plain = re.sub(r"(?<=\d)[\s.]+(?=\d)", "", plain)
+    return re.sub(r"(?<![\d.,])0+(?=\d)", "", plain)
+
+
+@lru_cache(_KEPT)
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"[^\W_]+", plain_spelling(text)))
+
+
+@lru_cache(_KEPT)
+def _signs(text: str) -> str:
+    """What stands beside the words of a text, but for what only parts them."""
+    return re.sub(r"[\w\s]|(?<=\w)[.-](?=\w)|\.$", "", plain_spelling(text))
+
+
+@lru_cache(_KEPT)
+def _numbers(text: str) -> frozenset[int | Fraction]:
+    """The numbers that a text may be: with a decimal point, with a decimal comma."""
+    plain = text.strip()
+    ways = [plain]
+    if _COMMAS.fullmatch(plain):
+        ways.append(plain.replace(".", "").replace(",", "."))
+    if _THOUSANDS.fullmatch(plain):
+        ways.append(plain.replace(",", ""))
+    numbers = (read_number(way) for way in ways)
+    return frozenset(Fraction(number) for number in numbers if number is not None)
+
+
+def _same_signs(one: str, other: str) -> bool:
+    """Whether two texts are one, where letters may stand for the digits that they look like."""
+    return (
+        len(one) == len(other) > 0
+        and any(map(str.isalnum, one))
+        and all(a == b or {a, b} in _ALIKE for a, b in zip(one, other, strict=True))
+    )
+
+
+def _same_word(one: str, other: str, least: int) -> bool:
+    """Whether two words are one, or one misspells the other, of so many letters at least."""
+    if _same_signs(_key(one), _key(other)):
+        return True
+    both = one + other
+    if one[0] != other[0] or any(map(str.isdigit, both)) or max(both) >= _FROM_HERE:
+        return False
+    if max(len(one), len(other)) < least or (_ROMAN.fullmatch(one) and _ROMAN.fullmatch(other)):
+        return False
+    most = 2 if min(len(one), len(other)) >= _LONG else 1
+    return abs(len(one) - len(other)) <= most and _wrong_letters(one, other) <= most
+
+
+def _wrong_letters(one: str, other: str) -> int:
+    """How many letters are wrong, lacking, too many, or exchanged with the next."""
+    before: list[int] = []
+    row: list[int] = [*range(len(other) + 1)]
+    for i, letter in enumerate(one, 1):
+        earlier, before, row = before, row, [i]
+        for j, own in enumerate(other, 1):
+            least = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != own))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == own:
+                least = min(least, earlier[j - 2] + 1)
+            row.append(least)
+    return row[-1]
