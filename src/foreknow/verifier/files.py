@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from os import SEEK_END
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -33,7 +32,6 @@ _WHOLE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)")
 # How `escape_formulas` marks texts; taking one apostrophe off undoes it.
 _DISARMED = re.compile(r"'('*[=+\-@\t\r])")
 _EXCHANGED = str.maketrans(".,", ",.")
-_MAGIC = b"PAR1"  # at both ends of a Parquet file
 _ARMED = re.compile(r"[=+\-@\t\r]")
 
 
@@ -86,28 +84,6 @@ def _columns_of(connection: Any, path: Path) -> list[tuple[Any, ...]]:
     )
     found: list[tuple[Any, ...]] = connection.execute(asked, [literal(path)]).fetchall()
     return found
-
-
-def metadata_of(connection: Any, path: Path) -> list[str]:
-    """Keys of what a Parquet file holds beside its columns."""
-    rows = connection.execute("SELECT decode(key) FROM parquet_kv_metadata(?)", [literal(path)])
-    return [key for (key,) in rows.fetchall()]
-
-
-def has_more_bytes(connection: Any, path: Path) -> bool:
-    """Whether a Parquet file has bytes before its footer that are of no column."""
-    asked = (
-        "SELECT least(nullif(dictionary_page_offset, 0), data_page_offset) AS first, "
-        "total_compressed_size FROM parquet_metadata(?) ORDER BY first"
-    )
-    end = len(_MAGIC)
-    for first, size in connection.execute(asked, [literal(path)]).fetchall():
-        if first != end:
-            return True
-        end += size
-    with path.open("rb") as file:
-        footer = file.seek(-len(_MAGIC) - 4, SEEK_END)
-        return end + int.from_bytes(file.read(4), "little") != footer
 
 
 def count_rows(

@@ -28,6 +28,7 @@ from foreknow.errors import (
     short_of_memory,
 )
 from foreknow.grammar import AskedTable, read
+from foreknow.parquet_layout import is_ours
 from foreknow.verdict import Limit, Verdict, WorstCase
 from foreknow.verifier.closeness import (
     beta_likeness_limits,
@@ -61,9 +62,7 @@ from foreknow.verifier.files import (
     count_rows,
     exchanged,
     files_of,
-    has_more_bytes,
     merge_empties,
-    metadata_of,
     open_written,
     paths_of,
     rearmed,
@@ -844,7 +843,7 @@ def _count(written: Written, table: str, sights: Sequence[tuple[str, ...]]) -> N
             )
         header = [called.get(name, name) for name in header]
         _require_columns(header, len(relation.columns), written, table)
-        _refuse_metadata(connection, written, table)
+        _refuse_metadata(written, table)
         for name in (name for sight in sights for name in sight):
             if name not in header:
                 raise CertificateError(f"the release has no column {name!r}")
@@ -880,17 +879,16 @@ def _reading(what: str) -> Iterator[Any]:
         connection.close()
 
 
-def _refuse_metadata(connection: Any, written: Written, table: str) -> None:
+def _refuse_metadata(written: Written, table: str) -> None:
     """Refuse what a Parquet file of a certified release holds beside its columns: names, say."""
     for path in paths_of(written.tables[table]):
         if written.columns is None or path.suffix != ".parquet":
             return
-        if keys := metadata_of(connection, path):
+        if not is_ours(path):
             raise CertificateError(
-                f"{path.name} holds metadata beside its columns: {keys[0]!r}; publish writes none"
+                f"{path.name} is not laid out as publish writes Parquet, and may hold more than "
+                "its columns; publish the table again"
             )
-        if has_more_bytes(connection, path):
-            raise CertificateError(f"{path.name} has bytes that belong to none of its columns")
 
 
 def _require_columns(header: Sequence[str], readable: int, written: Written, table: str) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from foreknow import randomness
+from foreknow import parquet_layout, randomness
 from foreknow.data.arrays import IntArray
 from foreknow.data.engines import drawn, lookup
 from foreknow.data.engines.drawn import Drawing, Run
@@ -265,7 +265,7 @@ class SparkTable:
         """
         from pyspark import cloudpickle
 
-        for sent in (drawn, lookup, randomness):  # executors need not have Foreknow
+        for sent in (drawn, lookup, parquet_layout, randomness):  # executors need not have Foreknow
             cloudpickle.register_pickle_by_value(sent)
         token = secrets.token_hex(16)
         (folder / _TOKEN).write_text(token)
