@@ -44,6 +44,7 @@ _SIMPLER = {
 
 Field: TypeAlias = tuple[int, bytes]  # a type of Thrift's compact protocol, and the content
 Codes: TypeAlias = NDArray[np.int32] | NDArray[np.uint16]
+Places: TypeAlias = NDArray[np.int64]
 
 
 def write(parts: Iterable[pa.Table], path: Path) -> int:
@@ -62,7 +63,10 @@ def write(parts: Iterable[pa.Table], path: Path) -> int:
 
 
 def is_ours(path: Path) -> bool:
-    """Whether a file is, byte for byte, what `write` makes of its rows."""
+    """Whether a file is, byte for byte, what `write` makes of its rows.
+
+    It is read a group of rows at a time, so see to it before that these are small.
+    """
     try:
         with path.open("rb") as file, pa.OSFile(str(path)) as source:
             for piece in layout(_groups_of(source)):
@@ -74,16 +78,12 @@ def is_ours(path: Path) -> bool:
 
 
 def _groups_of(source: Any) -> Iterator[pa.Table]:
-    """No rows, and the groups of rows of a file, if they are as small as ours and not packed."""
+    """No rows, and the groups of rows of a file."""
     schema = pq.read_schema(source)
     texts = [field.name for field in schema if pa.types.is_string(field.type)]
     file = pq.ParquetFile(source, read_dictionary=texts)
     yield file.schema_arrow.empty_table()
     for number in range(file.num_row_groups):
-        group = file.metadata.row_group(number)
-        codecs = {group.column(i).compression for i in range(group.num_columns)}
-        if group.num_rows > ROWS or codecs != {"UNCOMPRESSED"}:
-            raise ValueError("a group of rows that is not ours")
         yield file.read_row_group(number)
 
 
@@ -206,13 +206,17 @@ def _width(kind: pa.DataType) -> int:
 def _chunk(name: str, column: pa.ChunkedArray, place: int) -> tuple[bytes, Field]:
     """The pages of a column that begin at a place, and what the footer says of them."""
     array = column.unify_dictionaries().combine_chunks()
-    if pa.types.is_dictionary(array.type) and array.dictionary.null_count:
+    kind = _undone(array.type)
+    floating = pa.types.is_floating(kind)
+    if pa.types.is_dictionary(array.type) and (floating or array.dictionary.null_count):
         array = array.dictionary_decode()
-    physical, _ = _stored(name, _undone(array.type))
+    if floating:  # there are many that are no number, and all print alike
+        array = pc.if_else(pc.is_nan(array), pa.scalar(np.nan, kind), array)
+    physical, _ = _stored(name, kind)
     runs = _varint(len(array) << 1) + b"\1"  # all are there
     if array.null_count:
-        valid = array.is_valid().to_numpy(zero_copy_only=False)
-        runs = _runs(valid.astype(np.uint16), 1)
+        valid = array.is_valid().to_numpy(zero_copy_only=False).astype(np.uint16)
+        runs = _runs(valid, _starts(valid), 1)
     levels = len(runs).to_bytes(4, "little") + runs
     values = array.drop_null()
     coded = None if physical == _BOOLEAN else _coded(values)
@@ -220,12 +224,12 @@ def _chunk(name: str, column: pa.ChunkedArray, place: int) -> tuple[bytes, Field
         first, encoding, encodings = b"", _PLAIN, [_PLAIN, _RUNS]
         rows = levels + _plain(values)
     else:
-        codes, entries = coded
+        codes, starts, entries = coded
         encoding, encodings = _BY_ENTRY, [_PLAIN, _RUNS, _BY_ENTRY]
         header = _struct({1: _int32(len(entries)), 2: _int32(_PLAIN)})
         first = _page(_ENTRIES_PAGE, 7, header, _plain(entries))
         width = max((len(entries) - 1).bit_length(), 1)
-        rows = levels + bytes([width]) + _runs(codes, width)
+        rows = levels + bytes([width]) + _runs(codes, starts, width)
     said = {1: len(array), 2: encoding, 3: _RUNS, 4: _RUNS}
     header = _struct({key: _int32(number) for key, number in said.items()})
     content = first + _page(_DATA_PAGE, 5, header, rows)
@@ -252,11 +256,15 @@ def _page(kind: int, key: int, header: Field, content: bytes) -> bytes:
     return _struct({1: _int32(kind), 2: size, 3: size, key: header})[1] + content
 
 
-def _coded(values: pa.Array) -> tuple[Codes, pa.Array] | None:
-    """Which of the different values each is, and these in order; None if there are too many."""
+def _coded(values: pa.Array) -> tuple[Codes, Places, pa.Array] | None:
+    """Which of the different values each is, where these change, and the different ones in order.
+
+    None if there are too many.
+    """
     coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
     codes = coded.indices.to_numpy()
-    times = np.bincount(codes[_changes(codes)], minlength=len(coded.dictionary))
+    starts = _starts(codes)
+    times = np.bincount(codes[starts], minlength=len(coded.dictionary))
     places = np.flatnonzero(times)
     entries = coded.dictionary.take(pa.array(places))
     if coded is values and len(entries.unique()) < len(entries):
@@ -266,25 +274,23 @@ def _coded(values: pa.Array) -> tuple[Codes, pa.Array] | None:
     order = pc.sort_indices(entries)
     places = places[order.to_numpy()]
     if np.array_equal(places, np.arange(len(times))):
-        return codes, entries
+        return codes, starts, entries
     rank = np.zeros(len(times), np.uint16)
     rank[places] = np.arange(len(entries))
-    return rank[codes], entries.take(order)
+    return rank[codes], starts, entries.take(order)
 
 
-def _changes(numbers: Codes) -> NDArray[np.int64]:
+def _starts(numbers: Codes) -> Places:
     """Where runs of equal numbers begin."""
-    changes = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
-    return np.concatenate([np.zeros(min(len(numbers), 1), np.int64), changes])
+    changed = np.ones(len(numbers), np.bool_)
+    np.not_equal(numbers[1:], numbers[:-1], out=changed[1:])
+    return np.flatnonzero(changed)
 
 
-def _runs(numbers: Codes, width: int) -> bytes:
+def _runs(numbers: Codes, starts: Places, width: int) -> bytes:
     """Numbers of so many bits: packed, or as runs of equal ones if that is shorter."""
-    if not len(numbers):
-        return b""
     groups, wide = -(-len(numbers) // 8), -(-width // 8)
     head = _varint(groups << 1 | 1)
-    starts = _changes(numbers)
     if len(starts) * (1 + wide) < len(head) + groups * width:
         heads = np.diff(starts, append=len(numbers)) << 1
         long, longer = heads >= 1 << 7, heads >= 1 << 14

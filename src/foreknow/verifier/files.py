@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from foreknow.duckdb_files import CsvFile, Stamp, literal, read_parquet, refuse_huge
 from foreknow.errors import CertificateError, DataError
+from foreknow.parquet_layout import ROWS, is_ours
 from foreknow.verifier.counts import Column, Ints
 from foreknow.verifier.formats import READERS, OtherFile
 
@@ -84,6 +85,16 @@ def _columns_of(connection: Any, path: Path) -> list[tuple[Any, ...]]:
     )
     found: list[tuple[Any, ...]] = connection.execute(asked, [literal(path)]).fetchall()
     return found
+
+
+def holds_rows_alone(connection: Any, path: Path) -> bool:
+    """Whether a Parquet file is laid out as a release is, and so holds nothing beside its rows."""
+    asked = (
+        "SELECT count(*) FROM parquet_metadata(?) WHERE compression <> 'UNCOMPRESSED' "
+        f"OR row_group_num_rows > {ROWS} OR num_values > {ROWS}"
+    )
+    ((large,),) = connection.execute(asked, [literal(path)]).fetchall()
+    return not large and is_ours(path)
 
 
 def count_rows(

@@ -28,7 +28,6 @@ from foreknow.errors import (
     short_of_memory,
 )
 from foreknow.grammar import AskedTable, read
-from foreknow.parquet_layout import is_ours
 from foreknow.verdict import Limit, Verdict, WorstCase
 from foreknow.verifier.closeness import (
     beta_likeness_limits,
@@ -62,6 +61,7 @@ from foreknow.verifier.files import (
     count_rows,
     exchanged,
     files_of,
+    holds_rows_alone,
     merge_empties,
     open_written,
     paths_of,
@@ -843,7 +843,7 @@ def _count(written: Written, table: str, sights: Sequence[tuple[str, ...]]) -> N
             )
         header = [called.get(name, name) for name in header]
         _require_columns(header, len(relation.columns), written, table)
-        _refuse_metadata(written, table)
+        _refuse_metadata(connection, written, table)
         for name in (name for sight in sights for name in sight):
             if name not in header:
                 raise CertificateError(f"the release has no column {name!r}")
@@ -879,12 +879,12 @@ def _reading(what: str) -> Iterator[Any]:
         connection.close()
 
 
-def _refuse_metadata(written: Written, table: str) -> None:
+def _refuse_metadata(connection: Any, written: Written, table: str) -> None:
     """Refuse what a Parquet file of a certified release holds beside its columns: names, say."""
     for path in paths_of(written.tables[table]):
         if written.columns is None or path.suffix != ".parquet":
             return
-        if not is_ours(path):
+        if not holds_rows_alone(connection, path):
             raise CertificateError(
                 f"{path.name} is not laid out as publish writes Parquet, and may hold more than "
                 "its columns; publish the table again"
