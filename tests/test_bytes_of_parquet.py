@@ -15,7 +15,8 @@ import pytest
 
 import foreknow as fk
 from foreknow import parquet_layout as layout
-from foreknow.errors import CertificateError
+from foreknow.data.engines.write import write_in_parts
+from foreknow.errors import CertificateError, DataError
 from foreknow.parquet_layout import ROWS, is_ours, write
 from foreknow.verifier.files import holds_rows_alone
 
@@ -74,10 +75,9 @@ def described(fields, more):
 
     def rewrite(changed, path, table):
         struct = layout._struct
-        added = {**more}
 
-        def hiding(known):
-            return struct(known | added if known.keys() == fields else known)
+        def hiding(described):
+            return struct(described | more if described.keys() == fields else described)
 
         changed.setattr(layout, "_struct", hiding)
         write([table], path)
@@ -93,8 +93,8 @@ def entered(entry):
 
         def hiding(values):
             codes, starts, entries = coded(values)
-            more = pa.array([entry or entries[0].as_py()])
-            return codes, starts, pa.concat_arrays([entries, more])
+            hidden = pa.array([entry or entries[0].as_py()])
+            return codes, starts, pa.concat_arrays([entries, hidden])
 
         changed.setattr(layout, "_coded", hiding)
         write([table], path)
@@ -104,7 +104,7 @@ def entered(entry):
 
 def padded(changed, path, table):
     runs = layout._runs
-    changed.setattr(layout, "_runs", lambda *known: runs(*known) + NAME)
+    changed.setattr(layout, "_runs", lambda *numbers: runs(*numbers) + NAME)
     write([table], path)
 
 
@@ -238,7 +238,7 @@ def test_changed_bytes_hide_nothing(tmp_path):
     assert taken  # such as another label
 
 
-def test_not_a_number_has_one_spelling(tmp_path):
+def test_nan_has_one_spelling(tmp_path):
     odd = np.array([0x7FF8_0000_0000_0000 | i for i in range(9)], np.uint64).view(np.float64)
     write([pa.table({"x": odd})], tmp_path / "x.parquet")
     assert is_ours(tmp_path / "x.parquet")
@@ -247,7 +247,12 @@ def test_not_a_number_has_one_spelling(tmp_path):
     assert odd[1].tobytes() not in content
 
 
-def test_a_type_that_is_not_written_is_said(tmp_path):
+def test_a_type_is_not_written(tmp_path):
     made = pa.table({"x": pa.array([b"a"])})
-    with pytest.raises(pa.ArrowNotImplementedError, match="'x' is of type binary"):
-        write([made], tmp_path / "x.parquet")
+    with pytest.raises(DataError, match="'x' is of type binary"):
+        write_in_parts([made], tmp_path / "x.parquet", None)
+
+
+def test_an_earlier_layout_is_refused(release, refused):
+    why = refused(release, otherwise(compression="snappy"))
+    assert "publish the table again" in why

@@ -230,8 +230,8 @@ def _chunk(name: str, column: pa.ChunkedArray, place: int) -> tuple[bytes, Field
         first = _page(_ENTRIES_PAGE, 7, header, _plain(entries))
         width = max((len(entries) - 1).bit_length(), 1)
         rows = levels + bytes([width]) + _runs(codes, starts, width)
-    said = {1: len(array), 2: encoding, 3: _RUNS, 4: _RUNS}
-    header = _struct({key: _int32(number) for key, number in said.items()})
+    numbers = {1: len(array), 2: encoding, 3: _RUNS, 4: _RUNS}
+    header = _struct({key: _int32(number) for key, number in numbers.items()})
     content = first + _page(_DATA_PAGE, 5, header, rows)
     about = {
         1: _int32(physical),

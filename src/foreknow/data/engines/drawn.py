@@ -16,7 +16,7 @@ from uuid import uuid4
 import numpy as np
 import pyarrow as pa
 
-from foreknow import parquet_layout
+from foreknow.parquet_layout import write
 from foreknow.randomness import KEY, SecretGenerator
 
 SAID = "number long, rows long, file string"  # what workers say of what they wrote
@@ -119,7 +119,7 @@ def draw(plan: Path, columns: Sequence[str], n_bags: int) -> tuple[str, int]:
     runs = _read_plan(plan, n_bags)
     random = next(runs)
     path = plan.with_name(f"{uuid4().hex}.drawn")
-    return path.name, parquet_layout.write((run.drawn(columns, random) for run in runs), path)
+    return path.name, write((run.drawn(columns, random) for run in runs), path)
 
 
 def by_part(folder: Path, draw: Callable[[Path], tuple[str, int]]) -> Callable[..., Any]:

@@ -129,7 +129,7 @@ def write_in_parts(tables: Iterable[pa.Table], path: Path, most: int | None) -> 
         for number, pieces in groupby(_pieces(tables, most), key=itemgetter(0)):
             files.append(part_of(path, number))
             write((piece for _, piece in pieces), files[-1])
-    except pa.ArrowNotImplementedError as error:
+    except (pa.ArrowNotImplementedError, pa.ArrowCapacityError) as error:
         raise DataError(str(error)) from None
     return files
 
