@@ -73,7 +73,7 @@ def check_parquet(path: Path) -> None:
             unpacked = sum(
                 about.row_group(group).total_byte_size for group in range(about.num_row_groups)
             )
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
         return  # who reads it says what is wrong
     check_unpacked(path.name, size, unpacked)
 

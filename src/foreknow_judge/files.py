@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from os import SEEK_END
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -15,6 +14,7 @@ import pyarrow.compute as pc
 from foreknow_judge.counting import Column, Ints
 from foreknow_judge.duckdb_files import CsvFile, Stamp, literal, read_parquet, refuse_huge
 from foreknow_judge.errors import CertificateError, DataError
+from foreknow_judge.parquet_layout import ROWS, is_ours
 
 File: TypeAlias = CsvFile | Stamp
 
@@ -32,7 +32,6 @@ _WHOLE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)")
 # How `escape_formulas` marks texts; taking one apostrophe off undoes it.
 _DISARMED = re.compile(r"'('*[=+\-@\t\r])")
 _EXCHANGED = str.maketrans(".,", ",.")
-_MAGIC = b"PAR1"  # at both ends of a Parquet file
 _ARMED = re.compile(r"[=+\-@\t\r]")
 
 
@@ -85,26 +84,14 @@ def _columns_of(connection: Any, path: Path) -> list[tuple[Any, ...]]:
     return found
 
 
-def metadata_of(connection: Any, path: Path) -> list[str]:
-    """Keys of what a Parquet file holds beside its columns."""
-    rows = connection.execute("SELECT decode(key) FROM parquet_kv_metadata(?)", [literal(path)])
-    return [key for (key,) in rows.fetchall()]
-
-
-def has_more_bytes(connection: Any, path: Path) -> bool:
-    """Whether a Parquet file has bytes before its footer that are of no column."""
+def holds_rows_alone(connection: Any, path: Path) -> bool:
+    """Whether a Parquet file is laid out as a release is, and so holds nothing beside its rows."""
     asked = (
-        "SELECT least(nullif(dictionary_page_offset, 0), data_page_offset) AS first, "
-        "total_compressed_size FROM parquet_metadata(?) ORDER BY first"
+        "SELECT count(*) FROM parquet_metadata(?) WHERE compression <> 'UNCOMPRESSED' "
+        f"OR row_group_num_rows > {ROWS} OR num_values > {ROWS}"
     )
-    end = len(_MAGIC)
-    for first, size in connection.execute(asked, [literal(path)]).fetchall():
-        if first != end:
-            return True
-        end += size
-    with path.open("rb") as file:
-        footer = file.seek(-len(_MAGIC) - 4, SEEK_END)
-        return end + int.from_bytes(file.read(4), "little") != footer
+    ((large,),) = connection.execute(asked, [literal(path)]).fetchall()
+    return not large and is_ours(path)
 
 
 def count_rows(

@@ -32,9 +32,8 @@ from foreknow_judge.files import (
     count_rows,
     exchanged,
     files_of,
-    has_more_bytes,
+    holds_rows_alone,
     merge_empties,
-    metadata_of,
     open_written,
     paths_of,
     rearmed,
@@ -427,12 +426,11 @@ def _refuse_metadata(connection: Any, written: Written, table: str) -> None:
     for path in paths_of(written.tables[table]):
         if written.columns is None or path.suffix != ".parquet":
             return
-        if keys := metadata_of(connection, path):
+        if not holds_rows_alone(connection, path):
             raise CertificateError(
-                f"{path.name} holds metadata beside its columns: {keys[0]!r}; publish writes none"
+                f"{path.name} is not laid out as publish writes Parquet, and may hold more than "
+                "its columns; publish the table again"
             )
-        if has_more_bytes(connection, path):
-            raise CertificateError(f"{path.name} has bytes that belong to none of its columns")
 
 
 def _require_columns(header: Sequence[str], readable: int, written: Written, table: str) -> None:

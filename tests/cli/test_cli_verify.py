@@ -197,7 +197,7 @@ def test_a_file_that_holds_more_than_its_policy_accounts_for_is_refused(
         (lambda t: t.append_column("who", pa.array(["Ann"] * 16)), "has a column 'who'"),
         (
             lambda t: t.replace_schema_metadata({"names": "Ann HIV"}),
-            "release.parquet holds metadata beside its columns",
+            "release.parquet is not laid out as publish writes Parquet",
         ),
     ],
 )

@@ -1,24 +1,23 @@
 """Drawn: rows of a release from the counts of its groups, here or by the workers of a cluster.
 
 What is drawn, and the seed, lie in a file of the plan; rows of the source are not looked at. A
-cluster is sent this module as it is, and `foreknow.randomness`, of which it uses the class; it
-imports nothing else of ours.
+cluster is sent this module as it is, and `foreknow.randomness` and `foreknow_judge.parquet_layout`, which
+it uses; it imports nothing else of ours.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from foreknow.randomness import KEY, SecretGenerator
+from foreknow_judge.parquet_layout import write
 
 SAID = "number long, rows long, file string"  # what workers say of what they wrote
 
@@ -120,13 +119,7 @@ def draw(plan: Path, columns: Sequence[str], n_bags: int) -> tuple[str, int]:
     runs = _read_plan(plan, n_bags)
     random = next(runs)
     path = plan.with_name(f"{uuid4().hex}.drawn")
-    parts = (run.drawn(columns, random) for run in runs)
-    first, rows = next(parts), 0
-    with pq.ParquetWriter(str(path), first.schema, store_schema=False) as writer:
-        for part in chain([first], parts):
-            writer.write_table(part)
-            rows += len(part)
-    return path.name, rows
+    return path.name, write((run.drawn(columns, random) for run in runs), path)
 
 
 def by_part(folder: Path, draw: Callable[[Path], tuple[str, int]]) -> Callable[..., Any]:

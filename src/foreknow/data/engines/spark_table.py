@@ -28,6 +28,7 @@ from foreknow.data.engines.duckdb_table import Distinct, pairs_of, values_of
 from foreknow.data.engines.table import check_columns, with_signs
 from foreknow.data.engines.write import part_of, write_parts
 from foreknow.data.reading import BLANKS
+from foreknow_judge import parquet_layout
 from foreknow_judge.duckdb_files import new_folder
 from foreknow_judge.errors import DataError
 
@@ -265,7 +266,7 @@ class SparkTable:
         """
         from pyspark import cloudpickle
 
-        for sent in (drawn, lookup, randomness):  # executors need not have Foreknow
+        for sent in (drawn, lookup, parquet_layout, randomness):  # executors need not have Foreknow
             cloudpickle.register_pickle_by_value(sent)
         token = secrets.token_hex(16)
         (folder / _TOKEN).write_text(token)

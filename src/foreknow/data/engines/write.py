@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from foreknow.atomic_files import replaced
 from foreknow.data.engines.columns import plain
 from foreknow_judge.errors import DataError, InputError, did_you_mean
+from foreknow_judge.parquet_layout import write
 
 # Texts that a spreadsheet runs; with apostrophes before, so that one more can be taken off again.
 _FORMULA = r"^('*[=+\-@\t\r])"
@@ -80,7 +81,7 @@ def as_texts(table: pa.Table, columns: Collection[str]) -> pa.Table:
 
 
 def write_parts(parts: Iterable[pa.Table], path: Path, note: str | None = None) -> None:
-    """Write a Parquet file of parts, a row group each or more; with a note for `read_noted`.
+    """Write a Parquet file that is not published, of parts; with a note for `read_noted`.
 
     Entries of dictionaries are written as they stand: there must be none that does not occur.
     Without statistics, which take as long as all the rest.
@@ -115,15 +116,21 @@ def write_changed(
 
 
 def write_in_parts(tables: Iterable[pa.Table], path: Path, most: int | None) -> list[Path]:
-    """Write a Parquet file; or, if files have so many rows at most, a folder of them."""
-    if most is None:
-        write_parts(tables, path)
-        return [path]
-    path.mkdir()
-    files = []
-    for number, pieces in groupby(_pieces(tables, most), key=itemgetter(0)):
-        files.append(part_of(path, number))
-        write_parts((piece for _, piece in pieces), files[-1])
+    """Write a release as one Parquet file; or as a folder of them, of so many rows at most.
+
+    They are laid out as a verifier wants them, which holds nothing but rows.
+    """
+    try:
+        if most is None:
+            write(tables, path)
+            return [path]
+        path.mkdir()
+        files = []
+        for number, pieces in groupby(_pieces(tables, most), key=itemgetter(0)):
+            files.append(part_of(path, number))
+            write((piece for _, piece in pieces), files[-1])
+    except (pa.ArrowNotImplementedError, pa.ArrowCapacityError) as error:
+        raise DataError(str(error)) from None
     return files
 
 
@@ -146,9 +153,10 @@ def part_of(folder: Path, number: int) -> Path:
 
 
 def parts_of_parquet(path: Path) -> Iterator[pa.Table]:
-    """Read a Parquet file of ours, a row group at a time."""
+    """Read a Parquet file of ours, a row group at a time; first of all its columns."""
     with path.open("rb") as file:
         opened = pq.ParquetFile(file)
+        yield opened.schema_arrow.empty_table()
         for i in range(opened.num_row_groups):
             yield opened.read_row_group(i)
 

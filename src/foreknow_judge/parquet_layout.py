@@ -1,0 +1,387 @@
+"""The one layout of a release as Parquet: every byte follows from the rows, and nothing is beside.
+
+A Parquet file may hold much beside its columns: notes, statistics, entries of a dictionary that no
+row has, fields that readers skip. So a release is written by `write`, and a verifier lays what it
+read out once more and compares all bytes (`is_ours`): whatever is not a value would differ. There
+is no list of what is allowed, and so none that forgets something. PyArrow's own writer would not
+do: its bytes differ from version to version.
+
+Groups of `ROWS` rows, and in each a page for a column. No codec, of which the bytes would differ as
+well, and in which a stream may hold more than its content. Instead, values that occur are written
+once, in order, if there are at most `ENTRIES`; then for each row as few bits as will do, or runs of
+equal values, whichever is shorter. That is as small as PyArrow makes it with Snappy.
+
+Workers of a cluster are sent this module as it is: it imports nothing else of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+ROWS, ENTRIES = 1 << 17, 1 << 16
+_MAGIC = b"PAR1"
+_MAKER = b"foreknow version 1.0.0"  # of this layout
+_LONGEST = (1 << 31) - 1  # bytes of a page
+# Physical types, encodings and kinds of pages, as Parquet numbers them.
+_BOOLEAN, _INT32, _INT64, _FLOAT, _DOUBLE, _TEXT, _BYTES = 0, 1, 2, 4, 5, 6, 7
+_PLAIN, _RUNS, _BY_ENTRY = 0, 3, 8
+_DATA_PAGE, _ENTRIES_PAGE = 0, 2
+_OPTIONAL = 1
+_SIMPLER = {
+    pa.large_string(): pa.string(),
+    pa.string_view(): pa.string(),
+    pa.date64(): pa.date32(),
+    pa.time32("s"): pa.time32("ms"),
+}
+
+Field: TypeAlias = tuple[int, bytes]  # a type of Thrift's compact protocol, and the content
+Codes: TypeAlias = NDArray[np.int32] | NDArray[np.uint16]
+Places: TypeAlias = NDArray[np.int64]
+
+
+def write(parts: Iterable[pa.Table], path: Path) -> int:
+    """Write tables of one schema as one file; return how many rows they have."""
+    rows = 0
+
+    def counted() -> Iterator[pa.Table]:
+        nonlocal rows
+        for part in parts:
+            rows += len(part)
+            yield part
+
+    with path.open("wb") as file:
+        file.writelines(layout(counted()))
+    return rows
+
+
+def is_ours(path: Path) -> bool:
+    """Whether a file is, byte for byte, what `write` makes of its rows.
+
+    It is read a group of rows at a time, so see to it before that these are small.
+    """
+    try:
+        with path.open("rb") as file, pa.OSFile(str(path)) as source:
+            for piece in layout(_groups_of(source)):
+                if file.read(len(piece)) != piece:
+                    return False
+            return not file.read(1)
+    except (pa.ArrowException, OSError, ValueError):
+        return False
+
+
+def _groups_of(source: Any) -> Iterator[pa.Table]:
+    """No rows, and the groups of rows of a file."""
+    schema = pq.read_schema(source)
+    texts = [field.name for field in schema if pa.types.is_string(field.type)]
+    file = pq.ParquetFile(source, read_dictionary=texts)
+    yield file.schema_arrow.empty_table()
+    for number in range(file.num_row_groups):
+        yield file.read_row_group(number)
+
+
+def layout(parts: Iterable[pa.Table]) -> Iterator[bytes]:
+    """The bytes of a file of tables, piece by piece."""
+    yield _MAGIC
+    place, rows = len(_MAGIC), 0
+    elements: list[Field] = []
+    groups: list[Field] = []
+    for part in _batches(parts):
+        columns = dict(zip(part.column_names, map(_simpler, part.columns), strict=True))
+        if not elements:
+            root = {3: _int32(0), 4: _text(b"schema"), 5: _int32(len(columns))}
+            elements = [_struct(root), *(_element(name, x.type) for name, x in columns.items())]
+        if not len(part):
+            continue
+        start, chunks = place, []
+        for name, column in columns.items():
+            content, chunk = _chunk(name, column, place)
+            yield content
+            place += len(content)
+            chunks.append(chunk)
+        size = place - start
+        groups.append(_struct({1: _list(chunks), 2: _int64(size), 3: _int64(len(part))}))
+        rows += len(part)
+    footer = {
+        1: _int32(2),
+        2: _list(elements),
+        3: _int64(rows),
+        4: _list(groups),
+        6: _text(_MAKER),
+    }
+    _, content = _struct(footer)
+    yield content + len(content).to_bytes(4, "little") + _MAGIC
+
+
+def _batches(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """No rows, and then all of some tables, always as many at a time, but for the last."""
+    waiting: list[pa.Table] = []
+    many = 0
+    for part in parts:
+        if not waiting:
+            waiting = [part.slice(0, 0)]
+            yield waiting[0]
+        start = 0
+        while len(part) - start >= ROWS - many:
+            yield pa.concat_tables([*waiting, part.slice(start, ROWS - many)])
+            start += ROWS - many
+            waiting, many = waiting[:1], 0
+        waiting.append(part.slice(start))
+        many += len(part) - start
+    if many:
+        yield pa.concat_tables(waiting)
+
+
+def _simpler(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of a type that we write, if it is nearly of one."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if pa.types.is_timestamp(kind) and kind.unit == "s":
+        return column.cast(pa.timestamp("ms", kind.tz))
+    return column.cast(_SIMPLER[kind]) if kind in _SIMPLER else column
+
+
+def _element(name: str, kind: pa.DataType) -> Field:
+    """What the footer says of a column."""
+    kind = _undone(kind)
+    physical, meaning = _stored(name, kind)
+    fields = {1: _int32(physical), 3: _int32(_OPTIONAL), 4: _text(name.encode()), **meaning}
+    if physical == _BYTES:
+        fields[2] = _int32(_width(kind))
+    return _struct(fields)
+
+
+def _undone(kind: pa.DataType) -> pa.DataType:
+    """The type of the entries of a dictionary; any other as it is."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def _stored(name: str, kind: pa.DataType) -> tuple[int, dict[int, Field]]:
+    """How the values of a column are stored, and the fields that say what they mean."""
+    types = pa.types
+    if types.is_boolean(kind):
+        return _BOOLEAN, {}
+    if types.is_float32(kind) or types.is_float64(kind):
+        return _FLOAT if kind.bit_width == 32 else _DOUBLE, {}
+    if types.is_string(kind):
+        return _TEXT, {6: _int32(0), 10: _struct({1: _struct({})})}
+    if types.is_date32(kind):
+        return _INT32, {6: _int32(6), 10: _struct({6: _struct({})})}
+    if types.is_integer(kind):
+        bits, signed = kind.bit_width, types.is_signed_integer(kind)
+        converted = bits.bit_length() - 4 + (15 if signed else 11)
+        logical = _struct({1: (3, bytes([bits])), 2: _flag(signed)})
+        plain = signed and bits >= 32
+        meaning = {} if plain else {6: _int32(converted), 10: _struct({10: logical})}
+        return _INT64 if bits == 64 else _INT32, meaning
+    if types.is_decimal128(kind) and kind.scale >= 0:
+        scale, precision = _int32(kind.scale), _int32(kind.precision)
+        logical = _struct({5: _struct({1: scale, 2: precision})})
+        return _BYTES, {6: _int32(5), 7: scale, 8: precision, 10: logical}
+    if (types.is_time(kind) or types.is_timestamp(kind)) and kind.unit in ("ms", "us"):
+        dated, fine = types.is_timestamp(kind), kind.unit == "us"
+        unit = _struct({2 if fine else 1: _struct({})})
+        zoned = _flag(dated and kind.tz is not None)
+        logical = _struct({8 if dated else 7: _struct({1: zoned, 2: unit})})
+        return _INT64 if dated or fine else _INT32, {
+            6: _int32((9 if dated else 7) + fine),
+            10: logical,
+        }
+    raise pa.ArrowNotImplementedError(
+        f"the column {name!r} is of type {kind}, which a release does not hold; make it a text"
+    )
+
+
+def _width(kind: pa.DataType) -> int:
+    """How many bytes hold all decimal numbers of a type."""
+    return int((10**kind.precision - 1).bit_length() // 8 + 1)
+
+
+def _chunk(name: str, column: pa.ChunkedArray, place: int) -> tuple[bytes, Field]:
+    """The pages of a column that begin at a place, and what the footer says of them."""
+    array = column.unify_dictionaries().combine_chunks()
+    kind = _undone(array.type)
+    floating = pa.types.is_floating(kind)
+    if pa.types.is_dictionary(array.type) and (floating or array.dictionary.null_count):
+        array = array.dictionary_decode()
+    if floating:  # there are many that are no number, and all print alike
+        array = pc.if_else(pc.is_nan(array), pa.scalar(np.nan, kind), array)
+    physical, _ = _stored(name, kind)
+    runs = _varint(len(array) << 1) + b"\1"  # all are there
+    if array.null_count:
+        valid = array.is_valid().to_numpy(zero_copy_only=False).astype(np.uint16)
+        runs = _runs(valid, _starts(valid), 1)
+    levels = len(runs).to_bytes(4, "little") + runs
+    values = array.drop_null()
+    coded = None if physical == _BOOLEAN else _coded(values)
+    if coded is None:
+        first, encoding, encodings = b"", _PLAIN, [_PLAIN, _RUNS]
+        rows = levels + _plain(values)
+    else:
+        codes, starts, entries = coded
+        encoding, encodings = _BY_ENTRY, [_PLAIN, _RUNS, _BY_ENTRY]
+        header = _struct({1: _int32(len(entries)), 2: _int32(_PLAIN)})
+        first = _page(_ENTRIES_PAGE, 7, header, _plain(entries))
+        width = max((len(entries) - 1).bit_length(), 1)
+        rows = levels + bytes([width]) + _runs(codes, starts, width)
+    numbers = {1: len(array), 2: encoding, 3: _RUNS, 4: _RUNS}
+    header = _struct({key: _int32(number) for key, number in numbers.items()})
+    content = first + _page(_DATA_PAGE, 5, header, rows)
+    about = {
+        1: _int32(physical),
+        2: _list([_int32(number) for number in encodings]),
+        3: _list([_text(name.encode())]),
+        4: _int32(0),  # no codec
+        5: _int64(len(array)),
+        6: _int64(len(content)),
+        7: _int64(len(content)),
+        9: _int64(place + len(first)),
+    }
+    if first:
+        about[11] = _int64(place)
+    return content, _struct({2: _int64(0), 3: _struct(about)})
+
+
+def _page(kind: int, key: int, header: Field, content: bytes) -> bytes:
+    """A page with its header, in which a field says more of its kind."""
+    if len(content) > _LONGEST:
+        raise pa.ArrowCapacityError("a column has more than 2 GB of text in some rows")
+    size = _int32(len(content))
+    return _struct({1: _int32(kind), 2: size, 3: size, key: header})[1] + content
+
+
+def _coded(values: pa.Array) -> tuple[Codes, Places, pa.Array] | None:
+    """Which of the different values each is, where these change, and the different ones in order.
+
+    None if there are too many.
+    """
+    coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+    codes = coded.indices.to_numpy()
+    starts = _starts(codes)
+    times = np.bincount(codes[starts], minlength=len(coded.dictionary))
+    places = np.flatnonzero(times)
+    entries = coded.dictionary.take(pa.array(places))
+    if coded is values and len(entries.unique()) < len(entries):
+        return _coded(values.dictionary_decode())
+    if not 0 < len(entries) <= ENTRIES:
+        return None
+    order = pc.sort_indices(entries)
+    places = places[order.to_numpy()]
+    if np.array_equal(places, np.arange(len(times))):
+        return codes, starts, entries
+    rank = np.zeros(len(times), np.uint16)
+    rank[places] = np.arange(len(entries))
+    return rank[codes], starts, entries.take(order)
+
+
+def _starts(numbers: Codes) -> Places:
+    """Where runs of equal numbers begin."""
+    changed = np.ones(len(numbers), np.bool_)
+    np.not_equal(numbers[1:], numbers[:-1], out=changed[1:])
+    return np.flatnonzero(changed)
+
+
+def _runs(numbers: Codes, starts: Places, width: int) -> bytes:
+    """Numbers of so many bits: packed, or as runs of equal ones if that is shorter."""
+    groups, wide = -(-len(numbers) // 8), -(-width // 8)
+    head = _varint(groups << 1 | 1)
+    if len(starts) * (1 + wide) < len(head) + groups * width:
+        heads = np.diff(starts, append=len(numbers)) << 1
+        long, longer = heads >= 1 << 7, heads >= 1 << 14
+        made = np.zeros((len(heads), 3 + wide), np.uint8)
+        made[:, 0] = heads & 127 | long << 7
+        made[:, 1] = heads >> 7 & 127 | longer << 7
+        made[:, 2] = heads >> 14
+        made[:, 3:] = numbers[starts].astype("<u2").view(np.uint8).reshape(-1, 2)[:, :wide]
+        kept = np.ones(made.shape, np.bool_)
+        kept[:, 1], kept[:, 2] = long, longer
+        return made[kept].tobytes()
+    whole = np.zeros(groups * 8, np.uint64)
+    whole[: len(numbers)] = numbers
+    bits = np.uint64(width)
+    twos = whole[0::2] | whole[1::2] << bits
+    fours = twos[0::2] | twos[1::2] << 2 * bits
+    low, high = fours[0::2], fours[1::2]
+    eights = np.stack([low | high << 4 * bits, high >> 64 - 4 * bits], axis=1)
+    return head + eights.view(np.uint8)[:, :width].tobytes()
+
+
+def _plain(values: pa.Array) -> bytes:
+    """Values one after the other, each text after its length."""
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    kind = values.type
+    if pa.types.is_boolean(kind):
+        return np.packbits(values.to_numpy(zero_copy_only=False), bitorder="little").tobytes()
+    if pa.types.is_decimal(kind):
+        start = 16 * values.offset
+        held = np.frombuffer(values.buffers()[1], np.uint8)[start : start + 16 * len(values)]
+        return held.reshape(-1, 16)[:, _width(kind) - 1 :: -1].tobytes()
+    if pa.types.is_string(kind):
+        return _plain_texts(values)
+    if kind.bit_width < 32:
+        values = values.cast(pa.int32())
+    return bytes(values.view(pa.int64() if kind.bit_width == 64 else pa.int32()).to_numpy())
+
+
+def _plain_texts(texts: pa.Array) -> bytes:
+    """Texts one after the other, each after its length."""
+    _, places, content = texts.buffers()
+    ends = np.frombuffer(places, "<i4")[texts.offset : texts.offset + len(texts) + 1]
+    sizes = np.diff(ends)
+    heads = (ends[:-1] - ends[:1] + 4 * np.arange(len(texts)))[:, None] + np.arange(4)
+    made = np.zeros(int(sizes.sum()) + heads.size, np.uint8)
+    is_text = np.ones(len(made), np.bool_)
+    is_text[heads] = False
+    made[heads] = sizes.view(np.uint8).reshape(-1, 4)
+    made[is_text] = np.frombuffer(content or b"", np.uint8)[ends[0] : ends[-1]]
+    return made.tobytes()
+
+
+def _varint(number: int) -> bytes:
+    """A number in groups of seven bits, the lowest first."""
+    made = bytearray()
+    while number > 127:
+        made.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*made, number])
+
+
+def _int32(number: int) -> Field:
+    return 5, _varint(number << 1)
+
+
+def _int64(number: int) -> Field:
+    return 6, _varint(number << 1)
+
+
+def _text(content: bytes) -> Field:
+    return 8, _varint(len(content)) + content
+
+
+def _flag(yes: bool) -> Field:
+    return 1 if yes else 2, b""
+
+
+def _list(items: Sequence[Field]) -> Field:
+    """Items, all of one type."""
+    kind = items[0][0] if items else 12
+    many = len(items)
+    size = bytes([many << 4 | kind]) if many < 15 else bytes([0xF0 | kind]) + _varint(many)
+    return 9, size + b"".join(content for _, content in items)
+
+
+def _struct(fields: Mapping[int, Field]) -> Field:
+    """Fields by their numbers, which are written as steps."""
+    made, last = bytearray(), 0
+    for number in sorted(fields):
+        kind, content = fields[number]
+        made += bytes([number - last << 4 | kind]) + content
+        last = number
+    return 12, bytes(made) + b"\0"
