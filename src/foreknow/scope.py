@@ -19,6 +19,7 @@ Pairs: TypeAlias = Annotated[tuple[Annotated[tuple[str, str], LISTED], ...], LIS
 Extreme: TypeAlias = Annotated[
     tuple[str, Annotated[str, Field(pattern=r"^(lowest|highest)\z")], str, Amount, Amount], LISTED
 ]
+Near: TypeAlias = Annotated[tuple[str, str, str, Amount, Amount], LISTED]
 OfMethod: TypeAlias = Annotated[
     str, Field(pattern=r"^(not judged|as required|frequencies|at most [0-9/]{1,99})\z")
 ]
@@ -98,6 +99,10 @@ class Scope(Plain):
         Where near values are hidden: the sensitive column, of several; "lowest" or "highest"; the
         value up to or from which that tenth of the table goes; how many groups lie wholly in it,
         and how many people these have.
+    near : tuple of (str, str, str, int, int)
+        Where numbers or dates are judged each by itself: the sensitive column, of several; the
+        lowest and the highest of the group in which they are nearest, and how many people it has;
+        in how many groups all are within 10% of each other, or 30 days.
     tallied : bool
         Whether others counted the table, so that nobody knows what else it has.
     cases : bool
@@ -130,7 +135,7 @@ class Scope(Plain):
         "left_out smallest_group groups_of_one without_value unprotected beside suppressed "
         "exact? method unrequired? shuffled? known? identifiers? assumed? lacking? without? "
         "people_suppressed? linked? tallied? values_and_people? crowded? alike? apart? "
-        "absent? idle? begin_alike? no_numbers? extremes? cases? releases? earlier? written? "
+        "absent? idle? begin_alike? no_numbers? extremes? near? cases? releases? earlier? written? "
         "names_alike? shared? open? word? foreign?"
     )
 
@@ -166,6 +171,7 @@ class Scope(Plain):
     begin_alike: Pairs = ()
     no_numbers: Names = ()
     extremes: Annotated[tuple[Extreme, ...], LISTED] = ()
+    near: Annotated[tuple[Near, ...], LISTED] = ()
     cases: Flag = False
     releases: Annotated[tuple[Annotated[tuple[str, Amount], LISTED], ...], LISTED] = ()
     earlier: tuple[Amount, ...] = ()

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from foreknow.adversaries.protocol import HasCounts, counts_of
-from foreknow.auditing.named_values import extremes, named_values, refuse_misspelt
+from foreknow.auditing.named_values import (
+    extremes,
+    named_values,
+    near_values,
+    refuse_misspelt,
+)
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.households import ELSEWHERE
@@ -46,7 +51,9 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
             for name, own in columns.items()
         }
         refuse_misspelt(there, requirements)
-    of_values = scope_of_values(columns, requirements, lambda of: of.count(release))
+    types = {} if policy is None or policy.schema is None else policy.schema.types
+    texts = {name for name, kind in types.items() if kind == "text"}
+    of_values = scope_of_values(columns, requirements, lambda of: of.count(release), texts)
     beside: list[str] = []
     assumed: dict[str, tuple[str, ...]] = {}
     if policy is not None and table is not None:
@@ -92,12 +99,16 @@ def scope_of_values(
     columns: Mapping[str, GroupCounts],
     requirements: Sequence[Requirement] | None,
     count: Callable[[Requirement], RequirementCounts],
+    texts: Collection[str] = (),
 ) -> dict[str, Any]:
-    """What stands beside verdicts on the values of each sensitive column, whoever counted them."""
+    """What stands beside verdicts on the values of each sensitive column, whoever counted them.
+
+    Numbers in columns of `texts` are codes.
+    """
     main, several = next(iter(columns)), len(columns) > 1
     free, crowded, look_alike = Counter[str](), dict[str, Any](), set[tuple[str, ...]]()
     unrequired, ends, named = list[str](), set[Any](), dict[str, set[Any]]()
-    alone: dict[str, Any] = {}
+    alone, nearest = dict[str, Any](), set[Any]()
     for column, counts in columns.items():
         look_alike |= {*alike(str(counts.values[c]) for c in np.flatnonzero(counts.totals))}
         own = [
@@ -117,6 +128,8 @@ def scope_of_values(
                 crowded[column] = alone[_CROWDED]
         for key, said in named_values(counts, own).items():
             named.setdefault(key, set()).update(said)
+        if each := _judged_singly(own, column, texts) and near_values(counts):
+            nearest.add((column if several else "", *each))
         near = [extremes(count(required)) for required in own if required.of_windows]
         ends |= {(column if several else "", *of) for each in near for of in each}
     first = columns[main]
@@ -130,9 +143,18 @@ def scope_of_values(
         "unrequired": tuple(unrequired),
         "alike": tuple(sorted(look_alike)),
         "extremes": tuple(sorted(ends)),
+        "near": tuple(sorted(nearest)),
         **({"crowded": crowded} if several else alone),
         **{key: tuple(sorted(said)) for key, said in named.items()},
     }
+
+
+def _judged_singly(
+    requirements: Sequence[Requirement], column: str, texts: Collection[str]
+) -> bool:
+    """Whether values of a column are judged each by itself, and never those that are near."""
+    windows = any(required.of_windows for required in requirements)
+    return column not in texts and not windows and any(r.secret.singly for r in requirements)
 
 
 def _single_values(counts: GroupCounts, every: Iterable[Requirement]) -> dict[str, Any]:

@@ -786,6 +786,8 @@ def scope_as_written(
     others = known.unlinked if known.form == "generalized" and known.semantics == "single" else ()
     names = [name for name in known.beside if name not in others]
     columns = {name: _counts_of(written, name, ()) for name in known.sensitives}
+    types = known.policy["schema"].get("types") or {}
+    texts = {name for name, kind in types.items() if kind == "text"}
     kinds = (*adversaries.ADVERSARIES, *criteria.CRITERIA)
     unknown = {key for of in tables for key in of.kinds} - {*VERIFIERS, *GAUGES}
 
@@ -794,7 +796,7 @@ def scope_as_written(
         return RequirementCounts(of, sight, _counts_of(written, sight.secret, sight.known))
 
     return Scope(
-        **scope_of_values(columns, secrets, count),
+        **scope_of_values(columns, secrets, count, texts),
         suppressed=suppressed_columns(written),
         cases=known.in_cases,
         beside=tuple(name for name in (*names, *beside_each_other) if name not in looked_at),
