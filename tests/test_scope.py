@@ -6,6 +6,7 @@ import re
 import shutil
 from collections import Counter
 from dataclasses import replace
+from fractions import Fraction
 from html import unescape
 from pathlib import Path
 
@@ -626,3 +627,56 @@ UNSEEN = [
 def test_what_a_character_hides_that_nobody_sees_is_said_to_look_alike(hidden, place):
     other = "Flu"[:place] + hidden + "Flu"[place:]
     assert alike(["Flu", other, "Cold"]) == [tuple(sorted(["Flu", other]))]
+
+
+# ---- near values that are judged each by itself --------------------------------------------------
+
+
+def near_by_hand(bags):
+    """The groups of different numbers that are nearest, found one by one."""
+    several = [sorted(map(int, bag)) for bag in bags if len(set(bag)) > 1]
+    narrow = [bag for bag in several if bag[-1] * 10 <= bag[0] * 11]
+    nearest = min(several, key=lambda b: (Fraction(b[-1] - b[0], b[0]), b[-1] - b[0], -len(b), b))
+    return ("", str(nearest[0]), str(nearest[-1]), len(nearest), len(narrow))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_near_values_are_noted(seed):
+    chance = random.Random(seed)
+    starts = [chance.randint(100, 900) for _ in range(8)]
+    bags = [[str(s + chance.randint(0, 120)) for _ in range(chance.randint(1, 5))] for s in starts]
+    bags += [["300", "310"]]
+    counts = fk.GroupCounts.from_bags(bags)
+    each = fk.Requirement(fk.Facts(), 1)
+    assert fk.audit(counts, fk.Policy([each])).scope.near == (near_by_hand(bags),)
+    for beside in (fk.Requirement(fk.Facts(), 1, within="10%"), fk.Requirement(fk.KAnonymity(1))):
+        rules = fk.Policy([beside] if beside.of_people else [each, beside])
+        assert not fk.audit(counts, rules).scope.near
+
+
+@pytest.mark.parametrize(
+    "values", [["1", "2", "3"], ["007", "008", "009"], ["flu", "cold"], ["40000"], ["x", "x", "41"]]
+)
+def test_ratings_and_codes_are_not_near(values):
+    counts = fk.GroupCounts.from_bags([values])
+    assert not fk.audit(counts, fk.Policy([fk.Requirement(fk.Facts(), 1)])).scope.near
+
+
+def test_salaries_are_noted(tmp_path):
+    """Each salary is hidden, and to 1% all are known."""
+    chance = random.Random(3)
+    places = [chance.choice(["Bonn", "Ulm"]) for _ in range(300)]
+    pay = [{"Bonn": 39_300, "Ulm": 58_400}[place] + 50 * chance.randrange(10) for place in places]
+    rows = pa.table({"age": [chance.randint(20, 60) for _ in places], "place": places, "pay": pay})
+    schema = fk.Schema(quasi_identifiers=["age", "place"], sensitive="pay")
+    rules = fk.Policy([fk.Requirement(fk.Facts(), "1/2"), fk.Requirement(fk.KAnonymity(5))], schema)
+    made = fk.publish(rows, rules, seed=1)
+    made.write(tmp_path / "out")
+    ((_, low, high, _, groups),) = made.audit.scope.near
+    assert groups == made.counts.n_groups
+    assert int(high) - int(low) < 500
+    note = f"In the narrowest, of .* people, they lie within {low} to {high}: require within"
+    assert any(re.search(note, said) for said in made.audit.notes)
+    assert fk.verify(tmp_path / "out").scope.near == made.audit.scope.near
+    as_codes = fk.Policy(rules.requirements, replace(schema, types={"pay": "text"}))
+    assert not fk.audit(rows, as_codes).scope.near

@@ -16,6 +16,7 @@ Pairs: TypeAlias = Annotated[tuple[Annotated[tuple[str, str], LISTED], ...], LIS
 Extreme: TypeAlias = Annotated[
     tuple[str, Annotated[str, Field(pattern=r"^(lowest|highest)\z")], str, Amount, Amount], LISTED
 ]
+Near: TypeAlias = Annotated[tuple[str, str, str, Amount, Amount], LISTED]
 OfMethod: TypeAlias = Annotated[
     str, Field(pattern=r"^(not judged|as required|frequencies|at most [0-9/]{1,99})\z")
 ]
@@ -31,6 +32,7 @@ CLAIMED = (
     "word",
     "several_answers",
     "amounts",
+    "near",
 )
 
 
@@ -110,6 +112,10 @@ class Scope(Plain):
     amounts : tuple of str
         Sensitive columns (of one, "") whose values are texts of amounts, such as $1,234, of which
         none are near each other.
+    near : tuple of (str, str, str, int, int)
+        Where numbers or dates are judged each by itself: the sensitive column, of several; the
+        lowest and the highest of the group in which they are nearest, and how many people it has;
+        in how many groups all are within 10% of each other, or 30 days.
     tallied : bool
         Whether others counted the table, so that nobody knows what else it has.
     cases : bool
@@ -145,7 +151,7 @@ class Scope(Plain):
         "left_out smallest_group groups_of_one without_value unprotected beside suppressed "
         "exact? method unrequired? shuffled? known? identifiers? assumed? lacking? without? "
         "people_suppressed? linked? tallied? values_and_people? crowded? alike? apart? "
-        "absent? idle? begin_alike? no_numbers? extremes? several_answers? amounts? cases? "
+        "absent? idle? begin_alike? no_numbers? extremes? near? several_answers? amounts? cases? "
         "releases? earlier? written? names_alike? shared? numbers? open? word? foreign?"
     )
 
@@ -181,6 +187,7 @@ class Scope(Plain):
     begin_alike: Pairs = ()
     no_numbers: Names = ()
     extremes: Annotated[tuple[Extreme, ...], LISTED] = ()
+    near: Annotated[tuple[Near, ...], LISTED] = ()
     cases: Flag = False
     releases: Annotated[tuple[Annotated[tuple[str, Amount], LISTED], ...], LISTED] = ()
     earlier: tuple[Amount, ...] = ()

@@ -169,7 +169,7 @@ class Verification(Plain):
 
 _THIS = "this release"
 # What a certificate claims in lists.
-_LISTED = ("shared", "numbers", "word", "several_answers", "amounts")
+_LISTED = ("shared", "numbers", "word", "several_answers", "amounts", "near")
 # Further checks, of a release whose files are as certified and safe: what is wrong with it.
 Further: TypeAlias = Callable[[Certificate, Written, Path | None], Iterable[str]]
 
@@ -621,5 +621,8 @@ def _claims(certified: Mapping[str, Any]) -> Scope:
     claims = {key: certified[key] for key in CLAIMED if key in certified}
     if claims["method"] == NOT_JUDGED:
         claims["method"] = None
-    listed = {key: tuple(claims.get(key, ())) for key in _LISTED}
+    listed = {
+        key: tuple(tuple(x) if isinstance(x, list) else x for x in claims.get(key, ()))
+        for key in _LISTED
+    }
     return Scope(**{**claims, **listed})

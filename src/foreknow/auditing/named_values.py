@@ -1,4 +1,4 @@
-"""Values that a policy names, nobody has, and that look like one that somebody has."""
+"""Values that look like a name that nobody has, and numbers that are near each other."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
+from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.households import ELSEWHERE
-from foreknow.data.labels import is_pattern, matching
+from foreknow.data.labels import Labels, is_pattern, matching
 from foreknow.data.spellings import Spellings
-from foreknow.data.windows import Range
+from foreknow.data.windows import Line, Range, Width
 from foreknow.policy.requirement import Requirement
-from foreknow_judge.errors import PolicyError
+from foreknow_judge.errors import PolicyError, UnsupportedError
+from foreknow_judge.numbers import is_code
+
+# So many numbers may be ratings, or codes.
+_FEW_NUMBERS = 20
 
 
 def refuse_misspelt(
@@ -54,3 +61,51 @@ def _lists(required: Requirement) -> Iterator[list[str]]:
 def _is_there(text: str, there: Collection[str]) -> bool:
     """Whether somebody has a value that a text names."""
     return text in there or (is_pattern(text) and bool(matching(text, there)))
+
+
+def near_values(counts: GroupCounts) -> tuple[str, str, int, int] | None:
+    """The groups in which different numbers, or dates, are nearest; None of other values.
+
+    The lowest and the highest value of the nearest group and how many people it has; in how many
+    groups all are within 10% of the lowest, or 30 days. None, too, where there are few numbers,
+    and in no group these are near each other.
+    """
+    there = np.flatnonzero(counts.totals)
+    texts = [str(counts.values[code]) for code in there]
+    numbers = np.array([any(map(str.isnumeric, text)) for text in texts], dtype=bool)
+    if counts.semantics != "single" or 2 * counts.totals[there[numbers]].sum() < counts.n_people:
+        return None
+    own = [text for text, is_number in zip(texts, numbers, strict=True) if is_number]
+    try:
+        line = Line.of(Labels(counts.values[code] for code in there[numbers]))
+    except UnsupportedError:
+        return None
+    if any(map(is_code, own)):
+        return None
+    place = np.full(counts.n_values, -1, dtype=np.int64)
+    place[there[numbers]] = line.place
+    of_entry = place[counts.codes]
+    group = np.repeat(np.arange(counts.n_groups), np.diff(counts.offsets))[of_entry >= 0]
+    of_entry = of_entry[of_entry >= 0]
+    low = np.full(counts.n_groups, len(line.units), dtype=np.int64)
+    high = np.full(counts.n_groups, -1, dtype=np.int64)
+    np.minimum.at(low, group, of_entry)
+    np.maximum.at(high, group, of_entry)
+    several = np.flatnonzero(low < high)
+    if not len(several):
+        return None
+    low, high, sizes = low[several], high[several], counts.sizes[several]
+    numeric = line.kind == "number"
+    narrow = line.reach(Width("10%" if numeric else "30 days"))[low] >= high
+    if not narrow.any() and len(line.units) <= _FEW_NUMBERS:
+        return None
+    units = np.array(line.units, dtype=np.float64)
+    spans = units[high] - units[low]
+    ends = np.minimum(abs(units[low]), abs(units[high])) * (units[low] * units[high] > 0)
+    shares = np.divide(spans, ends, out=np.full(len(spans), np.inf), where=ends > 0)
+    nearest = np.lexsort((low, -sizes, spans, shares if numeric else spans))[0]
+    first, last = (
+        min(text for text, at in zip(own, line.place, strict=True) if at == end[nearest])
+        for end in (low, high)
+    )
+    return first, last, int(sizes[nearest]), int(narrow.sum())

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from foreknow.adversaries.protocol import HasCounts, counts_of
-from foreknow.auditing.named_values import refuse_misspelt
+from foreknow.auditing.named_values import near_values, refuse_misspelt
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.column_advice import amount_marks, has_decimal_commas, separator_of
@@ -64,7 +64,11 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
     unseen = [] if table is None else table.unseen(known, roles)
     names = [] if schema is None else [name for name in unseen if name in schema.identifiers]
     answers, amounts = _written_oddly(columns, requirements or ())
+    types = {} if policy is None or policy.schema is None else policy.schema.types
+    texts = {name for name, kind in types.items() if kind == "text"}
+    near = _near_each_other(columns, requirements or (), texts)
     return Scope(
+        near=near,
         several_answers=answers,
         amounts=amounts,
         left_out=None if table is None else table.left_out,
@@ -108,6 +112,29 @@ def _written_oddly(
         if _are_amounts(counts, asked):
             amounts.append(column if several else "")
     return tuple(answers), tuple(amounts)
+
+
+def _near_each_other(
+    columns: Mapping[str, GroupCounts], requirements: Iterable[Requirement], texts: Collection[str]
+) -> tuple[tuple[str, str, str, int, int], ...]:
+    """Columns whose numbers are judged each by itself, with the groups in which they are nearest.
+
+    Numbers in columns of `texts` are codes.
+    """
+    main, several = next(iter(columns)), len(columns) > 1
+    nearest = list[tuple[str, str, str, int, int]]()
+    for column, counts in columns.items():
+        asked = [
+            required
+            for required in requirements
+            if not required.of_people and (not several or (required.sensitive or main) == column)
+        ]
+        windows = any(required.of_windows for required in asked)
+        if column in texts or windows or not any(r.secret.singly for r in asked):
+            continue
+        if (ends := near_values(counts)) is not None:
+            nearest.append((column if several else "", *ends))
+    return tuple(sorted(nearest))
 
 
 def _separator(counts: GroupCounts, asked: Sequence[Requirement]) -> str:

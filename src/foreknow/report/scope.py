@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from foreknow.methods.proof import AS_REQUIRED, AT_MOST, FREQUENCIES, NOT_JUDGED
 from foreknow.report.knowledge import NOUN
 from foreknow.report.words import listing, named, noun_of, number, some
+from foreknow_judge.numbers import read_number
 from foreknow_judge.scope import Scope
 from foreknow_judge.text import visible
 
@@ -431,6 +432,15 @@ def _of_names(scope: Scope) -> list[str]:
             f"{some(groups, 'group', 'groups')} ({some(people, 'person', 'people')}) everybody's"
             f"{of or ' value'} is {bound}, in the {end} tenth of the table. Ranges can be secrets, "
             "too: see any_of."
+        )
+    for column, low, high, people, groups in scope.near:
+        of = f" of {visible(column)}" if column else ""
+        width = "30 days" if read_number(low) is None else "10%"
+        narrow = f"; in {some(groups, 'group', 'groups')} all are within {width} of each other"
+        said.append(
+            f"Near values{of} are judged as different ones{narrow if groups else ''}. In the "
+            f"narrowest, of {some(people, 'person', 'people')}, they lie within {visible(low)} to "
+            f'{visible(high)}: require within = "{width}".'
         )
     return said
 

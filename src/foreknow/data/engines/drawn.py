@@ -1,8 +1,8 @@
 """Drawn: rows of a release from the counts of its groups, here or by the workers of a cluster.
 
 What is drawn, and the seed, lie in a file of the plan; rows of the source are not looked at. A
-cluster is sent this module as it is, and `foreknow.randomness` and `foreknow_judge.parquet_layout`, which
-it uses; it imports nothing else of ours.
+cluster is sent this module as it is, and the two that it uses, `foreknow.randomness` and
+`foreknow_judge.parquet_layout`; it imports nothing else of ours.
 """
 
 from __future__ import annotations
