@@ -12,12 +12,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from foreknow.errors import CertificateError, DataError
-from foreknow.verifier.files import holds_rows_alone
 
 import foreknow as fk
 from foreknow.data.engines.write import write_in_parts
 from foreknow_judge import parquet_layout as layout
+from foreknow_judge.errors import CertificateError, DataError
+from foreknow_judge.files import holds_rows_alone
 from foreknow_judge.parquet_layout import ROWS, is_ours, write
 
 SCHEMA = {

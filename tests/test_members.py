@@ -444,7 +444,7 @@ def test_members_in_the_folder_are_refused_and_other_files_of_the_owner_said(des
         code, _, err = desk.run("verify", "out")
         assert code == 1
         assert "members.parquet lies in the folder of the release, and says who is in" in err
-        with pytest.raises(fk.errors.CertificateError, match="it is for the owner only"):
+        with pytest.raises(fk.InputError, match="it is for the owner only"):
             fk.verify(desk.folder / "out")
         moved.rename(own / "members.parquet")
 

@@ -191,7 +191,7 @@ def test_a_key_that_is_wrong_or_missing_is_named(load, content, says):
         ("require = []\n", "the policy requires nothing"),
         ("[require]\nfacts = {}\n", "write [[require]], in two brackets, above each"),
         (to_publish('form = "general"'), "publish.form: it should be 'generalized' or"),
-        (to_publish('format = "xls"'), "publish.format: it should be 'csv', 'parquet', 'xlsx'"),
+        (to_publish('format = "xls"'), "publish.format: it should be 'csv' or 'parquet'"),
         (to_publish('labels = { a = "x" }'), "publish.labels.a: it should be 'range'"),
         (to_publish('escape_formulas = "yes"'), "publish.escape_formulas: .*boolean"),
         (

@@ -36,8 +36,8 @@ below = 0.9
 """
 HEADING = "What the verdicts do not cover:"
 NOT_JUDGED = (
-    "Knowledge of the method was not judged: an adversary who knows it may be surer. See foreknow "
-    "attack."
+    "Knowledge of the method was not judged: an adversary who knows it may be surer. See "
+    '"foreknow attack --help".'
 )
 NOT_MEASURED = (
     "No trial was run of what can be learned from the release itself: it takes one sensitive "
@@ -150,7 +150,7 @@ def test_publish_says_it_in_terminal_report_and_certificate_and_verify_again(war
     for text in (out, report):
         assert left in text
         assert "A requirement on illness assumes that nobody knows the job of anybody." in text
-        assert NOT_JUDGED in text
+        assert NOT_JUDGED.partition(" See")[0] in text
         assert NOT_MEASURED.split(", beside")[0] in text
     assert f"The publisher notes, which is not verified: {left}" in verified
     judged = (
@@ -304,7 +304,7 @@ def test_wholes_that_hold_several(values, several, amounts, tmp_path):
     assert ("was judged as one whole" in said) == bool(several)
     assert ("texts of amounts" in said) == bool(amounts)
     fk.publish(pa.table({"age": [30] * len(rows), "ill": values * 4}), policy).write(tmp_path / "o")
-    verified = fk.verify(tmp_path / "o").scope
+    verified = fk.verify(tmp_path / "o").claimed_scope
     assert (verified.several_answers, verified.amounts) == (several, amounts)
 
 
@@ -677,6 +677,6 @@ def test_salaries_are_noted(tmp_path):
     assert int(high) - int(low) < 500
     note = f"In the narrowest, of .* people, they lie within {low} to {high}: require within"
     assert any(re.search(note, said) for said in made.audit.notes)
-    assert fk.verify(tmp_path / "out").scope.near == made.audit.scope.near
+    assert fk.verify(tmp_path / "out").claimed_scope.near == made.audit.scope.near
     as_codes = fk.Policy(rules.requirements, replace(schema, types={"pay": "text"}))
     assert not fk.audit(rows, as_codes).scope.near

@@ -355,7 +355,7 @@ def test_a_certificate_that_hides_what_is_known_is_told_or_refused(tmp_path):
     forged = json.loads(path.read_text())
     del forged["policy"]["require"][0]["knowing"]
     path.write_text(json.dumps(forged))
-    with pytest.raises(fk.errors.CertificateError, match="does not say by knowing"):
+    with pytest.raises(fk.InputError, match="does not say by knowing"):
         fk.verify(tmp_path / "blind")
 
 

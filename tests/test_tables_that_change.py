@@ -36,7 +36,7 @@ def asked(rng):
     ]
     how = rng.choice([{}, {}, {"unit": "row", "person": "who"}, {"impossible": RULES}])
     if "impossible" in how:
-        others = others[2:]
+        others, facts = others[2:], [own for own in facts if own.sensitive == "ill"]
     rules = fk.Schema(
         quasi_identifiers=["at"], sensitive=["ill", "pay"], other=["job"], missing="drop", **how
     )

@@ -13,9 +13,9 @@ from foreknow.adversaries.statements import Has as Has
 from foreknow.adversaries.statements import Posterior as Posterior
 from foreknow.adversaries.statements import Statements as Statements
 from foreknow.adversaries.statements import same as same
-from foreknow.attacks.algorithm import Algorithm as Algorithm
-from foreknow.attacks.algorithm import Attack as Attack
-from foreknow.attacks.algorithm import attack as attack
+from foreknow.attacks.algorithm.algorithm import Algorithm as Algorithm
+from foreknow.attacks.algorithm.algorithm import attack as attack
+from foreknow.attacks.algorithm.results import Attack as Attack
 from foreknow.attacks.measured import learned_report as learned_report
 from foreknow.auditing.audit import Audit as Audit
 from foreknow.auditing.audit import audit as audit

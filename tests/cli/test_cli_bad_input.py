@@ -146,7 +146,7 @@ def test_a_policy_that_cannot_be_meant(desk, command, content, place, hint):
         (["--form", "generalised"], "publish.form is 'generalised'"),
         (
             ["--format", "ods"],
-            "publish.format is 'ods'; known: 'csv', 'parquet', 'xlsx'",
+            "publish.format is 'ods'; known: 'csv', 'parquet'",
         ),
         (["--method", "mondrain"], "no method 'mondrain'; did you mean 'mondrian'?"),
     ],

@@ -15,7 +15,7 @@ from tests.cli.desk import TABLE
 from foreknow.cli import entry
 
 OPTIONS = ("--encoding", "--delimiter", "--decimal", "--date-format")
-NO_TABLE = ("verify", "forget", "read", "draw", "demo", "schema", "sql", "explore")
+NO_TABLE = ("verify", "forget", "read", "draw", "export", "demo", "schema", "sql", "explore")
 TOWNS = "geburt;ort;lohn;d\n" + "".join(
     f"{1 + i % 28:02}.0{1 + i % 9}.19{50 + i % 40};{('Köln', 'Ulm')[i % 2]};1.{i % 10}00,5;"
     f"{('grippe', 'röteln', 'krebs')[i % 3]}\n"

@@ -67,7 +67,7 @@ def attack(
     person
         The column that names people.
     """
-    from foreknow.attacks.algorithm import attack as run
+    from foreknow.attacks.algorithm.algorithm import attack as run
     from foreknow.attacks.algorithm.of_release import AttackedRelease
     from foreknow.methods.registry import method_of
     from foreknow.report.pages.attack import AttackPage

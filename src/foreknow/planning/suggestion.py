@@ -1075,7 +1075,8 @@ def _limits(
     found, question = None, ""
     if profile.kind in ("number", "date") and profile.distinct > _FEW:
         width = "10%" if profile.kind == "number" else "30 days"
-        found = _limited(everyone, {"within": width}, sizes.links, most)
+        if person is None:  # the sum over a person's rows is no limit within a width
+            found = _limited(everyone, {"within": width}, sizes.links, most)
         if found is None or found[1] > _WORTH:
             found = None
             question = (

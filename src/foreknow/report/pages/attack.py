@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from foreknow.attacks.algorithm import Attack, PersonBelief
+from foreknow.attacks.algorithm.results import Attack, PersonBelief
 from foreknow.report.blocks import Block, Heading, Mood, Sentence, Table
 from foreknow.report.page import Page
 from foreknow.report.words import chance_text, interval_text, number, some, visible
