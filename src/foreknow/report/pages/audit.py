@@ -128,7 +128,8 @@ class AuditPage(Page[Audit]):
     def mood(self) -> Mood:
         """How it ends."""
         audit = self.result
-        return mood_of(audit.safe, audit.limits_inference and not audit.scope.foreign)
+        limits = audit.limits_inference and not audit.scope.foreign
+        return mood_of(not audit.failures, limits)
 
     @property
     def headline(self) -> str:
