@@ -168,7 +168,7 @@ def _breaks(rule, value, shares):
 
 
 def _held(many):
-    from foreknow.verifier.counts import Column, GroupBags
+    from foreknow_judge.counting import Column, GroupBags
 
     names = sorted(many)
     one = Column(pa.array(["g"]), np.zeros(1, np.int64))
