@@ -760,13 +760,15 @@ def scope_as_written(
     rows = known.beside if known.form == "generalized" else ()
     several = several_of(known.semantics, known.sensitives)
     layout = Layout.of(known.sensitives, () if several else rows, (*known.unlinked, *several))
+    layout = replace(layout, others=tuple(n for n in known.beside if n not in known.unlinked))
     of_values = {place: of for place, of in enumerate(tables) if not of_people(of, gauges)}
     secrets = [_secret(of, f"require[{place}]", gauges) for place, of in of_values.items()]
     sights = [
         layout.seen(of.sensitive, of.known).with_priors(_known_to_all(of))
         for of in of_values.values()
     ]
-    looked_at = {*known_of, *layout.looked_at(sights)}
+    known_by_people = [of.known for of in tables if of_people(of, gauges)]
+    looked_at = {*known_of, *layout.looked_at(sights, known_by_people)}
     linked = [name for name in known.sensitives if name in layout.linked]
     beside_each_other = linked if len(linked) > 1 and sights else []
     others = known.unlinked if known.form == "generalized" and known.semantics == "single" else ()

@@ -37,6 +37,7 @@ from foreknow.adversaries.facts.facts import FactsSettings
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.atomic_files import as_json, write_whole
 from foreknow.criteria import registry as criteria
+from foreknow.criteria.protocol import by_other_columns
 from foreknow.data.layout import several_of
 from foreknow.data.schema import Schema
 from foreknow.data.windows import Range, Width
@@ -598,9 +599,11 @@ def _contradiction(read: Any, requirements: Sequence[Mapping[str, Any]]) -> str 
     for required in read.policy.require:
         if not {required.sensitive or release.sensitive} <= {*schema.sensitives}:
             return f"a requirement is about {required.sensitive!r}, which is no sensitive column"
-        of_people = any(each.of_people for each in _criteria(required))
+        of_people = [each for each in _criteria(required) if each.of_people]
         beside = len(schema.sensitives) + len(schema.other) > 1
-        if beside and not (required.says_known or of_people):
+        if of_people:
+            beside = bool(schema.other) and any(map(by_other_columns, of_people))
+        if beside and not required.says_known:
             return "a requirement does not say by knowing which columns are known of everybody"
         for name in required.known:
             if name not in (*schema.sensitives, *schema.other):
