@@ -100,7 +100,8 @@ class Layout:
         And those beside no value that is asked for, by which all that counts people tells them
         apart.
         """
-        counted = [n for n in self.others if of_people and all(n in known for known in of_people)]
+        known, *others = of_people or [()]
+        counted = [name for name in known if all(name in of for of in others)]
         if not every:
             return counted
         sights = [{seen.secret, *seen.known} for seen in every if seen.secret in self.linked]

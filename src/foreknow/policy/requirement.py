@@ -404,6 +404,10 @@ class Requirement:
 
     def under(self, schema: Any) -> Requirement:
         """The same with what its criterion, or its adversaries, need of a schema."""
+        if self.of_people and self.taken is None and isinstance(schema.shared, Shared):
+            # In which row a household's value stands, the publisher chose, and nobody knows.
+            others = [name for name in schema.other if name != schema.shared.column]
+            return replace(self, knowing=others).under(schema)
         if not self.of_people and schema.rules_about(self.sensitive):
             if self.of_windows:
                 raise PolicyError(

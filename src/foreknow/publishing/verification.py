@@ -760,7 +760,6 @@ def scope_as_written(
     rows = known.beside if known.form == "generalized" else ()
     several = several_of(known.semantics, known.sensitives)
     layout = Layout.of(known.sensitives, () if several else rows, (*known.unlinked, *several))
-    layout = replace(layout, others=tuple(n for n in known.beside if n not in known.unlinked))
     of_values = {place: of for place, of in enumerate(tables) if not of_people(of, gauges)}
     secrets = [_secret(of, f"require[{place}]", gauges) for place, of in of_values.items()]
     sights = [
