@@ -284,6 +284,19 @@ def test_each_published_household_is_shown(block):
         assert len(shown) == sum(ill is not None for ill in ills)
 
 
+def test_sizes_do_not_tell_who_shows(tmp_path):
+    table = town(random.Random(5))
+    required = [{"k_anonymity": 4}, {"k_anonymity": {"k": 3, "of": "home"}}]
+    policy = fk.Policy.from_dict({"schema": ROLES, "require": required})
+    made = fk.publish(table, policy, labels={"ward": "exact"}, seed=1)
+    wards = made.to_arrow()["ward"].value_counts().to_pylist()
+    assert made.audit.verdicts[0].reached == min(ward["counts"] for ward in wards)
+    made.write(tmp_path / "out")
+    fk.verify(tmp_path / "out")
+    files = fk.Policy.from_dict({"schema": ROLES, "require": required[:1]})
+    assert fk.audit(tmp_path / "out", files).verdicts[0].reached == made.audit.verdicts[0].reached
+
+
 def test_two_spellings_of_a_household_are_not_two_households():
     table = pa.table({"home": ["1", "01"], "ward": ["w", "w"], "ill": ["a", "b"], "income": [5, 5]})
     with pytest.raises(fk.InputError, match="look like one"):

@@ -363,7 +363,7 @@ def hospital(n=900, seed=4):
 def policy_of(known, other=(), rules=RULES, below="2/3", **how):
     schema = fk.Schema(quasi_identifiers=known, sensitive="code", other=other, impossible=rules)
     asked = fk.Requirement(fk.Facts(1, 1, 1), below=below, **how)
-    return fk.Policy([asked, fk.Requirement(fk.GroupSize(3))], schema)
+    return fk.Policy([asked, fk.Requirement(fk.GroupSize(3), knowing=[])], schema)
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,8 @@ def test_everybody_looks_like_so_many_in_the_files(form, tmp_path):
     draw, held = random.Random(form), 0
     for place in range(8 * TIMES):
         table = drawn(draw, draw.choice(["number", "text"]))
-        knowing, k = draw.choice([None, None, ["job"]]), draw.randint(1, 3)
-        known = [*QIS, *(knowing or ())]
+        knowing, k = draw.choice([None, [], [], ["job"]]), draw.randint(1, 3)
+        known = [*QIS, *(["job"] if knowing is None else knowing)]
         criterion = draw.choice([fk.KAnonymity(k), fk.AlphaK(1, k)])
         more = {"knowing": knowing} if isinstance(criterion, fk.KAnonymity) else {"knowing": []}
         known = known if isinstance(criterion, fk.KAnonymity) else QIS

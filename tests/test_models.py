@@ -9,7 +9,7 @@ import pytest
 import foreknow as fk
 from foreknow.utility.models import NEEDED
 
-K = [{"k_anonymity": 4}]
+K = [{"k_anonymity": 4, "knowing": []}]
 
 
 def people(n=240, seed=0):
@@ -225,7 +225,7 @@ def test_the_folder_gives_what_the_publication_gives(hospital):
 
 def test_a_column_that_is_suppressed_has_no_coefficient():
     made, microdata = published(
-        people(), publish={"method": "fulldomain"}, require=[{"k_anonymity": 60}]
+        people(), publish={"method": "fulldomain"}, require=[{"k_anonymity": 60, "knowing": []}]
     )
     found = modelled(made, microdata)
     fit = kinds(found)["logistic"]

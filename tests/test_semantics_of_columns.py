@@ -184,7 +184,7 @@ def test_published_files_hold_for_each_column_by_its_own_semantics(method, form,
         fk.Requirement(fk.Facts(0), below="9/10", sensitive="ill", knowing=["pay"]),
         fk.Requirement(fk.Facts(0), below="9/10", sensitive="pay"),
         fk.Requirement(fk.Facts(0), below="9/10", sensitive="race", knowing=[]),
-        fk.Requirement(fk.KAnonymity(4) if form == "generalized" else fk.GroupSize(4)),
+        fk.Requirement(fk.KAnonymity(4) if form == "generalized" else fk.GroupSize(4), knowing=[]),
     ]
     rules = fk.Policy(asked, schema({"ill": how}), fk.PublishOptions(form=form))
     made = fk.publish(fk.Microdata(table, rules.schema), rules, method=method, seed=1)

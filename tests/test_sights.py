@@ -313,7 +313,7 @@ unlinked = ["pay"]
     made.write(tmp_path / "out")
     certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
     require = certificate["policy"]["require"]
-    assert [table.get("knowing") for table in require] == [["job"], [], None]
+    assert [table.get("knowing") for table in require] == [["job"], [], ["job"]]
     assert certificate["version"] == 1
     report = (tmp_path / "out" / "report.html").read_text()
     assert "the job of everybody" in report
@@ -597,3 +597,71 @@ def test_rows_without_any_of_several_values_are_said_to_be_left_out():
     found = fk.audit(pa.table(table), fk.Policy([asked], roles))
     assert found.scope.left_out == 3
     assert "3 rows have no pay: left out where that column is judged" in " ".join(found.notes)
+
+
+WARDS = {
+    "age": ["30"] * 4 + ["40"] * 4,
+    "ward": [*"xxyyxxxz"],
+    "ill": [*"abababab"],
+    "who": [*"aabbcdef"],
+}
+COUNTED = {
+    "k_anonymity": (lambda k: k, [4, 1]),
+    "group_size": (lambda k: k, [4, 1]),
+    "risk": (lambda k: {"prosecutor": f"1/{k}"}, [4, 1]),
+    "of": (lambda k: {"k": k, "of": "who"}, [2, 1]),
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "apart"), [(key, []) for key in COUNTED] + [(key, ["ill"]) for key in [*COUNTED][:-1]]
+)
+@pytest.mark.parametrize("knowing", [None, [], ["ward"]])
+def test_other_columns_tell_people_apart(key, apart, knowing):
+    setting, (alone, divided) = COUNTED[key]
+    least = divided if knowing in (None, ["ward"]) else alone
+    table = pa.table({f"{n}_shuffled" if n in apart else n: own for n, own in WARDS.items()})
+    roles = {"quasi_identifiers": ["age"], "sensitive": "ill", "other": ["ward"]}
+    said = {} if knowing is None else {"knowing": knowing}
+    for k, holds in ((least, True), (least + 1, False)):
+        required = {"k_anonymity" if key == "of" else key: setting(k), **said}
+        policy = {"schema": roles, "require": [required], "publish": {"unlinked": apart}}
+        made = fk.audit(table, policy, learned=False)
+        assert made.safe == holds
+        assert ("ward" in made.scope.beside) == (knowing == [])
+        assert ("Not judged: ward, who" in " ".join(made.notes)) == (knowing == [])
+        if key != "of" and not apart:
+            release = fk.Release.from_generalized(table, **roles | {"other": ["ward"]})
+            asked = fk.Policy.from_dict({"require": [required]})
+            assert fk.audit(release, asked, learned=False).safe == holds
+
+
+@pytest.mark.parametrize("knowing", [None, [], ["ward"]])
+def test_a_certificate_says_who_is_told_apart(knowing, tmp_path):
+    said = {} if knowing is None else {"knowing": knowing}
+    roles = {"quasi_identifiers": ["age"], "sensitive": "ill", "other": ["ward"]}
+    policy = {"schema": roles, "require": [{"group_size": 1, **said}]}
+    made = fk.publish(pa.table(WARDS), policy, labels={"age": "exact"}, seed=1)
+    made.write(tmp_path / "out")
+    fk.verify(tmp_path / "out", fk.Policy.from_dict(policy))
+    place = tmp_path / "out" / "certificate.json"
+    lie = json.loads(place.read_text())
+    assert lie["policy"]["require"][0].pop("knowing") == (["ward"] if knowing is None else knowing)
+    assert lie["scope"].get("beside", []) == (["ward"] if knowing == [] else [])
+    place.write_text(json.dumps(lie))
+    with pytest.raises(CertificateError, match="does not say by knowing"):
+        fk.verify(tmp_path / "out")
+
+
+def test_people_apart_from_values_are_not_counted():
+    roles = {"quasi_identifiers": ["age"], "sensitive": "ill", "other": ["ward"]}
+    roles |= {"semantics": "set", "person": "who"}
+    rows = {name: own[::2] for name, own in WARDS.items()}
+    for knowing in (None, ["ward"], []):
+        required = {"k_anonymity": 2} if knowing is None else {"k_anonymity": 2, "knowing": knowing}
+        policy = {"schema": roles, "require": [required]}
+        if knowing != []:
+            with pytest.raises(UnsupportedError, match=r"ward would be .*knowing = \[\]"):
+                fk.publish(pa.table(rows), policy, labels={"age": "exact"}, seed=1)
+            continue
+        assert fk.publish(pa.table(rows), policy, labels={"age": "exact"}, seed=1).audit.safe

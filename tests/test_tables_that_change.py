@@ -121,7 +121,7 @@ def relation_of(table):
 ONE = pa.table({"at": [1] * 4 + [2] * 4, "ill": list("abcdabcd"), "job": list("uvwxuvwx")})
 TWO = pa.table({"at": [1, 1, 2, 2, 3, 3, 4, 4], "ill": list("ab") * 4, "job": ["u"] * 8})
 WANTED = [
-    fk.Requirement(fk.KAnonymity(3)),
+    fk.Requirement(fk.KAnonymity(3), knowing=[]),
     fk.Requirement(fk.Facts(), below="9/10", knowing=["job"]),
 ]
 

@@ -571,7 +571,9 @@ def _contradiction(
             return f"a requirement is about {required.sensitive!r}, which is no sensitive column"
         of_people = any(map(kinds.counts_people, required.kinds))
         beside = len(schema.sensitives) + len(schema.other) > 1
-        if beside and not (required.says_known or of_people):
+        if of_people:
+            beside = bool(schema.other) and any(map(kinds.by_other_columns, required.kinds))
+        if beside and not required.says_known:
             return "a requirement does not say by knowing which columns are known of everybody"
         for name in required.known:
             if name not in (*schema.sensitives, *schema.other):

@@ -43,6 +43,7 @@ class Gauge(NamedTuple):
     of_classes: bool = False  # of who looks alike: by exact columns where there are any
     of_population: bool = False  # compares groups with one
     of_columns: bool = False  # is told what the columns that make groups are called
+    of_labels: bool = False  # is about labels, and counts nobody
     of_releases: bool = False  # is told, besides, which of them says what release shows somebody
     # Whether, by its settings, some values may be counted as one.
     of_sets: Callable[[Any], bool] = lambda settings: False
@@ -93,5 +94,5 @@ GAUGES: dict[str, Gauge] = {
     "population_risk": Gauge(
         gauge_population_risk, of_people=True, of_classes=True, of_population=True
     ),
-    "levels": Gauge(gauge_levels, of_people=True, of_classes=True, of_columns=True),
+    "levels": Gauge(gauge_levels, of_people=True, of_classes=True, of_columns=True, of_labels=True),
 }

@@ -41,6 +41,9 @@ class Layout:
     of_people: bool = False
     # where people are recognized by exact columns: what is published of them beside these
     people: tuple[str, ...] | None = None
+    # not sensitive, and published of each person: who is counted, and no value, is told apart by
+    # these where it is not said what is known
+    others: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.linked) < 2:  # nothing stands beside it
@@ -52,7 +55,8 @@ class Layout:
     ) -> Layout:
         """Columns side by side, but those that are published apart."""
         linked = tuple(name for name in (*sensitives, *other) if name not in apart)
-        return cls(sensitives[0], linked, tuple(apart))
+        others = tuple(name for name in other if name not in apart)
+        return cls(sensitives[0], linked, tuple(apart), others=others)
 
     def seen(
         self,
@@ -64,13 +68,15 @@ class Layout:
         """What stands beside a column; an adversary knows all of it where `knowing` is left out.
 
         What is published apart from it tells nothing of it. With `of_people` it is asked how many
-        people groups have, whatever their values, so that each known column divides them.
+        people groups have, whatever their values, so that each known column divides them; sensitive
+        columns only where `knowing` names them.
 
         >>> Layout.of(["ill", "pay"], ["job"], ["pay"]).seen("ill", [])
         Seen(secret='ill', known=(), assumed=('job',))
         """
         secret, linked = secret or self.main, self.linked
-        of_people = of_people and knowing is not None
+        if of_people and knowing is None:
+            knowing = self.others if self.of_people else ()
         if of_people and not self.of_people:  # a table of its own has how many have each value
             linked = tuple(dict.fromkeys((secret, *linked)))
         if self.of_people and knowing is not None and (of_people or secret not in self.apart):
@@ -86,10 +92,21 @@ class Layout:
         open_to = [name for name in self.linked if name not in (secret, *known)]
         return Seen(secret, known, tuple(open_to) if secret in self.linked else ())
 
-    def looked_at(self, every: Collection[Seen]) -> list[str]:
-        """Columns side by side that each adversary asks for or knows."""
+    def looked_at(
+        self, every: Collection[Seen], of_people: Collection[Collection[str]] = ()
+    ) -> list[str]:
+        """Columns side by side that each adversary asks for or knows.
+
+        And those beside no value that is asked for, by which all that counts people tells them
+        apart.
+        """
+        known, *others = of_people or [()]
+        counted = [name for name in known if all(name in of for of in others)]
+        if not every:
+            return counted
         sights = [{seen.secret, *seen.known} for seen in every if seen.secret in self.linked]
-        return [name for name in self.linked if sights and all(name in of for of in sights)]
+        beside = [name for name in self.linked if sights and all(name in of for of in sights)]
+        return [*beside, *(name for name in counted if name not in self.linked)]
 
     def assumed(self, every: Iterable[Seen]) -> dict[str, tuple[str, ...]]:
         """Of each secret, what stands beside it and some adversary is taken not to know."""

@@ -27,6 +27,12 @@ class Kinds(NamedTuple):
         """Whether a criterion is about how many people there are, whatever their values."""
         return key in self.gauges and self.gauges[key].of_people
 
+    def by_other_columns(self, key: str) -> bool:
+        """Whether a criterion tells people apart by other published columns, unless it says not."""
+        gauge = self.gauges.get(key)
+        counts = gauge is not None and gauge.of_people
+        return gauge is not None and counts and not (gauge.of_population or gauge.of_labels)
+
     def compares_population(self, key: str) -> bool:
         """Whether a criterion compares groups with a population."""
         return key in self.gauges and self.gauges[key].of_population

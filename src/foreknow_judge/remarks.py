@@ -70,7 +70,8 @@ def remarks_of_files(
         layout.seen(table.sensitive, table.known).with_priors(_attributes_of_all(table))
         for table in on_values
     ]
-    looked_at = {*layout.looked_at(sights)}
+    of_sizes = [table.known for table in tables if of_people(table, kinds.gauges)]
+    looked_at = {*layout.looked_at(sights, of_sizes)}
     for table in tables:
         looked_at |= set().union(*_attributes(table))
     linked = [name for name in known.sensitives if name in layout.linked]

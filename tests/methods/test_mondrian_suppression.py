@@ -287,7 +287,7 @@ def test_several_columns_and_columns_known_beside():
             [
                 fk.Requirement(fk.Facts(), "9/10", sensitive="ill", knowing=[]),
                 fk.Requirement(fk.Facts(), "9/10", sensitive="pay", knowing=[]),
-                fk.Requirement(fk.KAnonymity(4)),
+                fk.Requirement(fk.KAnonymity(4), knowing=[]),
             ],
             schema,
             fk.PublishOptions(labels={"age": "exact"}),

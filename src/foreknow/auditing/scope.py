@@ -50,7 +50,9 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
     assumed: dict[str, tuple[str, ...]] = {}
     if policy is not None and table is not None:
         sights = [of.sight(table.layout) for of in policy.requirements if not of.of_people]
-        looked, assumed = table.layout.looked_at(sights), table.layout.assumed(sights)
+        of_people = [of.sight(table.layout).known for of in policy.requirements if of.of_people]
+        looked = table.layout.looked_at(sights, of_people)
+        assumed = table.layout.assumed(sights)
         known += looked
         stand = [name for name in table.sensitives if name in table.beside]
         beside = [n for n in stand if stand[1:] and sights and n not in looked]

@@ -242,6 +242,13 @@ def refuse_cases(criterion: Any, schema: Any) -> None:
         )
 
 
+def by_other_columns(criterion: Any) -> bool:
+    """Whether a criterion, or its class, tells people apart by what is published beside labels."""
+    return bool(criterion.of_people) and not (
+        criterion.of_labels is True or Need.POPULATION in criterion.needs
+    )
+
+
 def groups_of(release: HasCounts) -> GroupCounts:
     """The counts of a release, which must have groups, and of which rows are people."""
     refuse_rules("a criterion without a policy", release, frozenset({Need.NO_CASES}))

@@ -78,6 +78,8 @@ class Release(Plain):
     beside : tuple of str
         Sensitive and other columns that stand in one row, so that an adversary who knows some of
         somebody sees more of the rest; see `seen`.
+    other : tuple of str
+        Columns of the table that are published as they are, and that somebody may know.
     unlinked : tuple of str
         Columns of the table that are said to be shuffled within each group; a table may call
         ``income`` then ``income_shuffled``.
@@ -127,6 +129,7 @@ class Release(Plain):
         apart: Mapping[str, ValuesTable | TallyTable] | None = None,
         recognized: Sequence[str] = (),
         shuffled: Collection[str] = (),
+        other: Sequence[str] = (),
         counted: GroupCounts | None = None,
     ) -> None:
         if not isinstance(tables, (ValuesTable, TallyTable)):
@@ -161,6 +164,7 @@ class Release(Plain):
         self.sensitives = tuple(map(self._bare, sensitives or [tables.sensitive]))
         self.beside = tuple(map(self._bare, beside))
         self.unlinked = tuple(map(self._bare, unlinked))
+        self.other = tuple(map(self._bare, other))
         self.recognized = tuple(map(self._bare, recognized))
         self.group_columns = tuple(tables.groups)
         self.semantics: Any = tables.semantics
@@ -583,6 +587,7 @@ class Release(Plain):
             unlinked=unlinked,
             apart=apart if several else None,
             shuffled=as_written.values(),
+            other=other,
         )
 
     def parts(self) -> Parts:
@@ -830,11 +835,15 @@ class Release(Plain):
     @property
     def layout(self) -> Layout:
         """Which columns stand beside each other."""
-        of_people, people = isinstance(self._tables, ValuesTable), None
-        if self.recognized:
-            others = (*map(self._bare, self.group_columns), *self.recognized, *self.sensitives)
-            people = tuple(name for name in self.people_columns if name not in others)
-        return Layout(self.sensitive, self.beside, self.unlinked, of_people, people)
+        of_people = isinstance(self._tables, ValuesTable)
+        judged = (*map(self._bare, self.group_columns), *self.recognized, *self.sensitives)
+        others = tuple(name for name in self.people_columns if name not in judged)
+        people = others if self.recognized else None
+        if of_people:
+            others = tuple(name for name in self.other if name not in self.unlinked)
+        else:
+            others = tuple(name for name in others if name != self.person)
+        return Layout(self.sensitive, self.beside, self.unlinked, of_people, people, others)
 
     def _written(self, name: str) -> str:
         name = disarm_name(name) if self._escaped else name
@@ -883,6 +892,7 @@ class Release(Plain):
             apart=self._apart,
             recognized=self.recognized,
             shuffled=self._shuffled,
+            other=self.other,
             counted=self._counted,
         )
         bare.cases, bare.cohort, bare.schema = self.cases, self.cohort, self.schema

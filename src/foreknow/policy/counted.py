@@ -82,12 +82,13 @@ class RequirementCounts:
             requirement.check_columns(release.sensitives)
             sight = requirement.sight(release.layout)
             if requirement.of_classes and release.recognized:
-                return cls(requirement, sight, release.alike(requirement.known))
+                known = sight.known if requirement.taken is None else requirement.known
+                return cls(requirement, sight, release.alike(known))
             if release.able_of is not None and not requirement.of_people:
                 counts = release.able_of(requirement.sensitive, requirement.knowing)
                 return cls(requirement, sight, counts)
             seen = release.seen(
-                requirement.sensitive, requirement.knowing, of_people=requirement.of_people
+                requirement.sensitive, requirement.taken, of_people=requirement.of_people
             )
             return cls(requirement, sight, seen)
         if isinstance(release, Sight):

@@ -342,7 +342,8 @@ class Policy:
         in_rows &= not schema.several  # who may have several values has them in another table
         apart = (*self.options.unlinked, *schema.several)
         layout = Layout.of(schema.sensitives, schema.other if in_rows else (), apart)
-        return replace(layout, of_people=in_rows, people=people)
+        others = tuple(name for name in schema.other if name not in self.options.unlinked)
+        return replace(layout, of_people=in_rows, people=people, others=others)
 
     @property
     def looked_at(self) -> tuple[str, ...]:

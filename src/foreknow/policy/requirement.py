@@ -18,7 +18,12 @@ from foreknow.adversaries.protocol import (
     counts_of,
 )
 from foreknow.adversaries.registry import ADVERSARIES
-from foreknow.criteria.protocol import Criterion, check_criterion, refuse_cases
+from foreknow.criteria.protocol import (
+    Criterion,
+    by_other_columns,
+    check_criterion,
+    refuse_cases,
+)
 from foreknow.criteria.registry import CRITERIA
 from foreknow.data.counts import Semantics
 from foreknow.data.engines.households import ELSEWHERE, Shared
@@ -148,7 +153,8 @@ class Requirement:
     knowing : sequence of str, optional
         Columns whose values the adversary knows of everybody, beyond the quasi-identifiers. Left
         out, all that are published beside the sensitive one in the same row; for a criterion of
-        people alone, such as k-anonymity, none. An empty list says that nobody knows any.
+        people alone, such as k-anonymity, those among `other`, by which it tells people apart. An
+        empty list says that nobody knows any.
 
     Attributes
     ----------
@@ -202,8 +208,6 @@ class Requirement:
         )
         set_fields(self, criterion=given if is_criterion else None)
         set_fields(self, points=() if is_criterion else tuple(self._points(table.limits)))
-        if self.knowing is None and self.of_people:
-            set_fields(self, knowing=())
         if isinstance(self.any_of, Mapping):
             each = self.any_of.items()
             set_fields(self, any_of=Sets({name: self._range(name, own) for name, own in each}))
@@ -290,6 +294,14 @@ class Requirement:
     def of_people(self) -> bool:
         """Whether it is a criterion of how many people groups have, whatever their values."""
         return self.criterion is not None and self.criterion.of_people
+
+    @property
+    def taken(self) -> Sequence[str] | None:
+        """The columns that it takes to be known of everybody; None for all that stand beside."""
+        if self.knowing is not None or not self.of_people:
+            return self.knowing
+        chosen = getattr(self.criterion, "columns", None)  # by which alone people are told apart
+        return None if by_other_columns(self.criterion) and not chosen else ()
 
     @property
     def limits_inference(self) -> bool:
@@ -397,6 +409,10 @@ class Requirement:
 
     def under(self, schema: Any) -> Requirement:
         """The same with what its criterion, or its adversaries, need of a schema."""
+        if self.of_people and self.taken is None and isinstance(schema.shared, Shared):
+            # In which row a household's value stands, the publisher chose, and nobody knows.
+            others = [name for name in schema.other if name != schema.shared.column]
+            return replace(self, knowing=others).under(schema)
         if schema.counts_people:
             relative = any(point.relative for point in self.points)
             refuse_no_sum(f"{self.name}: ", within=self.of_windows, relative=relative)
@@ -566,11 +582,15 @@ class Requirement:
                     f"how many different {self.unit} look alike by these is not counted; publish "
                     'with form = "generalized", or require group_size'
                 )
-            return Seen(units(self.unit), self.known)
+            beside = layout.others if layout.of_people else ()
+            return Seen(units(self.unit), tuple(beside if self.taken is None else self.taken))
+        named = layout.others if self.taken is None else self.taken
         if self.of_classes and layout.people is not None:
-            known = [name for name in layout.people if name in self.known]
+            known = [name for name in layout.people if name in named]
             return Seen(self.sensitive or layout.main, tuple(known))
-        seen = layout.seen(self.sensitive, self.knowing, of_people=self.of_people)
+        if self.of_classes and not layout.of_people:
+            self._refuse_people_apart([name for name in layout.others if name in named])
+        seen = layout.seen(self.sensitive, self.taken, of_people=self.of_people)
         if self.shown is not None and self.shown not in seen.known:
             raise UnsupportedError(
                 f"{self.name}: {seen.secret!r} is shown once for each household, and is judged "
@@ -579,6 +599,15 @@ class Requirement:
                 "fk.Microdata(table, schema)"
             )
         return seen.with_priors(self.attributes)
+
+    def _refuse_people_apart(self, names: Sequence[str]) -> None:
+        """Refuse columns of people whose values have tables of their own, by labels."""
+        if names:
+            raise UnsupportedError(
+                f"{self.name}: {' and '.join(names)} would be published of everybody, apart from "
+                "values that have tables of their own, and how many look alike by that is not "
+                "counted there: say knowing = [], if nobody knows it, or make it a quasi-identifier"
+            )
 
     @property
     def by_counts(self) -> bool:
@@ -620,7 +649,7 @@ class Requirement:
             "values": None,
             "except": [],
             **{key: table[key] for key in (*SECRET, "sensitive") if key in table},
-            **({"knowing": list(known)} if known or self.knowing is not None else {}),
+            **({"knowing": list(known)} if known or self.taken is not None else {}),
         }
 
     def published(self, values: Any, schema: Schema | None, layout: Layout) -> dict[str, Any]:
@@ -633,7 +662,7 @@ class Requirement:
             return table
         seen = self.sight(layout)
         table["knowing"] = list(seen.known)
-        if self.of_people and not seen.known:
+        if self.of_people and not seen.known and not (schema.other and by_other_columns(criterion)):
             del table["knowing"]
         elif self.of_people and seen.secret != schema.sensitive:
             table["sensitive"] = seen.secret  # whose table has what is known
@@ -652,8 +681,6 @@ class Requirement:
             table = {key: secret.get(key) if key in left else of for key, of in table.items()}
         if self.within is not None:
             table["within"] = self.within.given
-        if self.of_people and not self.known:
-            table["knowing"] = None
         table = {key: plain(given) for key, given in table.items() if given is not None}
         if self.criterion is not None:
             return {**table, **self.criterion.to_dict()}

@@ -404,7 +404,5 @@ def line_of(before: Requirement, after: Requirement) -> str:
     """The line of a requirement's table that a change is."""
     old, new = _table(before), _table(after)
     changed = {key: given for key, given in new.items() if old.get(key) != given}
-    if not changed:  # all that is otherwise is what it no longer says
-        return f"leave {next(key for key in old if key not in new)} out"
     ((key, given),) = changed.items()
     return f"{key} = {toml_value(given)}"

@@ -82,7 +82,7 @@ class DatabaseTable:
                 f"SELECT {self._chosen(columns)}, count(*) FROM {self._place} GROUP BY {places}"
             )
         last = found.num_columns - 1
-        return self._typed(found.select(list(columns))), found.column(last).to_numpy()
+        return self._typed(found.select(range(last))), found.column(last).to_numpy()
 
     def _ask(self, query: str) -> pa.Table:
         self._cursor.execute(query)
