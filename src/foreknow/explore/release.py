@@ -20,7 +20,7 @@ from foreknow.data.reading import Reading
 from foreknow.data.release import Release
 from foreknow.errors import InputError
 from foreknow.explore.session import Dial, Looked
-from foreknow.numbers import as_threshold, shown, whole_number
+from foreknow.numbers import as_threshold, read_number, shown, whole_number
 from foreknow.policy.counted import RequirementCounts
 from foreknow.releases.members import OwnRelease
 from foreknow.releases.written import open_published
@@ -90,12 +90,18 @@ def _dial(looked: Looked, dial: Dial) -> dict[str, Any]:
         "title": requirement_title(own, dial.place),
         "about": values_phrase(own, noun, sets=dial.counted.meant.sets),
         "noun": noun,
-        "values": [*map(str, dial.values[:_MOST_VALUES])],
+        "values": sorted(map(str, dial.values), key=_place_of)[:_MOST_VALUES],
         "start": {"l": facts.l, "k": facts.k, "m": facts.m, "limit": shown(start.below)},
         "tops": dict(zip("lkm", tops, strict=True)),
         "axes": terms.axes,
         "legend": terms.explained,
     }
+
+
+def _place_of(value: str) -> tuple[bool, Any, str]:
+    """Where a value stands in a list: numbers as numbers, then texts."""
+    amount = read_number(value)
+    return amount is None, amount or 0, value
 
 
 def rows(looked: Looked) -> list[dict[str, Any]]:
