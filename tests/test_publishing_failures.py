@@ -9,6 +9,7 @@ from tests.people import FORMS, made, people, schema, short_report
 
 import foreknow as fk
 from foreknow import Audit
+from foreknow.methods.protocol import Traits
 from foreknow.publishing import publish as publishing
 from foreknow_judge.errors import CertificateError, InternalError, NotEnoughMemory, OutputError
 
@@ -169,6 +170,41 @@ def test_an_audit_that_is_wrong_is_caught_by_the_verifier(monkeypatch):
     monkeypatch.setattr(Facts, "disclosures", sunny)
     with pytest.raises(InternalError, match="disagree"):
         fk.publish(MICRODATA, CERTAIN, method=Wrong(np.arange(60)))
+
+
+class Lying(Wrong):
+    """One that says that it asks the policy, and does not."""
+
+    traits = Traits(consults_policy=True)
+
+
+QUARTER = fk.Policy([fk.Requirement(fk.Facts(), "1/4", knowing=[])])
+PAIRS = fk.Policy([fk.Requirement(fk.KAnonymity(2), knowing=[])])
+
+
+@pytest.mark.parametrize(
+    ("policy", "form"),
+    [(QUARTER, "generalized"), (QUARTER, "bucketized"), (PAIRS, "generalized")],
+)
+def test_a_lying_method_publishes_nothing(policy, form, tmp_path):
+    everyone_alone = Lying(np.arange(60))
+    with pytest.raises(InternalError, match="disagree"):
+        fk.publish(MICRODATA, policy, method=everyone_alone, form=form, out=tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
+@pytest.mark.parametrize("policy", [QUARTER, PAIRS], ids=["facts", "k_anonymity"])
+def test_a_mild_ledger_publishes_nothing(policy, method, tmp_path, monkeypatch):
+    """As if a ledger had a bug, and admitted what is over the limit."""
+    of_facts, of_sizes = fk.Facts.ledger, fk.KAnonymity.ledger
+    monkeypatch.setattr(fk.Facts, "ledger", lambda own, limit, *more: of_facts(own, 1, *more))
+    monkeypatch.setattr(
+        fk.KAnonymity, "ledger", lambda own, *more: of_sizes(fk.KAnonymity(1), *more)
+    )
+    with pytest.raises(InternalError, match="disagree"):
+        fk.publish(MICRODATA, policy, method=method, out=tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_grouping_with_a_gap_is_a_bug_of_the_method_not_of_the_data():

@@ -115,14 +115,19 @@ def _finite(text: str) -> float:
 
 
 # Where the system shows a process what it has open: pipes of the shell, such as <(command).
-_OPEN_ALREADY = ("/proc/", "/dev/")
+_OPEN_ALREADY = ("/proc/", "/dev/fd/")
+
+
+def is_named_pipe(path: Path) -> bool:
+    """Whether a path is a pipe that a reader may wait for without an end; a shell's is none."""
+    pipe = stat.S_ISFIFO(path.stat().st_mode)
+    return pipe and not os.path.realpath(path).startswith(_OPEN_ALREADY)
 
 
 def read_bytes(path: Path, most: int, kind: type[InputError], what: str) -> bytes:
     """Read a file of at most so many bytes."""
     try:
-        pipe = stat.S_ISFIFO(path.stat().st_mode)
-        if pipe and not os.path.realpath(path).startswith(_OPEN_ALREADY):
+        if is_named_pipe(path):
             raise kind(f"{what} cannot be read: it is a named pipe; give a file")
         with path.open("rb") as file:
             content = file.read(most + 1)

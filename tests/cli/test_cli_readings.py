@@ -5,7 +5,6 @@ import io
 import json
 import os
 import sys
-import threading
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -148,15 +147,30 @@ def test_standard_input_takes_the_options_and_says_what_is_wrong(german, monkeyp
     assert "standard input is closed" in german.refused(*publish[:-1], "other")
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="a shell has no such pipes")
 def test_a_pipe_is_read_once_under_its_name(desk):
-    pipe = desk.folder / "pipe"
-    os.mkfifo(pipe)
-    writer = threading.Thread(target=pipe.write_bytes, args=[gzip.compress(TABLE.encode())])
-    writer.start()
-    desk.says("publish", "pipe", "--policy", "policy.toml", "--out", "out")
-    writer.join()
-    assert json.loads((desk.folder / "out.owner" / "owner.json").read_text())["source"] == "pipe"
+    reader, writer = os.pipe()
+    with open(writer, "wb") as file:
+        file.write(gzip.compress(TABLE.encode()))
+    desk.says("publish", f"/dev/fd/{reader}", "--policy", "policy.toml", "--out", "out")
+    os.close(reader)
+    source = json.loads((desk.folder / "out.owner" / "owner.json").read_text())["source"]
+    assert source == str(reader)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize("name", ["f.csv", "f.sqlite?table=t", "f.parquet", "f.xlsx"])
+def test_a_named_pipe_is_refused(desk, name):
+    os.mkfifo(desk.folder / name.partition("?")[0])
+    (desk.folder / "policy.toml").unlink()
+    for command in (("init", name), ("audit", name), ("publish", name, "--out", "out")):
+        assert "is a named pipe; give a file" in desk.refused(*command)
+    assert "is a pipe or a device" in desk.refused("explore", name, "--no-browser")
+
+
+def test_a_device_is_refused(desk):
+    (desk.folder / "f.csv").symlink_to("/dev/zero")
+    assert "is a device or a socket; give a file" in desk.refused("init", "f.csv", "--force")
 
 
 def test_what_is_read_is_not_written_over(desk):

@@ -1,5 +1,6 @@
 """What a policy can say is said in the explorer: people, secrets, rules; taken back, and opened."""
 
+import re
 import shutil
 import sqlite3
 import time
@@ -87,6 +88,121 @@ def test_a_second_sensitive_column_leaves_requirements_where_they_were(browser):
     assert first["sensitive"] == "ill"
     assert "sensitive" not in second  # it counts people
     assert "# Keep this." in browser.ask("/api/policy").json["text"]
+
+
+@pytest.fixture
+def staff(tmp_path):
+    """A table of which one secret is taken, and another asked about."""
+    pl.DataFrame({
+        "name": [f"P{i}" for i in range(60)],
+        "age": [20 + i % 7 for i in range(60)],
+        "sick_days": [i % 11 for i in range(60)],
+        "salary": [20_000 + 500 * (i % 30) for i in range(60)],
+    }).write_csv(tmp_path / "staff.csv")  # fmt: skip
+    return Place(tmp_path, tmp_path / "staff.csv").browser()
+
+
+def test_another_sensitive_column_is_chosen(staff):
+    """First the new one, then the old one goes: nothing is left of it, in keys or comments."""
+    before = staff.ask("/api/policy").json
+    assert re.search(r"^sensitive = \"sick_days\"  # .*the word 'sick'$", before["text"], re.M)
+    own = {**before["table"]["require"][0], "values": ["3"], "knowing": []}
+    staff.post("/api/policy/settled", {"path": ["require", 0], "value": own})
+    role(staff, "salary", "sensitive")
+    assert role(staff, "sick_days", "")["mistake"] == ""
+    after = staff.ask("/api/policy").json
+    assert after["table"]["schema"]["sensitive"] == "salary"
+    kept = {key: value for key, value in own.items() if key != "values"}
+    assert after["table"]["require"][0] == kept
+    assert re.search(r'^sensitive = "salary"$', after["text"], re.M)
+    for comment in ('#   "salary"', "Not published", "With everybody in one group", "'sick'"):
+        assert comment in before["text"]
+        assert comment not in after["text"]
+    assert "# Nobody is alone" in after["text"]
+
+
+def test_a_column_without_requirements_left(browser):
+    role(browser, "income", "sensitive")
+    about_income = {"sensitive": "income", "facts": {"l": 0}, "below": 0.5}
+    browser.post("/api/policy/settled", {"path": ["require", 2], "value": about_income})
+    assert role(browser, "ill", "other")["mistake"] == ""
+    assert [own.get("sensitive") for own in table(browser)["require"]] == [None, "income"]
+
+
+WAYS = {
+    "missing: drop": {"missing": "drop"},
+    "missing: label": {"missing": {"label": "missing"}},
+    "cases: who": {"person": "who", "unit": "row"},
+    "no person: who": {},
+    "about: 0 ill": {},
+    "remove: 0": {},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_ways_out_are_buttons(own, way):
+    rows = pl.read_csv(own / "stays.csv")
+    if way.startswith("missing"):
+        rows = rows.with_columns(ill=pl.when(pl.col("age") > 21).then("ill"))
+    rows.write_csv(own / "stays.csv")
+    text = POLICY.replace('"case"', '"who"') if "who" in way else POLICY
+    browser = Place(own, own / "stays.csv").browser()
+    text = text.replace("below = 0.9", 'sensitive = "sex"\nbelow = 0.9') if "0" in way else text
+    browser.post("/api/policy/written", {"text": text})
+    assert browser.ask("/api/release").status == 400
+    (decision,) = browser.ask("/api/columns").json["open"]
+    assert way in [each["key"] for each in decision["ways"]]
+    found = browser.post("/api/columns/decided", {"way": way}).json
+    assert (found["open"], found["mistake"]) == ([], "")
+    schema = table(browser)["schema"]
+    assert {key: schema.get(key) for key in WAYS[way]} == WAYS[way]
+    assert browser.ask("/api/release").status == 200
+    assert browser.post("/api/columns/decided", {"way": way}).status == 400
+    assert browser.post("/api/policy/undone", {}).json["text"] == text
+
+
+def test_questions_stand_until_they_are_decided(staff):
+    asked = staff.ask("/api/columns").json["questions"]
+    text = staff.ask("/api/policy").json["text"]
+    assert len(asked) == text.count("DECIDE: ") == questions_said(text)
+    (about_salary,) = [said for said in asked if said.startswith("salary: sensitive, too?")]
+    left = role(staff, "salary", "sensitive")["questions"]
+    assert left == [said for said in asked if said != about_salary]
+    assert len(left) == questions_said(staff.ask("/api/policy").json["text"])
+
+
+def questions_said(text):
+    """How many questions a policy says that it has."""
+    said = re.search(r"^# (One thing needs|(\d+) things need) your decision", text, re.M)
+    return 0 if said is None else int(said[2] or 1)
+
+
+def test_numbers_are_listed_as_numbers(own):
+    days = pl.read_csv(own / "stays.csv").with_columns(ill=pl.Series(["10", "9", "-1", "x"] * 15))
+    days.write_csv(own / "stays.csv")
+    browser = Place(own, own / "stays.csv", own / "policy.toml").browser()
+    assert browser.ask("/api/release").json["dials"][0]["values"] == ["-1", "9", "10", "x"]
+
+
+def test_a_refused_policy_shows_its_ways_out(chromium, own):
+    (own / "policy.toml").write_text(POLICY.replace('"case"', '"who"'))
+    with serving(Session(own, own / "stays.csv", own / "policy.toml")) as (base, keys):
+        view = View(chromium, base)
+        view.open(f"/?token={keys.token}")
+        page = view.open("/release")
+        page.wait_for_selector("#refused button")
+        assert page.locator("main h2:visible").count() == 0
+        assert page.locator("#trouble").is_hidden()
+        page.get_by_role("button", name="Rows are cases").click()
+        page.wait_for_selector("#verdicts td")
+        assert page.locator("#refused").is_hidden()
+        page = view.open("/columns")
+        page.select_option("#role-4", "")
+        page.wait_for_selector("#mistake:visible")
+        page = view.open("/release")
+        page.get_by_role("button", name="Undo the last change").click()
+        page.wait_for_selector("#verdicts td")
+        view.context.close()
 
 
 def test_changes_are_taken_back_one_by_one(browser):

@@ -51,8 +51,15 @@ def explore(
         raise InputError(
             f"{spoken(table)!r} is a database, and explore opens files; write the table to one"
         )
-    if table is not None and not named_part(table)[0].exists():
-        raise InputError(f"{spoken(table)!r} does not exist")
+    if table is not None:
+        place = named_part(table)[0]
+        if not place.exists():
+            raise InputError(f"{spoken(table)!r} does not exist")
+        if not (place.is_file() or place.is_dir()):
+            raise InputError(
+                f"{spoken(table)!r} is a pipe or a device, and the page reads a table more than "
+                "once; write it to a file"
+            )
     if table is not None and table.is_dir() and not (table / CERTIFICATE).is_file():
         folder, opened = table, None
 

@@ -14,6 +14,13 @@ from foreknow.data.engines import open_table
 from foreknow.data.engines.profile import Profile, profiles, reading_of
 from foreknow.data.hierarchy import hierarchy_from
 from foreknow.data.reading import Reading
+from foreknow.explore.decisions import (
+    Decision,
+    moved_requirements,
+    open_decisions,
+    questions,
+    with_true_comments,
+)
 from foreknow.explore.policy import changed
 from foreknow.explore.session import Draft, Session
 from foreknow.report.blocks import Table
@@ -46,7 +53,14 @@ def overview(session: Session, asked: Any) -> dict[str, Any]:
         "roles": ROLES,
         "rows_are": _rows_are(schema),
         "undo": session.can_undo(name),
+        "open": [each.to_dict() for each in _open(session, name, draft)],
+        "questions": [visible(each) for each in questions(draft.text)],
     }
+
+
+def _open(session: Session, name: str, draft: Draft) -> list[Decision]:
+    """What the policy leaves open."""
+    return [] if draft.is_broken else open_decisions(from_toml(draft.text), _found(session, name))
 
 
 def _schema_of(draft: Draft) -> dict[str, Any]:
@@ -65,7 +79,11 @@ def _reasons(session: Session, name: str) -> dict[str, dict[str, str]]:
     if found is None:
         return {}
     return {
-        each.name: {"role": each.role, "reason": each.reason, "question": each.question}
+        each.name: {
+            "role": "" if each.role == "undecided" else each.role,
+            "reason": each.reason,
+            "question": each.question,
+        }
         for each in found.columns
     }
 
@@ -96,6 +114,7 @@ def _column(found: Profile, schema: Mapping[str, Any], reason: Mapping[str, str]
     given = schema.get("hierarchies", {})
     hierarchy = given.get(found.name) if isinstance(given, Mapping) else None
     role = _role(found.name, schema)
+    reason = reason if reason.get("role") == role else {}  # of the role that was suggested
     return {
         "name": found.name,
         "shown": visible(found.name),
@@ -106,9 +125,7 @@ def _column(found: Profile, schema: Mapping[str, Any], reason: Mapping[str, str]
         "examples": [visible(value) for value in _frequent(found)[:_EXAMPLES]],
         "problem": found.problem,
         "role": role,
-        "reason": reason.get("reason", "")
-        if reason.get("role") == _role(found.name, schema)
-        else "",
+        "reason": reason.get("reason", ""),
         "question": reason.get("question", ""),
         "hierarchy": None if hierarchy is None else json.loads(json.dumps(hierarchy, default=str)),
         "coarsens": coarsening(hierarchy) if isinstance(hierarchy, Mapping) else "",
@@ -164,7 +181,28 @@ def settled(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
     for path, value in _changes(schema, roles, column, given):
         text = changed(text, ["schema", *path], value)
     text = _named(text, schema, from_toml(text).get("schema", {}))
+    for path, value in [*moved_requirements(from_toml(draft.text), from_toml(text))]:
+        text = changed(text, path, value)
+    text = with_true_comments(text, roles, session.suggested(name))
     session.set_policy(name, draft.saying(text))
+    return overview(session, name)
+
+
+def decided(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Take one of the ways out of what the policy leaves open."""
+    name, draft = session.table_of(given.get("of"), _PURPOSE)
+    ways = [way for each in _open(session, name, draft) for way in each.ways]
+    way = next((each for each in ways if each.key == given.get("way")), None)
+    if way is None:
+        raise InputError("the policy does not leave this open any more; look at it again")
+    text = draft.text
+    for path, value in way.changes:
+        text = changed(text, path, value)
+    roles = {
+        each.name: _role(each.name, _schema_of(draft.saying(text)))
+        for each in _found(session, name)
+    }
+    session.set_policy(name, draft.saying(with_true_comments(text, roles, session.suggested(name))))
     return overview(session, name)
 
 

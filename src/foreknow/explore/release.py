@@ -48,7 +48,7 @@ from foreknow.report.words import (
 )
 from foreknow.result import page_of
 from foreknow_judge.errors import InputError
-from foreknow_judge.numbers import as_threshold, shown, whole_number
+from foreknow_judge.numbers import as_threshold, read_number, shown, whole_number
 
 _MOST_VALUES, _MOST_GROUPS, _MOST_ANSWERS = 2000, 8, 200
 _MOST_AMOUNT = 10_000
@@ -90,12 +90,18 @@ def _dial(looked: Looked, dial: Dial) -> dict[str, Any]:
         "title": requirement_title(own, dial.place),
         "about": values_phrase(own, noun, sets=dial.counted.meant.sets),
         "noun": noun,
-        "values": [*map(str, dial.values[:_MOST_VALUES])],
+        "values": sorted(map(str, dial.values), key=_place_of)[:_MOST_VALUES],
         "start": {"l": facts.l, "k": facts.k, "m": facts.m, "limit": shown(start.below)},
         "tops": dict(zip("lkm", tops, strict=True)),
         "axes": terms.axes,
         "legend": terms.explained,
     }
+
+
+def _place_of(value: str) -> tuple[bool, Any, str]:
+    """Where a value stands in a list: numbers as numbers, then texts."""
+    amount = read_number(value)
+    return amount is None, amount or 0, value
 
 
 def rows(looked: Looked) -> list[dict[str, Any]]:

@@ -67,6 +67,7 @@ def application(session: Session, press: Press | None = None) -> Starlette:
         _answers("/api/choices", lambda given: _choices(session, given.get("in"))),
         _answers("/api/columns", lambda given: columns.overview(session, given.get("of"))),
         _changes("/api/columns/settled", lambda given: columns.settled(session, given)),
+        _changes("/api/columns/decided", lambda given: columns.decided(session, given)),
         _changes("/api/columns/preview", lambda given: columns.preview(session, given)),
         _answers("/api/policy", lambda given: policy.overview(session, given.get("of"))),
         _changes("/api/policy/written", lambda given: policy.written(session, given)),

@@ -237,6 +237,8 @@ class Session:
         """The path of a name: in the folder, or as it was given at the start."""
         own = self._given.get(name)
         path = self._inside(name) if own is None else own
+        if _is_no_file(path):
+            raise InputError(f"{name!r} is neither a file nor a folder")
         if path.is_dir():
             _refuse_links(path, self.folder if own is None else own.parent)
         return path
@@ -438,9 +440,17 @@ def _refuse_links(release: Path, folder: Path) -> None:
             )
 
 
+def _is_no_file(path: Path) -> bool:
+    """Whether it is a pipe or a device, which whoever reads it may wait for without an end."""
+    file = named_part(path)[0]
+    return file.exists() and not (file.is_file() or file.is_dir())
+
+
 def _kind(path: Path) -> str | None:
     if path.is_dir():
         return "release" if (path / CERTIFICATE).is_file() else None
+    if _is_no_file(path):
+        return None
     if path.name.lower().endswith(_WITH_PARTS):
         return "tables"
     if named_part(path)[0].name.lower().endswith(_TABLES):

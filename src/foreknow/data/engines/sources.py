@@ -21,6 +21,7 @@ from foreknow.data.engines.divided import Divided
 from foreknow.data.engines.spelled import Spelled
 from foreknow.data.engines.table import Snapshot, Table
 from foreknow.data.reading import STDIN, UTF8, Dialect, Reading, is_address, named_part, to_add
+from foreknow_judge.documents import is_named_pipe
 from foreknow_judge.duckdb_files import DELIMITERS, CsvFile, Stamp, new_file
 from foreknow_judge.errors import DataError
 
@@ -97,6 +98,8 @@ def _open_path(given: Path, reading: Reading) -> Table:
     try:
         path, key, part = named_part(given)
         standard = str(path) == STDIN
+        if not standard:
+            _refuse_no_file(path)
         if standard or path.is_fifo():  # such as of <(command)
             name = "standard input" if standard else path.name
             path = from_pipe(None if standard else path, name)
@@ -113,6 +116,18 @@ def _open_path(given: Path, reading: Reading) -> Table:
     if not exists:
         raise DataError(f"there is no file or folder {spoken(path)!r}")
     return _open_file(path, path.name, key, part, reading)
+
+
+def _refuse_no_file(path: Path) -> None:
+    """Refuse what has no end, or may never begin: of pipes, all but those of the shell."""
+    if path.exists() and (
+        is_named_pipe(path) if path.is_fifo() else not (path.is_file() or path.is_dir())
+    ):
+        what = "a named pipe" if path.is_fifo() else "a device or a socket"
+        raise DataError(
+            f"{spoken(path)!r} is {what}; give a file or a folder, or a pipe of the shell, such "
+            "as <(command)"
+        )
 
 
 def _open_file(path: Path, name: str, key: str | None, part: str, reading: Reading) -> Table:
@@ -193,6 +208,7 @@ def _open_database(path: Path, name: str, part: str | None, reading: Reading) ->
 
 def parts_of(path: Path) -> list[str]:
     """The tables of a database, or the sheets of a workbook; none of another file."""
+    _refuse_no_file(path)
     kind, reading = _kind(path.suffix.lower()), Reading()
     if kind == _WORKBOOKS:
         from foreknow.data.engines.file_table import sheets_of

@@ -1,4 +1,4 @@
-import { ask, body, byId, el, fill, keep, latest, scrolling, send, state, table, trouble } from "./dom.js";
+import { ask, body, byId, decisions, el, fill, keep, latest, scrolling, send, state, table, trouble } from "./dom.js";
 
 const NAMES = { person: "person", identifier: "identifier", "quasi-identifier": "quasi-identifier", sensitive: "sensitive", other: "other: as it is", "": "no role" };
 const HELP = {
@@ -16,6 +16,9 @@ function show() {
   byId("scope").textContent = `${found.rows.toLocaleString("en")} rows, ${found.columns.length.toLocaleString("en")} columns in ${found.name}.`;
   byId("mistake").hidden = !found.mistake;
   byId("mistake").textContent = found.mistake;
+  byId("decide").hidden = !found.open.length && !found.questions.length;
+  fill(byId("ways"), ...decisions(found.open, decide));
+  fill(byId("questions"), ...found.questions.map((said) => el("li", {}, said)));
   const head = ["Column", "Role", "Holds", "Nulls", "Examples", "Coarsens"];
   const rows = found.columns.map((column, i) => {
     const role = el("select", { id: "role-" + i, "aria-label": "Role of " + column.shown, change: (event) => settle(column, event.target.value, i) });
@@ -56,6 +59,18 @@ async function settle(column, role, place) {
     trouble(null);
     const again = byId("role-" + place);
     if (again) again.focus();
+  } catch (error) {
+    trouble(error);
+  }
+}
+
+async function decide(way) {
+  try {
+    found = await send("/api/columns/decided", body({ way }));
+    show();
+    built();
+    trouble(null);
+    byId("undo").focus();
   } catch (error) {
     trouble(error);
   }

@@ -105,6 +105,13 @@ export function blocks(list) {
   return list.filter((block) => KINDS[block.kind]).map((block) => KINDS[block.kind](block));
 }
 
+// What a policy leaves open, with a button for each way out.
+export function decisions(list, take) {
+  return list.map(({ says, ways }) =>
+    el("div", { class: "open-decision" }, el("p", { class: "sentence unsafe" }, says), el("p", { class: "tools" }, ...ways.map(({ key, says }) => el("button", { type: "button", click: () => take(key) }, says))))
+  );
+}
+
 // ---- requests -------------------------------------------------------------------------------
 
 export const SECRET = "x-foreknow-secret";

@@ -84,8 +84,8 @@ function requirement(own, place) {
     fields.push(field([...path, key], title, plain(own[key]), { number: true }));
     fields.push(...secret(own, path), ...sight(own, path));
   }
-  const hidden = found.table.schema && found.table.schema.sensitive;
-  if (Array.isArray(hidden) && hidden.length > 1) {
+  const hidden = [].concat((found.table.schema && found.table.schema.sensitive) || []);
+  if (hidden.length > 1 || own.sensitive) {
     fields.push(field([...path, "sensitive"], "in the column", own.sensitive || "", { choices: [["", "–"], ...hidden.map((each) => [each, each])] }));
   }
   const bad = wrong(path) || inside(path);

@@ -1,4 +1,4 @@
-import { ask, blocks, body, byId, el, fill, keep, latest, send, state, table, trouble } from "./dom.js";
+import { ask, blocks, body, byId, decisions, el, fill, keep, latest, send, state, table, trouble } from "./dom.js";
 import { chart, heatMap } from "./chart.js";
 
 const AMOUNTS = ["l", "k", "m"];
@@ -74,6 +74,7 @@ const judge = latest(async (given) => {
   said.className = "sentence " + told.mood;
   fill(said, told.sentence, told.mood === "unsafe" ? " " + told.exposed : "");
   fill(byId("exposed"), table(told.counts, "ranks", "People over the limit"));
+  byId("over").hidden = !told.groups.rows.length;
   fill(byId("groups"), table(told.groups, "groups", "Groups over the limit"));
 });
 
@@ -198,7 +199,30 @@ async function start() {
   turn(true);
 }
 
-start().catch((error) => {
-  byId("headline").textContent = "Nothing to show";
+// Where nothing can be judged: the ways out, and no empty parts.
+async function refused(error) {
+  byId("headline").textContent = "Nothing is judged yet";
+  byId("scope").textContent = "";
+  for (const section of document.querySelectorAll("main > section")) section.hidden = true;
   trouble(error);
-});
+  let policy;
+  try {
+    policy = await ask("/api/columns", body({}));
+  } catch {
+    return; // a release has the policy of its certificate
+  }
+  byId("subject").textContent = policy.name;
+  const took = (path, given) => send(path, body(given)).then(() => location.reload(), trouble);
+  fill(byId("ways"), ...decisions(policy.open, (way) => took("/api/columns/decided", { way })));
+  byId("undo").hidden = !policy.undo;
+  byId("undo").addEventListener("click", () => took("/api/policy/undone", {}));
+  const { of } = state();
+  byId("mend").addEventListener("click", () => location.assign("/policy" + (of ? "?" + new URLSearchParams({ of }) : "")));
+  byId("why").hidden = !policy.open.length;
+  byId("refused").hidden = false;
+  if (!policy.open.length) return;
+  byId("why-said").textContent = error.message;
+  trouble(null);
+}
+
+start().catch(refused);

@@ -106,8 +106,8 @@ _NUMBERED = re.compile(r"(require\[\d+\]|requirement|)")
 class AuditPage(Page[Audit]):
     """Every verdict on one release.
 
-    The page that is `published` with it shows neither who is exposed nor what learned priors
-    disclose. `attack` is the command that attacks the release.
+    The page that is `published` with it shows neither who is exposed nor a figure that was computed
+    from values that are not published: NCP, learned priors, what only the owner can count.
     """
 
     serves = Audit
@@ -174,12 +174,18 @@ class AuditPage(Page[Audit]):
     @property
     def scope(self) -> str:
         """Say what the release is worth; where several are judged as one, how large each is."""
-        line = utility_line(self.result.utility)
+        line = utility_line(self._utility)
         releases = self.result.scope.releases
         if not releases:
             return line
         sizes = [f"{visible(name)} {some(people, 'person', 'people')}" for name, people in releases]
         return f"{listing(sizes)}; together {line}"
+
+    @property
+    def _utility(self) -> Utility:
+        """Its measures; those that the raw table is needed for are the owner's."""
+        utility = self.result.utility
+        return replace(utility, ncp={}) if self.published else utility
 
     @property
     def notes(self) -> list[str]:
@@ -250,7 +256,7 @@ class AuditPage(Page[Audit]):
         limits = limits_of(self.result, verdict)
         where, worst = Cell("–"), Cell("kept with the owner", mood_of(verdict.safe, limits))
         limit = required_text(verdict.required)
-        if not self._withheld(verdict):
+        if self._withheld(verdict) is None:
             found = verdict.found
             worst = worst_cell(found, verdict.required, limits)
             limit = limit_of(found, verdict.required)
@@ -267,7 +273,7 @@ class AuditPage(Page[Audit]):
         yield Sentence(self._sentence(place), mood, whole=verdict.safe)
         knows = self._allowed(verdict).knows
         yield Sentence(f"The requirement guards against anyone who {knows}.", whole=True)
-        if not idle and not self._withheld(verdict):
+        if not idle and self._withheld(verdict) is None:
             yield Later(lambda: self._shown_of(anchor, place))
 
     def _shown_of(self, anchor: str, place: int) -> Iterator[Block]:
@@ -320,9 +326,13 @@ class AuditPage(Page[Audit]):
         sets = self.result.counted_of(verdict).meant.sets
         return values_phrase(verdict.requirement, noun, sets=sets)
 
-    def _withheld(self, verdict: Verdict) -> bool:
-        """Whether its priors are kept with the owner, and so what was found by them."""
-        return self.published and is_learned(verdict.judged)
+    def _withheld(self, verdict: Verdict) -> str | None:
+        """Why what was found is kept with the owner; None where it is shown."""
+        if not self.published:
+            return None
+        if is_learned(verdict.judged):
+            return _BY_LEARNED
+        return _BY_OWNER if self.result.policy.asks_owner(verdict.requirement) else None
 
     def _allowed(self, verdict: Verdict) -> Description:
         """What the requirement lets somebody know, at most."""
@@ -340,12 +350,9 @@ class AuditPage(Page[Audit]):
     def _sentence(self, place: int) -> str:
         """What was found of a requirement; of one that fails, also of how many people."""
         audit, verdict = self.result, self.result.verdicts[place]
-        if self._withheld(verdict):
-            return (
-                f"The requirement {'holds' if verdict.safe else 'fails'}. The priors were learned "
-                "from the table itself, so they are kept with the owner, and so is what can be "
-                "found out by them."
-            )
+        if (why := self._withheld(verdict)) is not None:
+            asked = f"{criterion_text(verdict.requirement)}: t" if verdict.of_groups else "T"
+            return f"{asked}he requirement {'holds' if verdict.safe else 'fails'}. {why}"
         said = verdict_sentence(verdict, sensitive_noun(audit.policy, verdict.requirement))
         if verdict.safe or self.published:
             return said
@@ -353,7 +360,7 @@ class AuditPage(Page[Audit]):
 
     def _worth(self) -> Iterator[Block]:
         """Sizes of groups, and how far each column was generalized."""
-        yield measures(self.result.utility)
+        yield measures(self._utility)
         yield sizes_block(self.result)
 
     def _policy(self) -> Iterator[Block]:
@@ -369,6 +376,13 @@ class AuditPage(Page[Audit]):
 
 PAGE = AuditPage
 
+_BY_LEARNED = (
+    "The priors were learned from the table itself, so they are kept with the owner, and so is "
+    "what can be found out by them."
+)
+_BY_OWNER = (
+    "The owner counted it by what the release does not show, so the figure is kept with the owner."
+)
 _KEPT = (
     "it says where the table is weakest and which facts would expose someone there; the report "
     "that foreknow publish writes is made to go with a release"
@@ -606,11 +620,9 @@ def utility_line(utility: Utility) -> str:
         said += f" of {average} on average ({least} to {largest})"
     elif groups > 1:
         said += f" of {least} each"
-    if utility.average_ncp is None:
-        return f"{said}."
-    loss = percentage(utility.average_ncp)
-    said = f"{said}; values generalized by {loss} on average (NCP)."
-    return " ".join([said, *grids_sentence(utility.grids)])
+    if utility.average_ncp is not None:
+        said += f"; values generalized by {percentage(utility.average_ncp)} on average (NCP)"
+    return " ".join([f"{said}.", *grids_sentence(utility.grids)])
 
 
 def grids_sentence(grids: Mapping[str, str]) -> list[str]:
