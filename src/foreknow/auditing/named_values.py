@@ -39,13 +39,10 @@ def named_values(counts: GroupCounts, requirements: Iterable[Requirement]) -> di
         values = [*map(str, required.values or ())]
         texts = [text for own in (values, *lists) for text in own]
         for text in (*texts, *map(str, () if required.secret.level else required.excluded)):
-            if text != ELSEWHERE and text not in required.absent and not _is_there(text, known):
-                if (other := spelt_otherwise(text, there)) is not None:
-                    raise PolicyError(
-                        f"{required.name}: nobody has {text!r}, but {other!r} is the same number; "
-                        f"write it as the table does: {other!r}"
-                    )
-                absent.add(text)
+            if text != ELSEWHERE and not _is_there(text, known):
+                _refuse_same_number(required, text, there)
+                if text not in required.absent:
+                    absent.add(text)
         sets = required.sets(counts.values) if required.about_sets else {}
         if values:
             about = required.meant(counts.values).about.tolist()
@@ -78,7 +75,7 @@ def refuse_misspelt(
     Of several `columns`, the first is that of requirements that name none.
     """
     main = next(iter(columns))
-    printed = {name: {*map(str, values)} for name, values in columns.items()}
+    printed = {name: dict.fromkeys(sorted(map(str, own))) for name, own in columns.items()}
     known: dict[str, Spellings] = {}
     for required in requirements:
         column = required.sensitive if required.sensitive in printed else main
@@ -86,15 +83,25 @@ def refuse_misspelt(
         for texts in _lists(required):
             absent = [text for text in texts if not _is_there(text, there)]
             for text in absent:
+                _refuse_same_number(required, text, there)
                 if text in (*required.absent, ELSEWHERE):
                     continue
-                spellings = known.setdefault(column, Spellings(sorted(there)))
+                spellings = known.setdefault(column, Spellings(there))
                 if (near := spellings.near(text, but=texts)) is not None:
                     raise PolicyError(
                         f"{required.name}: nobody has {text!r}, and somebody has {near!r}: write "
                         f"it as the table does; if {text!r} is meant, though nobody has it, add "
                         f"absent = [{json.dumps(text, ensure_ascii=False)}] to the requirement"
                     )
+
+
+def _refuse_same_number(required: Requirement, text: str, there: Iterable[str]) -> None:
+    """Refuse a value that nobody has where somebody has the same number, written otherwise."""
+    if (other := spelt_otherwise(text, there)) is not None:
+        raise PolicyError(
+            f"{required.name}: nobody has {text!r}, but {other!r} is the same number; write it as "
+            f"the table does: {other!r}"
+        )
 
 
 def _lists(required: Requirement) -> Iterator[list[str]]:
