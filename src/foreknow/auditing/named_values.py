@@ -86,8 +86,9 @@ def refuse_misspelt(
                 _refuse_same_number(required, text, there)
                 if text in (*required.absent, ELSEWHERE):
                     continue
-                spellings = known.setdefault(column, Spellings(there))
-                if (near := spellings.near(text, but=texts)) is not None:
+                if column not in known:
+                    known[column] = Spellings(there)
+                if (near := known[column].near(text, but=texts)) is not None:
                     raise PolicyError(
                         f"{required.name}: nobody has {text!r}, and somebody has {near!r}: write "
                         f"it as the table does; if {text!r} is meant, though nobody has it, add "
