@@ -422,6 +422,13 @@ def test_other_values_are_noted(text):
     assert text in dict(fk.audit(counts, policy(values=[text, "Flu"])).scope.absent)
 
 
+def test_the_same_number_is_never_absent():
+    counts = fk.GroupCounts.from_bags([["1200.50", "7", "Flu"]])
+    for absent in ([], ["1200.5"]):
+        with pytest.raises(PolicyError, match=r"'1200\.50' is the same number"):
+            fk.audit(counts, policy(values=["1200.5"], absent=absent))
+
+
 def test_absent_is_only_for_the_owner(tmp_path):
     rules = policy(any_of=["b-20", "Flu"], absent=["b-20"])
     rules.save(tmp_path / "policy.toml")

@@ -10,7 +10,7 @@ import numpy as np
 
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.households import ELSEWHERE
-from foreknow.data.labels import Labels, is_pattern, matching
+from foreknow.data.labels import Labels, is_pattern, matching, spelt_otherwise
 from foreknow.data.spellings import Spellings
 from foreknow.data.windows import Line, Range, Width
 from foreknow.policy.requirement import Requirement
@@ -29,7 +29,7 @@ def refuse_misspelt(
     Of several `columns`, the first is that of requirements that name none.
     """
     main = next(iter(columns))
-    printed = {name: {*map(str, values)} for name, values in columns.items()}
+    printed = {name: dict.fromkeys(sorted(map(str, own))) for name, own in columns.items()}
     known: dict[str, Spellings] = {}
     for required in requirements:
         column = required.sensitive if required.sensitive in printed else main
@@ -37,15 +37,26 @@ def refuse_misspelt(
         for texts in _lists(required):
             absent = [text for text in texts if not _is_there(text, there)]
             for text in absent:
+                _refuse_same_number(required, text, there)
                 if text in (*required.absent, ELSEWHERE):
                     continue
-                spellings = known.setdefault(column, Spellings(sorted(there)))
-                if (near := spellings.near(text, but=texts)) is not None:
+                if column not in known:
+                    known[column] = Spellings(there)
+                if (near := known[column].near(text, but=texts)) is not None:
                     raise PolicyError(
                         f"{required.name}: nobody has {text!r}, and somebody has {near!r}: write "
                         f"it as the table does; if {text!r} is meant, though nobody has it, add "
                         f"absent = [{json.dumps(text, ensure_ascii=False)}] to the requirement"
                     )
+
+
+def _refuse_same_number(required: Requirement, text: str, there: Iterable[str]) -> None:
+    """Refuse a value that nobody has where somebody has the same number, written otherwise."""
+    if (other := spelt_otherwise(text, there)) is not None:
+        raise PolicyError(
+            f"{required.name}: nobody has {text!r}, but {other!r} is the same number; write it as "
+            f"the table does: {other!r}"
+        )
 
 
 def _lists(required: Requirement) -> Iterator[list[str]]:
