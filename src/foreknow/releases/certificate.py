@@ -56,6 +56,7 @@ from foreknow.grammar import (
     require_table,
 )
 from foreknow.json_values import plain
+from foreknow.methods.registry import OURS
 from foreknow.needs import Need
 from foreknow.numbers import as_fraction, as_threshold
 from foreknow.scope import Scope
@@ -64,6 +65,8 @@ from foreknow.text import in_cases
 
 FORMAT = "foreknow certificate"
 FORMAT_VERSION = 1
+# The formats in which formulas are escaped.
+_ESCAPED = ("csv", "xlsx")
 _MOST_BYTES = 256 << 20
 
 NOT_MINIMAL = (
@@ -620,7 +623,9 @@ def _contradiction(read: Any, requirements: Sequence[Mapping[str, Any]]) -> str 
         )
     if release.files and set(release.files) != files:
         return f"the files of such a release are {', '.join(sorted(files))}, and no others"
-    if release.escape_formulas and release.format not in ("csv", "xlsx"):
+    if (otherwise := _published_otherwise(read)) is not None:
+        return otherwise
+    if release.escape_formulas and release.format not in _ESCAPED:
         return "formulas are escaped in CSV and workbooks only"
     if (read.delimiter != "," or read.commas) and release.format != "csv":
         return "delimiter and decimal commas are those of CSV"
@@ -663,6 +668,32 @@ def _contradiction(read: Any, requirements: Sequence[Mapping[str, Any]]) -> str 
     for finding in read.findings:
         if finding.exact is None and finding.requirement not in kept:
             return "a finding does not say what was found, though no priors of it are kept"
+    return None
+
+
+def _published_otherwise(read: Any) -> str | None:
+    """What the options of the policy say of the release that is not so; what they lack is usual."""
+    publish, release = read.policy.publish, read.release
+    asked, labels = publish.get("method"), publish.get("labels", {})
+    if not isinstance(labels, dict):
+        return "policy.publish.labels is no table"
+    classes = {key: place.rpartition(":")[2] for key, place in OURS}
+    made_by = read.method.get("name")
+    known = isinstance(asked, str) and isinstance(made_by, str) and asked in classes
+    escaped = publish.get("escape_formulas", False) is True and release.format in _ESCAPED
+    for key, wanted, made in (
+        ("form", publish.get("form", release.form), release.form),
+        ("format", publish.get("format", release.format), release.format),
+        ("method", classes[asked] if known else None, made_by if known else None),
+        ("escape_formulas", escaped, release.escape_formulas),
+        ("delimiter", publish.get("delimiter", ","), read.delimiter),
+    ):
+        if wanted != made:
+            return f"{key} is {wanted!r} by policy.publish, and {made!r} by the release"
+    if read.commas and publish.get("decimal") != ",":
+        return "decimals have a comma, and policy.publish does not say so"
+    if exact := [column for column in read.grids if labels.get(column) == "exact"]:
+        return f"labels of {exact[0]!r} are exact by policy.publish, and on a grid by the release"
     return None
 
 
