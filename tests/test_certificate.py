@@ -276,6 +276,16 @@ def test_a_file_that_changes_once_its_digest_was_taken_is_refused(folder, monkey
         fk.verify(folder)
 
 
+def publishing(**options):
+    """A change of what a certificate says of how the release is made."""
+
+    def change(table):
+        table["grids"] = {"age": "by 10"}
+        table["policy"]["publish"].update(options)
+
+    return change
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -284,6 +294,12 @@ def test_a_file_that_changes_once_its_digest_was_taken_is_refused(folder, monkey
         (lambda t: t["scope"].update(method="at most 3/2"), "is a probability"),
         (lambda t: t["scope"].update(left_out=7), "the rows of the source are"),
         (lambda t: t["source"].update(rows=5), "the rows of the source are"),
+        (publishing(form="bucketized"), "form is 'bucketized' by policy.publish"),
+        (publishing(format="parquet"), "format is 'parquet' by policy.publish"),
+        (publishing(escape_formulas=True), "escape_formulas is True by policy.publish"),
+        (publishing(delimiter=";"), "delimiter is ';' by policy.publish, and ',' by the release"),
+        (publishing(labels={"age": "exact"}), "labels of 'age' are exact by policy.publish"),
+        (publishing(labels=["age"]), "labels is no table"),
     ],
 )
 def test_a_certificate_that_contradicts_itself_is_refused(change, said, folder):

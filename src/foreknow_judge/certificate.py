@@ -595,6 +595,8 @@ def _contradiction(
         )
     if release.files and set(release.files) != files:
         return f"the files of such a release are {', '.join(sorted(files))}, and no others"
+    if (otherwise := _published_otherwise(read)) is not None:
+        return otherwise
     if release.escape_formulas and release.format != "csv":
         return "formulas are escaped in CSV only"
     if (read.delimiter != "," or read.commas) and release.format != "csv":
@@ -638,6 +640,32 @@ def _contradiction(
     for finding in read.findings:
         if finding.exact is None and finding.requirement not in kept:
             return "a finding does not say what was found, though no priors of it are kept"
+    return None
+
+
+def _published_otherwise(read: Any) -> str | None:
+    """A contradiction between the policy's options of publishing and the release, if any.
+
+    Options that the policy leaves out have their defaults. Which method made the groups cannot be
+    seen in a release, so it is not compared.
+    """
+    publish, release = read.policy.publish, read.release
+    labels = publish.get("labels", {})
+    if not isinstance(labels, dict):
+        return "policy.publish.labels is no table"
+    escaped = publish.get("escape_formulas", False) is True and release.format == "csv"
+    for key, wanted, made in (
+        ("form", publish.get("form", release.form), release.form),
+        ("format", publish.get("format", release.format), release.format),
+        ("escape_formulas", escaped, release.escape_formulas),
+        ("delimiter", publish.get("delimiter", ","), read.delimiter),
+    ):
+        if wanted != made:
+            return f"{key} is {wanted!r} by policy.publish, and {made!r} by the release"
+    if read.commas and publish.get("decimal") != ",":
+        return "decimals have a comma, and policy.publish does not say so"
+    if exact := [column for column in read.grids if labels.get(column) == "exact"]:
+        return f"labels of {exact[0]!r} are exact by policy.publish, and on a grid by the release"
     return None
 
 
