@@ -119,9 +119,10 @@ def test_an_audit_says_it_in_terminal_report_and_json(desk, seed):
     said = f"{left} rows have no illness and were left out; nothing is said about them."
     values = sorted({f"flu ({flu} people)": flu, f"cold ({cold} people)": cold}.items())
     listed = ", ".join(text for text, _ in sorted(values, key=lambda item: -item[1]))
-    assert f"No requirement is about: {listed}." in read["notes"][0]
-    assert "Not judged: shoe. An adversary who knows it" in read["notes"][3]
-    assert read["notes"][1] == "The table names people, in who: what is published must not."
+    assert "if somebody knows the job of everybody" in read["notes"][0]
+    assert f"No requirement is about: {listed}." in read["notes"][1]
+    assert "Not judged: shoe. An adversary who knows it" in read["notes"][4]
+    assert read["notes"][2] == "The table names people, in who: what is published must not."
     assert read["scope"]["assumed"] == {"illness": ["job"]}
     assert said in read["notes"]
     text = re.sub("<[^>]*>", " ", page.read_text("utf-8"))

@@ -279,6 +279,40 @@ def test_other_columns_that_single_people_out_make_a_release_unsafe():
 
 
 @pytest.mark.complete
+@pytest.mark.parametrize("required", [fk.Facts(), fk.Facts(l=1), fk.LDiversity(3, kind="distinct")])
+def test_whom_unknown_columns_reach(required, tmp_path):
+    """As many people as the same requirement reaches that takes the column for known."""
+    limit = {} if isinstance(required, fk.LDiversity) else {"below": "1/2"}
+    table = pa.table(
+        {
+            "age": [f"{20 + 10 * (i // 30)}" for i in range(300)],
+            "ward": [f"w{i * i % 11}" for i in range(300)],
+            "ill": [f"i{i % 7}" for i in range(300)],
+        }
+    )
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill", other=["ward"])
+    release = fk.Release.from_generalized(
+        table, quasi_identifiers=["age"], sensitive="ill", other=["ward"]
+    )
+    rules, stricter = (
+        fk.Policy([fk.Requirement(required, knowing=of, **limit)], schema) for of in ([], None)
+    )
+    (exposed,) = fk.audit(release, stricter).exposed
+    blind = fk.audit(release, rules)
+    assert blind.safe
+    assert blind.scope.if_known == {"ill": (exposed.over.people, 300)}
+    said = f"{exposed.over.people} of 300 people are at or over a limit on ill if somebody knows"
+    assert blind.notes[0] == f"{said} the ward of everybody."
+    assert said in blind.summary().replace("\n", " ")
+    assert json.loads(blind.to_json())["scope"]["if_known"] == {"ill": [exposed.over.people, 300]}
+    made = fk.publish(table, rules, seed=1)
+    made.write(tmp_path / "out")
+    assert "if somebody knows the ward of everybody" in (tmp_path / "out/report.html").read_text()
+    assert "if_known" not in made.certificate.scope
+    assert fk.verify(tmp_path / "out").people == 300
+
+
+@pytest.mark.complete
 def test_a_policy_file_says_columns_and_sights(tmp_path):
     path = tmp_path / "policy.toml"
     path.write_text(

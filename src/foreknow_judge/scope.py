@@ -85,6 +85,9 @@ class Scope(Plain):
     assumed : mapping of str to tuple of str
         Of a sensitive column, what is published beside it and what a requirement on it takes nobody
         to know.
+    if_known : mapping of str to (int, int)
+        Of a sensitive column, how many people were at a limit if all that were known of everybody,
+        and of how many; not in a certificate.
     shuffled : tuple of str
         Columns that are said to be shuffled within each group, which a table does not show.
     known : tuple of str
@@ -149,8 +152,8 @@ class Scope(Plain):
 
     _told = (
         "left_out smallest_group groups_of_one without_value unprotected beside suppressed "
-        "exact? method unrequired? shuffled? known? identifiers? assumed? lacking? without? "
-        "people_suppressed? linked? tallied? values_and_people? crowded? alike? apart? "
+        "exact? method unrequired? shuffled? known? identifiers? assumed? if_known? lacking? "
+        "without? people_suppressed? linked? tallied? values_and_people? crowded? alike? apart? "
         "absent? idle? begin_alike? no_numbers? extremes? near? several_answers? amounts? cases? "
         "releases? earlier? written? names_alike? shared? numbers? open? word? foreign?"
     )
@@ -175,6 +178,7 @@ class Scope(Plain):
     more_apart: Amount = 0
     unrequired: Names = ()
     assumed: Mapping[str, Names] = field(default_factory=dict)
+    if_known: Mapping[str, Annotated[tuple[Amount, Amount], LISTED]] = field(default_factory=dict)
     shuffled: Names = ()
     known: Names = ()
     identifiers: Names = ()

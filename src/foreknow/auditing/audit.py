@@ -444,10 +444,11 @@ def _counted_at_once(release: HasCounts, policy: Policy) -> GroupCounts:
     """
     if not isinstance(release, Release):
         return counts_of(release)
+    shown = [of for of in policy.requirements if of.sensitive in (None, *release.sensitives)]
+    knowing_all = [all_known for of in shown if (all_known := of.knowing_all(release.layout))]
     sights: list[set[str]] = [
         {*requirement.sight(release.layout).known, requirement.sensitive or release.sensitive}
-        for requirement in policy.requirements
-        if requirement.sensitive in (None, *release.sensitives)
+        for requirement in (*shown, *knowing_all)
     ]
     widest = max(sights, key=lambda sight: len(sight), default=set())
     if not release.settled:
@@ -456,6 +457,9 @@ def _counted_at_once(release: HasCounts, policy: Policy) -> GroupCounts:
         counts = release.counts
         for requirement in policy.requirements:
             counts_of(requirement.count(release).seen)
+        for requirement in knowing_all:
+            with suppress(InputError):  # then it is not said how many people it would reach
+                counts_of(requirement.count(release).seen)
     return counts
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 
 import numpy as np
 
 from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.auditing.exposed import exposed_by
 from foreknow.auditing.named_values import near_values, refuse_misspelt
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
@@ -20,6 +22,7 @@ from foreknow.plugins import foreign
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow_judge.counting import GroupBags
+from foreknow_judge.errors import InputError
 from foreknow_judge.grammar import Secret
 from foreknow_judge.remarks import Question, remarks_on_values
 from foreknow_judge.scope import Scope
@@ -81,6 +84,7 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
         method=None if policy is None else NOT_JUDGED,
         linked=table is not None and table.linked,
         assumed=assumed,
+        if_known=_if_known(table, requirements or ()),
         shuffled=() if table is None else table.unlinked,
         known=() if table is None else table.knows,
         identifiers=tuple(names),
@@ -95,6 +99,28 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
         # by the class that answers, which may have a key of Foreknow's
         foreign=foreign(type(own) for of in requirements or () for own in of.judged),
     )
+
+
+def _if_known(
+    release: Release | None, requirements: Iterable[Requirement]
+) -> dict[str, tuple[int, int]]:
+    """People at a limit on each sensitive column, and all people, if assumed columns were known."""
+    reached: dict[str, tuple[int, int]] = {}
+    if release is None:
+        return reached
+    for required in requirements:
+        # A remark: where the stricter requirement cannot be judged, there is none.
+        with suppress(InputError):
+            if (all_known := required.knowing_all(release.layout)) is None:
+                continue
+            counted = all_known.count(release)
+            every = exposed_by(counted, counted.verdicts(), limits=True)
+            over = [exposed.over.people for exposed in every if exposed.over is not None]
+            if over:
+                most, _ = reached.get(counted.sight.secret, (0, 0))
+                people = counts_of(counted.seen).n_people
+                reached[counted.sight.secret] = max(most, *over), people
+    return reached
 
 
 def _written_oddly(

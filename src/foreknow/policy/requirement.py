@@ -398,6 +398,13 @@ class Requirement:
         """The same against somebody who knows these columns of everybody, and no others."""
         return replace(self, knowing=columns)
 
+    def knowing_all(self, layout: Layout) -> Requirement | None:
+        """The same against somebody who knows what it assumes that nobody knows, where that is."""
+        if self.of_people or any(isinstance(each, Gaining) for each in self.judged):
+            return None
+        seen = self.sight(layout)
+        return self.by([*seen.known, *seen.assumed]) if seen.assumed else None
+
     def at(self, points: Iterable[Point]) -> Requirement:
         """The same with these adversaries and limits in place of its own."""
         if isinstance(self.adversary, Sequence):

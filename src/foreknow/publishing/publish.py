@@ -1153,7 +1153,7 @@ def _for_readers(scope: Scope, schema: Schema) -> dict[str, Any]:
     """
     known = {*VERIFIERS, *GAUGES}
     foreign = tuple(own for own in scope.foreign if own.partition(" ")[0] not in known)
-    return replace(scope, foreign=foreign).for_readers(schema).to_dict()
+    return replace(scope, foreign=foreign, if_known={}).for_readers(schema).to_dict()
 
 
 def _verified(

@@ -153,6 +153,7 @@ def sentences(
     """
     holders = ("time", "times") if semantics == "multiset" else ("person", "people")
     return [
+        *_if_known(scope),
         *_of_proof(scope, limits),
         *_person_numbers(scope.numbers),
         *_of_values(scope, holders, spread),
@@ -166,6 +167,18 @@ def sentences(
         *_of_owner(scope),
         *_of_releases(scope, claimed),
     ]
+
+
+def _if_known(scope: Scope) -> Iterator[str]:
+    """How many people are at a limit if what is assumed to be unknown is known."""
+    for sensitive, (reached, people) in scope.if_known.items():
+        columns = _columns(scope.assumed.get(sensitive, ()), "and")
+        are = "is" if reached == 1 else "are"
+        who = f"{number(reached)} of {some(people, 'person', 'people')} {are}"
+        yield (
+            f"{who if reached else 'Nobody is'} at or over a limit on {visible(sensitive)} if "
+            f"somebody knows the {columns} of everybody."
+        )
 
 
 def _of_proof(scope: Scope, limits: bool) -> Iterator[str]:
