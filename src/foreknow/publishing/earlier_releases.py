@@ -6,11 +6,9 @@ are those of all cohorts.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -59,10 +57,6 @@ def _refuse_other_labels(one: Certificate, other: Certificate, name: str) -> Non
                 )
 
 
-class _LostMembers(NoSafeRelease):
-    """A release beside the earlier ones shows people whom nobody knows any more."""
-
-
 @dataclass(frozen=True)
 class CohortChanges(Plain):
     """What became of people since earlier releases.
@@ -78,20 +72,16 @@ class CohortChanges(Plain):
         and are not.
     changed : int or None
         How many of those who stay have another sensitive value now, at least: the owner's folder
-        has no values of people. Of several columns, in the one of which most have. None where
-        people may have several values.
+        has no values of people. None where people may have several values.
     beside : tuple of (str, int)
         Releases of the same columns that lie beside the earlier ones and were not named, and how
         many of those who are new they show.
-    unknown : tuple of str
-        Releases of the same columns that lie beside the earlier ones, were not named, and whose
-        owner's folder is missing, so that nobody knows who is in them.
     alike : tuple of (str, str)
         Names of an earlier release and of people who are new that differ by hyphens and other marks
         alone.
     """
 
-    _told = "releases column new stay changed left beside unknown? alike"
+    _told = "releases column new stay changed left beside alike"
 
     releases: tuple[str, ...]
     column: str
@@ -101,7 +91,6 @@ class CohortChanges(Plain):
     changed: int | None
     beside: tuple[tuple[str, int], ...] = ()
     alike: tuple[tuple[str, str], ...] = ()
-    unknown: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         are = "person is" if self.new == 1 else "people are"
@@ -110,8 +99,7 @@ class CohortChanges(Plain):
             f"{' and '.join(self.releases)}, by {self.column}."
         )
         if self.stay:
-            were = "one was" if self.stay == 1 else f"{self.stay:,} were"
-            said += f" The other {were} published before, and are not in this release"
+            said += " The others stay as they were published"
             if self.changed:
                 have = "has" if self.changed == 1 else "have"
                 said += f"; at least {self.changed:,} of them {have} another value now"
@@ -124,11 +112,6 @@ class CohortChanges(Plain):
             said += (
                 f" Look at {name}, which was not named: it shows {people:,} of those who are new. "
                 "If it is out, they are published twice: name it, too (after, --after)."
-            )
-        for name in self.unknown:
-            said += (
-                f" Look at {name}, which was not named: its owner's folder is missing, so nobody "
-                "knows who of those who are new it shows already."
             )
         return said
 
@@ -263,49 +246,17 @@ class Earlier:
             changed,
             tuple(self._not_named(schema, new)),
             alike,
-            tuple(self._without_members(schema)),
         )
         if not since.new:
             raise NoSafeRelease(f"Nobody is new in {microdata.name}: nothing is to be published")
         chosen = Selected(microdata.source, fresh)
         return Microdata(chosen, schema, microdata.reading, beside=microdata.beside), since
 
-    @property
-    def _beside(self) -> list[Path]:
-        """What lies beside the earlier releases."""
-        folders = {own.published.folder.resolve().parent for own in self.owned}
-        return [place for folder in sorted(folders) for place in sorted(folder.iterdir())]
-
-    def _without_members(self, schema: Schema) -> Iterator[str]:
-        """Releases of the same columns of which nobody knows who is in them.
-
-        One that was published after those that are named shows others of the same register, so it
-        is refused: these people would be published twice.
-        """
-        named = {digest_of(own.published.folder / CERTIFICATE) for own in self.owned}
-        for path in self._beside:
-            with suppress(InputError, OSError):  # what cannot be read is not ours
-                if not (path / CERTIFICATE).is_file() or (owners_folder(path) / MEMBERS).exists():
-                    continue
-                known = Certificate.load(path / CERTIFICATE)
-                if digest_of(path / CERTIFICATE) in named:
-                    continue
-                if any(entry["certificate"] in named for entry in known.after):
-                    raise _LostMembers(
-                        f"{path.name} was published after {' and '.join(self.names)}, and its "
-                        f"owner's folder {owners_folder(path).name!r} is missing: nobody knows who "
-                        "is in it, and they would be published twice. Put that folder back and "
-                        f"name {path.name}, too (after, --after); or, if {path.name} was never "
-                        "given to anybody, move it elsewhere"
-                    )
-                same = {*known.sensitives} & {*schema.sensitives}
-                if same and {*known.known} & {*schema.quasi_identifiers}:
-                    yield path.name
-
     def _not_named(self, schema: Schema, new: Collection[str]) -> Iterator[tuple[str, int]]:
         """Releases of the same columns beside the earlier ones, and whom of the new they show."""
         named = {digest_of(own.published.folder / CERTIFICATE) for own in self.owned}
-        for path in self._beside:
+        folders = {own.published.folder.resolve().parent for own in self.owned}
+        for path in (place for folder in sorted(folders) for place in sorted(folder.iterdir())):
             with suppress(InputError, OSError):  # what cannot be read is not ours
                 if not (owners_folder(path) / MEMBERS).exists():
                     continue
@@ -346,32 +297,26 @@ class Earlier:
 
     def _changed(self, microdata: Microdata, called: Sequence[Sequence[str]]) -> int | None:
         """How many people have another value now than their group had, at least."""
-        if microdata.schema.several:
+        if microdata.schema.several or len(microdata.schema.sensitives) > 1:
             return None
-        columns = microdata.schema.sensitives
-        return max(self._changed_in(column, microdata, called) for column in columns)
-
-    def _changed_in(
-        self, column: str, microdata: Microdata, called: Sequence[Sequence[str]]
-    ) -> int:
-        """How many people have another value of a column now than their group had, at least."""
-        codes, values = microdata.column(column)
-        texts = [str(values[code]) for code in codes.tolist()]
-        rows = microdata.kept.tolist()
+        held = microdata.holdings
+        texts = [str(value) for value in microdata.values]
+        rows = microdata.kept[held.people].tolist()
         changed = 0
         for own, groups, names in zip(self.owned, self.groups, called, strict=True):
-            value_of = {names[row]: text for row, text in zip(rows, texts, strict=True)}
-            now = Counter(
-                (group, value_of[name]) for name, group in groups.items() if name in value_of
-            )
-            labels, shown = own.release.counts, own.release.seen(column, []).counts
-            bags = {
-                str(shown.group_label(at)): {str(v): n for v, n in shown.bag(at).items()}
-                for at in range(shown.n_groups)
+            value_of = {
+                names[row]: texts[v] for row, v in zip(rows, held.values.tolist(), strict=True)
             }
-            for (group, value), many in now.items():
-                then = bags.get(str(labels.group_label(group)), {})
-                changed += max(0, many - then.get(value, 0))
+            counts, now = own.release.counts, dict[tuple[int, str], int]()
+            for name, group in groups.items():
+                if name in value_of:
+                    key = group, value_of[name]
+                    now[key] = now.get(key, 0) + 1
+            bags = [
+                {str(value): n for value, n in counts.bag(group).items()}
+                for group in range(counts.n_groups)
+            ]
+            changed += sum(max(0, n - bags[g].get(value, 0)) for (g, value), n in now.items())
         return changed
 
     def grids_with(self, known: Certificate) -> dict[str, str]:

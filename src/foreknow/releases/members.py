@@ -30,7 +30,7 @@ from foreknow.policy.policy import Policy
 from foreknow.releases.written import Published, open_published
 from foreknow_judge.certificate import Certificate
 from foreknow_judge.documents import from_json
-from foreknow_judge.errors import DataError, InputError, SchemaError
+from foreknow_judge.errors import DataError, InputError, SchemaError, did_you_mean
 from foreknow_judge.file_names import MEMBERS, OWNER, owners_folder
 from foreknow_judge.grammar import SchemaTable, read
 
@@ -129,15 +129,6 @@ def printed(names: Iterable[Any]) -> list[str]:
     return texts
 
 
-def _same_number(name: str, texts: Sequence[str | None]) -> str:
-    """A hint at the one person whose number differs by leading zeros alone; at nobody else.
-
-    Another person is no suggestion: who is forgotten by mistake is gone.
-    """
-    bare = name.strip().lstrip("0")
-    same = {text for text in texts if text is not None and text.strip().lstrip("0") == bare}
-    one = bare.isdigit() and len(same) == 1
-    return f"; did you mean {same.pop()!r}?" if one else "; write it as the table does"
 
 
 def refuse_alike(names: Iterable[str], known: Iterable[str], column: str) -> None:
@@ -297,7 +288,7 @@ class OwnRelease:
             if name.startswith(FORGOTTEN):
                 raise InputError(f"{name!r} is somebody who was forgotten already")
             if name not in texts:
-                hint = _same_number(name, texts)
+                hint = did_you_mean(name, [text for text in texts if text is not None])
                 raise DataError(f"{str(self.path)!r} has no {column} {name!r}{hint}")
         rows = [at for at, text in enumerate(texts) if text in {*people}]
         kept = {at: _forgotten(key, str(texts[at])) for at in rows}

@@ -54,11 +54,6 @@ class Names:
         place = self._by_text.get(text)
         if place is None:
             hints = [str(label) for label in self.labels[:_HINTS]]
-            if text.strip().isdigit():  # another number is somebody else
-                bare = text.strip().lstrip("0")
-                hints = [hint for hint in hints if hint.strip().lstrip("0") == bare]
-            if not hints:
-                raise Unknown(f"{self._missing} {text!r}")
             raise Unknown(f"{self._missing} {text!r}{did_you_mean(text, hints)}")
         if place == _AMBIGUOUS:
             same = [repr(label) for label in self.labels if str(label) == text]

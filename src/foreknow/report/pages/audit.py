@@ -173,13 +173,8 @@ class AuditPage(Page[Audit]):
 
     @property
     def scope(self) -> str:
-        """Say what the release is worth; where several are judged as one, how large each is."""
-        line = utility_line(self._utility)
-        releases = self.result.scope.releases
-        if not releases:
-            return line
-        sizes = [f"{visible(name)} {some(people, 'person', 'people')}" for name, people in releases]
-        return f"{listing(sizes)}; together {line}"
+        """Say what the release is worth."""
+        return utility_line(self._utility)
 
     @property
     def _utility(self) -> Utility:
