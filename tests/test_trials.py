@@ -1,7 +1,6 @@
 """Trials: what is planted is found, and what is said is what was counted."""
 
 import json
-import random
 import warnings
 from collections import Counter, defaultdict
 from fractions import Fraction
@@ -520,20 +519,3 @@ def test_no_groups_to_learn_from_is_said():
     with pytest.raises(fk.InputError, match="50 groups; name columns by by= to try with fewer"):
         fk.learned_report(seen._release)
     assert fk.audit(seen._release, policy(tries=False)).trials == ()
-
-
-def test_linked_columns_divide_groups():
-    """Who knows a ward reads the rows of the group that show it."""
-    chance = random.Random(3)
-    rows = [(i // 10, chance.choice("ABCDEF"), f"i{chance.randrange(40)}") for i in range(600)]
-    names = ("age", "ward", "ill")
-    table = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
-    release = fk.Release.from_generalized(
-        table, quasi_identifiers=["age"], sensitive="ill", other=["ward"]
-    )
-    seen = {}
-    for age, ward, ill in rows:
-        seen.setdefault((age, ward), []).append(ill)
-    certain = sum(len(ills) for ills in seen.values() if len({*ills}) == 1)
-    assert certain > 100
-    assert fk.learned_report(release, by=["ward"]).sure >= certain

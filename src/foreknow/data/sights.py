@@ -22,7 +22,6 @@ from foreknow.data.possible_values import Classes, PossibleMembers
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow_judge.errors import DataError, InputError, UnsupportedError, did_you_mean
-from foreknow_judge.layout import Layout
 from foreknow_judge.text import people_text
 
 # Points of people times groups that are compared at a time.
@@ -115,11 +114,6 @@ class Sight:
                 shown.counts, self._microdata, of_part[parts], shown.sensitive, self.name
             )
         return self._seen[shown.sensitive, *known]
-
-    @property
-    def layout(self) -> Layout | None:
-        """Which columns of the release stand beside each other; None where it is not known."""
-        return None if self._release is None else self._release.layout
 
     def only(self, groups: IntArray) -> Sight:
         """Some groups, numbered anew."""

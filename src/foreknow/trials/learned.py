@@ -138,8 +138,7 @@ class Learned:
 
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
         """Every sensitive value's disclosure."""
-        rows = divided_by_rows(release, self.by)
-        return max(learnings(rows, self.by), key=lambda each: each.predicts).disclosures()
+        return max(learnings(release, self.by), key=lambda each: each.predicts).disclosures()
 
     def chances(self, release: HasCounts) -> None:
         """Not counted: a trial says how many were guessed."""
@@ -469,19 +468,8 @@ def learned_trial(
     about : sequence of labels, optional
         The values of which it is said how sure it makes; default: all.
     """
-    some = _Some(divided_by_rows(release, by), MOST_PEOPLE)
+    some = _Some(release, MOST_PEOPLE)
     return _trial(some, by, limit, about, some.held(by))
-
-
-def divided_by_rows(release: Any, by: Sequence[str]) -> Any:
-    """A release whose groups are divided by columns that stand beside the values in its rows.
-
-    Somebody who knows such a column of a person reads only the rows of the group that show it.
-    """
-    layout = getattr(release, "layout", None)
-    linked = () if layout is None or release.sensitive not in layout.linked else layout.linked
-    known = [name for name in by if name in linked and name != release.sensitive]
-    return release.seen(release.sensitive, known) if known else release
 
 
 def learned_beside(
@@ -503,15 +491,11 @@ def learned_beside(
     known = [name for name in columns if name in _known(release)][:_COLUMNS]
     if not known:
         return None
-
-    @cache
-    def drawn(by: tuple[str, ...]) -> tuple[_Some, Signatures | None]:
-        some = _Some(divided_by_rows(release, by), MOST_BESIDE)
-        return some, some.held(by)
+    some = _Some(release, MOST_BESIDE)
+    held = cache(some.held)
 
     def tried(by: tuple[str, ...], effort: Effort) -> Trial:
-        some, held = drawn(by)
-        return _trial(some, by, limit, about, held, effort)
+        return _trial(some, by, limit, about, held(by), effort)
 
     try:
         told = tuple(sorted(known, key=lambda name: -tried((name,), "look").right)[:2])
