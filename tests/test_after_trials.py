@@ -79,3 +79,26 @@ def test_releases_that_are_audited_together_are_tried_with_their_cohorts(tmp_pat
     both = [tmp_path / "january", tmp_path / "march"]
     (found,) = fk.audit(both, policy(tried=False)).trials
     assert any("cohort" in own.by for own in found.tried)
+
+
+def test_wards_of_then_are_read(tmp_path):
+    """Everybody has moved to another ward since; the rows of january show the one of then."""
+
+    def table(first, last, moved):
+        ill = [f"ill {i % 7}" for i in range(first, last)]
+        ward = [f"w{(i + moved) % 7}" for i in range(first, last)]
+        names = [f"p{i}" for i in range(first, last)]
+        rows = {"pid": names, "age": [20 + i % 60 for i in range(first, last)], "ill": ill}
+        return pa.table({**rows, "ward": ward})
+
+    schema = fk.Schema(
+        identifiers=["pid"], quasi_identifiers=["age"], sensitive="ill", other=["ward"]
+    )
+    required = [fk.Requirement(fk.Facts(), below="1/2", knowing=[])]
+    plain = fk.Policy(required, schema)
+    fk.publish(table(0, 420, 0), plain, seed=1).write(tmp_path / "january")
+    tried = fk.Policy(required, schema, tries=[Try(fk.Learned(["ward"]), None)])
+    everybody = pa.concat_tables([table(0, 420, 1), table(420, 840, 0)])
+    made = fk.publish(everybody, tried, after=tmp_path / "january", seed=1)
+    (trial,) = made.together.trials
+    assert (trial.people, trial.measured, trial.surest) == (840, False, 1)

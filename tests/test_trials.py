@@ -368,6 +368,57 @@ def test_what_is_learned_is_no_requirement(tmp_path):
         policy(by=["zip"])
 
 
+def rows_with_wards():
+    """60 groups of ten, in which the rows of one ward often have one illness."""
+    random = np.random.default_rng(0)
+    ward, ill = random.choice(list("ABCDEF"), 600), random.integers(0, 40, 600)
+    return pa.table({"age": np.repeat(np.arange(60), 10), "ward": ward, "ill": map(str, ill)})
+
+
+def rows_of_ward(table):
+    """How often each illness occurs in the rows of one age and ward."""
+    rows = defaultdict(Counter)
+    for row in table.to_pylist():
+        rows[row["age"], row["ward"]][row["ill"]] += 1
+    return rows.values()
+
+
+@pytest.mark.parametrize("by", [["ward"], ["ward", "age"]])
+def test_wards_beside_values_are_read(by, tmp_path):
+    """Who knows a ward reads the rows that show it, though the verdict takes nobody to know it."""
+    table = rows_with_wards()
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill", other=["ward"])
+    required = fk.Requirement(fk.Facts(), below=0.5, knowing=[])
+    tries = [Try(fk.Learned(by), None)]
+    made = fk.publish(table, fk.Policy([required], schema, tries=tries), seed=1)
+    made.write(tmp_path / "out")
+    read = [*rows_of_ward(made.to_pandas().pipe(pa.Table.from_pandas))]
+    right = sum(max(of.values()) for of in read)
+    certain = sum(of.total() for of in read if len(of) == 1)
+    written = fk.learned_report(tmp_path / "out", by=by, people=table)
+    (beside,) = made.audit.trials
+    for trial in (written, beside):
+        assert round(trial.right * 600) >= right
+        assert (trial.sure, trial.sure_and_right) == (certain, certain)
+        assert trial.baseline < 0.2  # of groups that no ward divides
+    unmeasured = fk.learned_report(made.release, by=by)
+    assert (unmeasured.sure, unmeasured.surest) == (certain, 1)
+    assert fk.Learned(by).disclosure(made.release).probability == 1
+    stopping = fk.Policy([required], schema, tries=[Try(fk.Learned(by), 0.9)])
+    with pytest.raises(fk.NoSafeRelease, match=f"by {', '.join(by)} becomes 100.0% sure"):
+        fk.publish(table, stopping, seed=1)
+
+
+def test_shuffled_wards_tell_nothing():
+    table = rows_with_wards()
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill", other=["ward"])
+    options = fk.PublishOptions(unlinked=["ward"])
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below=0.5)], schema, options)
+    made = fk.publish(table, policy, seed=1)
+    trial = fk.learned_report(made, by=["ward"], people=table)
+    assert (trial.sure, trial.right < 0.2) == (0, True)
+
+
 def test_a_try_that_could_not_be_carried_out_is_refused():
     several = fk.Schema(quasi_identifiers=["code"], sensitive="ill", semantics="set", person="name")
     with pytest.raises(PolicyError, match="try: learning takes one value per person"):

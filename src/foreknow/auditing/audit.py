@@ -473,9 +473,8 @@ def _trials(seen: HasCounts, policy: Policy) -> tuple[Trial, ...]:
         for each, column in product(policy.tries, policy.schema.sensitives):
             limit = SURE if each.limit is None else float(each.limit)
             with suppress(DataError, UnsupportedError):  # said as not run
-                of: Any = seen.seen(column, []) if isinstance(seen, (Release, Sight)) else seen
                 ways = [each.attack.by, *([(*each.attack.by, *cohort)] if cohort else [])]
-                found = [learned_trial(of, by, limit=limit) for by in ways]
+                found = [learned_trial(seen, by, limit=limit, sensitive=column) for by in ways]
                 tried.append(max(found, key=lambda trial: trial.surest))
         return tuple(tried)
     if len(policy.schema.sensitives) > 1:

@@ -803,6 +803,19 @@ class Release(Plain):
         names = [*map(self._written, self.sensitives)]
         return tables.of_anybody(names) if self._leaves_out else tables
 
+    def seen_by(self, columns: Iterable[str], sensitive: str | None = None) -> Release:
+        """The release as somebody sees it who knows some columns, of which some may be unpublished.
+
+        Those that stand in one row with the sensitive one divide its groups, whether or not they
+        were said to.
+        """
+        main = sensitive or self.sensitive
+        in_rows = {*self.layout.linked} if main in self.layout.linked else set()
+        if self.by_values and self.layout.of_people:
+            in_rows |= {*self.people_columns}
+        apart = {main, *self.unlinked, *map(self._bare, self.group_columns)}
+        return self.seen(main, [name for name in columns if name in in_rows - apart])
+
     @contextmanager
     def reading(self, columns: Iterable[str]) -> Iterator[None]:
         """Read some columns once, beside those of its groups, for all sights that are counted.

@@ -27,7 +27,7 @@ from foreknow.data.people import Signature, Signatures
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
 from foreknow.needs import Need, Needs
-from foreknow.trials.trial import Claim, Share, Trial, Tried, most_successful, shares_of
+from foreknow.trials.trial import Claim, Share, Trial, Tried, most_successful
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.settings import Settings
@@ -138,7 +138,8 @@ class Learned:
 
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
         """Every sensitive value's disclosure."""
-        return max(learnings(release, self.by), key=lambda each: each.predicts).disclosures()
+        seen = _seen_by(release, self.by)
+        return max(learnings(seen, self.by), key=lambda each: each.predicts).disclosures()
 
     def chances(self, release: HasCounts) -> None:
         """Not counted: a trial says how many were guessed."""
@@ -238,9 +239,10 @@ class Learning:
         makes is said of the values in `about`, by their codes.
         """
         layout, counts = self.layout, self.counts
+        alone = release.groups_alone
         heights = np.where(np.isin(layout.value, about), self.posteriors, 0.0)
         top = int(np.argmax(heights))
-        frequent = np.maximum.reduceat(counts.counts, counts.offsets[:-1]).astype(np.float64)
+        frequent = np.maximum.reduceat(alone.counts, alone.offsets[:-1]).astype(np.float64)
         guess = self._guess
         sure_row = heights[guess] > limit
         people = (layout.times[layout.case] * layout.people)[guess]
@@ -251,7 +253,10 @@ class Learning:
             group, amount, row = truth.group, truth.people, self._row_of(truth)
             hit = amount * (layout.value[guess[row]] == truth.value)
             of_group = np.bincount(group, hit, minlength=counts.n_groups)
-            shares = shares_of(of_group, frequent, counts.sizes)
+            shares = {
+                "right": Share.of(of_group, counts.sizes),
+                "baseline": Share.of(frequent, alone.sizes),
+            }
             right, rightly = shares["right"].share, round(float(hit[sure_row[row]].sum()))
             if sure:
                 own = np.bincount(group, hit * sure_row[row], minlength=counts.n_groups)
@@ -264,7 +269,7 @@ class Learning:
             self.kinds.attributes,
             self.attacker,
             right,
-            float(frequent.sum()) / counts.n_people,
+            float(frequent.sum()) / alone.n_people,
             float(heights[top]),
             limit,
             sure,
@@ -305,6 +310,12 @@ class _Truth(NamedTuple):
 
 def _given(claim: Claim) -> Callable[[], Claim]:
     return lambda: claim
+
+
+def _seen_by(release: Any, by: Sequence[str], sensitive: str | None = None) -> Any:
+    """A release whose groups are divided by what stands beside a value and is known of people."""
+    divides = isinstance(release, (Release, Sight))
+    return release.seen_by(by, sensitive) if divides else release
 
 
 def learnings(release: HasCounts, by: Sequence[str], effort: Effort = "full") -> list[Learning]:
@@ -455,8 +466,12 @@ def learned_trial(
     *,
     limit: float = SURE,
     about: Sequence[Label] | None = None,
+    sensitive: str | None = None,
 ) -> Trial:
     """Let every attacker learn by some columns, and say what the most successful one finds.
+
+    Of these, the columns that stand in one row with the sensitive one divide groups beforehand:
+    whoever knows them reads the rows that show them.
 
     Parameters
     ----------
@@ -467,8 +482,11 @@ def learned_trial(
         What counts as sure.
     about : sequence of labels, optional
         The values of which it is said how sure it makes; default: all.
+    sensitive : str, optional
+        The column that is guessed; default: that of the release.
     """
-    some = _Some(release, MOST_PEOPLE)
+    undivided, seen = (_seen_by(release, of, sensitive) for of in ((), by))
+    some = _Some(seen, MOST_PEOPLE, undivided)
     return _trial(some, by, limit, about, some.held(by))
 
 
@@ -491,11 +509,12 @@ def learned_beside(
     known = [name for name in columns if name in _known(release)][:_COLUMNS]
     if not known:
         return None
-    some = _Some(release, MOST_BESIDE)
-    held = cache(some.held)
+    undivided = _seen_by(release, ())
+    some_of = cache(lambda seen: _Some(seen, MOST_BESIDE, undivided))
+    held = cache(lambda by: some_of(_seen_by(release, by)).held(by))
 
     def tried(by: tuple[str, ...], effort: Effort) -> Trial:
-        return _trial(some, by, limit, about, held(by), effort)
+        return _trial(some_of(_seen_by(release, by)), by, limit, about, held(by), effort)
 
     try:
         told = tuple(sorted(known, key=lambda name: -tried((name,), "look").right)[:2])
@@ -543,7 +562,7 @@ def _known(release: Any) -> tuple[str, ...]:
 class _Some:
     """The groups of a release; of a large one some, drawn at random."""
 
-    def __init__(self, release: Any, most: int) -> None:
+    def __init__(self, release: Any, most: int, undivided: Any) -> None:
         counts = counts_of(release)
         order = np.random.default_rng(0).permutation(counts.n_groups)
         enough = int(np.searchsorted(np.cumsum(counts.sizes[order]), most)) + 1
@@ -553,6 +572,8 @@ class _Some:
         if isinstance(release, Sight) and not self.whole:
             self._release = release.only(self._groups)
         self.counts = counts if self.whole else counts.take(self._groups)
+        # what is guessed right by groups alone is of those that no column beside divides
+        self.groups_alone = self.counts if release is undivided else counts_of(undivided)
         self.sensitive, self.name = release.sensitive, release.name
         self.cases = bool(getattr(release, "cases", False))
         self.sight = getattr(release, "sight", None)

@@ -97,8 +97,8 @@ class Trial(Result):
     right : float
         The share of people whose value is guessed right; a claim, unless `measured`.
     baseline : float
-        The share that is guessed right by the groups alone: everybody has the most frequent value
-        of their group.
+        The share that is guessed right by the groups alone, whatever stands beside a value:
+        everybody has the most frequent value of their group.
     surest : float
         How sure that attacker claims to be of somebody's value, at most.
     limit : float
@@ -166,8 +166,3 @@ class Trial(Result):
 def most_successful(trials: list[Trial]) -> Trial:
     """The trial with most right guesses; of equal ones, the surest."""
     return max(trials, key=lambda trial: (trial.right, trial.surest))
-
-
-def shares_of(right: NDArray[Any], groups: NDArray[Any], people: NDArray[Any]) -> dict[str, Share]:
-    """The shares of a measured trial, from how many people of each group are guessed right."""
-    return {"right": Share.of(right, people), "baseline": Share.of(groups, people)}

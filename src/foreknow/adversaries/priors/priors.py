@@ -244,6 +244,7 @@ class Priors:
             from foreknow.data.sights import seen_with
 
             release = seen_with(release, people, by)
+        release = release.seen_by(by)  # whoever knows a column reads the rows that show it
         counts, signatures = counts_of(release), release.signatures(by)
         kinds = Kinds.of(signatures)
         bags = counts.offsets, counts.codes, counts.counts
