@@ -86,6 +86,25 @@ def test_those_who_have_another_value_now_are_counted_and_stay_as_they_were(janu
     assert "at least 50 of them have another value now" in str(made.since)
 
 
+def test_changes_of_every_column_count(tmp_path):
+    def table(last, ill=(), pay=()):
+        rows = register(0, last)
+        ills = [*ill, *rows.column("ill").to_pylist()[len(ill) :]]
+        pays = [*pay, *(["low", "high", "middle"] * last)[len(pay) : last]]
+        return rows.set_column(3, "ill", [ills]).append_column("pay", [pays])
+
+    both = [fk.Requirement(fk.Facts(), below=0.9, sensitive=s, knowing=[]) for s in ("ill", "pay")]
+    rules = policy(*both, sensitive=["ill", "pay"])
+    fk.publish(table(300), rules, seed=1).write(tmp_path / "january")
+    changed = table(420, ["New illness"] * 50, ["None"] * 20)
+    since = fk.publish(changed, rules, after=tmp_path / "january", seed=1).since
+    assert (since.changed, since.changed_columns) == (50, (("ill", 50), ("pay", 20)))
+    assert "at least 50 of them have another value now (ill 50, pay 20)." in str(since)
+    same = fk.publish(table(420), rules, after=tmp_path / "january", seed=1).since
+    assert (same.changed, same.changed_columns) == (0, (("ill", 0), ("pay", 0)))
+    assert "The other 300 are in earlier releases, and not published anew." in str(same)
+
+
 def test_every_earlier_release_is_named(january, tmp_path):
     fk.publish(register(0, 420), policy(), after=january, seed=1).write(tmp_path / "march")
     with pytest.raises(fk.InputError, match="was published after another release"):

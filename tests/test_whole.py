@@ -1,6 +1,7 @@
 """One file for all: a release that holds earlier groups as they were written, and new people."""
 
 import json
+import re
 import shutil
 from collections import Counter
 from dataclasses import replace
@@ -201,9 +202,15 @@ def test_the_command_line_writes_the_whole(january, tmp_path, monkeypatch, capsy
         "[[require]]\nfacts = { l = 1, k = 1 }\nbelow = 0.8\n"
     )
     out = str(tmp_path / "march")
-    given = ["--policy", str(rules), "--out", out, "--after", str(january), "--whole"]
+    given = ["--policy", str(rules), "--out", out, "--after", str(january)]
+    said = desk.says("publish", place, *given[:3], f"{out} of new people", *given[4:])
+    headlines = re.findall(r"(\S+) (\d+) people in \d+ groups", said)
+    assert headlines == [("release", "120"), ("together:", "420")]
+    given.append("--whole")
     said = desk.says("publish", place, *given)
     assert "Written is a release of all of them, 420 people." in said
+    headlines = re.findall(r"(\S+) (\d+) people in \d+ groups", said)
+    assert headlines == [("release", "420"), ("together:", "420")]
     said = json.loads((tmp_path / "march" / CERTIFICATE).read_text())
     assert said["cohort"] == "cohort"
     assert "420 people" in desk.says("verify", out, "--after", january)

@@ -82,6 +82,9 @@ class Folder:
         if self.quiet:
             return
         say_readings(microdata, self.verbose)
+        if made.together is not None:
+            console().print(page_of(made.audit).top())
+            print_plain("")
         shown = made.audit if made.together is None else made.together
         console().print(page_of(shown, attack=attack_on([self.out], policy, rules, table)))
         if made.together is not None:

@@ -6,6 +6,7 @@ are those of all cohorts.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -57,6 +58,32 @@ def _refuse_other_labels(one: Certificate, other: Certificate, name: str) -> Non
                 )
 
 
+def _with_other_values(
+    release: Release,
+    column: str,
+    groups: Mapping[str, int],
+    value_of: Mapping[str, str | None],
+) -> int:
+    """How many people at least have a value now that their group of a release does not account for.
+
+    By name `groups` has everybody's group, and `value_of` the value that they have now, if any.
+    """
+    counts = release.seen(column, []).counts
+    place = {label: group for group, label in enumerate(counts.groups or ())}
+    bags = [
+        {str(value): times for value, times in counts.bag(group).items()}
+        for group in range(counts.n_groups)
+    ]
+    now = Counter(
+        (group, value_of[name]) for name, group in groups.items() if value_of.get(name) is not None
+    )
+    changed = 0
+    for (group, value), people in now.items():
+        at = place.get(release.counts.group_label(group))  # None: nobody there had any value
+        changed += max(0, people - (0 if at is None else bags[at].get(str(value), 0)))
+    return changed
+
+
 @dataclass(frozen=True)
 class CohortChanges(Plain):
     """What became of people since earlier releases.
@@ -73,6 +100,8 @@ class CohortChanges(Plain):
     changed : int or None
         How many of those who stay have another sensitive value now, at least: the owner's folder
         has no values of people. None where people may have several values.
+    changed_columns : tuple of (str, int)
+        The same of each sensitive column of which people have one value, where there are several.
     beside : tuple of (str, int)
         Releases of the same columns that lie beside the earlier ones and were not named, and how
         many of those who are new they show.
@@ -81,7 +110,7 @@ class CohortChanges(Plain):
         alone.
     """
 
-    _told = "releases column new stay changed left beside alike"
+    _told = "releases column new stay changed changed_columns? left beside alike"
 
     releases: tuple[str, ...]
     column: str
@@ -91,6 +120,7 @@ class CohortChanges(Plain):
     changed: int | None
     beside: tuple[tuple[str, int], ...] = ()
     alike: tuple[tuple[str, str], ...] = ()
+    changed_columns: tuple[tuple[str, int], ...] = ()
 
     def __str__(self) -> str:
         are = "person is" if self.new == 1 else "people are"
@@ -99,10 +129,13 @@ class CohortChanges(Plain):
             f"{' and '.join(self.releases)}, by {self.column}."
         )
         if self.stay:
-            said += " The others stay as they were published"
+            others = "other one is" if self.stay == 1 else f"other {self.stay:,} are"
+            said += f" The {others} in earlier releases, and not published anew"
             if self.changed:
                 have = "has" if self.changed == 1 else "have"
                 said += f"; at least {self.changed:,} of them {have} another value now"
+            if columns := [f"{name} {people:,}" for name, people in self.changed_columns if people]:
+                said += f" ({', '.join(columns)})"
             said += "."
         else:
             said += " Nobody is in both: if you expected some, look at how they are named."
@@ -243,9 +276,10 @@ class Earlier:
             len(new),
             stay,
             before - stay,
-            changed,
+            max(changed.values(), default=None),
             tuple(self._not_named(schema, new)),
             alike,
+            tuple(changed.items()) if schema.sensitives[1:] else (),
         )
         if not since.new:
             raise NoSafeRelease(f"Nobody is new in {microdata.name}: nothing is to be published")
@@ -295,28 +329,18 @@ class Earlier:
         sensitive = joint.sensitive
         return Sight(joint.counts, people, np.concatenate(groups), sensitive, joint.name, joint)
 
-    def _changed(self, microdata: Microdata, called: Sequence[Sequence[str]]) -> int | None:
-        """How many people have another value now than their group had, at least."""
-        if microdata.schema.several or len(microdata.schema.sensitives) > 1:
-            return None
-        held = microdata.holdings
-        texts = [str(value) for value in microdata.values]
-        rows = microdata.kept[held.people].tolist()
-        changed = 0
-        for own, groups, names in zip(self.owned, self.groups, called, strict=True):
-            value_of = {
-                names[row]: texts[v] for row, v in zip(rows, held.values.tolist(), strict=True)
-            }
-            counts, now = own.release.counts, dict[tuple[int, str], int]()
-            for name, group in groups.items():
-                if name in value_of:
-                    key = group, value_of[name]
-                    now[key] = now.get(key, 0) + 1
-            bags = [
-                {str(value): n for value, n in counts.bag(group).items()}
-                for group in range(counts.n_groups)
-            ]
-            changed += sum(max(0, n - bags[g].get(value, 0)) for (g, value), n in now.items())
+    def _changed(self, microdata: Microdata, called: Sequence[Sequence[str]]) -> dict[str, int]:
+        """How many people have another value now than their group had, at least, by column."""
+        schema, rows = microdata.schema, microdata.kept.tolist()
+        changed = {name: 0 for name in schema.sensitives if name not in schema.several}
+        for column in changed:
+            codes, values = microdata.column(column)
+            texts = [None if value is None else str(value) for value in values]
+            of_rows = [texts[code] for code in codes.tolist()]
+            for own, groups, names in zip(self.owned, self.groups, called, strict=True):
+                if column in own.release.sensitives:
+                    value_of = {names[row]: text for row, text in zip(rows, of_rows, strict=True)}
+                    changed[column] += _with_other_values(own.release, column, groups, value_of)
         return changed
 
     def grids_with(self, known: Certificate) -> dict[str, str]:

@@ -133,6 +133,11 @@ class Page(ABC, Generic[R]):
             raise InputError("nothing is drawn of it; .to_html(path) writes its page")
         return document(self, Figure)
 
+    def top(self) -> Laid:
+        """The headline and how large that is, as a terminal shows them."""
+        scope = [Sentence(self.said(self.scope))] if self.scope else []
+        return Laid(scope, Sentence(self.said(self.headline), self.mood), self.name)
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield Laid(self.brief(), Sentence(self.said(self.headline), self.mood), self.name)
 

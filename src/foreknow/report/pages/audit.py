@@ -173,8 +173,9 @@ class AuditPage(Page[Audit]):
 
     @property
     def scope(self) -> str:
-        """Say what the release is worth."""
-        return utility_line(self._utility)
+        """Say what the release is worth, or all releases that are judged as one."""
+        line = utility_line(self._utility)
+        return f"All releases together: {line}" if self.result.scope.releases else line
 
     @property
     def _utility(self) -> Utility:
