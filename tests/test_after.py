@@ -450,6 +450,55 @@ def test_a_release_beside_that_was_not_named_is_pointed_at(january, tmp_path, ca
     assert fk.publish(register(0, 500), policy(), after=both, seed=1).since.beside == ()
 
 
+def lost(folder):
+    """Take away the owner's folder of a release; what gives it back."""
+    owner, kept = folder.with_name(f"{folder.name}.owner"), folder.parent / "kept" / "owner"
+    kept.parent.mkdir()
+    owner.rename(kept)
+    return lambda: kept.rename(owner)
+
+
+@pytest.mark.parametrize("after", [True, False])
+def test_lost_owner_folders_are_refused(after, january, tmp_path):
+    """Whom march shows is not known, so all of them would be published twice."""
+    march, everybody = tmp_path / "march", register(0, 700)
+    earlier = {"after": january} if after else {}
+    fk.publish(register(300 * (not after), 420), policy(), seed=1, **earlier).write(march)
+    give_back = lost(march)
+    said = "was published after january" if after else "has the same columns"
+    with pytest.raises(fk.InputError, match=f"march' {said}.*Put back the owner's folder"):
+        fk.publish(everybody, policy(), after=january, seed=1)
+    march.rename(tmp_path / "kept" / "march")
+    rest = everybody.take([*range(300), *range(420, 700)])
+    assert fk.publish(rest, policy(), after=january, seed=1).since.new == 280
+    (tmp_path / "kept" / "march").rename(march)
+    give_back()
+    assert fk.publish(everybody, policy(), after=[january, march], seed=1).since.new == 280
+
+
+def test_owner_folders_that_tell_nothing(january, tmp_path):
+    fk.publish(register(0, 420), policy(), after=january, seed=1).write(tmp_path / "march")
+    shutil.copytree(january, tmp_path / "copy")  # a copy of what is named has no owner's folder
+    shutil.copy(
+        tmp_path / "january.owner/members.parquet", tmp_path / "march.owner/members.parquet"
+    )
+    with pytest.raises(fk.InputError, match="parquet' does not tell who is in it"):
+        fk.publish(register(0, 500), policy(), after=january)
+    shutil.rmtree(tmp_path / "march")
+    assert fk.publish(register(0, 500), policy(), after=january, seed=1).since.new == 200
+
+
+def test_drafts_without_names_are_refused(january, tmp_path):
+    fk.publish(register(0, 420), policy(identifiers=[]), seed=1).write(tmp_path / "draft")
+    with pytest.raises(fk.InputError, match="draft' has the same columns, was not named"):
+        fk.publish(register(0, 500), policy(), after=january)
+    other = {"identifiers": [], "sensitive": "sex", "quasi_identifiers": ["age"]}
+    shutil.rmtree(tmp_path / "draft")
+    others = policy(fk.Requirement(fk.GroupSize(2)), **other)
+    fk.publish(register(0, 420), others, seed=1).write(tmp_path / "others")
+    assert fk.publish(register(0, 500), policy(), after=january, seed=1).since.new == 200
+
+
 @pytest.mark.complete
 def test_names_that_differ_by_hyphens_alone_are_said_beside_the_verdict(tmp_path):
     fk.publish(named("P-{}".format, register(0, 300)), policy(), seed=1).write(tmp_path / "january")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,24 @@ def _refuse_other_labels(one: Certificate, other: Certificate, name: str) -> Non
                     f"file with new ones: publish with the {setting} that it was published with, "
                     "or without whole"
                 )
+
+
+def _of_same_columns(known: Certificate, schema: Schema) -> bool:
+    """Whether a release has a sensitive column and a quasi-identifier of a schema."""
+    of_same = not {*known.sensitives}.isdisjoint(schema.sensitives)
+    return of_same and not {*known.known}.isdisjoint(schema.quasi_identifiers)
+
+
+def _not_known(path: Path, before: Sequence[str]) -> InputError:
+    """Refuse a release beside the earlier ones, of which the owner's folder does not say who."""
+    after = f"was published after {' and '.join(before)}" if before else "has the same columns"
+    return InputError(
+        f"{str(path)!r} {after}, was not named (after, --after), and "
+        f"{str(owners_folder(path) / MEMBERS)!r} does not tell who is in it, so these people might "
+        "be published twice. Put back the owner's folder that was written with it, and name it, "
+        f"too. If that is lost, leave everybody who may be in {path.name!r} out of the table, and "
+        f"move {path.name!r} to another place; if nobody has got it, it is enough to move it"
+    )
 
 
 def _with_other_values(
@@ -287,22 +305,37 @@ class Earlier:
         return Microdata(chosen, schema, microdata.reading, beside=microdata.beside), since
 
     def _not_named(self, schema: Schema, new: Collection[str]) -> Iterator[tuple[str, int]]:
-        """Releases of the same columns beside the earlier ones, and whom of the new they show."""
-        named = {digest_of(own.published.folder / CERTIFICATE) for own in self.owned}
+        """Releases of the same columns beside the earlier ones, and whom of the new they show.
+
+        Raises
+        ------
+        InputError
+            If it is not known who is in one of them, though it may show the same people.
+        """
+        digests = [each["certificate"] for each in self.said]
+        name_of = dict(zip(digests, self.names, strict=True))
         folders = {own.published.folder.resolve().parent for own in self.owned}
         for path in (place for folder in sorted(folders) for place in sorted(folder.iterdir())):
-            with suppress(InputError, OSError):  # what cannot be read is not ours
-                if not (owners_folder(path) / MEMBERS).exists():
-                    continue
+            try:
                 known = Certificate.load(path / CERTIFICATE, kinds=registered_kinds())
-                if {*known.sensitives}.isdisjoint(schema.sensitives):
-                    continue
+                digest = digest_of(path / CERTIFICATE)
+            except (InputError, OSError):  # what cannot be read is not ours
+                continue
+            before = [
+                name_of[of["certificate"]] for of in known.after if of["certificate"] in name_of
+            ]
+            if digest in name_of or not (before or _of_same_columns(known, schema)):
+                continue
+            try:
                 own = OwnRelease.open(path)
-                if digest_of(path / CERTIFICATE) in named or own.column_of_people() != self.column:
-                    continue
-                names = {*map(str, own.people.names)}
-                if many := sum(name in names for name in own.called([*new])):
-                    yield path.name, many
+                names, same = {*map(str, own.people.names)}, own.column_of_people() == self.column
+                many = sum(name in names for name in own.called([*new])) if same else 0
+            except (InputError, OSError) as error:
+                raise _not_known(path, before) from error
+            if before and not same:
+                raise _not_known(path, before)
+            if many:
+                yield path.name, many
 
     def _seen(
         self,
