@@ -214,6 +214,28 @@ def test_nobody_is_forgotten_who_is_not_there(january):
         fk.forget(january, "p9999")
 
 
+def test_nobody_else_is_suggested(tmp_path):
+    """To forget somebody cannot be undone, and numbers that look alike are other people."""
+    padded = named(lambda name: f"{int(name[1:]):08}", register(0, 300))
+    fk.publish(padded, policy(), seed=1).write(tmp_path / "january")
+    release = fk.named_release(tmp_path / "january")
+
+    def said(call, *name):
+        with pytest.raises(fk.InputError) as caught:
+            call(*name)
+        return str(caught.value).partition("did you mean ")[2]
+
+    for name, meant in (("100", "'00000100'?"), ("9100", ""), ("00010009", ""), ("Tim", "")):
+        assert said(lambda name: fk.forget(tmp_path / "january", name), name) == meant
+        assert said(lambda name: fk.Statements().posterior(release, name, "Flu"), name) == meant
+        assert said(release.members.group_of, name) == meant
+    called = named(lambda name: {"p1": "Tom"}.get(name, name), register(0, 300))
+    fk.publish(called, policy(), seed=1).write(tmp_path / "names")
+    assert said(lambda name: fk.forget(tmp_path / "names", name), "Tim") == ""
+    assert said(lambda name: fk.forget(tmp_path / "names", name), "TOM") == "'Tom'?"
+    assert said(fk.named_release(tmp_path / "names").members.group_of, "Tim") == "'Tom'?"
+
+
 @pytest.mark.parametrize("other", [" {}", "{}.0", "0{}"])
 def test_identifiers_that_are_written_otherwise_are_refused(other, tmp_path):
     table = named(lambda name: name[1:], register(0, 300))

@@ -17,6 +17,7 @@ from foreknow.data.labels import Label, Labels
 from foreknow_judge.errors import DataError, SchemaError, did_you_mean
 
 _EACH = "each "
+_DIGIT = re.compile(r"\d")
 
 
 def units(column: str) -> str:
@@ -49,6 +50,24 @@ def bare_name(name: str) -> str:
     if re.fullmatch(r"\d(\.\d+)?e\+\d\d", text, re.ASCII):  # as programs write a large number
         text = f"{Decimal(text):f}"
     return re.sub(r"\A0+(?=\d)|\.0+\Z|(?<=\d)t?00:00:00(\.0+)?\Z", "", text)
+
+
+def same_name(name: str, names: Iterable[str]) -> str:
+    """A hint that names whoever is called the same but for how that is written; nobody else.
+
+    >>> same_name("1000", ["00001000", "00010009"]), same_name("1001", ["00001000", "1000"])
+    ("; did you mean '00001000'?", '')
+    """
+    bare = bare_name(name)
+    same = [other for other in dict.fromkeys(names) if bare_name(other) == bare]
+    return f"; did you mean {same[0]!r}?" if len(same) == 1 else ""
+
+
+def like_name(name: str, names: Sequence[str]) -> str:
+    """A hint that names whoever is called nearly so; of names with digits, the same one only."""
+    words = [other for other in names if not _DIGIT.search(other)]
+    near = "" if _DIGIT.search(name) or not words else did_you_mean(name, words)
+    return same_name(name, names) or near
 
 
 def refuse_two_spellings(names: Iterable[Any], column: str) -> None:
@@ -101,7 +120,7 @@ class Members:
         try:
             return int(self.groups[self.names.codes[name]])
         except (KeyError, TypeError):
-            hint = did_you_mean(str(name), [str(n) for n in self.names[:100_000]])
+            hint = like_name(str(name), [str(n) for n in self.names[:100_000]])
             raise DataError(f"nobody in the release is called {name!r}{hint}") from None
 
     def of_group(self, group: int) -> list[Label]:

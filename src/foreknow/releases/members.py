@@ -23,14 +23,14 @@ from foreknow.data.engines.write import disarm_name, read_noted, write_changed
 from foreknow.data.labels import Labels
 from foreknow.data.levels import Level
 from foreknow.data.microdata import Microdata
-from foreknow.data.people import Members, bare_name
+from foreknow.data.people import Members, bare_name, same_name
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.policy.policy import Policy
 from foreknow.releases.written import Published, open_published
 from foreknow_judge.certificate import Certificate
 from foreknow_judge.documents import from_json
-from foreknow_judge.errors import DataError, InputError, SchemaError, did_you_mean
+from foreknow_judge.errors import DataError, InputError, SchemaError
 from foreknow_judge.file_names import MEMBERS, OWNER, owners_folder
 from foreknow_judge.grammar import SchemaTable, read
 
@@ -127,8 +127,6 @@ def printed(names: Iterable[Any]) -> list[str]:
     if len({*texts}) < len(texts):
         raise InputError("two people have the same name as it prints; a person has one name")
     return texts
-
-
 
 
 def refuse_alike(names: Iterable[str], known: Iterable[str], column: str) -> None:
@@ -288,7 +286,7 @@ class OwnRelease:
             if name.startswith(FORGOTTEN):
                 raise InputError(f"{name!r} is somebody who was forgotten already")
             if name not in texts:
-                hint = did_you_mean(name, [text for text in texts if text is not None])
+                hint = same_name(name, [text for text in texts if text is not None])
                 raise DataError(f"{str(self.path)!r} has no {column} {name!r}{hint}")
         rows = [at for at, text in enumerate(texts) if text in {*people}]
         kept = {at: _forgotten(key, str(texts[at])) for at in rows}

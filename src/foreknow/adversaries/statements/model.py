@@ -21,7 +21,7 @@ from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.adversaries.statements import formulas as said
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label, Labels
-from foreknow.data.people import Members
+from foreknow.data.people import Members, like_name
 from foreknow.needs import ONE_BY_ONE, refuse_rules
 from foreknow_judge.errors import DataError, InputError, StatementError, did_you_mean
 
@@ -36,11 +36,19 @@ class Unknown(InputError):
 
 
 class Names:
-    """Labels by the text that they print as; `missing` is what to say before an unknown one."""
+    """Labels by the text that they print as; `missing` is what to say before an unknown one.
 
-    def __init__(self, labels: Labels, missing: str) -> None:
+    What is said after it, of the text and all others, is its `hint`.
+    """
+
+    def __init__(
+        self,
+        labels: Labels,
+        missing: str,
+        hint: Callable[[str, Sequence[str]], str] = did_you_mean,
+    ) -> None:
         self.labels = labels
-        self._missing = missing
+        self._missing, self._hint = missing, hint
         self._by_text: Mapping[Any, int] = labels.codes
         if not all(type(label) is str for label in labels):
             places: dict[str, int] = {}
@@ -53,8 +61,8 @@ class Names:
         """Position of the label that prints as a text."""
         place = self._by_text.get(text)
         if place is None:
-            hints = [str(label) for label in self.labels[:_HINTS]]
-            raise Unknown(f"{self._missing} {text!r}{did_you_mean(text, hints)}")
+            others = [str(label) for label in self.labels[:_HINTS]]
+            raise Unknown(f"{self._missing} {text!r}{self._hint(text, others)}")
         if place == _AMBIGUOUS:
             same = [repr(label) for label in self.labels if str(label) == text]
             raise InputError(f"{text!r} may mean {' or '.join(same)}; make their labels differ")
@@ -235,7 +243,7 @@ class Model:
         refuse_rules("Statements", release, ONE_BY_ONE)
         self.counts = counts_of(release)
         self.members = _members(release, self.counts)
-        self.people = Names(self.members.names, "nobody in the release is called")
+        self.people = Names(self.members.names, "nobody in the release is called", like_name)
         self.values = Names(self.counts.values, "nobody in the release has the value")
         # By group, the people whom statements name, in order.
         self.named: dict[int, dict[int, None]] = {}
