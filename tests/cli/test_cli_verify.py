@@ -108,6 +108,12 @@ NINE = {"facts": {"l": 9, "k": 9, "m": 9}}
 DIGEST = "0" * 64
 
 
+def unescaped(table):
+    """Certify that formulas are not escaped, though they are."""
+    table["release"]["escape_formulas"] = False
+    table["policy"]["publish"]["escape_formulas"] = False
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -130,7 +136,8 @@ DIGEST = "0" * 64
         (lambda t: t["release"].update(sensitive="sex"), "the sensitive column of the release"),
         (lambda t: t["release"].update(semantics="set"), "semantics of the release are 'set'"),
         (lambda t: t["release"].update(semantics="bag"), "release.semantics"),
-        (lambda t: t["release"].update(escape_formulas=False), "the worst probability is"),
+        (lambda t: t["release"].update(escape_formulas=False), "escape_formulas is True by policy"),
+        (unescaped, "the worst probability is"),
         (lambda t: t["policy"].pop("schema"), "lacks 'policy.schema'"),
         (lambda t: t["policy"]["schema"].update(other=[]), "a column 'note', which its policy"),
         (lambda t: t["policy"]["schema"].update(other=["note", "x"]), "has no column 'x'"),
