@@ -16,6 +16,7 @@ import numpy as np
 
 import foreknow as fk
 from benchmarks.measure import heading
+from benchmarks.register import policy_of_diagnoses
 from foreknow import sample
 from foreknow.data.utility import utility_of
 
@@ -92,7 +93,7 @@ def main() -> None:
                 limit = fk.Requirement(fk.Facts(), below=f"{1_000_001}/{l}000000")
                 gsa = fk.Streamliner(l, "gsa")
                 compare(f"{columns}, 1/{l}", table, fk.Policy([limit]), (*plain, gsa))
-    policy = fk.Policy.load(sample.policy_path())
+    policy = fk.Policy.from_dict(policy_of_diagnoses())
     compare("sample", fk.Microdata(sample.table_path(), policy.schema), policy, plain)
     table = census(ROWS)
     for facts, limit in (((3, 0, 0), "1/2"), ((1, 3, 1), "1/2")):

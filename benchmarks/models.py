@@ -20,6 +20,7 @@ from typing import Any
 
 import foreknow as fk
 from benchmarks.measure import heading
+from benchmarks.register import policy_of_diagnoses
 from foreknow import sample
 from foreknow.utility.models import CrossTable, Fit, Models
 
@@ -65,7 +66,7 @@ def rules(
 
 def cases(adult: Path | None, crashes: Path | None) -> Iterator[Case]:
     yield Case(
-        "hospital", sample.table_path(), sample.policy_path(), ["diagnosis=Hypertension", "age"],
+        "hospital", sample.table_path(), policy_of_diagnoses(), ["diagnosis=Hypertension", "age"],
         {"age": [10, 20, 40]},
     )  # fmt: skip
     if adult is not None:

@@ -19,7 +19,19 @@ from numpy.typing import NDArray
 from foreknow.sample import table_path
 from foreknow_judge.errors import InputError
 
-COLUMNS = ("name", "age", "sex", "zip", "admitted", "marital", "diagnosis", "ward", "charges")
+COLUMNS = (
+    "patient",
+    "name",
+    "age",
+    "sex",
+    "zip",
+    "admitted",
+    "marital",
+    "diagnosis",
+    "days",
+    "ward",
+    "charges",
+)
 PEOPLE = 4000
 SEED = 20250419
 
@@ -92,6 +104,10 @@ GRAVE = (
     "HIV",
 )
 
+# Patients of the last days have not left, so that nobody knows how long they stay.
+STILL_IN = np.datetime64("2025-12-29")
+UNKNOWN_MARITAL = 0.01
+
 # Areas, nearest first: the first digits, a weight, and the last digits from usual to rare.
 AREAS = (
     ("021", 10, "38 39 41 40 42 43 44 45 49 55 30 15 16 18 34 35 22 24"),
@@ -143,9 +159,18 @@ def rows(people: int = PEOPLE, seed: int = SEED) -> list[tuple[str, ...]]:
         _values(DIAGNOSES, band, female, winter, rng.random(people)),
     ]
     grave = np.isin(columns[-1], GRAVE)
-    columns += [_by_gravity(given, grave, rng.random(people)) for given in (WARDS, CHARGES)]
+    wards, charges = (_by_gravity(given, grave, rng.random(people)) for given in (WARDS, CHARGES))
+    days = _stays(grave, rng.random(people))
+    numbers = 100_000 + rng.permutation(900_000)[:people]
+    # What tables have: one name twice, and values that nobody wrote down.
+    names, marital = columns[0], columns[5]
+    names[people // 2] = names[people // 3]
+    marital[rng.random(people) < UNKNOWN_MARITAL] = ""
+    days[admitted >= STILL_IN] = ""
+    columns = [numbers.astype(np.str_), *columns, days, wards, charges]
     table = zip(*(column.tolist() for column in columns), strict=True)
-    return sorted(table, key=lambda row: (row[COLUMNS.index("admitted")], row[0]))
+    at = [COLUMNS.index(name) for name in ("admitted", "name", "patient")]
+    return sorted(table, key=lambda row: [row[i] for i in at])
 
 
 def _pick(weights: Ints, uniform: Floats) -> Ints:
@@ -207,6 +232,13 @@ def _by_gravity(
     names, light, heavy = zip(*values, strict=True)
     weights = np.where(grave[:, None], np.array(heavy), np.array(light))
     return np.array(names)[_pick(weights, uniform)]
+
+
+def _stays(grave: NDArray[np.bool_], uniform: Floats) -> Texts:
+    """Draw how many days somebody stayed: fewer days are more usual, less so of grave cases."""
+    longest = np.where(grave, 40, 20)[:, None]
+    left = np.maximum(longest - np.arange(40), 0)
+    return (_pick(left**2, uniform) + 1).astype(np.str_)
 
 
 def _names(female: NDArray[np.bool_], rng: np.random.Generator) -> Texts:

@@ -243,3 +243,16 @@ def test_whoever_shows_nothing_cannot_have_it():
     (counted,) = made.counted
     assert counted.seen.able.people.tolist() == [[2, 2]]
     assert not made.safe
+
+
+def test_a_grouping_of_the_source_is_counted():
+    """What `partition` returns has -1 for rows that are left out."""
+    table = pa.table({"age": [1, 1, 2, 2, 2], "ill": ["a", "b", None, "a", "c"]})
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill", missing="drop")
+    microdata = fk.Microdata(table, schema)
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below=1)])
+    groups = fk.Mondrian().partition(microdata, policy)
+    assert groups.tolist() == [0, 0, -1, 1, 1]
+    counts = microdata.counts(groups)
+    assert (counts.n_people, counts.sizes.tolist()) == (4, [2, 2])
+    assert fk.utility_of(counts, microdata, groups).people == 4

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
+from benchmarks.register import policy_of_diagnoses
 from tests.report.reading import Reader
 from tests.test_cases import POLICY as OF_PEOPLE
 from tests.test_cases import visits
@@ -19,7 +20,7 @@ from foreknow.report import render
 from foreknow.report.blocks import Items, Sentence, Table
 from foreknow.report.pages.verification import _finding
 
-RULES = fk.Policy.load(sample.policy_path())
+RULES = fk.Policy.from_dict(policy_of_diagnoses())
 OF_EACH_CASE = "of each case; of people it is the publisher's word"
 RELATIVE = (
     "The limit is relative to priors: of a frequent value somebody may be surer, up to certainty."

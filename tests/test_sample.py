@@ -1,5 +1,6 @@
 import csv
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -30,18 +31,24 @@ def test_what_cannot_be_made_is_a_message(tmp_path: Path, capsys):
     assert "cannot write" in capsys.readouterr().err
 
 
-def test_it_is_small_and_without_nulls_and_names_are_unique(people):
-    assert table_path().stat().st_size < 350_000
-    assert len({row["name"] for row in people}) == len(people) == make.PEOPLE
+def test_it_has_what_tables_have(people):
+    """A name of two people, people of unknown marital status, and stays that have not ended."""
+    assert table_path().stat().st_size < 400_000
+    assert len({row["patient"] for row in people}) == len(people) == make.PEOPLE
+    assert len({row["name"] for row in people}) == make.PEOPLE - 1
+    missing = Counter(name for row in people for name, value in row.items() if not value)
+    assert missing == {"marital": 39, "days": 27}
     for row in people:
         assert tuple(row) == make.COLUMNS
-        assert all(value and value == value.strip() for value in row.values())
+        assert all(value == value.strip() for value in row.values())
+        assert (row["days"] == "") == (row["admitted"] >= str(make.STILL_IN))
+    assert {int(row["days"]) for row in people if row["days"]} <= set(range(1, 41))
 
 
 def test_the_policy_and_its_hierarchy_speak_of_this_table(people):
     policy = tomllib.loads(policy_path().read_text(encoding="utf-8"))
     schema = policy["schema"]
-    roles = [*schema["identifiers"], *schema["quasi_identifiers"], schema["sensitive"]]
+    roles = [*schema["identifiers"], *schema["quasi_identifiers"], *schema["sensitive"]]
     assert (*roles, "ward", "charges") == make.COLUMNS
     assert set(schema["hierarchies"]) <= set(schema["quasi_identifiers"])
     named = {value for rule in policy["require"] for value in rule.get("values", [])}
@@ -50,5 +57,5 @@ def test_the_policy_and_its_hierarchy_speak_of_this_table(people):
     with file.open(newline="", encoding="utf-8") as lines:
         levels = list(csv.reader(lines, delimiter=";"))
     assert {len(row) for row in levels} == {3}
-    assert {row[0] for row in levels} == {row["marital"] for row in people}
+    assert {row[0] for row in levels} == {row["marital"] for row in people} - {""}
     assert {row[-1] for row in levels} == {"*"}

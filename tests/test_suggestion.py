@@ -162,13 +162,14 @@ def test_the_sample_and_its_types():
         rows = list(csv.DictReader(file))
     judged(found.to_toml(), [row["diagnosis"] for row in rows])
     roles = {each.name: each.role for each in found.columns}
-    assert (roles["name"], roles["diagnosis"], roles["ward"], roles["charges"]) == (
+    assert [roles[n] for n in ("patient", "name", "diagnosis", "ward", "charges")] == [
+        "identifier",
         "identifier",
         "sensitive",
         "undecided",
         "undecided",
-    )
-    assert found.to_dict()["columns"][0]["name"] == "name"
+    ]
+    assert found.to_dict()["columns"][0]["name"] == "patient"
     with pytest.raises(AttributeError):
         found.rows = 1
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from benchmarks.register import policy_of_diagnoses
 
 import foreknow as fk
 from foreknow import sample
@@ -10,7 +11,7 @@ from foreknow.report.trial import trial_sentences, trials_beside
 
 pytestmark = pytest.mark.complete
 OTHERS = "Of other values they may be surer; that is not said here."
-RULES = fk.Policy.load(sample.policy_path())
+RULES = fk.Policy.from_dict(policy_of_diagnoses())
 
 
 @pytest.fixture(scope="module")

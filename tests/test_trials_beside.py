@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from benchmarks.register import policy_of_diagnoses
 
 import foreknow as fk
 from foreknow import sample
@@ -69,7 +70,7 @@ def test_a_look_is_not_learned_again():
 
 @pytest.mark.complete
 def test_the_report_that_goes_out_says_that_what_was_counted_stays_with_the_owner(tmp_path):
-    policy = fk.Policy.load(sample.policy_path())
+    policy = fk.Policy.from_dict(policy_of_diagnoses())
     made = fk.publish(sample.table_path(), policy)
     made.write(tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text("utf-8")

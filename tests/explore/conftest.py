@@ -6,6 +6,7 @@ import re
 import shutil
 import threading
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -112,10 +113,11 @@ class Place:
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    """The sample beside its release."""
+    """The sample beside its release, by a policy with one sensitive column."""
     place = tmp_path_factory.mktemp("explored")
-    for name in ("hospital.csv", "policy.toml", "marital.csv"):
+    for name in ("hospital.csv", "marital.csv"):
         shutil.copy(sample.table_path().with_name(name), place / name)
+    shutil.copy(Path(__file__).with_name("diagnoses.toml"), place / "policy.toml")
     fk.publish(place / "hospital.csv", fk.Policy.load(place / "policy.toml")).write(place / "out")
     return place
 

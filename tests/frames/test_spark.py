@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from benchmarks.register import policy_of_diagnoses
 from tests.test_publishing_engine import FACTS, HOSPITAL, patients
 
 import foreknow as fk
@@ -96,7 +97,7 @@ def policy_of(schema=HOSPITAL, **publish):
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 def test_a_release_from_spark_is_the_one_from_its_file(people, tmp_path, at_home, method, form):
-    policy = fk.Policy.load(sample.policy_path())
+    policy = fk.Policy.from_dict(policy_of_diagnoses())
     how = {"method": method, "form": form, "format": "parquet", "rows_per_part": 1500}
     made, folder = fk.publish(people, policy, **how), tmp_path / "out"
     made.write(folder)
@@ -123,10 +124,10 @@ def test_a_release_from_spark_is_the_one_from_its_file(people, tmp_path, at_home
     assert not list(tmp_path.rglob("*.crc"))
     if form == "generalized":
         assert owners(folder) == owners(tmp_path / "here")
-    assert named_release(folder, person="name").counts.n_people == 4000
+    assert named_release(folder, person="patient").counts.n_people == 4000
     data = fk.Microdata(people, policy.schema)
     with pytest.raises(fk.InputError, match="rows have no order"):
-        named_release(folder, person="name", microdata=data)
+        named_release(folder, person="patient", microdata=data)
 
 
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
@@ -229,7 +230,7 @@ def test_where_executors_cannot_write_it_is_written_here(people, tmp_path, monke
 
     for module in (drawn, lookup):
         monkeypatch.setattr(module, "check", elsewhere)
-    policy = fk.Policy.load(sample.policy_path())
+    policy = fk.Policy.from_dict(policy_of_diagnoses())
     made = fk.publish(people, policy, format="parquet", rows_per_part=3000)
     made.write(tmp_path / "out")
     assert fk.verify(tmp_path / "out").people == 4000

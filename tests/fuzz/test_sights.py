@@ -223,7 +223,7 @@ def one_round(chance, folder):
 
 
 # What is known of the making only.
-OWN = {"left_out": None, "method": None}
+OWN = {"left_out": None, "method": None, "if_known": None}
 
 
 def divided(of, knowing, secrets, others, apart, form):

@@ -848,7 +848,13 @@ class Microdata:
         return self._read.other
 
     def counts(self, groups: NDArray[Any]) -> GroupCounts:
-        """Count the sensitive values of a grouping of the people, codes from 0."""
+        """Count the sensitive values of a grouping, codes from 0.
+
+        The grouping is of the people, or, as `partition` returns it, of the rows of the source
+        with -1 for those that are left out.
+        """
+        if len(groups) > len(self.kept):
+            groups = groups[self.kept]
         how: dict[str, Any] = {"values": self.values, "n_groups": int(groups.max()) + 1}
         if self.semantics == "single":
             codes = groups, self.sensitive_codes

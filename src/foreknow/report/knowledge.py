@@ -27,6 +27,7 @@ from foreknow.report.words import (
     number,
     plural,
     signature_words,
+    singular,
     some,
     visible,
 )
@@ -137,7 +138,7 @@ class Terms:
     # ---- parts ----------------------------------------------------------------------------
 
     def _values(self, l: int) -> str:
-        several = some(l, self.noun, plural(self.noun))
+        several = some(l, singular(self.noun), plural(self.noun))
         if self.single:
             return f"{several} the target does not have"
         come = "comes" if l == 1 else "come"
@@ -185,7 +186,7 @@ def describe(
             used = facts_used(Facts(l=k), witness, noun)
             return replace(used, short=some(k, "negation", "negations"))
         case Negations(k), _:
-            several = some(k, noun, plural(noun))
+            several = some(k, singular(noun), plural(noun))
             knows = f"knows any {several} that people do not have" if k else _NOTHING
             return Description(knows, some(k, "negation", "negations"), nobody=unused)
         case Implications(k), ImplicationsWitness():

@@ -109,12 +109,12 @@ def secret_words(
     if secret.label is not None:
         under = meant.get(secret.label)
         values = f" ({listed(under, 'or')})" if under else ""
-        return f"any {noun} under {named(secret.label)}{values}"
+        return f"any {singular(noun)} under {named(secret.label)}{values}"
     if secret.width is not None:
-        return f"every {noun} to within {Width.of(secret.width).words()}"
+        return f"every {singular(noun)} to within {Width.of(secret.width).words()}"
     if secret.values is not None:
         return listed(secret.values)
-    every = f"every {noun}"
+    every = f"every {singular(noun)}"
     if secret.level is not None:
         every = f"every label of level {secret.level} in the hierarchy of {noun}"
     return f"{every} except {listed(secret.excluded)}" if secret.excluded else every
@@ -201,6 +201,16 @@ _PLURALS = {
     "sensitive value": "sensitive values",
     "value": "values",
 }
+
+
+def singular(noun: str) -> str:
+    """Write one value of a column whose name is a noun; of "days", which may be many, a "value of".
+
+    >>> singular("diagnosis"), singular("ward"), singular("days")
+    ('diagnosis', 'ward', 'value of days')
+    """
+    many = noun.endswith("s") and noun not in _PLURALS and not noun.startswith("value of ")
+    return f"value of {noun}" if many else noun
 
 
 def plural(noun: str) -> str:

@@ -11,6 +11,9 @@ _HERE = Path(__file__).resolve().parent
 def table_path() -> Path:
     """Path of the bundled register: one row per person, all of them made up.
 
+    Two people have one name, some values are missing, and nobody knows how many days the last
+    patients stay.
+
     Returns
     -------
     Path
@@ -20,7 +23,7 @@ def table_path() -> Path:
     --------
     >>> with table_path().open(encoding="utf-8") as lines:
     ...     print(next(lines).strip())
-    name,age,sex,zip,admitted,marital,diagnosis,ward,charges
+    patient,name,age,sex,zip,admitted,marital,diagnosis,days,ward,charges
     """
     return _HERE / "hospital.csv"
 

@@ -116,6 +116,9 @@ _NO_NAME = (
 
 def _is_in_each_row(table: Table, name: str) -> bool:
     """Whether each row has a value of a column, and none repeats."""
+    if (source := _source(table, [name])) is not None:
+        rows, counted = source.distinct([name])
+        return counted[name] == (rows, rows)
     column = fetch(table, [name]).column(name)
     return len(_known_of(column)[1]) == len(column)
 

@@ -92,7 +92,7 @@ class FullDomain(Grouper):
     >>> from foreknow import sample
     >>> policy = Policy.load(sample.policy_path())
     >>> FullDomain().search(Microdata(sample.table_path(), policy.schema), policy).levels
-    {'age': 1, 'sex': 0, 'zip': 5, 'admitted': 3, 'marital': 0}
+    {'age': 1, 'sex': 0, 'zip': 2, 'admitted': 3, 'marital': 2}
     """
 
     objective: str = "ncp"
