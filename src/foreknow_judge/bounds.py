@@ -1,4 +1,4 @@
-"""Bounds: how large what is read may be, so that a small file takes neither hours nor memory."""
+"""Bounds: how large files may be, so that a small file cannot cost hours or all memory."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from foreknow_judge.errors import DataError
 MOST_COLUMNS = 20_000
 # DuckDB reads lines of up to 2 MB; names of 20,000 columns, of 100 letters each, are as long.
 HEADER_BYTES = 2 << 20
-# A value is a word or a letter somebody wrote; this is ten letters of 100,000 characters.
+# A value is a word, or a letter that somebody wrote; this is ten letters of 100,000 characters.
 VALUE_BYTES = 1 << 20
 # A file below this, unpacked, is read by any machine in seconds.
 UNPACKED_BYTES = 1 << 28
-# Real tables shrink to a tenth, sorted ones to a hundredth; one of blanks to a thousandth.
+# Packing shrinks real tables to a tenth, sorted ones to a hundredth, empty ones to a thousandth.
 TIMES_SMALLER = 500
 # Excel has 1,048,576 rows; with 47 columns, all filled, a sheet takes 2 GB when it is read.
 MOST_CELLS = 50_000_000
@@ -27,7 +27,7 @@ _BLOCK = 1 << 20
 
 
 def header_lines(file: Any, name: str) -> Iterator[str]:
-    """Lines of a CSV file for whoever reads its header, as long as that may be."""
+    """The lines of a CSV file, for reading its header; more than 2 MB are refused."""
     done = 0
     while line := file.readline(HEADER_BYTES + 1):
         done += len(line)
@@ -40,7 +40,7 @@ def header_lines(file: Any, name: str) -> Iterator[str]:
 
 
 def short_lines(file: Any, name: str) -> Iterator[str]:
-    """Lines of a CSV file, none of them longer than any that is read."""
+    """The lines of a CSV file; a line longer than 2 MB is refused."""
     for number in count(1):
         line = file.readline(HEADER_BYTES + 1)
         if len(line) > HEADER_BYTES:
@@ -51,7 +51,7 @@ def short_lines(file: Any, name: str) -> Iterator[str]:
 
 
 def check_columns(many: int, name: str) -> None:
-    """Raise `DataError` for a table that is wider than any that we know."""
+    """Raise `DataError` for a table with more columns than any real one."""
     if many > MOST_COLUMNS:
         raise DataError(
             f"{name} has {many:,} columns, and {MOST_COLUMNS:,} are the most; take out those that "
@@ -74,7 +74,7 @@ def check_parquet(path: Path) -> None:
                 about.row_group(group).total_byte_size for group in range(about.num_row_groups)
             )
     except (pa.ArrowException, OSError, UnicodeDecodeError):
-        return  # who reads it says what is wrong
+        return  # reading it will say what is wrong
     check_unpacked(path.name, size, unpacked)
 
 
@@ -88,7 +88,7 @@ def check_text(longest: int | None, what: str) -> None:
 
 
 def checked(column: str, what: str) -> str:
-    """A column of texts, in the SQL of DuckDB, in which one that is too long is an error."""
+    """DuckDB's SQL for a text column that raises an error where a text is too long."""
     said = f"{what} holds a text of over {VALUE_BYTES:,} bytes; shorten it or leave the column out"
     told = "'" + said.replace("'", "''") + "'"
     return f"CASE WHEN strlen({column}) > {VALUE_BYTES} THEN error({told}) ELSE {column} END"

@@ -1,7 +1,7 @@
-"""Certificate: what was required of a release, and what the verifier found, as JSON.
+"""Certificate: what was required of a release, and what the judge found, as JSON.
 
-A file of one is untrusted: every key and type is checked. Nothing here may reach an engine: old
-versions of pydantic keep what a model's functions can see.
+A certificate file is untrusted: every key and type is checked. Nothing here may reach an engine:
+old versions of pydantic keep alive whatever a model's functions can see.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _MOST_BYTES = 256 << 20
 
 
 def _reads(read: Callable[[str], Fraction]) -> AfterValidator:
-    """A text that can be read as a number, kept as it is."""
+    """A validator of texts that `read` accepts; they stay texts."""
 
     def check(text: str) -> str:
         read(text)
@@ -85,7 +85,7 @@ Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}\z")]
 
 
 class TableOfPriors(Settings):
-    """How likely values are for people of each kind, in a certificate or beside it."""
+    """Probabilities of values for people of each kind, in a certificate or the owner's file."""
 
     attributes: _SomeNames
     values: _SomeNames
@@ -101,7 +101,7 @@ class TableOfPriors(Settings):
 
 
 class _KeptTable(Settings):
-    """Priors that were learned from the table: the owner has them."""
+    """The digest of priors that were learned from the table; the owner keeps the priors."""
 
     attributes: _SomeNames
     digest: Digest
@@ -116,7 +116,7 @@ _AnyTable = Annotated[
 
 
 class _Priors(Settings):
-    """Priors as a certificate has them: written out, or kept with the owner; never in files."""
+    """Priors in a certificate: written out, or kept with the owner; never a file name."""
 
     semantics: Literal["joint", "binary"] = "joint"
     facts: FactsSettings | None = None
@@ -128,7 +128,7 @@ _PRIORS = "priors"
 
 @lru_cache(maxsize=8)
 def _require_table(knowledge: tuple[Any, ...], criteria: tuple[Any, ...]) -> Any:
-    """A ``[[require]]`` table of some kinds of knowledge and criteria."""
+    """The model of a ``[[require]]`` table with these kinds of knowledge and criteria."""
     return require_table(dict(knowledge) | {_PRIORS: _Priors}, dict(criteria), CertifiedTable, 1)
 
 
@@ -157,7 +157,7 @@ def _policy(given: Any, info: ValidationInfo) -> _Policy:
 
 
 class _Finding(Settings):
-    """A `Verdict`; null is what is kept with the owner, and left out what a criterion has not."""
+    """A `Verdict`; null for what the owner keeps, and no key for what a criterion does not have."""
 
     requirement: Amount
     judged: dict[str, Any]
@@ -182,7 +182,7 @@ class _After(Settings):
 
 @cache
 def _scope_table() -> TypeAdapter[Scope]:
-    """What is said of a scope; it takes as long to make as all other tables."""
+    """The reader of a scope, made only once: that takes as long as for all other tables."""
     return TypeAdapter(Scope)
 
 
@@ -200,12 +200,12 @@ _Texts = Annotated[tuple[str, ...], Strict(False)]
 _Earlier = Annotated[
     tuple[Annotated[Mapping[str, Any], PlainValidator(_After.model_validate)], ...], Strict(False)
 ]
-# The fields that a file has under `release`, and what it calls them.
+# The fields that a file has under `release`, and their keys there.
 _RELEASE = {
     name: name
     for name in ("form", "format", "groups", "sensitive", "semantics", "people", "n_groups")
 } | {"escaped": "escape_formulas", "files": "files"}
-# Written only where there is something to say.
+# Written only if not empty.
 _SELDOM = ("grids", "commas", "after", "cohort", "report", "code_book")
 
 
@@ -228,8 +228,8 @@ class Certificate:
     findings : tuple of mappings
         What `Verdict.to_dict` gives, for each requirement and point.
     source : mapping
-        Rows of the original table and its digest, by a key that stays with the owner: a plain
-        digest would let anybody test guesses of the whole table.
+        The number of rows of the original table, and its digest with a key that stays with the
+        owner: a plain digest would let anyone test guesses of the whole table.
     seeded : bool
         Whether the order of rows came from a seed, which stays with the owner too.
     escaped : bool
@@ -242,22 +242,21 @@ class Certificate:
     files : mapping of file name to SHA-256 digest
         Empty until the release is written.
     versions : mapping
-        Of Foreknow, Python and what the result rests on.
+        Of Foreknow, Python and the packages that the result depends on.
     scope : mapping
         What the findings do not look at, as `Scope.to_dict` gives it.
     grids : mapping of str to str
-        Of columns whose ranges go from a step of a grid to another, such as "in steps of 5".
+        For columns whose ranges begin and end on a grid, the grid, such as "in steps of 5".
     delimiter : str
         Of CSV.
     commas : tuple of str
-        Columns in which commas and points are exchanged in the files, for numbers with decimal
-        commas.
+        Columns written with decimal commas: commas and points are swapped in the files.
     after : tuple of mappings
         The releases that were published before, of other people of the same register: the digest
         of each certificate, and how many people it shows for the first time.
     cohort : str
-        Where the groups of these are in the release, too: the column that says which of them shows
-        somebody first, by its place in `after`; new people have the next number.
+        If the release repeats the groups of these: the column that says which release shows a
+        person first, by its place in `after`, from 1; new people have the next number.
     report : str, optional
         SHA-256 digest of ``report.html``; None before the release is written.
     code_book : str, optional
@@ -292,7 +291,7 @@ class Certificate:
 
     @property
     def safe(self) -> bool:
-        """Whether every finding is; without findings nothing is certified."""
+        """True if every finding is safe, and there is at least one."""
         return bool(self.findings) and all(finding["safe"] for finding in self.findings)
 
     @property
@@ -303,12 +302,12 @@ class Certificate:
 
     @property
     def in_cases(self) -> bool:
-        """Whether rows are cases, and not people."""
+        """Whether rows are cases instead of people."""
         return bool(self.policy.get("schema", {}).get("unit") == "row")
 
     @property
     def unlinked(self) -> tuple[str, ...]:
-        """Columns that are published apart from others, as the publisher says."""
+        """Columns that are published apart from others, according to the publisher."""
         return tuple(self.policy.get("publish", {}).get("unlinked", ()))
 
     @property
@@ -325,12 +324,12 @@ class Certificate:
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """Columns that are published of people as they are."""
+        """The other columns, which are published unchanged."""
         return tuple(self.policy.get("schema", {}).get("other", ()))
 
     @property
     def known(self) -> tuple[str, ...]:
-        """The columns by which people are known: quasi-identifiers, and their cohort if said."""
+        """The columns that identify people: the cohort column, if any, and quasi-identifiers."""
         known = self.policy.get("schema", {}).get("quasi_identifiers", ())
         return (self.cohort, *known) if self.cohort else tuple(known)
 
@@ -341,7 +340,7 @@ class Certificate:
 
     @property
     def newcomers(self) -> int:
-        """How many people it shows for the first time."""
+        """How many people this release shows for the first time."""
         return self.people - (sum(each["people"] for each in self.after) if self.cohort else 0)
 
     @property
@@ -384,7 +383,7 @@ class Certificate:
         ----------
         path : path
         content : bytes, optional
-            What the file holds, where it was read already; else it is read.
+            The content of the file, if it was read already.
         kinds : Kinds, optional
             The kinds that its policy may name; those of Foreknow when left out.
 
@@ -429,9 +428,9 @@ class Certificate:
         Raises
         ------
         CertificateError
-            If it cannot be judged: a file is missing, or the priors are, and all else holds.
+            If it cannot be judged: a file is missing, or all is right but the priors are missing.
         """
-        # What judges stands on certificates, so it is entered by name.
+        # `verify` imports this module, so it is imported only here.
         judge = import_module("foreknow_judge.verify").judge
         return list(judge(self, Path(release), priors=priors)[1])
 
@@ -442,9 +441,9 @@ _LISTS = ("notes", "groups", "findings", "commas", "after")
 def _model(
     name: str, types: Mapping[str, Any], of: Mapping[str, str], **more: Any
 ) -> type[Settings]:
-    """A table of a certificate's file, by the types of the fields that it has."""
+    """The model of a table of a certificate file: the fields in `of`, under the keys there."""
     columns: dict[str, Any] = {}
-    needed = {"scope", "versions", "escaped", "files"}  # with a default only before it is written
+    needed = {"scope", "versions", "escaped", "files"}  # though they have defaults
     for part in fields(Certificate):
         if part.name in of:
             factory = part.default_factory
@@ -456,7 +455,7 @@ def _model(
 
 @cache
 def certificate_table() -> type[Settings]:
-    """A whole file."""
+    """The model of a whole certificate file."""
     types = get_type_hints(Certificate, include_extras=True)
     release = _model("Release", types, _RELEASE)
     rest = {each.name: each.name for each in fields(Certificate) if each.name not in _RELEASE}
@@ -465,14 +464,14 @@ def certificate_table() -> type[Settings]:
 
 
 def bytes_of_certificate(path: Path) -> bytes:
-    """Read the file of a certificate, once."""
+    """The content of a certificate file."""
     if path.exists() and not path.is_file() and not path.is_dir():
         raise CertificateError(f"{str(path)!r} is no file, but a pipe or a device")
     return read_bytes(path, _MOST_BYTES, CertificateError, repr(str(path)))
 
 
 def parsed(path: Path, content: bytes, advice: str) -> Any:
-    """The JSON of a file that a certificate is, or that lies beside one."""
+    """The JSON of a certificate file, or of a file beside one."""
     name = repr(str(path))
     try:
         return from_json(decoded(content, CertificateError, name))
@@ -513,7 +512,7 @@ def parts_of(
 def parts_of_sensitive(
     sensitives: Sequence[str], unlinked: Sequence[str]
 ) -> dict[str, tuple[str, ...]]:
-    """The columns of each table of sensitive values: linked ones share one.
+    """The columns of each table of sensitive values; linked columns share a table.
 
     >>> parts_of_sensitive(["disease", "income"], ["income"])
     {'sensitive': ('disease',), 'sensitive2': ('income',)}
@@ -524,7 +523,7 @@ def parts_of_sensitive(
 
 
 def files_of(part: str, file_format: str, files: Collection[str]) -> list[str]:
-    """The files of a table: one, or those in a folder of its name, if there are such.
+    """The files of a table: one file, or the parts in a folder of its name.
 
     >>> files_of("people", "csv", ["people.csv", "sensitive.csv"])
     ['people.csv']
@@ -540,7 +539,7 @@ def files_of(part: str, file_format: str, files: Collection[str]) -> list[str]:
 def _contradiction(
     read: Any, requirements: Sequence[Mapping[str, Any]], kinds: Kinds
 ) -> str | None:
-    """What a certificate says in two ways that do not agree."""
+    """The first contradiction in a certificate, or None."""
     try:
         schema = Roles.of(read.policy.schema_)
     except InputError as error:
@@ -672,7 +671,7 @@ def _published_otherwise(read: Any) -> str | None:
 def _uncounted(
     schema: Roles, required: CertifiedTable, form: str, unlinked: Sequence[str]
 ) -> str | None:
-    """What bears on the secret of a requirement and is not counted for it."""
+    """A message if something bears on the secret of a requirement but is not counted for it."""
     secret = required.sensitive or schema.sensitives[0]
     if schema.shared:
         apart = {schema.shown, *schema.shared} & {*unlinked}
@@ -691,7 +690,7 @@ def _uncounted(
 
 
 def _check_amounts(required: CertifiedTable, kinds: Kinds) -> None:
-    """Refuse widths and ranges that cannot be read, and a limit too few or too many."""
+    """Refuse unreadable widths and ranges, and a missing or superfluous limit."""
     secret = required.secret
     if secret.width is not None:
         refuse_width(secret.width)
@@ -712,7 +711,7 @@ def _check_amounts(required: CertifiedTable, kinds: Kinds) -> None:
 def with_tables(
     required: Mapping[str, Any], change: Callable[[Mapping[str, Any]], Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """A ``[[require]]`` table, or what was judged, with each of its tables of priors changed."""
+    """A ``[[require]]`` table, or `judged` of a finding, with each table of priors changed."""
 
     def point(given: Any) -> Any:
         if isinstance(given, (list, tuple)):
@@ -726,7 +725,7 @@ def with_tables(
 
 
 def is_kept(required: Mapping[str, Any]) -> bool:
-    """Whether a requirement of a certificate stands on priors that are not in it."""
+    """True if a requirement of a certificate depends on priors that are not in it."""
     kept: list[bool] = []
 
     def look(table: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -738,7 +737,7 @@ def is_kept(required: Mapping[str, Any]) -> bool:
 
 
 def explain(error: ValidationError) -> str:
-    """Say the first problem in the words of the file."""
+    """Describe the first problem with the keys of the file."""
     first = max(error.errors(include_url=False), key=lambda e: len(e["loc"]))
     place = "".join(
         f"[{part}]" if isinstance(part, int) else f".{part}"
@@ -762,7 +761,7 @@ def digest_of(path: Path) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Versions of what the result rests on."""
+    """Versions of the software that the result depends on."""
     packages = {package: _version(package) for package in ("duckdb", "numpy", "pyarrow")}
     return {"foreknow": __version__, "python": platform.python_version(), **packages}
 

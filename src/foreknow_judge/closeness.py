@@ -1,6 +1,6 @@
-"""How far the values of the groups are from those of all people, written out group by group.
+"""Closeness: how far the distribution of values in each group is from that of all people.
 
-It shares nothing with the criteria that a search asks.
+This shares no code with the criteria that the search uses.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from foreknow_judge.errors import CertificateError
 
 
 def gauge_t_closeness(held: GroupBags, table: Any) -> tuple[Fraction, Group, bool]:
-    """The group whose values are farthest from those of all, by the work of moving them."""
+    """The group whose distribution is farthest from that of all, by earth mover's distance."""
     require_keys(table, "t_closeness", {"t"}, {"t", "distance", "order", "tree"})
     most, distance = number_of(table["t"]), table.get("distance", "equal")
     if distance == "ordered" and "tree" not in table:
@@ -39,7 +39,7 @@ def gauge_t_closeness(held: GroupBags, table: Any) -> tuple[Fraction, Group, boo
 
 
 def t_closeness_limits(table: Any, held: GroupBags) -> bool:
-    """Whether a group of one value is farther from all than is allowed, as none is farther."""
+    """Whether a group of a single value, which is as far as a group can be, exceeds the limit."""
     distance, many = table.get("distance", "equal"), held.everybody.tolist()
     total, far = sum(many), 0
     if distance == "ordered":
@@ -62,17 +62,17 @@ def t_closeness_limits(table: Any, held: GroupBags) -> bool:
 
 
 def is_of_equal_distance(table: Any) -> bool:
-    """Whether values have no order, in which a set of them would have no place."""
+    """Whether all values are equally far apart, so that a set of them can count as one value."""
     return isinstance(table, Mapping) and table.get("distance", "equal") == "equal"
 
 
 def gauge_beta_likeness(held: GroupBags, table: Any) -> tuple[Fraction, Group, bool]:
-    """The group in which a value is most above its share of all."""
+    """The group in which the share of a value is most above its share among all people."""
     require_keys(table, "beta_likeness", {"beta"}, {"beta", "enhanced"})
     beta, total = number_of(table["beta"]), int(held.everybody.sum())
     share, of_all = _shares(held)
     times, at = highest(share, of_all)
-    # Where no group has more of a value than all, none is worse than the first one.
+    # If no group has a larger share of a value than all people, the first group is as bad as any.
     worst, group = (times - 1, int(held.of_group[at])) if times > 1 else (Fraction(0), 0)
     keeps = worst <= beta
     if table.get("enhanced", False) and keeps:
@@ -84,7 +84,7 @@ def gauge_beta_likeness(held: GroupBags, table: Any) -> tuple[Fraction, Group, b
 
 
 def beta_likeness_limits(table: Any, held: GroupBags) -> bool:
-    """Whether a group all of the rarest value could fail; enhanced, all of any but the only one."""
+    """Whether a group of only the rarest value, or if `enhanced` of any value, could fail."""
     had = held.everybody[held.everybody > 0]
     total, rarest = int(had.sum()), int(had.min())
     if table.get("enhanced", False):
@@ -93,7 +93,7 @@ def beta_likeness_limits(table: Any, held: GroupBags) -> bool:
 
 
 def _tops(held: GroupBags, total: int) -> Iterator[tuple[Fraction, Fraction]]:
-    """Of each value, the highest part of a group that has it; and the part of all."""
+    """For each value, its highest share in any group, and its share among all people."""
     people = held.people[held.of_group]
     cells, _ = distinct(held.codes, held.counts, people)
     for code, some in groupby(cells.tolist(), key=lambda cell: int(held.codes[cell])):
@@ -102,7 +102,7 @@ def _tops(held: GroupBags, total: int) -> Iterator[tuple[Fraction, Fraction]]:
 
 
 def gauge_delta_disclosure(held: GroupBags, table: Any) -> tuple[Fraction | None, Group, bool]:
-    """The group in which the share of a value differs most from that among all."""
+    """The group in which the share of a value differs by the largest factor from that among all."""
     require_keys(table, "delta_disclosure", {"delta"}, {"delta"})
     delta = number_of(table["delta"])
     lacks = held.kinds < len(held.names)
@@ -117,12 +117,12 @@ def gauge_delta_disclosure(held: GroupBags, table: Any) -> tuple[Fraction | None
 
 
 def delta_disclosure_limits(table: Any, held: GroupBags) -> bool:
-    """Whether a group could lack a value."""
+    """Whether a group could fail, by lacking a value."""
     return len(held.names) > 1
 
 
 def _shares(held: GroupBags) -> tuple[Ints, Ints]:
-    """By cell, the part of its group that has the value, and of all, times the people of both."""
+    """For each cell, the value's share in the group and overall, times group size and total."""
     total = int(held.everybody.sum())
     own, all_of = wide(held.counts, total**2), wide(held.everybody, total**2)
     return own * total, all_of[held.codes] * held.people[held.of_group]
@@ -132,13 +132,13 @@ def _shares(held: GroupBags) -> tuple[Ints, Ints]:
 
 
 def _work_of_moving(held: GroupBags) -> Ints:
-    """What a group has more of than all people."""
+    """Work if values are equally far apart: the part of a group above the shares of all."""
     own, of_all = _shares(held)
     return np.asarray(held.total(np.maximum(own - of_all, 0)))
 
 
 def _work_along_line(held: GroupBags, order: Sequence[str]) -> Ints:
-    """Work along a line; the part of all below passes a group's once between two of its values."""
+    """Work along a line; the two cumulative shares cross once between two values of the group."""
     place, n, total = (
         {name: at for at, name in enumerate(order)},
         len(order),
@@ -165,7 +165,7 @@ def _work_along_line(held: GroupBags, order: Sequence[str]) -> Ints:
 
 
 def _work_in_tree(held: GroupBags, above: Mapping[str, Sequence[str]], height: int) -> Ints:
-    """Work through a tree: at each node what some of its children have more and others less."""
+    """Work through a tree: at each node, what moves from children with too much to others."""
     group, codes, names = held.of_group, held.codes, held.names
     total, people = int(held.everybody.sum()), held.people
     share = wide(held.counts, 4 * height * total**2) * total
@@ -187,7 +187,7 @@ def _work_in_tree(held: GroupBags, above: Mapping[str, Sequence[str]], height: i
         for row, of in zip(sums, each, strict=True):
             np.add.at(row, into, of)
         group, codes, share = group[first], parent[codes][first], sums[0]
-        # Those of its children that the group does not have lack all that they should have.
+        # Children of which the group has nothing lack their whole share.
         lack = sums[2] + amount[codes] * people[group] - sums[3]
         np.add.at(work, group, (level + 1) * np.minimum(sums[1], lack))
         nodes = {name: above[name][level] for name in nodes}
@@ -196,7 +196,7 @@ def _work_in_tree(held: GroupBags, above: Mapping[str, Sequence[str]], height: i
 
 
 def _order(values: Sequence[str], given: Any) -> list[str]:
-    """The values of the release from first to last: as they are listed, or by size."""
+    """The values of the release in order: as they are listed, or as numbers."""
     if given is None:
         return sorted(values, key=number_of)
     if not isinstance(given, (list, tuple)) or len(set(map(str, given))) < len(given):
@@ -232,7 +232,7 @@ def _branches(values: Sequence[str], tree: Any) -> tuple[dict[str, list[str]], i
 
 
 def _exceeds(number: Fraction, limit: Fraction) -> bool:
-    """Whether the logarithm of a number is above a limit; they are never equal."""
+    """Whether the logarithm of a number is above a limit; the two are never equal."""
     for digits in (50, 200, 1000):
         with localcontext() as context:
             context.prec = digits

@@ -1,4 +1,4 @@
-"""Cohorts: releases of different people as one, whose groups are those of all."""
+"""Cohorts: releases of different people, judged as one release with the groups of all."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from foreknow_judge.written import Written
 
 @dataclass(frozen=True)
 class Cohorts(Written):
-    """Releases as they are written, by their names; nobody is in two of them."""
+    """Written releases by name, counted together; nobody is counted in two of them."""
 
     each: Mapping[str, Written] = field(default_factory=dict)
-    # of releases that have groups of earlier ones, too: the column that tells, and their own number
+    # for releases that repeat earlier groups: the cohort column, and the release's own number
     own: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    release: str = ""  # the column beside those that make a group: which release has it
+    release: str = ""  # the column added to those of a group: its release
 
     @classmethod
     def of(cls, each: Mapping[str, Written], own: Mapping[str, tuple[str, str]]) -> Cohorts:
-        """Releases of one form with the same columns; others are refused.
+        """Put releases of the same form and columns together; refuse others.
 
-        Of those that have groups of earlier ones, too, only their `own` are counted.
+        Of releases that repeat earlier groups, only their `own` groups are counted.
         """
         first, *others = (_bare(written, own.get(name)) for name, written in each.items())
         for other in others:
@@ -62,17 +62,17 @@ class Cohorts(Written):
 
     @property
     def files(self) -> dict[str, File]:
-        """None of its own."""
+        """Empty: the files belong to the single releases."""
         return {}
 
     def prepare(self, required: Sequence[AskedTable]) -> None:
-        """Count each."""
+        """Count each release that does not repeat earlier groups."""
         for name, written in self.each.items():
             if name not in self.own:
                 written.prepare(required)
 
     def counted(self, table: str, beside: Sequence[str]) -> DistinctRows:
-        """The rows of all, one release after the other."""
+        """The rows of all releases, one release after the other."""
         groups = [name for name in self.groups if name != self.release]
         releases = [self._counted(name, groups, table, beside) for name in self.each]
         sizes = [len(rows.times) for rows in releases]
@@ -84,7 +84,7 @@ class Cohorts(Written):
         return DistinctRows.of({name: labels[name] for name in self.groups}, others, times)
 
     def rows(self, table: str) -> Counter[tuple[str | int | None, ...]]:
-        """How often each row of a table occurs; ids of groups are numbered from 0."""
+        """How often each row of a table occurs, for a single release; group ids start at 0."""
         (written,) = self.each.values()
         told = {column for column, _ in self.own.values()}
         columns = (written.columns or {})[table]
@@ -106,10 +106,10 @@ class Cohorts(Written):
     def _counted(
         self, name: str, groups: Sequence[str], table: str, beside: Sequence[str]
     ) -> DistinctRows:
-        """The rows of one release, but for those that it has of earlier ones."""
+        """The rows of one release, without those that it repeats from earlier ones."""
         written, (column, number) = self.each[name], self.own.get(name, ("", ""))
         asked = written
-        if [*written.groups] != groups:  # asked for who look alike, or without a column
+        if [*written.groups] != groups:  # for people who look alike, or without the cohort column
             asked = replace(written, groups=groups, sensitive=self.sensitive, parts=None)
             asked.memory.files = written.files
         if not column:
@@ -127,7 +127,7 @@ class Cohorts(Written):
 def _only(
     rows: DistinctRows, told: Sequence[str | None], wanted: Collection[str | None]
 ) -> DistinctRows:
-    """Those rows of which the right thing is told."""
+    """The rows whose entry in `told` is wanted."""
     kept = np.flatnonzero([own in wanted for own in told])
     labels = {name: rows.column(name).take(kept) for name in rows.groups}
     others = {name: own.take(kept) for name, own in rows.beside.items()}
@@ -144,7 +144,7 @@ def _in_use(columns: Mapping[str, Column]) -> dict[str, Column]:
 
 
 def _bare(written: Written, own: tuple[str, str] | None) -> Written:
-    """The same without the column that tells earlier groups."""
+    """The same release without its cohort column."""
     column = "" if own is None else own[0]
     groups = [name for name in written.groups if name != column]
     exact = [name for name in written.exact if name != column]
@@ -165,7 +165,7 @@ def _shape(written: Written) -> tuple[object, ...]:
 
 
 def _stacked(columns: Sequence[Column]) -> Column:
-    """Columns one below the other."""
+    """Columns concatenated into one."""
     starts = np.cumsum([0, *(len(own.texts) for own in columns)])
     codes = [
         own.codes.astype(np.int64) + start for own, start in zip(columns, starts, strict=False)

@@ -1,4 +1,4 @@
-"""The command ``foreknow-verify``: judge a release by its files, and say what was found."""
+"""The command ``foreknow-verify``: judge a release from its files, and print the result."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _code(verified: bool, verification: Any) -> int:
 
 
 def _words(verification: Any) -> Iterator[str]:
-    """What was verified, against whom, and what was not looked at."""
+    """The lines to print: what was verified, and what was not judged."""
     noun = ("case", "cases") if verification.in_cases else ("person", "people")
     groups = ", ".join(map(visible, verification.groups))
     size = f"{some(verification.people, *noun)} in {some(verification.n_groups, 'group', 'groups')}"
@@ -159,7 +159,7 @@ def _remarks(verification: Any) -> Iterator[str]:
 
 
 def _print(lines: Sequence[str], stream: Any) -> None:
-    """Print lines; what cannot be written is an error, so that nobody takes it for an answer."""
+    """Print lines; raise if that fails, so that nobody mistakes missing output for an answer."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     stream.write("".join(f"{encodable(line, encoding)}\n" for line in lines))
     stream.flush()

@@ -1,6 +1,6 @@
-"""What the verifier counts: groups, and how many people of each have which value, as whole columns.
+"""Counting: how many people of each group have each value, as columns of whole numbers.
 
-A row of numbers is one thing throughout: texts are numbered in their order, a missing one first.
+Texts are represented by their places in sorted order, a missing text first.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ Group: TypeAlias = tuple[str | None, ...]
 Bag: TypeAlias = dict[str, int]
 Ints: TypeAlias = NDArray[Any]  # whole numbers
 
-# Numbers below this many times their amount are marked in a table, and not sorted.
+# If keys span at most this many times the rows, a table is used instead of sorting.
 _ROOM = 8
 _MOST = 1 << 62
 
 
 class Measured(NamedTuple):
-    """What a gauge finds."""
+    """The result of a gauge."""
 
     amount: Fraction | None
     group: Group
     holds: bool
-    each: Mapping[str, Fraction] = {}  # where the criterion has several settings, of each
+    each: Mapping[str, Fraction] = {}  # by setting, if the criterion has several
 
 
 class Column(NamedTuple):
-    """Texts in order, each once and all of them in use; and the one that each row has."""
+    """A column: its distinct texts in order, and for each row the place of its text among them."""
 
     texts: pa.Array
     codes: Ints
 
     @property
     def lacks(self) -> bool:
-        """Whether a text is missing somewhere; then it is the first."""
+        """True if the text of some row is missing; the missing text is the first."""
         return len(self.texts) > 0 and not self.texts[0].is_valid
 
     def at(self, row: int) -> str | None:
@@ -55,12 +55,12 @@ class Column(NamedTuple):
         return [texts[code] for code in self.codes.tolist()]
 
     def take(self, rows: Ints) -> Column:
-        """The same for some of the rows."""
+        """The column for some of its rows."""
         return Column(self.texts, self.codes[rows])
 
     @classmethod
     def of(cls, texts: pa.Array, codes: Ints) -> Column:
-        """The same for texts in any order, of which some may be equal."""
+        """A column of texts that may be in any order and may repeat."""
         encoded = texts.dictionary_encode("encode")
         order = pc.array_sort_indices(encoded.dictionary, null_placement="at_start")
         place = np.empty(len(order), np.int32)
@@ -70,7 +70,7 @@ class Column(NamedTuple):
 
 
 class DistinctRows(NamedTuple):
-    """Distinct rows of some columns, and how many rows of the table are like each."""
+    """Rows of some columns, and how many rows of the table each of them stands for."""
 
     groups: Mapping[str, Column]
     of_group: Ints
@@ -81,7 +81,7 @@ class DistinctRows(NamedTuple):
     def of(
         cls, groups: Mapping[str, Column], beside: Mapping[str, Column], times: Ints
     ) -> DistinctRows:
-        """The same of columns that have all the rows."""
+        """Work out the groups; the columns of `groups`, too, have an entry for each row."""
         first, of_group = distinct(*(column.codes for column in groups.values()))
         labels = {name: column.take(first) for name, column in groups.items()}
         return cls(labels, of_group.astype(np.int32), beside, times)
@@ -91,11 +91,11 @@ class DistinctRows(NamedTuple):
         return self.beside[name] if name in self.beside else self.groups[name].take(self.of_group)
 
     def group(self, row: int) -> Group:
-        """What the group of a row is called."""
+        """The labels of the group that a row is in."""
         return tuple(column.at(self.of_group[row]) for column in self.groups.values())
 
     def held(self, known: Sequence[str], values: Column, counts: Ints) -> GroupBags:
-        """Groups, divided by columns that are known, and how many there have which value."""
+        """How many people have each value, by group; groups are divided by the `known` columns."""
         labels, of_group = list(self.groups.values()), self.of_group
         divided = [self.column(name) for name in known]
         if known:
@@ -106,16 +106,16 @@ class DistinctRows(NamedTuple):
 
 
 class GroupBags(Mapping[Group, tuple[int, Bag]]):
-    """People and bag of each group, in an order that does not depend on the engine.
+    """The people and the bag of values of each group, in an order independent of the engine.
 
-    Groups are in the order of the texts of their columns, a missing one first; and so are the
-    values of a group. It can be read as a mapping, too, which takes one group after the other.
+    Groups are sorted by the texts of their columns, a missing text first, and so are the values
+    of a group. It is also a mapping from each group to its people and bag, one group at a time.
     """
 
     def __init__(
         self, labels: Sequence[Column], names: list[str], of_group: Ints, codes: Ints, counts: Ints
     ) -> None:
-        """Cells may come in any order, and several of one group and value are added up."""
+        """Cells may come in any order; those of the same group and value are added up."""
         self.labels, self.names = labels, names  # labels: columns with a row for each group
         first, inverse = distinct(of_group, codes)
         group = of_group[first]
@@ -125,7 +125,7 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
             self.counts = np.zeros(len(first), np.int64)
             np.add.at(self.counts, inverse, counts)
         n_groups = len(labels[0].codes)
-        # the first cell of each group; and how many cells there are
+        # the first cell of each group, and at the end the number of cells
         self.starts = np.searchsorted(group, np.arange(n_groups + 1))
         self.people = self.total(self.counts)
 
@@ -133,7 +133,7 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
     def unnamed(
         cls, people: Ints, names: list[str], of_group: Ints, codes: Ints, counts: Ints
     ) -> GroupBags:
-        """Groups of so many people each, whose names do not matter."""
+        """Groups of the given sizes, whose names do not matter."""
         column = Column(pa.array(["group"]), np.zeros(len(people), np.int64))
         bags = cls([column], names, of_group, codes, counts)
         bags.people = people
@@ -183,7 +183,7 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
 
     @cached_property
     def frequent(self) -> Ints:
-        """Counts of the cells, in each group those of its most frequent values first."""
+        """The counts of the cells, sorted within each group from highest to lowest."""
         most = self.counts.max(initial=0)
         if len(self) * (int(most) + 1) < _MOST:
             keys = self.of_group * (most + 1) + (most - self.counts)
@@ -192,11 +192,11 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
         return self.counts[np.lexsort((-self.counts, self.of_group))]
 
     def total(self, of_cell: Any) -> Any:
-        """Sums over the cells of each group."""
+        """For each group, the sum of `of_cell` over its cells."""
         return self._joined(np.add, of_cell)
 
     def most(self, of_cell: Any) -> Any:
-        """The highest of the cells of each group; 0 of a group without any."""
+        """For each group, the maximum of `of_cell` over its cells; 0 without cells."""
         return self._joined(np.maximum, of_cell)
 
     def _joined(self, how: np.ufunc, of_cell: Any) -> Any:
@@ -207,20 +207,20 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
         return found
 
     def top(self, many: int) -> Ints:
-        """How many people have the `many` most frequent values of each group."""
+        """For each group, how many people have one of its `many` most frequent values."""
         sums = np.concatenate([[0], np.cumsum(self.frequent)])
         first = self.starts[:-1]
         return np.asarray(sums[first + np.minimum(self.kinds, many)] - sums[first])
 
     def ranked(self, place: int) -> Ints:
-        """How many people have the value of some place among those of each group, or 0."""
+        """For each group, the count of its value of rank `place`, from 0; 0 if it has none."""
         if not len(self.frequent):
             return np.zeros(len(self), np.int64)
         at = np.minimum(self.starts[:-1] + place, len(self.frequent) - 1)
         return np.where(place < self.kinds, self.frequent[at], 0)
 
     def group(self, at: int) -> Group:
-        """What a group is called."""
+        """The labels of a group."""
         return tuple(column.at(at) for column in self.labels)
 
     def bag(self, at: int) -> Bag:
@@ -230,22 +230,22 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
         return dict(zip(names, self.counts[cells].tolist(), strict=True))
 
     def shape(self, at: int) -> tuple[int, ...]:
-        """How many people of a group have its values, the most frequent one first."""
+        """The counts of the values of a group, highest first."""
         return tuple(self.frequent[self.starts[at] : self.starts[at + 1]].tolist())
 
     def shares(self) -> NDArray[np.float64]:
-        """By cell, the part of its group that has the value."""
+        """For each cell, the share of its group that has the value."""
         return np.asarray(self.counts / self.people[self.of_group])
 
     @cached_property
     def everybody(self) -> Ints:
-        """How many people of all groups have each value."""
+        """How many people have each value, over all groups."""
         sums = np.zeros(len(self.names), np.int64)
         np.add.at(sums, self.codes, self.counts)
         return sums
 
     def merged(self, one_of: Mapping[str, str]) -> GroupBags:
-        """The same with some values as one, which has the name that is said."""
+        """The same counts with values merged; `one_of` gives the new name of each."""
         called = pa.array([one_of.get(name, name) for name in self.names], pa.string())
         merged = Column.of(called, self.codes)
         names = merged.texts.to_pylist()
@@ -255,7 +255,9 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
 
 
 def distinct(*columns: Ints) -> tuple[Ints, Ints]:
-    """The first of each sort of equal rows of whole numbers from 0, in order; the sort of each row.
+    """The first row of each kind of equal rows, kinds in order, and the kind of each row.
+
+    The columns hold whole numbers from 0.
 
     >>> first, sort = distinct(np.array([1, 0, 1, 1]), np.array([5, 7, 5, 0]))
     >>> first.tolist(), sort.tolist()
@@ -264,7 +266,7 @@ def distinct(*columns: Ints) -> tuple[Ints, Ints]:
     key, span = np.zeros(len(columns[0]), np.int64), 1
     for column in columns:
         most = int(column.max(initial=0)) + 1
-        if span * most >= _MOST:  # their ranks are as many as rows, and fit
+        if span * most >= _MOST:  # there are no more ranks than rows, so they fit
             (key, span), (column, most) = _ranked(key), _ranked(column)
         key, span = key * most + column, span * most
     if span > _ROOM * len(key) + 1024:
@@ -287,7 +289,7 @@ def _ranked(numbers: Ints) -> tuple[Ints, int]:
 
 
 def highest(above: Ints, below: Ints) -> tuple[Fraction, int]:
-    """The highest ratio of whole numbers from 0, and the first row that is as high."""
+    """The highest ratio above / below of any row, and the first row that reaches it."""
     rows = (
         distinct(above, below)[0] if above.dtype == below.dtype == np.int64 else range(len(above))
     )
@@ -300,5 +302,5 @@ def highest(above: Ints, below: Ints) -> tuple[Fraction, int]:
 
 
 def wide(numbers: Ints, most: int) -> Ints:
-    """The same whole numbers, of which something as large as `most` can be made without a wrap."""
+    """The same whole numbers in a type in which results up to `most` do not overflow."""
     return numbers.astype(np.int64 if most < _MOST else object)

@@ -35,19 +35,19 @@ from foreknow_judge.sizes import gauge_k_anonymity, gauge_size
 
 
 class Gauge(NamedTuple):
-    """Of one criterion: what measures it, and what it is about."""
+    """How one criterion is measured, and what it is about."""
 
-    # From the groups and its settings to what is `Measured`, of which the last may be left out.
+    # Returns `Measured`, or its first three fields, for groups and the settings of the criterion.
     measure: Callable[..., Measured | tuple[Fraction | None, Group, bool]]
-    of_people: bool = False  # of how many these are, whatever their values
-    of_classes: bool = False  # of who looks alike: by exact columns where there are any
-    of_population: bool = False  # compares groups with one
-    of_columns: bool = False  # is told what the columns that make groups are called
-    of_labels: bool = False  # is about labels, and counts nobody
-    of_releases: bool = False  # is told, besides, which of them says what release shows somebody
-    # Whether, by its settings, some values may be counted as one.
+    of_people: bool = False  # about numbers of people, whatever their values
+    of_classes: bool = False  # about people who look alike, by exact columns if there are any
+    of_population: bool = False  # compares groups with a population
+    of_columns: bool = False  # gets the names of the group columns
+    of_labels: bool = False  # about labels, not about numbers of people
+    of_releases: bool = False  # gets the name of the cohort column, too
+    # Whether, with these settings, sets of values may be counted as one value.
     of_sets: Callable[[Any], bool] = lambda settings: False
-    # Of values: whether any group of the same people could fail it by these, by its settings.
+    # For criteria of values: whether, with these settings, some group of these people could fail.
     limits: Callable[[Any, GroupBags], bool] = lambda settings, held: True
 
 
@@ -57,7 +57,7 @@ def of_people(table: AskedTable, gauges: Mapping[str, Gauge]) -> bool:
 
 
 def digests_of(requirements: Sequence[Mapping[str, Any]]) -> list[tuple[int, str]]:
-    """Requirements that compare groups with a population, and its digest."""
+    """The positions of requirements that compare groups with a population, and its digest."""
     compared = {key for key, gauge in GAUGES.items() if gauge.of_population}
     return [
         (place, str(table[key].get("digest")))

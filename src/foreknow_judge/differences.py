@@ -1,4 +1,4 @@
-"""Where a certificate claims something else than is found."""
+"""Differences between what a certificate claims and what is found."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from foreknow_judge.verdict import Verdict
 
 
 def excess(finding: Verdict, groups: Sequence[str]) -> str:
-    """Say what does not hold, in which group, and what it reaches."""
+    """A message that says which requirement fails, in which group, and what is reached."""
     now = finding.to_dict()
     named = f"group {now['group']}" + (f" ({', '.join(groups)})" if len(groups) > 1 else "")
     if finding.of_groups:
@@ -33,10 +33,10 @@ def differences(
     certified: Sequence[Mapping[str, Any]],
     kept: KeptPriors | None,
 ) -> Iterator[str]:
-    """Where the certificate claims something else than is found.
+    """Messages about findings that differ from the certified ones.
 
-    Every field must be equal, the value and the group too: of several that are as bad, the
-    verifier takes the first by a fixed order.
+    Every field must be equal, the value and the group too: of equally bad cases, the judge takes
+    the first in a fixed order.
     """
     for finding, then in zip(findings, certified, strict=False):
         now = finding.to_dict()
@@ -78,7 +78,7 @@ def _same(key: str, now: Mapping[str, Any], then: Mapping[str, Any]) -> bool:
 
 
 def lies(known: Certificate, scope: Scope) -> Iterator[str]:
-    """Where a certificate says something else of what nothing looked at than the files do."""
+    """Messages about a certified scope that differs from what the files show."""
     found, certified = scope.to_dict(), known.scope
     for key in dict.fromkeys([*certified, *found]):
         now, then = found.get(key), certified.get(key)
@@ -87,7 +87,7 @@ def lies(known: Certificate, scope: Scope) -> Iterator[str]:
 
 
 def _plain(value: Any) -> str:
-    """As JSON writes it, where true is not 1; but a float may be written as a whole number."""
+    """A value as JSON, so that true is not 1; but 1 and 1.0 are the same."""
     return json.dumps(float(value) if type(value) is int else value, sort_keys=True, default=str)
 
 

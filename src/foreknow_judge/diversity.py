@@ -1,6 +1,6 @@
-"""How diverse the sensitive values of the groups are: l-diversity and (alpha, k), written out.
+"""Diversity of the sensitive values of groups: l-diversity and (alpha, k)-anonymity.
 
-It shares nothing with the criteria that a search asks.
+This shares no code with the criteria that the search uses.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import numpy as np
 from foreknow_judge.counting import Group, GroupBags, Measured, highest
 from foreknow_judge.errors import CertificateError
 
-# Of people in a group, for which whole numbers decide; more would take for ever.
+# The most people in a group for which whole numbers decide; with more it would take forever.
 _MOST = 10**5
 # Floats nearer to each other than this are settled exactly.
 _NEAR = 1e-9
 
 
 def gauge_l_diversity(held: GroupBags, table: Any) -> tuple[Fraction | None, Group, bool]:
-    """The least diverse group, by the kind that is asked for."""
+    """The least diverse group, by the given kind of diversity."""
     require_keys(table, "what l_diversity asks", {"l"}, {"l", "kind", "c"})
     kind, least = table.get("kind", "distinct"), number_of(table["l"])
     if kind == "recursive":
@@ -35,9 +35,9 @@ def gauge_l_diversity(held: GroupBags, table: Any) -> tuple[Fraction | None, Gro
         return Fraction(int(held.kinds[at])), held.group(at), bool(held.kinds[at] >= least)
     shares = held.shares()
     numbers = np.exp(held.total(-shares * np.log(shares)))
-    # The one place where floats say what may be least, since logarithms are no whole numbers: a sum
-    # of n terms is off by no more than n * 2^-50, which is 1e-9 for a million values in a group.
-    # What is so near is settled exactly; 2e-6 are for numbers that are equal in millionths.
+    # Floats find the groups that may be least diverse, since logarithms are not whole numbers: a
+    # sum of n terms is off by at most n * 2^-50, which is 1e-9 for a million values in a group.
+    # These groups are settled exactly; 2e-6 covers numbers that are equal in millionths.
     near = np.flatnonzero(numbers <= numbers.min() * (1 + _NEAR) + 2e-6).tolist()
     shapes: dict[tuple[int, ...], int] = {}
     for at in near:
@@ -49,7 +49,7 @@ def gauge_l_diversity(held: GroupBags, table: Any) -> tuple[Fraction | None, Gro
 
 
 def l_diversity_limits(table: Any, held: GroupBags) -> bool:
-    """Whether a group of one value could fail."""
+    """Whether a group of a single value could fail."""
     return table.get("kind") == "recursive" or number_of(table["l"]) > 1
 
 
@@ -64,7 +64,7 @@ def _recursive(held: GroupBags, l: Fraction, c: Fraction) -> tuple[Fraction | No
 
 
 def gauge_alpha_k(held: GroupBags, table: Any, alike: GroupBags | None = None) -> Measured:
-    """The largest share of a value in a group; and whether all who look `alike` are enough."""
+    """The largest share of a value in a group; and whether enough people look `alike`."""
     require_keys(table, "what alpha_k asks", {"alpha", "k"}, {"alpha", "k"})
     alpha, k = number_of(table["alpha"]), number_of(table["k"])
     if not 0 < alpha <= 1 or k < 1 or k.denominator > 1:
@@ -77,18 +77,18 @@ def gauge_alpha_k(held: GroupBags, table: Any, alike: GroupBags | None = None) -
 
 
 def alpha_k_limits(table: Any, held: GroupBags) -> bool:
-    """Whether a group of one value could fail by it."""
+    """Whether a group of a single value could exceed `alpha`."""
     return number_of(table["alpha"]) < 1
 
 
 def require_keys(table: Any, key: str, least: set[str], most: set[str]) -> None:
-    """Refuse what is no table of these settings."""
+    """Refuse anything but a table that has the settings `least` and none beyond `most`."""
     if not isinstance(table, Mapping) or not least <= set(table) <= most:
         raise CertificateError(f"{key} must be a table of {', '.join(sorted(most))}, not {table!r}")
 
 
 def number_of(given: Any) -> Fraction:
-    """A number of a certificate."""
+    """Read a number of a certificate, exactly."""
     try:
         if isinstance(given, bool) or given is None:
             raise ValueError
@@ -98,7 +98,7 @@ def number_of(given: Any) -> Fraction:
 
 
 def _effective(shape: tuple[int, ...]) -> Fraction:
-    """How many equal counts have their entropy, rounded down to six decimals."""
+    """How many equally frequent values have the same entropy, rounded down to six decimals."""
     total = sum(shape)
     with localcontext() as context:
         context.prec = 70

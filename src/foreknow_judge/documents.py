@@ -1,7 +1,7 @@
 """Documents: untrusted JSON and TOML, bounded before they are parsed.
 
-Refused are: nesting, texts, keys and numbers beyond what any document of ours needs; a key that is
-given twice; half a character.
+Refused are: nesting, texts, keys and numbers beyond what our documents need; a key that is given
+twice; lone surrogates (half a character).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def from_json(text: str, longest: int = MOST_TEXT) -> Any:
-    """Parse JSON, in which no text is longer than so many characters."""
+    """Parse JSON; refuse a text of more than `longest` characters."""
     refuse_deep(_JSON_TEXT.sub("s", text))
     table = json.loads(
         text,
@@ -52,7 +52,7 @@ def from_json(text: str, longest: int = MOST_TEXT) -> Any:
 
 
 def refuse_deep(bare: str) -> None:
-    """Refuse nesting, seen from the brackets outside texts."""
+    """Refuse deep nesting; `bare` is a document without its texts, which may hold brackets."""
     depth = 0
     for bracket in _NO_BRACKETS.sub("", bare):
         depth += 1 if bracket in "[{" else -1
@@ -61,7 +61,7 @@ def refuse_deep(bare: str) -> None:
 
 
 def refuse_texts(table: Any, longest: int = MOST_TEXT) -> None:
-    """Refuse a text, key or half a character that no document of ours needs."""
+    """Refuse long texts and keys, large numbers, and lone surrogates."""
     for value in _parts(table):
         if isinstance(value, str):
             if len(value) > longest:
@@ -114,7 +114,7 @@ def _finite(text: str) -> float:
     return number
 
 
-# Where the system shows a process what it has open: pipes of the shell, such as <(command).
+# Where a process finds the files that it has open: pipes of the shell, such as <(command).
 _OPEN_ALREADY = ("/proc/", "/dev/fd/")
 
 
@@ -125,7 +125,7 @@ def is_named_pipe(path: Path) -> bool:
 
 
 def read_bytes(path: Path, most: int, kind: type[InputError], what: str) -> bytes:
-    """Read a file of at most so many bytes."""
+    """Read a file; refuse one of more than `most` bytes."""
     try:
         if is_named_pipe(path):
             raise kind(f"{what} cannot be read: it is a named pipe; give a file")
@@ -135,7 +135,7 @@ def read_bytes(path: Path, most: int, kind: type[InputError], what: str) -> byte
         raise kind(f"{what} does not exist") from None
     except kind:
         raise
-    except (OSError, ValueError) as error:  # of a path that no system takes
+    except (OSError, ValueError) as error:  # a path that the system does not accept
         reason = getattr(error, "strerror", None) or error
         raise kind(f"{what} cannot be read: {reason}") from None
     if len(content) > most:
@@ -144,7 +144,7 @@ def read_bytes(path: Path, most: int, kind: type[InputError], what: str) -> byte
 
 
 def decoded(content: bytes, kind: type[InputError], what: str) -> str:
-    """Take bytes for a UTF-8 text, with or without a byte order mark."""
+    """Decode a UTF-8 text, with or without a byte order mark; refuse null characters."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

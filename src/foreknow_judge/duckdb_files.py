@@ -1,8 +1,8 @@
-"""DuckDB and files: the one door to DuckDB, and to files by their literal names.
+"""DuckDB and files: the only way to DuckDB, and to files by their literal names.
 
-Every file is opened by way of this module, by the verifier too: a path is one file and never a
-pattern, what DuckDB writes to disk lies in a private folder, and a file that changes between two
-reads is an error. Nothing here knows what a table means.
+Every file is opened through this module, by the judge too: a path is one file and never a pattern,
+DuckDB's temporary files lie in a private folder, and a file that changes between two reads is an
+error. Nothing here knows what a table means.
 """
 
 from __future__ import annotations
@@ -52,27 +52,27 @@ _PATTERN = re.compile(r"[*?\[]")
 _connections: weakref.WeakSet[Any] = weakref.WeakSet()
 _sealed: weakref.WeakSet[Any] = weakref.WeakSet()  # connections to databases of one file each
 _counting: weakref.WeakSet[Thread] = weakref.WeakSet()
-_ending = Event()  # those who still count a file when the process ends are not waited for
+_ending = Event()  # threads that still count a file when the process ends stop
 _scratch: tuple[int, Path, int] | None = None  # process, folder, its lock
 _databases: dict[tuple[int, Path], Any] = {}  # a fork keeps its parent's, which it cannot close
 
 
 def connect() -> Any:
-    """Open a connection to a DuckDB of our own; what it writes aside lies in a private folder.
+    """Open a connection to a DuckDB database of our own, with temporary files in a private folder.
 
     A process has one database, since starting one takes longer than counting a small table.
     """
     folder = scratch()
     place = os.getpid(), folder
     if place in _databases:
-        with suppress(duckdb.FatalException):  # after a broken file, it answers nothing any more
+        with suppress(duckdb.FatalException):  # after a broken file, the database no longer works
             return _opened(_databases[place])
     _databases[place] = _new_database(folder)
     return _opened(_databases[place])
 
 
 def connect_to(path: Path) -> tuple[Any, str]:
-    """Open a file of DuckDB, in a database that can read nothing else, and what it is called there.
+    """Open a DuckDB file in a database that can read nothing else; return its name there, too.
 
     Such a file is code: its views may name other files, addresses and variables of Python.
     """
@@ -92,7 +92,7 @@ def _new_database(folder: Path) -> Any:
             "temp_directory": str(folder / CONTENT),
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
-            # Statistics of a file may lie: by them numbers are cut, and groups become one.
+            # Statistics of a file may be false; then numbers would be cut, and groups merged.
             "disabled_optimizers": "statistics_propagation,compressed_materialization",
             **_within_limit(),
         }
@@ -107,7 +107,7 @@ def _opened(database: Any) -> Any:
 
 
 class _NoPandas:
-    """Finds no pandas."""
+    """An import finder that raises an error for pandas."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> None:
@@ -134,7 +134,7 @@ def spare_pandas() -> None:
 
 
 def admit_pandas() -> None:
-    """Let PyArrow look for pandas again: else NaN in a series is no missing value to it."""
+    """Let PyArrow find pandas again; else it does not take NaN in a series for a missing value."""
     global _spared
     if not _spared:
         return
@@ -146,9 +146,9 @@ def admit_pandas() -> None:
 
 
 def limit_memory(limit: str | None) -> None:
-    """Let DuckDB hold so much in memory, from now on and in this process; it spills the rest.
+    """Limit how much memory DuckDB uses in this process from now on; it spills the rest to disk.
 
-    What it counts comes to Python beside that. Relations of your own connections have their own
+    The counts that Python gets come on top. Relations of your own connections have their own
     limits.
 
     Parameters
@@ -159,7 +159,7 @@ def limit_memory(limit: str | None) -> None:
     Raises
     ------
     InputError
-        If it is no amount of memory, or less than 64 MB.
+        If it is not an amount of memory, or less than 64 MB.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def memory_limit() -> int | None:
 
 
 def memory_there_is() -> int:
-    """The machine's memory in bytes; 8 GiB where it does not say."""
+    """The machine's memory in bytes; 8 GiB if that is unknown."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -202,7 +202,7 @@ def _bytes_of(said: str) -> int:
 
 
 def _within_limit() -> dict[str, str]:
-    """What it was limited to; or of a limited address space, which it does not look at, a third."""
+    """DuckDB's memory limit: as set, or a third of the address space if that is limited."""
     if _limit is not None:
         return {"memory_limit": f"{_limit}B"}
     if resource is None:
@@ -212,7 +212,7 @@ def _within_limit() -> dict[str, str]:
 
 
 def scratch() -> Path:
-    """A private folder for what DuckDB writes aside, in ``TMPDIR``, removed at exit or later."""
+    """A private folder in ``TMPDIR`` for temporary files of DuckDB, removed at exit or later."""
     global _scratch
     if _scratch is None or _scratch[0] != os.getpid() or not _scratch[1].is_dir():
         _scratch = os.getpid(), *scratch_folder(Path(tempfile.gettempdir()))
@@ -240,14 +240,14 @@ def new_folder() -> Path:
 def _close() -> None:
     """Close what is open, and remove the folder; not in a fork of the process that made it."""
     _ending.set()
-    for thread in [*_counting]:  # or what it holds of DuckDB is called a leak
+    for thread in [*_counting]:  # else the DuckDB objects that it holds are reported as leaks
         thread.join(timeout=5)
     if _scratch is None or _scratch[0] != os.getpid():
         return
     for connection in [*_connections, *_databases.values()]:
         with suppress(Exception):
             connection.close()
-    _databases.clear()  # what is still held of DuckDB when the process ends is called a leak
+    _databases.clear()  # DuckDB objects that exist when the process ends are reported as leaks
     shutil.rmtree(_scratch[1], ignore_errors=True)
 
 
@@ -274,20 +274,20 @@ def literal(path: Path) -> str:
 
 
 def read_parquet(connection: Any, paths: Sequence[Path]) -> Any:
-    """Open Parquet files as one relation; the names of folders are no columns."""
+    """Open Parquet files as one relation; names of folders do not become columns."""
     refuse_huge(paths)
     relation = connection.read_parquet([literal(path) for path in paths], hive_partitioning=False)
     return bounded(relation)
 
 
 def refuse_huge(paths: Sequence[Path]) -> None:
-    """Raise `DataError` for what is beyond our bounds, before anybody reads it."""
+    """Raise `DataError` for Parquet files beyond our bounds, before they are read."""
     for path in paths:
         check_parquet(path)
 
 
 def bounded(relation: Any) -> Any:
-    """The same, where a text that is too long is an error."""
+    """The same relation, in which a text that is too long raises an error."""
     made = []
     for column, kind in zip(relation.columns, map(str, relation.types), strict=True):
         name = '"' + column.replace('"', '""') + '"'
@@ -296,17 +296,17 @@ def bounded(relation: Any) -> Any:
     return relation.project(", ".join(made))
 
 
-# Where the system names what a process has open; opening such a name opens that very file again.
+# Where the system lists the open files of a process; opening such a name opens the same file.
 _DESCRIPTORS = Path("/proc/self/fd")
 _OPEN_BESIDE = 512  # files that a process may have open beside those
 
 
 @contextmanager
 def opened_once(paths: Sequence[Path]) -> Iterator[dict[Path, Path]]:
-    """Open each file once; give a name for each by which it stays the file that was opened.
+    """Open each file once; yield for each a path that stays the file that was opened.
 
-    Its own name may lead elsewhere by then. The names are links to what is open, where the system
-    has such; elsewhere each file is copied into the private folder.
+    Its own path may lead elsewhere later. The new paths are links to the open files, if the system
+    supports that; otherwise each file is copied into the private folder.
     """
     _admit_files(len(paths))
     folder = new_folder()
@@ -332,7 +332,7 @@ def opened_once(paths: Sequence[Path]) -> Iterator[dict[Path, Path]]:
 
 
 def _admit_files(many: int) -> None:
-    """Let the process have so many more files open, as far as the system lets it."""
+    """Let the process open `many` more files, as far as the system allows."""
     if resource is None:
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -343,12 +343,12 @@ def _admit_files(many: int) -> None:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """Open a file, and no pipe that waits for its writer."""
+    """Open a file without waiting, as for the writer of a pipe."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 class Stamp:
-    """What tells that files are still those that were opened: which they are, size and times.
+    """The identity, size and times of files, to tell whether they changed since they were opened.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "people.csv"
@@ -365,7 +365,7 @@ class Stamp:
         self._known = {path: _status(path) for path in paths}
 
     def check(self, n_rows: int | None = None) -> None:
-        """Raise `DataError` for the first file that changed; a number of rows tells nothing."""
+        """Raise `DataError` for the first file that changed; `n_rows` is ignored."""
         for path, known in self._known.items():
             if _status(path) != known:
                 raise DataError(
@@ -389,7 +389,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class CsvFile:
-    """A CSV file of one header line, whose delimiter makes most columns of it."""
+    """A CSV file with a header line; its delimiter is the one that gives the most columns."""
 
     def __init__(self, path: Path, delimiters: str = DELIMITERS, name: str | None = None) -> None:
         self.path = path
@@ -403,7 +403,7 @@ class CsvFile:
         check_columns(len(self.header), self.name)
 
     def _headers(self, delimiters: str) -> dict[str, list[str]]:
-        """The header by each delimiter by which it can be read; an error where there is none."""
+        """The header as read with each delimiter that works; an error if none does."""
         headers: dict[str, list[str]] = {}
         wrong = None
         for delimiter in delimiters:
@@ -436,7 +436,7 @@ class CsvFile:
         raise DataError(f"{name} is empty; its first line must name the columns")
 
     def relation(self, connection: Any) -> Any:
-        """Open it in DuckDB; all text, called c0, c1, ...; empty is null, and "" an empty text."""
+        """Open it in DuckDB, as texts c0, c1, ...; an empty field is null, and "" an empty text."""
         self._begin()
         return connection.read_csv(
             literal(self.path),
@@ -455,9 +455,9 @@ class CsvFile:
         )
 
     def check(self, n_rows: int) -> None:
-        """Raise `DataError` unless so many rows are all that the file holds, unchanged since."""
+        """Raise `DataError` unless the file has exactly `n_rows` rows and did not change."""
         self._begin().join()
-        self.stamp.check()  # first: what was counted of a file that changed says nothing
+        self.stamp.check()  # first: if the file changed, its counts mean nothing
         found, name = self._shape, self.name
         if found.fields != found.records * len(self.header):
             line, fields = self._odd_line()
@@ -478,7 +478,7 @@ class CsvFile:
         self.stamp.check()
 
     def _odd_line(self) -> tuple[int, int]:
-        """The first line with too many or too few fields, and how many they are."""
+        """The first line with too many or too few fields, and its number of fields."""
         opened = gzip.open if self._gzip else open
         with opened(self.path, "rt", encoding="utf-8-sig", newline="") as file:
             rows = csv.reader(short_lines(file, self.name), delimiter=self.delimiter)
@@ -491,7 +491,7 @@ class CsvFile:
         return 1, len(self.header)
 
     def _begin(self) -> Thread:
-        """Count records and fields beside the engine, which reads the same file."""
+        """Count records and fields in a thread, while the engine reads the same file."""
         if self._beside is None:
             self._beside = Thread(target=self._count, daemon=True)
             _counting.add(self._beside)
@@ -499,12 +499,12 @@ class CsvFile:
         return self._beside
 
     def _count(self) -> None:
-        with suppress(Exception):  # raised again where it is asked for
+        with suppress(Exception):  # raised again by `check`
             _ = self._shape
 
     @cached_property
     def _shape(self) -> _Shape:
-        """Count records and fields; a quote that is out of place is a `DataError`."""
+        """Count records and fields; raise `DataError` for a quote that is out of place."""
         beside = np.zeros(256, dtype=bool)  # what may stand beside a quote that ends a field
         beside[[ord(self.delimiter), _QUOTE, _NEWLINE, _RETURN]] = True
         records = fields = blank = 0
@@ -574,7 +574,7 @@ def _line_ends(text: NDArray[np.uint8]) -> int:
 
 
 def _is_odd(marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Whether the marks up to each place are odd in number: within eight bytes, then on the way."""
+    """For each place, whether the number of marks up to it is odd; eight bytes at a time."""
     padded = np.zeros(-(-len(marks) // 8) * 8, np.uint8)
     padded[: len(marks)] = marks
     words = padded.view("<u8")

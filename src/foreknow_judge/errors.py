@@ -2,7 +2,7 @@
 
 `InputError` and its kin are a user's mistakes: the command line prints them in one line and
 exits with 2. `NoSafeRelease` and `NotSettled` are answers, not mistakes (exit 1).
-`NotEnoughMemory` is neither a mistake nor a verdict (exit 2). `InternalError` is ours.
+`NotEnoughMemory` is neither a mistake nor a verdict (exit 2). `InternalError` is our own bug.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from contextlib import contextmanager
 # How much of a long text is shown before and after a caret.
 _BESIDE = 60
 
-# How engines and the linker say that there is no memory, where the type of the error does not.
+# Messages of engines and the linker that mean out of memory, if the type of the error does not.
 _NO_MEMORY = (
     "bad_alloc",
     "bad allocation",
@@ -26,7 +26,7 @@ _NO_MEMORY = (
     "failed to launch worker thread",
     "can't start new thread",
     "out of memory",
-    "partially initialized module 'pandas'",  # whose import, by PyArrow, came to an end half-way
+    "partially initialized module 'pandas'",  # PyArrow's import of it broke off
 )
 
 
@@ -43,7 +43,7 @@ class DataError(InputError):
 
     @classmethod
     def unknown_column(cls, name: str, known: Iterable[str], where: str = "the table") -> DataError:
-        """No column of that name; suggests the nearest one."""
+        """The error for a column that does not exist; it suggests the nearest name."""
         columns = [str(c) for c in known]
         return cls(f"{where} has no column {name!r}{did_you_mean(name, columns)}")
 
@@ -79,7 +79,7 @@ class CallError(InputError, TypeError):
 class StatementError(InputError):
     """A statement cannot be read, or names someone or something that is not in the release.
 
-    `said` is the message without the caret, which is at `position` of the `text`, if it was one.
+    `said` is the message without the caret, which points to `position` of `text`, if given.
     """
 
     def __init__(self, said: str, text: str | None = None, position: int | None = None) -> None:
@@ -89,12 +89,12 @@ class StatementError(InputError):
         super().__init__(said)
 
     def placed(self, where: str) -> StatementError:
-        """The same error, saying where the statement is."""
+        """The same error, with `where` in front of its message."""
         return StatementError(f"{where}: {self.said}", self.text, self.position)
 
 
 class ContradictionError(StatementError):
-    """No world agrees with the statements; those at the places `together` cannot hold together."""
+    """No world satisfies the statements; those at positions `together` contradict each other."""
 
     def __init__(self, message: str, together: tuple[int, ...] = ()) -> None:
         self.together = together
@@ -118,9 +118,9 @@ class NoSafeRelease(ForeknowError):
 
 
 class NotSettled(ForeknowError):
-    """Releases of the same people cross, so that no verdict on all of them can be had.
+    """Groups of several releases overlap in a way that allows no joint verdict on them.
 
-    It is an answer, not a mistake, and says neither safe nor unsafe.
+    This is an answer, not a mistake: neither safe nor unsafe.
     """
 
 
@@ -143,12 +143,12 @@ class InternalError(ForeknowError):
 
 
 def short_of_memory(error: BaseException) -> bool:
-    """Whether an error of Python or of an engine says that there is not enough memory."""
+    """True if an error of Python or of an engine means out of memory."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
         return True
     if isinstance(error, OSError) and error.errno == errno.ENOMEM:
         return True
-    if isinstance(error, ForeknowError):  # may quote a value or a name
+    if isinstance(error, ForeknowError):  # its message may quote data
         return False
     said = str(error).lower()
     return any(words in said for words in _NO_MEMORY)
@@ -156,7 +156,7 @@ def short_of_memory(error: BaseException) -> bool:
 
 @contextmanager
 def memory_for(what: str) -> Iterator[None]:
-    """Raise `NotEnoughMemory` for whatever says that there is none; also a decorator."""
+    """Turn every out-of-memory error into `NotEnoughMemory`; also a decorator."""
     try:
         yield
     except NotEnoughMemory:
@@ -186,7 +186,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that is most like another one, if any is.
+    """The known name that is most similar to `name`, or None.
 
     >>> nearest("Z12", ["B20", "Z21"]), nearest("flu", ["B20", "Z21"])
     ('Z21', None)
@@ -201,7 +201,7 @@ def _initials(name: str) -> str:
 
 
 def _pointing(text: str, position: int) -> str:
-    """Show the line of a text, with a caret below a place in it."""
+    """The line of a text that contains a position, with a caret below it."""
     start = text.rfind("\n", 0, position) + 1
     line = text[start:].split("\n")[0]
     at = position - start
@@ -212,5 +212,5 @@ def _pointing(text: str, position: int) -> str:
 
 
 def _cells(char: str) -> int:
-    """How many cells of a terminal a character takes."""
+    """How many columns of a terminal a character takes."""
     return 0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF")

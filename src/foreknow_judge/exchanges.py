@@ -1,9 +1,10 @@
-"""The verifier's own bound of posteriors, where people are known, or linked, on top of priors.
+"""Upper bounds of posteriors, if people are known or linked on top of priors.
 
-It shares no code with the adversary. If the target exchanges values with somebody else, a world is
-so many times as likely. In every world in which the target has the value, each other value has as
-many holders as the group has of it: those with whom the target's exchange weighs least are taken.
-Floats say who of all people may be the worst; of these, fractions decide.
+This shares no code with the adversary. If the target swaps values with somebody else, the world
+becomes more or less likely by a factor, the weight of the swap. In every world in which the target
+has the value, each other value has as many holders as the group has of it; the bound takes those
+holders whose swap with the target weighs least. Floats find the people who may be the worst case;
+fractions decide among these.
 """
 
 from __future__ import annotations
@@ -20,34 +21,34 @@ from foreknow_judge.errors import CertificateError
 
 # How many people have each signature, and each value.
 Shape: TypeAlias = "tuple[tuple[int, ...], tuple[int, ...]]"
-# Values that are ruled out, people who are known, people who are linked.
+# Numbers of values ruled out, of people known, and of people linked.
 Amounts: TypeAlias = "tuple[int, int, int]"
 
 _AT_ONCE, _MOST_NUMBERS = 1 << 19, 1 << 25
-# So near to the worst, fractions decide: floats are far nearer, unless chances are extreme.
+# Cases this near to the worst are compared as fractions; floats err less, but for extreme chances.
 _NEAR, _EXTREME = 1e-9, 2.0**-200
-# Odds that no chances above that lead to: of somebody who cannot have a value.
+# Odds above these do not come from chances above `_EXTREME`: the person cannot have the value.
 _BEYOND = 1e200
 _MOST_TIES = 1 << 15
 _MOST_PEOPLE = 100
 
 
 class PriorGroup(NamedTuple):
-    """One group as far as it matters, and the chances of its people, by one denominator each."""
+    """What matters of one group, and the chances of its people as whole numbers over `scales`."""
 
     place: int
     values: list[str]  # of each column of chances; none of those that are not asked for
     rows: list[list[int]]  # by signature, then value
-    before: list[list[int]]  # the same of what is asked for
+    before: list[list[int]]  # the same for the priors of the secrets
     scales: list[int]
-    left: int = 0  # where a value is had or not: how many have neither it nor what is ruled out
+    left: int = 0  # for binary priors: people with neither the value nor a ruled-out one
 
 
 class ExchangeQuestion(NamedTuple):
     """What is asked of all cases: of which values, with which facts."""
 
     wanted: Sequence[str]
-    name: str | None  # of the values, where they are one secret
+    name: str | None  # the name of the values, if they are one secret
     amounts: Amounts
     binary: bool
 
@@ -63,15 +64,15 @@ class _Part(NamedTuple):
     shape: Shape
     cases: Sequence[PriorGroup]
     columns: list[list[list[int]]]  # by case and secret
-    secrets: Any  # by case and secret, its place among the names; or behind them
+    secrets: Any  # by case and secret, its place among the names, or their number
     odds: Any
-    extreme: bool  # whether products of its chances may be beyond floats
+    extreme: bool  # whether products of its chances may be out of the range of floats
 
     @classmethod
     def of(
         cls, shape: Shape, cases: Sequence[PriorGroup], asked: ExchangeQuestion, links: int
     ) -> _Part:
-        """Work the odds out in floats."""
+        """Work out the odds in floats."""
         names, table = asked.names, np.array([_floats(case) for case in cases])
         wanted = np.array([[value in asked.wanted for value in case.values] for case in cases])
         every = np.zeros((len(cases), len(shape[1])), bool)
@@ -112,7 +113,7 @@ _At: TypeAlias = "tuple[_Part, int, int, int]"
 def worst_exchanged(
     shapes: Mapping[Shape, Sequence[PriorGroup]], asked: ExchangeQuestion, relative: bool
 ) -> tuple[str, int, Fraction, Fraction] | None:
-    """The value, the place of its case, the bound and the prior of the worst; None of nobody."""
+    """The worst case: its value, the place of its case, bound and prior; None if there is none."""
     if sum(asked.amounts[1:]) > _MOST_PEOPLE:
         raise CertificateError(f"at most {_MOST_PEOPLE} people are known or linked, with priors")
     links = min(asked.amounts[2], max((sum(people) for people, _ in shapes), default=0))
@@ -161,7 +162,7 @@ def _floats(case: PriorGroup) -> list[list[float]]:
 
 
 def _scores(part: _Part, factor: Any, relative: bool) -> Any:
-    """How likely each secret is at most, by its prior if the limit is relative to that."""
+    """Upper bounds of the posterior of each secret, divided by its prior if `relative`."""
     odds, able = part.odds[0], np.isfinite(part.odds[0])
     if not part.extreme:
         able &= odds < _BEYOND
@@ -180,7 +181,7 @@ def _scores(part: _Part, factor: Any, relative: bool) -> Any:
 def _odds(shape: Shape, table: Any, one: Any, amounts: Amounts, left: Any) -> Any:
     """Odds by case, signature and value: of the target, then of those who are linked.
 
-    The values of `one` are one secret. With `left`, so many have the second value in place of all.
+    The values of `one` are one secret. With `left`, the second value has only that many holders.
     """
     (people, counts), (ruled_out, known, linked) = shape, amounts
     n_people, n_values = sum(people), len(counts)
@@ -195,8 +196,8 @@ def _odds(shape: Shape, table: Any, one: Any, amounts: Amounts, left: Any) -> An
                 continue
             partners = [u for u, many in enumerate(people) for _ in range(many - (u == target))]
             mine, theirs = table[:, target], table[:, partners]
-            # By case and the target's value and theirs: what the exchange weighs for the target,
-            # and by partner in between for them, least first and summed.
+            # The weight of a swap is a gain times a loss. Gains are by case, target's value and
+            # partner's value; losses are by partner, too, from the least on and summed up.
             gains = np.where(others & (mine[:, :, None] > 0), mine[:, None] / mine[:, :, None], 0.0)
             losses = np.where(
                 theirs[:, :, None] > 0, theirs[:, :, :, None] / theirs[:, :, None], inf
@@ -227,10 +228,10 @@ def _least(
     amounts: Amounts,
     smaller: Callable[[Any, Any], Any],
 ) -> dict[tuple[int, int], Any]:
-    """The least sums over values, by how many are ruled out and how many holders are known.
+    """The lowest sums over values, by how many are ruled out and how many holders are known.
 
-    `of_value` is what a value adds of which so many holders are known. Once values are ruled out,
-    nobody else is linked.
+    `of_value(y, n)` is what value y adds if n of its holders are known. With values ruled out,
+    sums for linked people are not needed.
     """
     ruled_out, known, linked = amounts
     asked = [(0, b) for b in range(known + linked + 1)]
@@ -246,7 +247,7 @@ def _least(
 
 
 def _ties(parts: Sequence[_Part], secret: int, linked: Any) -> list[_At]:
-    """Who may be the likeliest of those who are linked; with `linked`, in floats near it."""
+    """Who may have the lowest odds of the linked people: all, or those with odds near `linked`."""
     found: list[_At] = []
     for part in parts:
         own = part.odds[1:]
@@ -260,7 +261,7 @@ def _ties(parts: Sequence[_Part], secret: int, linked: Any) -> list[_At]:
 
 
 def _exact_factor(ties: Sequence[_At], asked: ExchangeQuestion, links: int) -> Fraction:
-    """How likely it is at least that nobody who is linked has the secret."""
+    """A lower bound of the chance that none of the linked people has the secret."""
     least: list[Any] = [inf] * links
     for part, case, signature, x in ties:
         columns = part.columns[case][x]
@@ -280,14 +281,14 @@ def _exact(
     asked: ExchangeQuestion,
     links: int,
 ) -> list[Any]:
-    """Odds of the target, or of those who are linked behind it, as fractions; or infinite."""
+    """The odds of the target, then those of linked people, as fractions or infinity."""
     (people, counts), (ruled_out, known, _), rows = shape, asked.amounts, case.rows
     n_people, mine = sum(people), rows[target]
     ruled_out, known = min(ruled_out, len(counts)), min(known, n_people)
     if asked.binary:
         ruled_out, counts = 0, counts if links else (counts[0], case.left)
     within = min(links, n_people - known)
-    against = list[Any]([Fraction(0)] * (1 + links))  # one over the odds, added over the secret
+    against = list[Any]([Fraction(0)] * (1 + links))  # 1 / odds, summed over the secret
     others = [y for y in range(len(counts)) if y not in secret]
     for x in secret:
         if not mine[x]:

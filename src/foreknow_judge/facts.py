@@ -1,7 +1,7 @@
-"""The verifier's own Theorem 2 of the skyline paper, in whole numbers, for all three semantics.
+"""Facts and implications: exact worst cases; facts by Theorem 2 of the skyline paper.
 
-A ratio is a pair (above, below) of whole numbers, not reduced: reducing costs more than comparing.
-Cells of a million people are few once equal ones are taken together, so each is gone through.
+A ratio is a pair (numerator, denominator) of whole numbers, not reduced: reducing costs more than
+comparing. Even a million people make few distinct cells, so all of these are compared.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ Ratio: TypeAlias = tuple[int, int]
 
 
 class Cell(NamedTuple):
-    """What the theorem asks of one group and one value."""
+    """The numbers that Theorem 2 needs of one group and one value."""
 
     people: int
     holders: int  # occurrences of the value; never 0
-    others: tuple[int, ...]  # of the l most frequent other values; or their sum, if that decides
+    others: tuple[int, ...]  # counts of the l most frequent other values, or only their sum
 
     @classmethod
     def of(cls, row: Sequence[int]) -> Cell:
-        """One of its numbers."""
+        """A cell from a row of its numbers."""
         return cls(row[0], row[1], tuple(row[2:]))
 
 
 def worst_facts(
     held: GroupBags, about: Collection[str], semantics: str, l: int, k: int, m: int
 ) -> tuple[str | None, Group | None, Fraction]:
-    """The value, the group and the probability at which the adversary is surest."""
+    """The worst case: the value, its group and the adversary's probability."""
     worst = worst_of(DistinctProfiles.of(held, about, semantics, l), Law.of(semantics, k, m))
     if worst is None:
         return None, None, Fraction(0)
@@ -45,7 +45,7 @@ def worst_facts(
 
 
 class LeastOdds(NamedTuple):
-    """The least odds against a value, the first that has them, and the target's first group."""
+    """The lowest odds against any value, the first value with these odds, and its first group."""
 
     odds: Fraction
     value: int
@@ -53,18 +53,18 @@ class LeastOdds(NamedTuple):
 
     @property
     def chance(self) -> Fraction:
-        """How sure the adversary is."""
+        """The adversary's probability."""
         return 1 / (1 + self.odds)
 
 
 def worst_of(cells: DistinctProfiles, law: Law) -> LeastOdds | None:
-    """The worst of some cells; None where there are none."""
+    """The lowest odds over all cells; None if there are no cells."""
     worst: tuple[Ratio, int, Target] | None = None
     for value, front in cells.front():
         odds, target = law.least(front)
         if worst is None or less(odds, worst[0]):
             worst = odds, value, target
-            if not odds[0]:  # nobody can be surer, and values come in order
+            if not odds[0]:  # certain: nothing is worse, and values come in order
                 break
     if worst is None:
         return None
@@ -73,14 +73,14 @@ def worst_of(cells: DistinctProfiles, law: Law) -> LeastOdds | None:
 
 
 class Target(NamedTuple):
-    """Odds against a target, by cell, and the least of them."""
+    """A function from cells to odds against the target, and its lowest result."""
 
     odds: Callable[[Cell], Ratio]
     least: Ratio
 
 
 class DistinctProfiles(NamedTuple):
-    """Distinct cells, by value; each in the first group that has it."""
+    """The distinct cells of each value, each with the first group that has it."""
 
     value: Ints
     group: Ints
@@ -90,11 +90,11 @@ class DistinctProfiles(NamedTuple):
     def of(
         cls, held: GroupBags, about: Collection[str], semantics: str, l: int
     ) -> DistinctProfiles:
-        """A value that is among the l + 1 most frequent of a group is none of its own others."""
+        """The distinct cells of a release; a value is never among its own `others`."""
         wanted = np.array([name in about for name in held.names], bool)[held.codes]
         group, holders = held.of_group, held.counts
         l = min(l, int(held.kinds.max(initial=0)))
-        if semantics == "set":  # of those from its own place on, it is the next that counts
+        if semantics == "set":  # from the value's own rank on, the next rank counts
             ranks = [held.ranked(place)[group] for place in range(l + 1)]
             others = [np.where(holders >= own, after, own) for own, after in pairwise(ranks)]
         else:
@@ -106,16 +106,16 @@ class DistinctProfiles(NamedTuple):
         return cls(value, group[wanted][first], np.stack(rows, 1))
 
     def front(self) -> Iterator[tuple[int, list[Cell]]]:
-        """By value the cells than which no other is worse in all respects.
+        """For each value, the cells that no other cell dominates.
 
-        Fewer people, more holders and more others never make the odds better, of a target as of
-        relatives; so the others may be left out.
+        Fewer people, more holders and more `others` never raise the odds, neither of a target nor
+        of relatives, so dominated cells can be skipped.
         """
         worse = self.rows * np.array([-1] + [1] * (self.rows.shape[1] - 1))
         worst = self._least_beaten(worse)
         left = worst[np.lexsort((*(-worse[worst].T[::-1]), -worse[worst, 1], self.value[worst]))]
         kept = [left[:0]]
-        while len(left):  # nothing is above the first cell that is left of a value
+        while len(left):  # the first cell left of each value is undominated
             new = np.diff(self.value[left], prepend=-1) > 0
             kept.append(left[new])
             over = worse[kept[-1]][np.cumsum(new) - 1]
@@ -127,9 +127,9 @@ class DistinctProfiles(NamedTuple):
             yield value, [Cell.of(row) for _, row in some]
 
     def _least_beaten(self, worse: Ints) -> Ints:
-        """The cells than which no other is worse of those that differ from it in two respects.
+        """The cells that are not dominated by a cell that differs in two columns only.
 
-        So most are left out without comparing each with all.
+        This pass drops most cells without comparing each with all others.
         """
         unbeaten = np.arange(len(worse))
         for pair in combinations(range(worse.shape[1]), 2):
@@ -140,7 +140,7 @@ class DistinctProfiles(NamedTuple):
             new[:1] = True
             for column in alike:
                 new[1:] |= np.diff(column[order]) != 0
-            # Where all else is alike, with less of the one it takes more of the other.
+            # With all else equal, a cell with less in one column needs more in the other.
             step = int(by_other.max(initial=0)) - int(by_other.min(initial=0)) + 1
             height = by_other[order] + step * np.cumsum(new)
             new[1:] |= height[1:] > np.maximum.accumulate(height)[:-1]
@@ -148,7 +148,7 @@ class DistinctProfiles(NamedTuple):
         return unbeaten
 
     def first(self, value: int, target: Target) -> int:
-        """The first group in which the odds against a target are the least."""
+        """The first group in which the odds are as low as `target.least`."""
         own = np.flatnonzero(self.value == value)
         own = own[np.argsort(self.group[own], kind="stable")]
         rows = zip(self.group[own].tolist(), self.rows[own].tolist(), strict=True)
@@ -159,7 +159,7 @@ class DistinctProfiles(NamedTuple):
 
 
 class Law(NamedTuple):
-    """Theorem 2 for some amounts: odds against a target, and that no relative has the value."""
+    """Theorem 2 for given k and m: odds against the target, chance that no relative is a holder."""
 
     against: Callable[[Cell, int], Ratio]
     none_of: Callable[[int, int, int], Ratio]
@@ -168,7 +168,7 @@ class Law(NamedTuple):
 
     @classmethod
     def of(cls, semantics: str, k: int, m: int) -> Law:
-        """The law of a semantics."""
+        """The law for one of the three semantics."""
         return cls.by(_LAWS[semantics][0], k, m, _LAWS[semantics][1])
 
     @classmethod
@@ -179,16 +179,17 @@ class Law(NamedTuple):
         m: int,
         none_of: Callable[[int, int, int, int], Ratio] | None = None,
     ) -> Law:
-        """The law by odds against a target."""
+        """The law for a function that gives the odds against a target."""
         of = none_of or _no_relative
         return cls(
             against, cache(lambda people, holders, known: of(people, holders, known, m)), k, m
         )
 
     def least(self, cells: Sequence[Cell]) -> tuple[Ratio, Target]:
-        """Least odds against one value, with k people known and m relatives.
+        """The lowest odds against one value, with k people known and m relatives.
 
-        The relatives are of the target's group or all of another, and so are the people known.
+        Relatives are all in the target's group or all in one other group; known people are all
+        with the target or all with the relatives.
         """
         k = self.k
         known = self._target(cells, lambda cell: self.against(cell, k))
@@ -211,7 +212,7 @@ class Law(NamedTuple):
         return Target(odds, least_of(map(odds, cells)))
 
     def family(self, cell: Cell, known: int) -> Ratio:
-        """Chance that no relative has the value, where so many of their group are known."""
+        """Chance that no relative has the value, with `known` people of their group known."""
         return self.none_of(cell.people, cell.holders, known)
 
 
@@ -240,7 +241,7 @@ def _odds_multiset(cell: Cell, known: int) -> Ratio:
 
 
 def _no_relative(people: int, holders: int, known: int, m: int) -> Ratio:
-    """Chance that none of m relatives has the value, nobody of whom has it twice."""
+    """Chance that none of m relatives has the value, where nobody has it twice."""
     above, below = 1, 1
     for i in range(m):
         if people - holders - known - i <= 0:
@@ -251,7 +252,7 @@ def _no_relative(people: int, holders: int, known: int, m: int) -> Ratio:
 
 
 def _no_relative_of_many(people: int, holders: int, known: int, m: int) -> Ratio:
-    """The same where each occurrence may fall to anybody."""
+    """Same as `_no_relative`, where one person may have several occurrences of the value."""
     if people - known - m <= 0:
         return 0, 1
     return (people - known - m) ** holders, (people - known) ** holders
@@ -275,7 +276,7 @@ def less(one: Ratio, other: Ratio) -> bool:
 
 
 def least_of(ratios: Iterable[Ratio]) -> Ratio:
-    """The least of some; the first of equal ones."""
+    """The lowest ratio; the first of equal ones."""
     rest = iter(ratios)
     best = next(rest)
     for ratio in rest:
@@ -290,12 +291,12 @@ def least_of(ratios: Iterable[Ratio]) -> Ratio:
 def worst_implications(
     held: GroupBags, wanted: Collection[str], k: int
 ) -> tuple[str | None, Group | None, Fraction]:
-    """The value, the target's group and the probability at which the adversary is surest."""
+    """The worst case: the value, the target's group and the adversary's probability."""
     about = np.array([name in wanted for name in held.names], bool)[held.codes]
     if not about.any():
         return None, None, Fraction(0)
     k = min(k, len(held.names))
-    # Of buckets that are alike as far as it matters one is enough.
+    # Buckets with the same people and the same top counts are equivalent: keep one of each.
     frequent = [held.ranked(place) for place in range(k + 2)]
     alike, shape = distinct(held.people, *frequent)
     counts = np.stack([held.people, *frequent])[:, alike]
@@ -307,14 +308,14 @@ def worst_implications(
     odds = list(zip(*_Buckets(counts[:, shape_of_cell]).odds(holders, others), strict=True))
     least = least_of(odds)
     places = np.array([not less(least, chance) for chance in odds], bool)[cell]
-    # Of equal ones the first value; of its groups the first, in the order of `held`.
+    # Ties: the first value, then its first group, in the order of `held`.
     worst_value = value[places].min()
     surest = int(group[places & (value == worst_value)].min())
     return held.names[worst_value], held.group(surest), 1 / (1 + Fraction(*least))
 
 
 def _others(buckets: _Buckets, k: int) -> list[Fraction]:
-    """Least chance that so many atoms in other buckets all fail; a bucket may be counted twice."""
+    """Lowest chances that 0 to k atoms in other buckets all fail; a bucket may be used twice."""
     least = [Fraction(1)]
     for atoms in range(1, k + 1):
         chances = buckets.chance(0, atoms, atoms), buckets.of(0, atoms)
@@ -325,10 +326,11 @@ def _others(buckets: _Buckets, k: int) -> list[Fraction]:
 
 
 class _Buckets:
-    """People of groups, and how often each value occurs there, most frequent first.
+    """Groups as arrays: people, and the counts of the most frequent values, highest first.
 
-    A chance is a whole number for each group, of as many as `of` says: of so many ways to choose
-    another person for each atom. These are the same for all that is compared.
+    A chance is a fraction for each group: `chance` is its numerator and `of` its denominator, the
+    number of ways to choose a different person for each atom. Whatever is compared has equal
+    denominators.
     """
 
     def __init__(self, counts: Ints) -> None:
@@ -340,29 +342,29 @@ class _Buckets:
         self.of = cache(self._of)
 
     def _of(self, person: int, atoms: int) -> Any:
-        """In how many ways atoms may be about different people from this one on."""
+        """The number of ways to choose different people, from `person` on, for the atoms."""
         if not atoms:
             return 0 * self.people + 1
         return self.of(person, atoms - 1) * np.maximum(self.people - person - atoms + 1, 1)
 
     def _chance(self, person: int, most: int, atoms: int) -> Any:
-        """In how many of them atoms all fail at least, with at most so many about each person."""
+        """The fewest of these ways in which all atoms fail, with at most `most` per person."""
         free, least = self.people - person, self.of(person, atoms)
         for about in range(1, min(most, atoms) + 1):
             left = np.maximum(free - self.sums[about], 0)
             rest = self.chance(person + 1, about, atoms - about)
-            others = self.of(person + 1 + atoms - about, about - 1)  # of whom nothing is said
+            others = self.of(person + 1 + atoms - about, about - 1)  # people without an atom
             least = np.minimum(least, left * rest * others)
         return least
 
     def odds(self, holders: Any, others: list[Fraction]) -> tuple[Any, Any]:
-        """Least odds against a value with all atoms, spent here or in others: two whole numbers."""
+        """Lowest odds against a value, with atoms here or in other buckets: two whole numbers."""
         k = len(others) - 1
         scale = lcm(*(chance.denominator for chance in others))
         least = []
         for here in range(k + 1):
             elsewhere = int(others[k - here] * scale)
-            for about in range(here + 1):  # of the target
+            for about in range(here + 1):  # atoms about the target
                 left = self.people - holders - self._others(holders, about)
                 following = self._others(holders, about + 1) - self._others(holders, about)
                 # Others may be said to have what the target is said to have, which is one value
@@ -375,6 +377,6 @@ class _Buckets:
         return np.minimum.reduce(least), holders * self.of(1, k) * scale
 
     def _others(self, holders: Any, many: int) -> Any:
-        """How many have one of the most frequent values but the target's own."""
+        """How many have one of the `many` most frequent values other than the target's."""
         among = holders >= self.counts[many]
         return np.where(among, self.sums[many + 1] - holders, self.sums[many])

@@ -1,4 +1,4 @@
-"""File names: what `publish` writes, by its name, and where the owner's part of it lies."""
+"""File names: what `publish` calls the files it writes, and the folder of the owner's files."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ LATTICE, OWNER, PRIORS, MEMBERS = "lattice.html", "owner.json", "priors.json", "
 
 
 def owners_folder(folder: str | Path) -> Path:
-    """Where the owner's files of a release are, unless something else was said."""
+    """The default folder of the owner's files of a release: ``NAME.owner`` beside it."""
     path = Path(folder)
     path = path if path.name not in ("", "..") else Path(os.path.abspath(path))
     return path.with_name(f"{path.name}.owner")

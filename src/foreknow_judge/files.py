@@ -18,16 +18,16 @@ from foreknow_judge.parquet_layout import ROWS, is_ours
 
 File: TypeAlias = CsvFile | Stamp
 
-# Types of which values that differ print otherwise. Nanoseconds are cut off on their way to Python,
-# and a month is thirty days to DuckDB.
+# Types whose different values print differently. Not so nanoseconds, which are cut off on the way
+# to Python, and intervals, since a month is thirty days to DuckDB.
 _PLAIN = re.compile(
     r"VARCHAR|BOOLEAN|U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL\(.*|DATE|TIME"
     r"|TIMESTAMP(_S|_MS)?|UUID|ENUM\(.*|\"?NULL\"?",
     re.DOTALL,
 )
-# Those that DuckDB writes as Python does.
+# Types that DuckDB prints as Python does.
 _AS_TEXT = re.compile(r"VARCHAR|U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|ENUM\(.*|\"?NULL\"?")
-# Those that become texts once they are numbered.
+# Types of which only the distinct values are turned into texts.
 _WHOLE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)")
 # How `escape_formulas` marks texts; taking one apostrophe off undoes it.
 _DISARMED = re.compile(r"'('*[=+\-@\t\r])")
@@ -36,7 +36,7 @@ _ARMED = re.compile(r"[=+\-@\t\r]")
 
 
 def files_of(tables: Mapping[str, Any], delimiter: str = ",") -> dict[str, File]:
-    """The tables that are files, as they are now."""
+    """A `CsvFile` or a `Stamp` for each table that is a file, as the file is now."""
     paths = {name: paths_of(table) for name, table in tables.items()}
     found: dict[str, File] = {}
     for name, own in paths.items():
@@ -48,7 +48,7 @@ def files_of(tables: Mapping[str, Any], delimiter: str = ",") -> dict[str, File]
 
 
 def paths_of(table: Any) -> list[Path]:
-    """The files of a table, which may be parts of it; none of one in memory."""
+    """The files of a table: one, or its parts; none for a table in memory."""
     return [table] if isinstance(table, Path) else [*table] if isinstance(table, list) else []
 
 
@@ -75,7 +75,7 @@ def open_written(connection: Any, table: Any, file: File | None) -> tuple[list[s
 
 
 def _columns_of(connection: Any, path: Path) -> list[tuple[Any, ...]]:
-    """Each column of a Parquet file: its name, how it is stored, and what that means."""
+    """Each column of a Parquet file: its name, and how it is stored."""
     asked = (
         "SELECT name, type, converted_type, logical_type::VARCHAR, type_length, precision, scale "
         "FROM parquet_schema(?) WHERE coalesce(num_children, 0) = 0"
@@ -85,7 +85,7 @@ def _columns_of(connection: Any, path: Path) -> list[tuple[Any, ...]]:
 
 
 def holds_rows_alone(connection: Any, path: Path) -> bool:
-    """Whether a Parquet file is laid out as a release is, and so holds nothing beside its rows."""
+    """Whether a Parquet file has the layout of a release, and so holds nothing but its rows."""
     asked = (
         "SELECT count(*) FROM parquet_metadata(?) WHERE compression <> 'UNCOMPRESSED' "
         f"OR row_group_num_rows > {ROWS} OR num_values > {ROWS}"
@@ -97,7 +97,7 @@ def holds_rows_alone(connection: Any, path: Path) -> bool:
 def count_rows(
     connection: Any, relation: Any, sights: Sequence[Sequence[str]]
 ) -> list[tuple[list[Column], Ints]]:
-    """For each sight, some columns: equal rows as they print, and how many; all in one scan."""
+    """For each sight (set of columns), distinct rows as they print, with counts; in one scan."""
     kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
     keys = list(dict.fromkeys(key for sight in sights for key in sight))
     for key in keys:
@@ -126,12 +126,12 @@ def count_rows(
 
 
 def _told_apart(key: str, kind: str) -> str:
-    """A column by which DuckDB groups: floats by their texts, in which zeros differ."""
+    """The SQL by which DuckDB groups a column: floats as texts, so that 0.0 and -0.0 differ."""
     return f"CAST({key} AS VARCHAR)" if kind in ("FLOAT", "DOUBLE") else key
 
 
 def _encoded(connection: Any, texts: pa.ChunkedArray, kind: str) -> Column:
-    """A column of texts of DuckDB, or of whole numbers, as texts of Python, numbered."""
+    """A column of DuckDB, of texts or whole numbers, as the texts that Python prints."""
     chunks = texts.dictionary_encode("encode").chunks
     if not chunks:
         return Column(pa.array([], pa.string()), np.zeros(0, np.int32))
@@ -145,7 +145,7 @@ def _encoded(connection: Any, texts: pa.ChunkedArray, kind: str) -> Column:
 
 
 def _as_python(connection: Any, texts: pa.Array, kind: str) -> pa.Array:
-    """What Python makes of the values that have these texts; moments that it cannot hold stay."""
+    """Texts of DuckDB as Python prints the same values; infinite moments stay as they are."""
     endless = "NULL"
     if kind.startswith(("DATE", "TIMESTAMP")):
         moment = f"CAST(t AS {kind})"
@@ -162,7 +162,7 @@ def _as_python(connection: Any, texts: pa.Array, kind: str) -> pa.Array:
 
 
 def merge_empties(column: Column) -> Column:
-    """A column of a CSV file in which an empty field is missing, in quotes or not."""
+    """A column of a CSV file with empty fields, in quotes or not, as missing texts."""
     empty = [text for text in column.texts[:2].to_pylist() if not text]
     if len(empty) > 1:
         raise DataError('a column has empty fields and ""; some readers take these for two values')
@@ -173,13 +173,13 @@ def merge_empties(column: Column) -> Column:
 
 
 def exchanged(column: Column) -> Column:
-    """Texts with points for commas and commas for points."""
+    """The column with commas and points swapped."""
     texts = [text and text.translate(_EXCHANGED) for text in column.texts.to_pylist()]
     return Column.of(pa.array(texts, pa.string()), column.codes)
 
 
 def rearmed(column: Column, surely: bool) -> Column:
-    """Texts without the apostrophe that marks a formula; if they surely have it, none may lack."""
+    """The column without apostrophes that mark formulas; `surely`: refuse unmarked formulas."""
     marked = pc.match_substring_regex(column.texts, r"^'*[=+\-@\t\r]")
     if not pc.any(marked).as_py():
         return column
@@ -190,7 +190,7 @@ def rearmed(column: Column, surely: bool) -> Column:
 
 
 def rearmed_text(text: str | None, surely: bool) -> str | None:
-    """The same of one text."""
+    """Same as `rearmed`, for one text."""
     if text is None:
         return None
     if surely and _ARMED.match(text):  # or two texts of the file would be one to us

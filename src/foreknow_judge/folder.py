@@ -1,4 +1,4 @@
-"""What lies in the folder of a release: its files, as certified, and nothing that may be data."""
+"""The folder of a release: it holds the certified files, and nothing else that may be data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from foreknow_judge.file_names import CODE_BOOK, LATTICE, MEMBERS, OWNER, PRIORS
 FOR_THE_OWNER = frozenset((LATTICE, OWNER, PRIORS, MEMBERS))
 
 
-# What may lie beside a release and is no data, as its name ends; every other file may be a table.
+# Suffixes of documents, which may lie beside a release; every other file may be a table.
 _DOCUMENTS = {"md", "rst", "pdf", "png", "jpg", "jpeg", "svg", "sig", "asc", "cff", "toml"}
 
 
@@ -28,7 +28,7 @@ _NAMES = frozenset(("release", "people", "sensitive"))
 
 
 def paths_of(folders: Any) -> list[Path]:
-    """The folders of releases that `after` names; one, or several."""
+    """The folders of releases that `after` names, as a list."""
     given = folders if isinstance(folders, (list, tuple)) else [folders]
     for folder in given:
         if not isinstance(folder, (str, Path)):
@@ -39,7 +39,7 @@ def paths_of(folders: Any) -> list[Path]:
 
 
 def names_apart(names: Sequence[str], *taken: str) -> list[str]:
-    """Names of releases, each with a number where two are alike or one is taken.
+    """Distinct names for releases: a repeated or taken name gets a number.
 
     >>> names_apart(["rel", "rel", "this"], "this")
     ['rel', 'rel (2)', 'this (2)']
@@ -55,7 +55,7 @@ def names_apart(names: Sequence[str], *taken: str) -> list[str]:
 
 
 def uncertified(folder: Path, others: Sequence[str]) -> Iterator[str]:
-    """Refuse what may be data and that nothing has judged."""
+    """Messages about files that may be data and were not judged."""
     own = {REPORT, *FOR_THE_OWNER}
     for name in others:
         path = folder / name
@@ -83,7 +83,7 @@ def changed_files(
     opened: Mapping[Path, Path],
     given: Path,
 ) -> Iterator[str]:
-    """Compare digests of files with those that are certified."""
+    """Messages about files whose digests are not the certified ones."""
     for part, own in paths.items():
         names = files_of(part, known.format, known.files)
         yield from strange_parts(own[0].parent, names)
@@ -112,7 +112,7 @@ def wrong_companions(
     folder: Path,
     others: Sequence[str],
 ) -> Iterator[str]:
-    """Say what is wrong with the report and the code book, which belong to a release."""
+    """Messages about the report and the code book, which belong to a release."""
     report = folder / REPORT
     if known.report and REPORT in others:
         if report.is_symlink():
@@ -135,7 +135,7 @@ def _is_document(path: Path) -> bool:
 
 
 def strange_parts(folder: Path, names: Sequence[str]) -> Iterator[str]:
-    """What is wrong with a folder of the parts of a table: readers take all that it holds."""
+    """Messages about a folder of parts of a table, of which readers take every file."""
     known = {name.partition("/")[2] for name in names}
     if known == {""} or not folder.is_dir():
         return

@@ -1,4 +1,4 @@
-"""Frozen: the one place that sets fields of a frozen value, while it is made."""
+"""Frozen dataclasses: the one place that sets their fields, while one is being made."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from typing import Any
 
 
 def set_fields(made: object, **fields: Any) -> None:
-    """Set fields of a frozen value, as they are once it is made."""
+    """Set fields of a frozen dataclass, from its own `__post_init__` or `__init__`."""
     for name, given in fields.items():
         object.__setattr__(made, name, given)

@@ -1,7 +1,7 @@
 """Grammar: what a policy and its certificate may say, and how it is read and written.
 
-It knows no kind of knowledge, no criterion and no method: whoever has a registry gives their keys.
-What a key means (how wide a window is, which values a label has) is read elsewhere.
+This module knows no kind of knowledge, criterion or method: callers pass the keys of a registry.
+What a key means (how wide a window is, which values a label has) is worked out elsewhere.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ LISTED = Strict(False)
 
 
 def each_once(names: S) -> S:
-    """Names, each once."""
+    """Refuse names that are given twice."""
     if len({*names}) < len(names):
         raise ValueError("it names something twice")
     return names
 
 
-Amount: TypeAlias = Annotated[int, Strict(), Field(ge=0, le=10**18)]  # true is no number
+Amount: TypeAlias = Annotated[int, Strict(), Field(ge=0, le=10**18)]  # True is not a number
 Flag: TypeAlias = Annotated[bool, Strict()]
 Names: TypeAlias = Annotated[tuple[str, ...], LISTED, AfterValidator(each_once)]
 T = TypeVar("T", bound=Settings)
@@ -58,7 +58,7 @@ _SETS = {"anyOf": [{"type": kind} for kind in ("array", "object", "string")]}
 
 
 class Sets(dict[str, Any]):
-    """Sets of values, or ranges of numbers, by their names; a value that does not change."""
+    """Sets of values, or ranges of numbers, by name; hashable, so it must not change."""
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(frozenset(self.items()))
@@ -67,12 +67,12 @@ class Sets(dict[str, Any]):
 class Secret(NamedTuple):
     """What must stay hidden, however a table says it: one part, or every value by itself."""
 
-    values: tuple[Any, ...] | None = None  # each by itself; None where no list names them
-    excluded: tuple[Any, ...] = ()  # those that it is not about
-    sets: Mapping[str, Any] = {}  # one secret each: values or a range, by name; "" has none
+    values: tuple[Any, ...] | None = None  # each by itself; None if no list names them
+    excluded: tuple[Any, ...] = ()  # values that are exempt
+    sets: Mapping[str, Any] = {}  # one secret each: values or a range, by name; "" if unnamed
     label: str | None = None  # in the column's hierarchy: all values below it are one secret
     level: int | None = None  # of that hierarchy: each label there is a secret
-    width: Any = None  # how near is near: numbers or dates in any window are one secret
+    width: Any = None  # numbers or dates in any window of this width are one secret
 
     @classmethod
     def of(cls, said: Any) -> Secret:
@@ -95,7 +95,7 @@ class Secret(NamedTuple):
 
     @property
     def key(self) -> str | None:
-        """What says in a policy file that several values are one secret."""
+        """The policy key that makes several values one secret; None if none does."""
         if self.singly:
             return None
         if self.width is not None:
@@ -104,14 +104,14 @@ class Secret(NamedTuple):
 
     @property
     def texts(self) -> Iterator[str]:
-        """Every value, and every name of a set, that it names."""
+        """Every value, and every name of a set, that the secret mentions."""
         yield from map(str, (*(self.values or ()), *self.excluded, *filter(None, self.sets)))
         for own in self.sets.values():
             yield from map(str, own if isinstance(own, tuple) else ())
 
 
 class KnownPoint(NamedTuple):
-    """One kind of knowledge in a table, with what is said of it and its limit."""
+    """One kind of knowledge in a table, with its settings and its limit."""
 
     kind: str
     settings: Mapping[str, Any]
@@ -122,7 +122,7 @@ class RequireTable(Settings):
     """A ``[[require]]`` table: secret, sight and limit, whatever the adversary or criterion is."""
 
     knowledge: ClassVar[tuple[str, ...]] = ()
-    # Kinds that others may know on top: what stands beside these is a part of them.
+    # Kinds that are known on top of others: given beside a kind, they become settings of it.
     on_top: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     criteria: ClassVar[tuple[str, ...]] = ()
     # Whether labels of a hierarchy were written as their values, of which there may be none.
@@ -134,7 +134,7 @@ class RequireTable(Settings):
     any_of: Annotated[Any, WithJsonSchema(_SETS)] = None
     at_level: int | None = None
     within: Any = None
-    # Values that it names, of which it is meant that perhaps nobody has them.
+    # Values that it names even though perhaps nobody has them.
     absent: tuple[Any, ...] = ()
     sensitive: str | None = None
     knowing: tuple[Any, ...] | None = None
@@ -145,7 +145,7 @@ class RequireTable(Settings):
     @model_validator(mode="before")
     @classmethod
     def _read(cls, given: Any) -> Any:
-        """Read what is said, key by key; a message names the key."""
+        """Read the keys one by one; a message names the key."""
         if not isinstance(given, Mapping):
             return given
         read = {key: own for key, own in given.items() if own is not None}
@@ -198,7 +198,7 @@ class RequireTable(Settings):
         return self
 
     def _check_kinds(self) -> None:
-        """One adversary; or points, each with a limit of its own; or a criterion."""
+        """Require one adversary; or points, each with a limit of its own; or a criterion."""
         of, known = self.kinds, (*self.knowledge, *self.criteria)
         if known and not of:
             raise ValueError(
@@ -217,7 +217,7 @@ class RequireTable(Settings):
 
     @property
     def said(self) -> dict[str, Any]:
-        """What it says beside its adversary or criterion, by key."""
+        """What the table says besides its adversary or criterion, by key."""
         keys = {
             of.alias or key: getattr(self, key) for key, of in RequireTable.model_fields.items()
         }
@@ -235,12 +235,12 @@ class RequireTable(Settings):
 
     @property
     def says_known(self) -> bool:
-        """Whether it says which columns are known of everybody, if only that none is."""
+        """Whether it says which columns are known of everybody, even if none are."""
         return self.knowing is not None
 
     @property
     def of_whole_groups(self) -> bool:
-        """Whether it says no more than a criterion takes: no single values, and no limit."""
+        """Whether it says only what a criterion allows: no single values, and no limit."""
         return not self.said.keys() - {"name", "sensitive", "knowing", "any_of"}
 
     @property
@@ -250,14 +250,14 @@ class RequireTable(Settings):
 
     @property
     def kinds(self) -> dict[str, Any]:
-        """What is said of each adversary or criterion."""
+        """The settings of each adversary or criterion, by key."""
         named = {key: getattr(self, key) for key in (*self.knowledge, *self.criteria)}
         known = {key: own for key, own in named.items() if own is not None}
         return {**known, **(self.model_extra or {})}
 
 
 class AskedTable(RequireTable):
-    """A ``[[require]]`` table as the verifier takes it: of whatever kinds."""
+    """A ``[[require]]`` table as the judge reads it, with any kinds."""
 
     model_config = ConfigDict(extra="allow")
     written_out: ClassVar[bool] = True
@@ -269,7 +269,7 @@ class AskedTable(RequireTable):
 
     @property
     def points(self) -> Iterator[KnownPoint]:
-        """Each kind of knowledge with its limit; of several points, each."""
+        """Each kind of knowledge with its limit, once for each of its points."""
         limits = self.limits.values()
         for kind, own in self.kinds.items():
             several = isinstance(own, (list, tuple))
@@ -284,7 +284,7 @@ class AskedTable(RequireTable):
 
 
 class CertifiedTable(AskedTable):
-    """A ``[[require]]`` table in a certificate: whatever it says is written in one way."""
+    """A ``[[require]]`` table in a certificate, where everything has only one spelling."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -317,7 +317,7 @@ def as_times(number: Any, name: str = "at_most_times") -> Fraction:
 
 
 def _labels(key: str, given: Any) -> tuple[str, ...]:
-    """Labels as they print, which is how they are compared: a file knows no types."""
+    """Labels as texts, which is how they are compared, since a CSV file has no types."""
     if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
         raise ValueError(f"{key} must be a list, such as [{given!r}]")
     labels = tuple(str(label) for label in given)
@@ -334,7 +334,7 @@ def _labels(key: str, given: Any) -> tuple[str, ...]:
 
 
 def _members(given: Any, *, empty: bool) -> Any:
-    """What is given of `any_of`: a label, values, or sets and ranges by their names."""
+    """Read `any_of`: a label, a list of values, or sets and ranges by name."""
     if isinstance(given, (str, Sets)):  # one that was read may have no members
         return given
     if not isinstance(given, Mapping):
@@ -365,7 +365,7 @@ def _semantics(given: Any) -> Any:
 
 
 def as_missing(given: Any) -> Any:
-    """What to do where the sensitive value is missing: a word, or the label that it gets."""
+    """Read what to do about missing sensitive values: a word, or the label that they get."""
     if given in ("error", "drop") or (
         isinstance(given, Mapping) and list(given) == ["label"] and isinstance(given["label"], str)
     ):
@@ -428,7 +428,7 @@ class SchemaTable(Settings):
 
     @classmethod
     def written(cls, said: Mapping[str, Any]) -> dict[str, Any]:
-        """What a file says: roles and semantics always, else what is not so anyway."""
+        """The keys for a policy file: roles and semantics always, others if not the default."""
         fields, always = cls.model_fields, [*cls.model_fields][:4]
         return {
             key: list(said[key]) if isinstance(said[key], tuple) else said[key]
@@ -440,7 +440,7 @@ class SchemaTable(Settings):
 def require_table(
     knowledge: Mapping[str, Any], criteria: Mapping[str, Any], base: type[RequireTable], least: int
 ) -> Any:
-    """A ``[[require]]`` table of some kinds of knowledge and criteria; points at least so many."""
+    """The model of a ``[[require]]`` table with these kinds; lists have at least `least` points."""
     fields: dict[str, Any] = {
         key: (one_or_several(settings, Any, least) | None, None)
         for key, settings in knowledge.items()

@@ -1,6 +1,7 @@
-"""The verifier's own count of who can have which values, and the odds where not everybody can.
+"""Impossible values: how many people can have each value, and the odds if not everybody can.
 
-Whom a label leaves open is taken for somebody who cannot: fewer who can never look safer.
+If a label leaves open whether a person can have a value, the person counts as one who cannot: with
+fewer people who can, a release never looks safer.
 """
 
 from __future__ import annotations
@@ -25,22 +26,22 @@ _COARSE = re.compile(r'.*(\*| to | \| |").*|other\++|other|(.* or )?missing', re
 
 
 class Rules(NamedTuple):
-    """What some people cannot have, by the schema of a policy."""
+    """The rules in a policy's schema that say which people cannot have which values."""
 
     tables: Sequence[Mapping[str, Any]] = ()
     nodes: Collection[str] = ()  # columns whose labels are nodes of a hierarchy
 
     def about(self, sensitive: str) -> list[int]:
-        """The rules on values of a column; where there is one, they need not name it."""
+        """Positions of the rules on values of a column; a rule that names no column counts."""
         each = enumerate(self.tables)
         return [i for i, own in each if own.get("sensitive", sensitive) == sensitive]
 
     def columns(self) -> list[str]:
-        """The columns by which they say who cannot have a value."""
+        """The columns of the conditions under which people cannot have a value."""
         return list(dict.fromkeys(name for own in self.tables for name in own["where"]))
 
     def holds(self, rule: int, of: Mapping[str, str | None]) -> bool | None:
-        """Whether a rule is about people of such labels; None where these leave it open."""
+        """Whether a rule applies to people with these labels; None if the labels leave it open."""
         met = [
             self._met(name, condition, of.get(name))
             for name, condition in self.tables[rule]["where"].items()
@@ -53,7 +54,7 @@ class Rules(NamedTuple):
             if not isinstance(condition, Mapping) or found is None:
                 return None
             ends = [in_range(end, condition) for end in found.groups() if end is not None]
-            if ends == [False, False]:  # on one side of it, or around it
+            if ends == [False, False]:  # the label is beside the range, or around it
                 return None if _around(found[1], found[2], condition) else False
             return ends[0] if len({*ends}) == 1 else None
         if isinstance(condition, Mapping):
@@ -65,7 +66,7 @@ class Rules(NamedTuple):
 
 
 def _same(one: str, other: str) -> bool:
-    """Whether two texts are one number; 07 is a code."""
+    """Whether two texts are the same number; 07 is a code."""
     codes = [text.startswith("0") and text[1:2].isdigit() for text in (one, other)]
     places = place_of(one), place_of(other)
     return not any(codes) and None not in places and places[0] == places[1]
@@ -80,14 +81,14 @@ def _around(low: str, high: str, condition: Mapping[str, Any]) -> bool:
 
 
 class Cannot(NamedTuple):
-    """The rules by which somebody cannot have a value, perhaps or surely."""
+    """The rules that perhaps, or surely, apply to a person."""
 
     perhaps: frozenset[int] = frozenset()
     surely: frozenset[int] = frozenset()
 
 
 class ImpossibleCounts(NamedTuple):
-    """Of each group, how many people cannot have what; and which rules each value is about."""
+    """For each group, its people by the rules that apply to them; for each value, its rules."""
 
     people: Sequence[Counter[Cannot]]
     rules_of: Sequence[frozenset[int]]  # of each value
@@ -101,7 +102,7 @@ def able_of(
     own: Sequence[int],
     sets: Mapping[str, Collection[str]],
 ) -> ImpossibleCounts:
-    """Count who can have what; a contradiction is refused."""
+    """Count how many people can have each value; refuse a contradiction."""
     names = [name for name in held.names if name not in sets]
     every = {*names}.union(*sets.values())
     for text in (text for i in own for text in map(str, rules.tables[i]["values"])):
@@ -162,7 +163,7 @@ def _bag(held: GroupBags, at: int) -> list[tuple[int, int]]:
 def worst_able(
     held: GroupBags, about: Collection[str], able: ImpossibleCounts, l: int, k: int, m: int
 ) -> tuple[str | None, Group | None, Fraction]:
-    """The value, the group and the probability at which the adversary is surest."""
+    """The worst case: the value, its group and the adversary's probability."""
     wanted = np.array([name in about for name in held.names], bool)
     restricted = np.array([{*kinds} != {Cannot()} for kinds in able.people], bool)
     rows: dict[tuple[int, tuple[int, ...]], int] = {}
@@ -197,13 +198,14 @@ def _numbers_of_group(
     wanted: Ints,
     l: int,
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """The numbers that decide the odds of each value of a group.
+    """The numbers that decide the odds against each value of a group, as rows of a `Cell`.
 
-    First how many people can have it: fewer are worse. Of the rest the larger is worse, so those of
-    which fewer are worse have a minus: who has it; who has other values of its kind that are not
-    ruled out (-); who could have its kind, and has none of it (-); who has the values of other
-    kinds that are ruled out; and who has any of other kinds (-). A kind is the set of rules that a
-    value falls under; it is restricted if somebody in the group cannot have it.
+    A kind is the set of rules that a value falls under; it is restricted if somebody in the group
+    cannot have it. The first number is how many people can have the value: fewer are worse. The
+    others are how many people have the value; have other values of its kind that are not ruled out
+    (-); could have its kind, but have none of it (-); have values of other kinds that are ruled
+    out; have any value of other kinds (-). Of these, more is worse, which is why those marked (-),
+    where fewer are worse, are negative.
     """
     size = sum(people.values())
     kinds = {rules_of[value] for value, _ in bag}
@@ -258,10 +260,10 @@ def _top(tops: Sequence[int], many: int) -> int:
 
 
 def _odds(cell: Cell, known: int) -> Ratio:
-    """Odds against a target, who can have the value.
+    """Odds against a target who can have the value.
 
-    They have another value of its kind; or none of these, and one of the rest that is not ruled
-    out. Of the known people as many as there are have values of the kind.
+    Otherwise the target has another value of its kind, or one of the rest that is not ruled out.
+    Known people have values of the kind, as far as there are enough.
     """
     left, others, out, rest = -cell.others[0], -cell.others[1], cell.others[2], -cell.others[3]
     of_kind = min(left, known)

@@ -1,4 +1,4 @@
-"""JSON values: what JSON has of a result, by its fields or by the few words that it declares."""
+"""JSON values: results as plain values, by their fields or by a short declaration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 
 class Plain:
-    """Has plain values for JSON: all its fields, or what `_told` names, as ``key=attribute.of.it``.
+    """A class with `to_dict`: all its fields, or what `_told` names, as ``key=attribute.of.it``.
 
     ``*`` stands for all public fields; a key that ends with ``?`` is left out where it is empty,
     False or 0, but not where it is the fraction 0. Fractions are texts, or what `_fraction` makes.
@@ -39,7 +39,7 @@ class Plain:
 
 
 def plain(given: Any, fraction: Callable[[Fraction], Any] = str) -> Any:
-    """A value as JSON has it: fractions as text, sequences as lists, results by their `to_dict`.
+    """A value for JSON: fractions as text, sequences as lists, results by their `to_dict`.
 
     >>> plain({"share": Fraction(1, 2), "by": ("age", None)})
     {'share': '1/2', 'by': ['age', None]}

@@ -24,7 +24,7 @@ _Table: TypeAlias = Mapping[str, Any]
 
 
 class _KeptTable(Settings):
-    """The owner's file."""
+    """The format of the owner's file."""
 
     format: Literal["foreknow priors"]
     version: Literal[1]
@@ -36,9 +36,9 @@ class _KeptTable(Settings):
 
 @dataclass(frozen=True, repr=False)
 class KeptPriors:
-    """Tables of priors learned from the table that is published, as `PriorTable.to_dict` has them.
+    """Tables of priors learned from the published table, in the form of `PriorTable.to_dict`.
 
-    Their digests have a `key`: a plain digest would let everybody test guesses of them.
+    Their digests need the `key`: plain digests would let anyone test guesses of the tables.
     """
 
     key: bytes
@@ -64,14 +64,14 @@ class KeptPriors:
         return [with_tables(r, lambda t: named(t) if t.get("learned") else t) for r in requirements]
 
     def withheld_finding(self, finding: _Table) -> dict[str, Any]:
-        """A finding without what reveals these priors; that it is safe remains."""
+        """A finding without anything that reveals these priors; whether it is safe remains."""
         own = {self.digest(table) for table in self.tables}
         judged = with_tables(
             finding["judged"], lambda t: self._named(t) if self.digest(t) in own else t
         )
         if not is_kept(judged):
             return dict(finding)
-        # A limit that is so many times a prior reveals the prior.
+        # A limit relative to a prior reveals the prior.
         hidden = {"value", "group", "exact", "probability", "limit"} & finding.keys()
         return {**finding, **dict.fromkeys(hidden), "judged": judged}
 

@@ -1,4 +1,4 @@
-"""What a policy may say of each kind of knowledge and each criterion: its settings, by its key."""
+"""The settings that a policy may give for each kind of knowledge and each criterion."""
 
 from __future__ import annotations
 

@@ -23,31 +23,31 @@ from foreknow_judge.written import Written, people_with
 
 
 class JudgeInput(NamedTuple):
-    """What one requirement asks of a written release: of which values, in groups as it counts."""
+    """What one requirement asks about: its values, and the groups in which they are counted."""
 
     held: GroupBags
     about: Collection[str]
     written: Written
-    relative: bool  # whether the limit is so many times a prior
+    relative: bool  # whether the limit is a multiple of the prior
     groups: Sequence[str]  # the columns that make these groups
-    members: Collection[str] = ()  # of a set of values, which is one value in `held`
-    plain: Mapping[Group, tuple[int, Bag]] = {}  # the same groups, in which these stay apart
+    members: Collection[str] = ()  # the values of a set that is one value in `held`
+    plain: Mapping[Group, tuple[int, Bag]] = {}  # the same groups, with these values kept apart
     named: Any = ()  # how the requirement names these values: texts, patterns or a range
-    width: Any = None  # how near is near, where windows are asked of
+    width: Any = None  # the width of windows, if these are secrets
 
 
 class Judge(NamedTuple):
-    """Of one kind of knowledge: what judges it, and of what else than values of one person each."""
+    """How one kind of knowledge is judged, and what it supports beyond one value per person."""
 
-    # From what is asked and its settings to the worst value, its group, the probability, and how
-    # likely it was before (1 where there are no priors).
+    # Returns the worst value, its group, its probability, and its prior (1 if there are no
+    # priors), for a question and the settings of the knowledge.
     judge: Callable[[JudgeInput, Any], Worst]
     of_several: bool = False  # whether people may have several values
     of_windows: bool = False
-    relative: bool = False  # whether limits may be relative to a prior, or be reached
-    # Whether it gives an upper bound, though never too low, by its settings.
+    relative: bool = False  # whether limits may be relative to a prior, or inclusive
+    # Whether, with these settings, the result is only an upper bound.
     bounded: Callable[[Any], bool] = lambda settings: False
-    # Where limits are relative: the least prior above 0, None where there is none.
+    # For relative limits: the lowest prior above 0, None if there is none.
     least: Callable[[JudgeInput, Any], Fraction | None] = lambda asked, settings: None
 
 
@@ -69,7 +69,7 @@ def _judge_facts(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
 
 
 def _able(asked: JudgeInput) -> ImpossibleCounts | None:
-    """Who can have which values, where the schema says that not everybody can have each."""
+    """How many people can have each value, if the schema has rules of what is impossible."""
     written, rules = asked.written, asked.written.rules
     own = rules.about(written.sensitive)
     if not own:
@@ -89,9 +89,9 @@ def _judge_implications(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst
 
 
 def _judge_negations(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
-    """The worst negations are about the target, and the facts of the first kind are just these."""
+    """Negations are worst when they are about the target: then they are facts of the first kind."""
     (k,) = _amounts(settings, "k", "negations")
-    if _able(asked) is not None:  # that others lack a value tells no more than what they have
+    if _able(asked) is not None:  # what others lack reveals no more than what they have
         splits = [{"l": l, "k": k - l} for l in range(min(k, len(asked.held.names)) + 1)]
         return max((_judge_facts(asked, own) for own in splits), key=lambda found: found[2])
     return _judge_facts(asked, {"l": k})
@@ -106,7 +106,7 @@ def _on_top(settings: Mapping[str, Any]) -> list[int]:
 
 
 def _are_exchanges(settings: Mapping[str, Any]) -> bool:
-    """Whether people are known or linked on top of priors, of which only a bound is proved."""
+    """Whether people are known or linked on top of priors: then the result is an upper bound."""
     return any(_on_top(settings)[1:])
 
 
@@ -138,7 +138,7 @@ def _judge_priors(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
 
 
 def _refuse_unheld(chances: Chances, asked: JudgeInput) -> None:
-    """Refuse a set with a likely value that nobody has: it would be part of the one value."""
+    """Refuse a set with a value that has a prior but no holder: its prior would be counted."""
     for value in {*named(asked.named, [*chances.values])} - {*asked.members}:
         if any(chances.of(signature, value) for signature in chances.rows):
             raise CertificateError(
@@ -147,7 +147,7 @@ def _refuse_unheld(chances: Chances, asked: JudgeInput) -> None:
 
 
 def _least_prior(asked: JudgeInput, settings: Mapping[str, Any]) -> Fraction | None:
-    """The least prior above 0 that anybody has of a value, or of one of a set, that is held."""
+    """The lowest prior above 0 of any person, for a value (or a set) that somebody has."""
     priors = []
     for table in settings["tables"]:
         chances = Chances(table)

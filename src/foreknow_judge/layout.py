@@ -13,15 +13,15 @@ class Seen(NamedTuple):
     secret: str  # the column that must stay hidden
     # columns whose values the adversary knows of everybody: they divide groups
     known: tuple[str, ...] = ()
-    assumed: tuple[str, ...] = ()  # the others: that nobody knows them of anybody is assumed
+    assumed: tuple[str, ...] = ()  # the others, which the adversary is assumed not to know
 
     def with_priors(self, by: Collection[str]) -> Seen:
-        """The same for somebody who has priors by some columns."""
+        """The same for an adversary who has priors by some columns."""
         return self._replace(assumed=tuple(name for name in self.assumed if name not in by))
 
 
 def several_of(semantics: Any, sensitives: Sequence[str]) -> dict[str, str]:
-    """The columns of which a person may have several values, and whether a set or a bag of them.
+    """The columns in which a person may have several values, with their semantics.
 
     >>> several_of({"ill": "set", "pay": "single"}, ["ill", "pay"])
     {'ill': 'set'}
@@ -35,14 +35,14 @@ class Layout:
     """Which sensitive and other columns of a release stand beside each other in its rows."""
 
     main: str = ""  # the sensitive column that is meant where none is named
-    linked: tuple[str, ...] = ()  # columns in one row with each other
+    linked: tuple[str, ...] = ()  # columns that stand in the same rows
     apart: tuple[str, ...] = ()  # those that are shuffled, or in tables of their own
     # whether each row is a person, of whom any column may be said to be known
     of_people: bool = False
-    # where people are recognized by exact columns: what is published of them beside these
+    # if people are recognized by exact columns: what else is published about them
     people: tuple[str, ...] | None = None
-    # not sensitive, and published of each person: who is counted, and no value, is told apart by
-    # these where it is not said what is known
+    # not sensitive, and published for each person: criteria that count people tell people apart by
+    # these columns if it is not said what is known
     others: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -53,7 +53,7 @@ class Layout:
     def of(
         cls, sensitives: Sequence[str], other: Iterable[str] = (), apart: Sequence[str] = ()
     ) -> Layout:
-        """Columns side by side, but those that are published apart."""
+        """The layout of columns side by side, except those that are published apart."""
         linked = tuple(name for name in (*sensitives, *other) if name not in apart)
         others = tuple(name for name in other if name not in apart)
         return cls(sensitives[0], linked, tuple(apart), others=others)
@@ -65,11 +65,11 @@ class Layout:
         *,
         of_people: bool = False,
     ) -> Seen:
-        """What stands beside a column; an adversary knows all of it where `knowing` is left out.
+        """What stands beside a column; the adversary knows all of it if `knowing` is None.
 
-        What is published apart from it tells nothing of it. With `of_people` it is asked how many
-        people groups have, whatever their values, so that each known column divides them; sensitive
-        columns only where `knowing` names them.
+        Columns that are published apart from it reveal nothing about it. With `of_people`, the
+        question is how many people groups have, whatever their values: every known column divides
+        them, but sensitive columns only if `knowing` names them.
 
         >>> Layout.of(["ill", "pay"], ["job"], ["pay"]).seen("ill", [])
         Seen(secret='ill', known=(), assumed=('job',))
@@ -95,10 +95,10 @@ class Layout:
     def looked_at(
         self, every: Collection[Seen], of_people: Collection[Collection[str]] = ()
     ) -> list[str]:
-        """Columns side by side that each adversary asks for or knows.
+        """The columns that all requirements look at.
 
-        And those beside no value that is asked for, by which all that counts people tells them
-        apart.
+        These are columns side by side that every adversary asks for or knows, and columns by
+        which every criterion that counts people tells them apart.
         """
         known, *others = of_people or [()]
         counted = [name for name in known if all(name in of for of in others)]
@@ -109,7 +109,7 @@ class Layout:
         return [*beside, *(name for name in counted if name not in self.linked)]
 
     def assumed(self, every: Iterable[Seen]) -> dict[str, tuple[str, ...]]:
-        """Of each secret, what stands beside it and some adversary is taken not to know."""
+        """For each secret, the columns beside it that some adversary is assumed not to know."""
         found: dict[str, set[str]] = {}
         for seen in every:
             found.setdefault(seen.secret, set()).update(seen.assumed)

@@ -1,6 +1,6 @@
-"""Levels of labels, written out: each label is read as it stands, and what is not read shows more.
+"""Levels of labels: each label is parsed, and a label that cannot be parsed shows too much.
 
-It shares nothing with the criterion, nor with what writes labels.
+This shares no code with the criterion, nor with the code that writes labels.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from foreknow_judge.errors import CertificateError
 
 _NUMBER = r"[-+]?[0-9]{1,300}(?:[.][0-9]*)?(?:[eE][-+]?[0-9]{1,3})?"
 _ALL = re.compile(r"[*]+( [(]level [0-9]+[)])?[+]*")
-# From fine to coarse, how a period is written.
+# How periods are written, from fine to coarse.
 _PERIODS = {
     "hour": r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}h|[0-9]{2}h",
     "day": r"[0-9]{4}-[0-9]{2}-[0-9]{2}|00h to 23h",
@@ -53,7 +53,7 @@ def gauge_levels(
 
 
 def shows_more(label: str | None, own: Any, whole: bool = True) -> bool:
-    """Whether a label shows more than a table of one column allows, whose numbers may be whole."""
+    """Whether a label shows more than its table allows; `whole` if the numbers are integers."""
     require_keys(own, "levels", set(), {"top", "at_least", "hierarchy"})
     if not {"top", "at_least"} & own.keys():
         raise CertificateError("levels: a column has neither a top nor at_least")
@@ -105,7 +105,7 @@ def _is_coarse(label: str, hierarchy: Mapping[str, Any], level: int, whole: bool
 
 
 def _masked(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
-    """So many last characters are masked, and a label that tells its level tells no finer one."""
+    """Whether the last `level` characters are masked, and a level in the label is not finer."""
     length, character = hierarchy["mask"], str(hierarchy.get("character", "*"))
     if not isinstance(length, int) or level >= length or len(character) != 1:
         raise CertificateError(f"levels: a mask of {length!r} has no level {level}")
@@ -117,7 +117,7 @@ def _masked(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
 
 
 def _wide(label: str, hierarchy: Mapping[str, Any], level: int, whole: bool) -> bool:
-    """A range begins and ends where intervals of the level do; of whole numbers it has both."""
+    """Whether a range begins and ends where intervals of the level do."""
     if level > len(hierarchy["intervals"]):
         raise CertificateError(f"levels: there are no intervals of level {level}")
     width, origin = number_of(hierarchy["intervals"][level - 1]), hierarchy.get("origin", 0)
@@ -139,7 +139,7 @@ def _wide(label: str, hierarchy: Mapping[str, Any], level: int, whole: bool) -> 
 
 
 def _long(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
-    """A period is at least that of the level."""
+    """Whether a period is at least as long as that of the level."""
     periods = list(_PERIODS)
     if level > len(hierarchy["dates"]) or hierarchy["dates"][level - 1] not in periods:
         raise CertificateError(f"levels: there are no periods of level {level}")
@@ -148,7 +148,7 @@ def _long(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
 
 
 def _node(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
-    """A node of a tree, that is called like nothing below the level."""
+    """Whether a label is a node of the level or coarser, with a name that no finer node has."""
     rows = hierarchy["rows"]
     if not isinstance(rows, list) or not rows or level >= len(rows[0]):
         raise CertificateError(f"levels: a tree has no level {level}")

@@ -1,7 +1,7 @@
-"""The verifier's own reading of the values that a requirement names, over those of the files.
+"""Named values: which values in the files a requirement names.
 
-A text names a value that is spelt so; with an asterisk at its end, every value that begins so. A
-range names numbers or dates between two ends, which belong to it.
+A text names the value that is spelt the same; with an asterisk at its end, every value that begins
+so. A range names the numbers or dates between its two ends, which are included.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _DAY = timedelta(days=1) // timedelta(microseconds=1)
 
 
 def named(given: Any, names: Collection[str]) -> list[str]:
-    """The values of a file that a list or a range of a requirement means."""
+    """The values of a file that a list or a range of a requirement names."""
     if isinstance(given, Mapping):
         ends = range_ends(given)
         return [name for name in names if _within(name, *ends)]
@@ -31,7 +31,7 @@ def named(given: Any, names: Collection[str]) -> list[str]:
 
 
 def range_ends(given: Mapping[str, Any]) -> tuple[Any, Any]:
-    """The two ends of a range, None where it has none; a range that cannot be read is refused."""
+    """The two ends of a range, None for an open end; refuse a range that cannot be read."""
     if not given or not {*given} <= {"from", "to"}:
         raise CertificateError("a range has from, to or both")
     low, high = (_end(given[key]) if key in given else None for key in ("from", "to"))
@@ -41,7 +41,7 @@ def range_ends(given: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 def left(given: Iterable[Any], names: Collection[str]) -> set[str]:
-    """The values that are excepted; of a value that is spelt like a pattern, it alone."""
+    """The values that are exempt; a text that is itself a value is not taken for a pattern."""
     found: set[str] = set()
     for text in map(str, given):
         pattern = text.endswith("*") and text not in names
@@ -50,7 +50,7 @@ def left(given: Iterable[Any], names: Collection[str]) -> set[str]:
 
 
 def values_starting(text: str, names: Iterable[str]) -> set[str]:
-    """The values that begin like a text that ends with an asterisk."""
+    """The values that match a text with an asterisk at its end."""
     stem = text[:-1]
     if not stem or stem[-1] == "*":
         raise CertificateError(f"{text[:40]!r} says of no value how it begins")
@@ -69,7 +69,7 @@ def _end(given: Any) -> tuple[bool, bool, Fraction]:
 
 
 def in_range(text: str, given: Mapping[str, Any]) -> bool | None:
-    """Whether a text lies in a range; None where it cannot be compared."""
+    """Whether a text lies in a range; None if it cannot be compared."""
     ends = [_end(given[key]) if key in given else None for key in ("from", "to")]
     try:
         return _within(text, *ends) if place_of(text) is not None else None

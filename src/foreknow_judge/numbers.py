@@ -1,4 +1,4 @@
-"""Numbers: 0.1, "1/3" and "1e-3" read exactly, up to a number of digits; values of columns."""
+"""Numbers, read exactly: limits such as 0.1, "1/3" and "1e-3", and the numbers of columns."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from typing import Any, Literal, TypeAlias
 from foreknow_judge.errors import InputError
 
 Number: TypeAlias = "float | Fraction | Decimal | str"
-# Where a figure is rounded to: up what is said to be the most, down what is said to be the least.
+# Which way a figure is rounded: an upper bound up, a lower bound down.
 Rounding: TypeAlias = Literal["nearest", "up", "down"]
 
-# Floats rank down to this relative distance; what is nearer, fractions decide.
+# Floats closer than this (relatively) are compared again as fractions.
 CLOSE = 1e-9
 # Exact arithmetic on more digits would take too long.
 MOST_DIGITS = 4000
-# Floats rank whatever is compared with a threshold; this is well within their range.
+# Probabilities are compared with thresholds as floats first; this is well within their range.
 _LEAST_THRESHOLD = Fraction(1, 10**300)
 _EXPONENT = re.compile(r"[eE][-+]?([\d_]+)\s*\Z")
 _MOST_BITS = MOST_DIGITS * 10 // 3
 _SHOWN = 40
-# Of numbers in columns: more than any float has; keeps 1E+999999 from filling the memory.
+# For numbers in columns: more digits than any float has; stops 1E+999999 from filling memory.
 USUAL_DIGITS = 400
 _NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,4})?")
 EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
@@ -37,7 +37,7 @@ def as_fraction(number: Number) -> Fraction:
     Raises
     ------
     InputError
-        If it is no number, or one of too many digits.
+        If it is not a number, or has too many digits.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def as_fraction(number: Number) -> Fraction:
         if isinstance(number, float):
             return Fraction(repr(float(number)))
         if isinstance(number, Real) and not isinstance(number, Rational):
-            number = str(number)  # of NumPy: as it prints, too
+            number = str(number)  # a float of NumPy: as it prints, too
         return Fraction(number)
     except (ValueError, TypeError, OverflowError, ZeroDivisionError):
         said = shown(number) if isinstance(number, Decimal) else quoted(number)
@@ -78,7 +78,7 @@ def as_threshold(number: Number) -> Fraction:
 
 
 def whole_number(given: Any, name: str, least: int, more: str = "") -> int:
-    """Read a whole number from `least` on; `more` is what else may be given.
+    """Read a whole number of at least `least`; `more` tells in the message what else is allowed.
 
     >>> whole_number(2, "l", 1)
     2
@@ -93,7 +93,7 @@ def whole_number(given: Any, name: str, least: int, more: str = "") -> int:
 
 
 def is_real(given: object) -> bool:
-    """Whether it is a whole number or a float; a truth value is none."""
+    """True for an int or a float, but not for a bool."""
     return isinstance(given, (int, float)) and not isinstance(given, bool)
 
 
@@ -103,7 +103,7 @@ def is_long(number: int) -> bool:
 
 
 def shown(number: Any) -> str:
-    """The start of a number as it prints; of a whole number that is too long, only that it is."""
+    """A number for messages: its first characters, or that it has too many digits to print."""
     if isinstance(number, int) and is_long(number):
         return "a whole number of so many digits"
     try:
@@ -114,12 +114,12 @@ def shown(number: Any) -> str:
 
 
 def quoted(given: object) -> str:
-    """What was given for a number, as Python writes it; only the start of a long text."""
+    """The `repr` of something given as a number; only the start of a long text."""
     return repr(given[:_SHOWN] + "..." if isinstance(given, str) and given[_SHOWN:] else given)
 
 
 def _too_long(number: Any) -> bool:
-    """Whether a number has too many digits, before or after its point; what is none has not."""
+    """True for a number with too many digits before or after its point; False if it is not one."""
     if isinstance(number, str):
         if any(len(part) > MOST_DIGITS + 20 for part in number.split("/")):
             return True
@@ -141,7 +141,7 @@ def _too_long(number: Any) -> bool:
 
 
 def exact(number: float | Decimal) -> Decimal:
-    """The decimal that a number prints as.
+    """A number as the decimal number that it prints as.
 
     >>> exact(0.1) == Decimal("0.1")
     True
@@ -158,7 +158,7 @@ def is_usual(number: Decimal) -> bool:
 
 
 def read_number(given: Any) -> int | Decimal | None:
-    """A number of a column, or the text of one, exactly; None if it is none, or none of usual size.
+    """A value of a column as an exact number; None if it is not one, or has too many digits.
 
     >>> read_number("1.50"), read_number(0.1), read_number("1,5"), read_number(True)
     (Decimal('1.50'), Decimal('0.1'), None, None)
@@ -173,17 +173,17 @@ def read_number(given: Any) -> int | Decimal | None:
 
 
 def is_code(text: str) -> bool:
-    """Whether digits are a code, whose leading zeros count."""
+    """True for digits with a leading zero, such as 007: a code, not a number."""
     return len(text) > 1 and text[0] == "0" and text.isdigit()
 
 
 def floor_of(number: Decimal, places: int) -> int:
-    """A number in units of a decimal place, rounded down."""
+    """A number in units of 10**-places, rounded down to a whole number."""
     return int(number.scaleb(places, EXACT).to_integral_value(ROUND_FLOOR, EXACT))
 
 
 def decimal_text(units: int, places: int) -> str:
-    """Print a number of units of a decimal place, without needless zeros.
+    """Write a number of units of 10**-places as a decimal, without trailing zeros.
 
     >>> decimal_text(-1250, 3), decimal_text(2000, 3)
     ('-1.25', '2')
@@ -195,12 +195,12 @@ def decimal_text(units: int, places: int) -> str:
     return f"-{text}" if units < 0 else text
 
 
-# Beyond these many decimals a figure is written as it is nearest.
+# With more decimals than these, a figure is rounded to the nearest instead of up or down.
 MOST_DECIMALS = 60
 
 
 def rounded(number: Fraction, digits: int, to: Rounding = "nearest") -> Fraction:
-    """A number with so many decimals."""
+    """A number rounded to `digits` decimals."""
     units = number * 10**digits
     if to == "nearest":
         return Fraction(round(units), 10**digits)
@@ -208,7 +208,7 @@ def rounded(number: Fraction, digits: int, to: Rounding = "nearest") -> Fraction
 
 
 def fixed(number: Fraction, digits: int) -> str:
-    """Write a number that has no more than so many decimals with all of these.
+    """Write a number with exactly `digits` decimals, of which it must not have more.
 
     >>> fixed(Fraction(5, 2), 2), fixed(Fraction(7), 0)
     ('2.50', '7')
@@ -220,7 +220,7 @@ def fixed(number: Fraction, digits: int) -> str:
 
 
 def exact_text(probability: Fraction) -> str:
-    """Write a fraction; one of very many digits as a decimal number, rounded up.
+    """Write a fraction; if it is very long, as a decimal number with 40 decimals, rounded up.
 
     >>> exact_text(Fraction(2, 3))
     '2/3'

@@ -1,15 +1,15 @@
-"""The one layout of a release as Parquet: every byte follows from the rows, and nothing is beside.
+"""The Parquet layout of a release: the rows determine every byte, so nothing else fits in.
 
-A Parquet file may hold much beside its columns: notes, statistics, entries of a dictionary that no
-row has, fields that readers skip. So a release is written by `write`, and a verifier lays what it
-read out once more and compares all bytes (`is_ours`): whatever is not a value would differ. There
-is no list of what is allowed, and so none that forgets something. PyArrow's own writer would not
-do: its bytes differ from version to version.
+A Parquet file can hold much besides its columns: notes, statistics, entries of a dictionary that no
+row uses, fields that readers skip. So `write` writes a release, and the judge lays out what it read
+once more and compares all bytes (`is_ours`): anything that is not a value would differ. There is no
+list of what is allowed, so none can be incomplete. PyArrow's own writer would not do: its bytes
+differ from version to version.
 
-Groups of `ROWS` rows, and in each a page for a column. No codec, of which the bytes would differ as
-well, and in which a stream may hold more than its content. Instead, values that occur are written
-once, in order, if there are at most `ENTRIES`; then for each row as few bits as will do, or runs of
-equal values, whichever is shorter. That is as small as PyArrow makes it with Snappy.
+Row groups have `ROWS` rows, with one page per column. There is no codec: its bytes would differ as
+well, and its stream may hold more than the content. Instead, distinct values are written once, in
+order, if there are at most `ENTRIES`; then each row takes as few bits as possible, or runs of equal
+values, whichever is shorter. That is as small as PyArrow makes it with Snappy.
 
 Workers of a cluster are sent this module as it is: it imports nothing else of ours.
 """
@@ -65,7 +65,7 @@ def write(parts: Iterable[pa.Table], path: Path) -> int:
 def is_ours(path: Path) -> bool:
     """Whether a file is, byte for byte, what `write` makes of its rows.
 
-    It is read a group of rows at a time, so see to it before that these are small.
+    This reads one row group at a time, so check first that row groups are small.
     """
     try:
         with path.open("rb") as file, pa.OSFile(str(path)) as source:
@@ -78,7 +78,7 @@ def is_ours(path: Path) -> bool:
 
 
 def _groups_of(source: Any) -> Iterator[pa.Table]:
-    """No rows, and the groups of rows of a file."""
+    """An empty table, then the row groups of a file."""
     schema = pq.read_schema(source)
     texts = [field.name for field in schema if pa.types.is_string(field.type)]
     file = pq.ParquetFile(source, read_dictionary=texts)
@@ -121,7 +121,7 @@ def layout(parts: Iterable[pa.Table]) -> Iterator[bytes]:
 
 
 def _batches(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """No rows, and then all of some tables, always as many at a time, but for the last."""
+    """An empty table, then all rows of some tables in batches of `ROWS`, but for the last."""
     waiting: list[pa.Table] = []
     many = 0
     for part in parts:
@@ -140,7 +140,7 @@ def _batches(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 
 def _simpler(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column of a type that we write, if it is nearly of one."""
+    """The column, cast to a type that we write if its type is a variant of one."""
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     if pa.types.is_timestamp(kind) and kind.unit == "s":
         return column.cast(pa.timestamp("ms", kind.tz))
@@ -148,7 +148,7 @@ def _simpler(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _element(name: str, kind: pa.DataType) -> Field:
-    """What the footer says of a column."""
+    """The schema element of a column, for the footer."""
     kind = _undone(kind)
     physical, meaning = _stored(name, kind)
     fields = {1: _int32(physical), 3: _int32(_OPTIONAL), 4: _text(name.encode()), **meaning}
@@ -210,10 +210,10 @@ def _chunk(name: str, column: pa.ChunkedArray, place: int) -> tuple[bytes, Field
     floating = pa.types.is_floating(kind)
     if pa.types.is_dictionary(array.type) and (floating or array.dictionary.null_count):
         array = array.dictionary_decode()
-    if floating:  # there are many that are no number, and all print alike
+    if floating:  # NaN has many bit patterns, which all print alike
         array = pc.if_else(pc.is_nan(array), pa.scalar(np.nan, kind), array)
     physical, _ = _stored(name, kind)
-    runs = _varint(len(array) << 1) + b"\1"  # all are there
+    runs = _varint(len(array) << 1) + b"\1"  # no value is missing
     if array.null_count:
         valid = array.is_valid().to_numpy(zero_copy_only=False).astype(np.uint16)
         runs = _runs(valid, _starts(valid), 1)
@@ -249,7 +249,7 @@ def _chunk(name: str, column: pa.ChunkedArray, place: int) -> tuple[bytes, Field
 
 
 def _page(kind: int, key: int, header: Field, content: bytes) -> bytes:
-    """A page with its header, in which a field says more of its kind."""
+    """A page with its header; field `key` of this is the `header` of its kind."""
     if len(content) > _LONGEST:
         raise pa.ArrowCapacityError("a column has more than 2 GB of text in some rows")
     size = _int32(len(content))
@@ -257,9 +257,9 @@ def _page(kind: int, key: int, header: Field, content: bytes) -> bytes:
 
 
 def _coded(values: pa.Array) -> tuple[Codes, Places, pa.Array] | None:
-    """Which of the different values each is, where these change, and the different ones in order.
+    """The code of each value, where codes change, and the distinct values in order.
 
-    None if there are too many.
+    None if there are too many distinct values, or no values.
     """
     coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
     codes = coded.indices.to_numpy()
@@ -288,7 +288,7 @@ def _starts(numbers: Codes) -> Places:
 
 
 def _runs(numbers: Codes, starts: Places, width: int) -> bytes:
-    """Numbers of so many bits: packed, or as runs of equal ones if that is shorter."""
+    """Numbers of `width` bits each: packed, or as runs of equal numbers if that is shorter."""
     groups, wide = -(-len(numbers) // 8), -(-width // 8)
     head = _varint(groups << 1 | 1)
     if len(starts) * (1 + wide) < len(head) + groups * width:
@@ -378,7 +378,7 @@ def _list(items: Sequence[Field]) -> Field:
 
 
 def _struct(fields: Mapping[int, Field]) -> Field:
-    """Fields by their numbers, which are written as steps."""
+    """A structure of fields, whose numbers are written as differences."""
     made, last = bytearray(), 0
     for number in sorted(fields):
         kind, content = fields[number]

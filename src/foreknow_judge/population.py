@@ -1,7 +1,7 @@
-"""K-map and delta-presence, written out: everybody of a population is put into every group.
+"""K-map and delta-presence: each person of a population is tried in each group.
 
-A label is read as it says, in every way that it can be read; two that differ are refused, unless a
-certificate says that it is a value. It shares nothing with the criteria that a search asks.
+A label is read in every way in which it can be read; if two readings differ it is refused, unless
+the certificate says that it is a value. This shares no code with the criteria of the search.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from foreknow_judge.counting import Group, GroupBags, Measured
 from foreknow_judge.diversity import number_of, require_keys
 from foreknow_judge.errors import CertificateError
 
-# Distinct people, by some columns in order, and how many are alike.
+# Distinct rows of some columns; at the end of each, how many people have it.
 People = Sequence[tuple[Any, ...]]
 OF_ALL = {"population", "digest"}
 BEYOND = {*OF_ALL, "trees", "orders", "exact"}
 
 
 class Everybody(NamedTuple):
-    """A population as it was read for the verifier: by these columns, its distinct people."""
+    """A population: its distinct rows of some columns."""
 
     columns: Sequence[str]
     people: People
-    exact: bool = False  # whether it is compared with values of people, and not with labels
+    exact: bool = False  # whether it is compared with exact values instead of labels
 
     @property
     def digest(self) -> str:
-        """A digest of what it holds."""
+        """A digest of its content, in whatever order it was read."""
         order = sorted(range(len(self.columns)), key=lambda i: self.columns[i])
         rows = [[*(row[i] for i in order), row[-1]] for row in self.people]
         rows.sort(key=lambda row: [(cell is not None, str(cell)) for cell in row])
@@ -56,7 +56,7 @@ def gauge_k_map(held: GroupBags, table: Any, everybody: Everybody) -> tuple[Frac
 
 
 def gauge_delta_presence(held: GroupBags, table: Any, everybody: Everybody) -> Measured:
-    """The group whose people are most surely in the table; and whether all keep both ends."""
+    """The group whose people are most likely in the table; and whether both limits are kept."""
     own = {"lowest", "highest"}
     require_keys(table, "delta_presence", own | OF_ALL, own | BEYOND)
     low, high = number_of(table["lowest"]), number_of(table["highest"])
@@ -75,10 +75,10 @@ def gauge_delta_presence(held: GroupBags, table: Any, everybody: Everybody) -> M
 def placed(
     held: GroupBags, table: Mapping[str, Any], everybody: Everybody
 ) -> tuple[list[int], int, bool]:
-    """How many people each group could hold, how many are in none, and whether any is in two.
+    """How many people fit each group, how many fit none, and whether anyone fits two.
 
-    A population that cannot have these people is refused: of each group, and of all that lie
-    within it, it has at least as many.
+    A population that cannot include the people of the table is refused: it must have enough
+    people for each group, together with all groups that lie within it.
     """
     groups = list(held)
     above: list[dict[str, int]] = []  # by column: of each value, a bit for each group it is in
@@ -149,12 +149,12 @@ class _Values:
                 self._moments[text] = at.isoformat(" ")
 
     def equal(self, value: str | None) -> set[Any]:
-        """Those that a value equals which is published as it is, and is no label."""
+        """The values that are equal to one that is published unchanged."""
         same = {value} & self.texts
         return same if value is None else same | self._number(value)
 
     def in_label(self, label: str | None) -> set[Any]:
-        """Those that a label means."""
+        """The values that a label covers."""
         if label is None or label in self._known:
             return {label} & self.texts
         node = self._of_node(label)
@@ -172,7 +172,7 @@ class _Values:
         return found[0] if found else set()
 
     def _of_node(self, label: str) -> set[Any] | None:
-        """The values below a node of the tree, the lowest of that name; None if it has none."""
+        """The values below the lowest node of that name in the tree; None if there is none."""
         told = re.fullmatch(r"(.*) [(]level ([0-9]{1,3})[)]", label, re.DOTALL)
         levels = range(1, len(next(iter(self._rows.values()), ())))
         names = [(level, label) for level in levels] + ([(int(told[2]), told[1])] if told else [])
@@ -276,7 +276,7 @@ class _Values:
 
 
 def _in_quotes(label: str, joint: str) -> list[str] | None:
-    """The parts of a label that are all in quotes, and may hold anything."""
+    """The parts of a label, without their quotes, if each part is in quotes; else None."""
     one = r'"(?:[^"]|"")*"'
     if not re.fullmatch(f"{one}(?:{re.escape(joint)}{one})*", label):
         return None
@@ -284,7 +284,7 @@ def _in_quotes(label: str, joint: str) -> list[str] | None:
 
 
 def _is_code(text: str) -> bool:
-    """Whether digits after a 0 are a code."""
+    """Whether a text is digits with a leading 0, which are a code."""
     return text.isdigit() and len(text) > 1 and text[0] == "0"
 
 

@@ -1,9 +1,9 @@
-"""The verifier's own judgement of priors: every world of each group, in whole numbers.
+"""Posteriors under priors: sums over every world of each group, in whole numbers.
 
-It shares no code with the adversary. Values are assigned to one person after another, from the
-first on and from the last: all ways that use the same values are one weight. How likely a person
-has a value is the weight of those before, times their own chance, times that of those after.
-Groups with as many people of a kind and as many of each value take the same steps, side by side.
+This shares no code with the adversary. Values are assigned to one person after another, forwards
+and backwards: all ways that use the same values are added up to one weight. The weight of a person
+having a value is the weight of the people before, times the person's own chance, times the weight
+of the people after. Groups of equal shape take the same steps, so they are computed side by side.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from foreknow_judge.exchanges import (
     worst_exchanged,
 )
 
-# A value, a group, the posterior, and how likely it was before.
+# A value, a group, the posterior and the prior.
 Worst: TypeAlias = "tuple[str | None, Group | None, Fraction, Fraction]"
 Signature: TypeAlias = "tuple[str | None, ...]"
-# What values that are one secret are called together, and these.
+# Values that are one secret: its name, and the values.
 _Set: TypeAlias = "tuple[str, Collection[str]]"
 _NO_WORLD = "the priors allow no way to assign the values of a group"
 _NOBODY: Worst = (None, None, Fraction(0), Fraction(1))
 
-# Weights of one group, those that are worked out at once, and bits of a common denominator.
+# Bounds: weights of one group, weights computed at once, bits of a common denominator.
 _MOST_STATES, _AT_ONCE = 1 << 20, 1 << 17
 _MOST_BITS = 1 << 15
-# As small as a positive probability may be: whoever reads the certificate may know floats alone.
+# The smallest positive probability: programs that read a certificate may have only floats.
 _LEAST_CHANCE = Fraction(1, 2**1022)
 
 
 class Chances:
-    """The probabilities of one attribute set, as a certificate holds them."""
+    """The probabilities of values by one set of attributes, as a certificate holds them."""
 
     def __init__(self, table: Mapping[str, Any]) -> None:
         self._whole: dict[Signature, tuple[list[int], int]] = {}
@@ -70,7 +70,7 @@ class Chances:
             ) from None
 
     def united(self, members: Collection[str], name: str) -> Chances:
-        """The same with some values as one, which is as likely as they are together."""
+        """The same with some values merged into one, whose probability is their sum."""
         left = [value for value in self.values if value not in members]
         rows = [
             (who, [*(self.of(who, value) for value in left), self.any(who, members)])
@@ -79,23 +79,23 @@ class Chances:
         return Chances({"attributes": self.attributes, "values": [*left, name], "rows": rows})
 
     def any(self, signature: Signature, members: Collection[str]) -> Fraction:
-        """How likely one of some values is; what came from floats may add up to more than 1."""
+        """The probability of any of some values; at most 1, which rounded floats may exceed."""
         return min(sum((self.of(signature, value) for value in members), Fraction(0)), Fraction(1))
 
     def whole(self, signature: Signature, values: Sequence[str]) -> tuple[list[int], int]:
-        """How likely values are, by one denominator."""
+        """The probabilities of values as whole numbers, and their common denominator."""
         if signature not in self._whole:
             row = self.rows.get(signature, [])
             scale = _common(row)
             self._whole[signature] = [int(chance * scale) for chance in row], scale
         known, scale = self._whole[signature]
         if not known or not all(value in self.values for value in values):
-            for value in values:  # says which is lacking
+            for value in values:  # an error says which is lacking
                 self.of(signature, value)
         return [known[self.values[value]] for value in values], scale
 
     def of(self, signature: Signature, value: str) -> Fraction:
-        """How likely a value is."""
+        """The probability of a value."""
         if signature not in self.rows or value not in self.values:
             raise CertificateError(
                 f"the certificate has no probability of {value!r} for people with "
@@ -105,7 +105,7 @@ class Chances:
 
 
 def _common(row: Sequence[Fraction]) -> int:
-    """The common denominator of some fractions; once it is too large, only that it is."""
+    """The common denominator of some fractions; incomplete, once it is too large."""
     scale = 1
     for denominator in {chance.denominator for chance in row}:
         scale = lcm(scale, denominator)
@@ -124,10 +124,10 @@ def worst_priors(
     together: _Set | None = None,
     amounts: Amounts = (0, 0, 0),
 ) -> Worst:
-    """The highest posterior of a wanted value (by its prior, if `relative`), and whose it is.
+    """The highest posterior of a wanted value (divided by its prior if `relative`), and its group.
 
-    Of values `together`, a name and its members, posteriors and priors are added up. Facts of some
-    amounts are known on top: values that are ruled out, people who are known and linked.
+    For values `together` (a name and its members), posteriors and priors are added up. `amounts`
+    are facts on top of priors: values that are ruled out, people who are known and linked.
     """
     wanted = wanted if together is None else together[1]
     alike: dict[Any, Group] = {}
@@ -149,7 +149,7 @@ def worst_priors(
         found = worst_exchanged(shapes, asked, relative)
         return _NOBODY if found is None else (found[0], [*alike.values()][found[1]], *found[2:])
     groups, best, top = list(alike.values()), _NOBODY, (0, 1)
-    first: tuple[str, int] = ("", 0)  # of equal ones the first value, and of its groups the first
+    first: tuple[str, int] = ("", 0)  # ties: the first value, then its first group
     for shape, cases in sorted(shapes.items(), key=lambda own: _kinds(own[0])):
         if (states := _states(_kinds(shape))) > _MOST_STATES:
             raise CertificateError("a group is too large to be verified against priors")
@@ -157,7 +157,7 @@ def worst_priors(
         for some in (cases[at : at + step] for at in range(0, len(cases), step)):
             weight, total, before = _judged(some, shape, wanted, together, amounts[0], reading)
             above, below = weight, total
-            if relative:  # by how likely it was before
+            if relative:  # divided by the prior
                 scale = np.array([case.scales for case in some], object)
                 above, below = weight * scale[:, :, None], total * before
             for c, s, x in np.argwhere((above > 0) & (above * top[1] >= top[0] * below)).tolist():
@@ -182,7 +182,7 @@ def _cases(
     together: _Set | None,
     ruled_out: int,
 ) -> Iterator[tuple[Shape, PriorGroup]]:
-    """A group as one question; or one for each value, where each is had or not had."""
+    """A group as one case; with binary priors, a case for each value, which people have or not."""
     amounts, counts = tuple(n for _, n in signed), tuple(n for _, n in bag)
     values, asked = [value for value, _ in bag], [value for value, _ in bag if value in wanted]
     if reading == "joint" and asked:
@@ -213,9 +213,10 @@ def _judged(
     ruled_out: int,
     reading: str,
 ) -> tuple[Any, Any, Any]:
-    """By group, signature and value: the people who have it over all worlds, and all; its prior.
+    """By group, signature and value: its weight, the weight of all values, and its prior.
 
-    Where values are ruled out, in the worlds that are left; the most frequent ones are the worst.
+    If values are ruled out, only the worlds that remain count; it is worst to rule out the values
+    of the largest weight.
     """
     table = np.array([case.rows for case in cases], object)
     every, total = _posteriors(shape, table)
@@ -243,14 +244,14 @@ def _judged(
 
 
 def _require_worlds(shape: Shape, cases: Sequence[PriorGroup]) -> None:
-    """Refuse groups whose values cannot go to its people, where some cannot have some."""
+    """Refuse groups whose values cannot all be assigned to people who can have them."""
     for case in cases:
         if not (all(map(all, case.rows)) or _is_possible(*shape, case.rows)):
             raise CertificateError(_NO_WORLD)
 
 
 def _is_possible(people: Sequence[int], counts: Sequence[int], rows: Any) -> bool:
-    """Whether everybody gets a value: who lacks one takes it from others who can have another."""
+    """Whether everybody can get a value: a matching, found by augmenting paths."""
     given, room = [[0] * len(counts) for _ in people], [*counts]
     for start, lacking in enumerate(people):
         while lacking:
@@ -278,17 +279,17 @@ def _is_possible(people: Sequence[int], counts: Sequence[int], rows: Any) -> boo
 
 
 def _kinds(shape: Shape) -> tuple[int, ...]:
-    """People get values, or values people: whichever keeps less in mind."""
+    """The amounts of values, or of people by signature: whichever make fewer states."""
     return min(reversed(shape), key=_states)
 
 
 def _states(kinds: tuple[int, ...]) -> int:
-    """In how many ways some of each may be used."""
+    """The number of states: how many of each kind are used."""
     return prod(kind + 1 for kind in kinds)
 
 
 def _posteriors(shape: Shape, table: Any) -> tuple[Any, Any]:
-    """How many people of each signature have each value, on average: weights, and that of all."""
+    """For people of each signature, the weight of having each value; and the total weight."""
     amounts, counts = (np.array(own, object)[None, :, None] for own in shape)
     if _kinds(shape) is shape[1]:
         found, total = _shares(*shape, table)
@@ -298,9 +299,9 @@ def _posteriors(shape: Shape, table: Any) -> tuple[Any, Any]:
 
 
 def _shares(items: Sequence[int], kinds: Sequence[int], table: Any) -> tuple[Any, Any]:
-    """The weight of one item of each sort getting each kind, and that of all ways.
+    """The weight of one item of each sort getting each kind, and the total weight.
 
-    It is that of those before it, times its own, times that of those after it.
+    The former is the weight of the items before it, times its own, times that of those after it.
     """
     steps = _Steps.of(tuple(kinds))
     sorts = np.repeat(np.arange(len(items)), items).tolist()
@@ -318,16 +319,16 @@ def _shares(items: Sequence[int], kinds: Sequence[int], table: Any) -> tuple[Any
 
 
 class _Steps(NamedTuple):
-    """Which kinds may be used, after so many items: some of each, as there are."""
+    """Transitions between states, after each item; a state says how many of each kind are used."""
 
-    # By items, for each kind that may be next: which of the states, and which it leads to.
+    # By number of items and next kind: the states where that is possible, and those it leads to.
     moves: list[list[tuple[Ints, Ints]]]
-    others: list[Ints]  # by items, the state of those that each state leaves
+    others: list[Ints]  # by number of items, for each state the one of the unused kinds
 
     @classmethod
     @lru_cache(maxsize=1)
     def of(cls, kinds: tuple[int, ...]) -> _Steps:
-        """Those of so many of each kind."""
+        """The transitions for these amounts of each kind."""
         digits = np.indices([kind + 1 for kind in kinds]).reshape(len(kinds), -1)
         steps = np.cumprod([1, *(kind + 1 for kind in kinds[:0:-1])])[::-1]
         level, n_states = digits.sum(axis=0), digits.shape[1]

@@ -13,14 +13,14 @@ from foreknow_judge.knowledge import VERIFIERS, Judge
 class Kinds(NamedTuple):
     """Kinds by their keys: the settings of each, and its judge or gauge.
 
-    Packages of others may have more kinds than these; whoever has such a package adds them.
+    Other packages may define more kinds; callers that have such a package add them.
     """
 
     knowledge: Mapping[str, Any] = KNOWLEDGE
     criteria: Mapping[str, Any] = CRITERIA
     judges: Mapping[str, Judge] = VERIFIERS
     gauges: Mapping[str, Gauge] = GAUGES
-    # Of kinds that are not Foreknow's: what they are called, and their package.
+    # For kinds of other packages: a text with the kind and its package.
     packages: Mapping[str, str] = {}
 
     def counts_people(self, key: str) -> bool:
@@ -28,7 +28,7 @@ class Kinds(NamedTuple):
         return key in self.gauges and self.gauges[key].of_people
 
     def by_other_columns(self, key: str) -> bool:
-        """Whether a criterion tells people apart by other published columns, unless it says not."""
+        """Whether a criterion tells people apart by other published columns too, by default."""
         gauge = self.gauges.get(key)
         counts = gauge is not None and gauge.of_people
         return gauge is not None and counts and not (gauge.of_population or gauge.of_labels)

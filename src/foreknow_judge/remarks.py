@@ -1,4 +1,4 @@
-"""Remarks: what the verdicts on a release did not look at, worked out from its counts."""
+"""Remarks: what the verdicts on a release do not cover, worked out from its counts."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from foreknow_judge.verdicts import asked_of
 from foreknow_judge.windows import place_of
 from foreknow_judge.written import Written, suppressed_columns
 
-NOT_JUDGED = "not judged"  # what came of an adversary who knows the method
-# What stands in the rows of a household beside the one that shows its value; it is no value.
+NOT_JUDGED = "not judged"  # the result for an adversary who knows the method
+# The text in all rows of a household but the one that shows its value; it is not a value.
 SHOWN_ELSEWHERE = "shown once"
-# How many values are listed, and how many people may each have a value of their own.
+# How many values are listed; with fewer people than `_FEW`, it is no remark if all values differ.
 _LISTED, _FEW = 5, 20
-# Values that are compared with a name that nobody has; and how many names are listed.
+# How many values are compared with a name that nobody has, and how many names are listed.
 _COMPARED, _NAMED = 10_000, 20
 _MARKS = 200  # combining marks from this class on are diacritics
-# What shows nothing, beside format characters: joiners, isolates, selectors of variants, fillers.
+# Invisible characters besides those of category Cf: joiners, selectors of variants, fillers.
 _UNSEEN = re.compile(
     "[\u00ad\u200b\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2060-\u206f\u2800\u3164\ufe00-\ufe0f"
     "\uffa0\U000e0000-\U000e0fff]"
@@ -42,13 +42,13 @@ _UNSEEN = re.compile(
 
 
 class Question(NamedTuple):
-    """What a requirement asks of the values of a column."""
+    """What a requirement asks about the values of a column."""
 
     name: str
     sensitive: str | None
     secret: Secret  # with values in place of labels of a hierarchy
-    limits_inference: bool  # whether it is about knowledge, and no criterion
-    absent: tuple[str, ...] = ()  # values that it names, though perhaps nobody has them
+    limits_inference: bool  # whether it is about knowledge, not a criterion
+    absent: tuple[str, ...] = ()  # values that it names even though perhaps nobody has them
 
     @classmethod
     def of(cls, table: AskedTable, kinds: Kinds) -> Question:
@@ -60,7 +60,7 @@ class Question(NamedTuple):
 def remarks_of_files(
     known: Certificate, written: Written, required: Sequence[Mapping[str, Any]], kinds: Kinds
 ) -> Scope:
-    """What no requirement looks at, as the files of a release tell."""
+    """What no requirement looks at, as far as the files of a release show."""
     tables = asked_of(required)
     on_values = [table for table in tables if not of_people(table, kinds.gauges)]
     rows = known.beside if known.form == "generalized" else ()
@@ -99,9 +99,9 @@ def remarks_of_files(
 def remarks_on_values(
     columns: Mapping[str, GroupBags], questions: Sequence[Question] | None
 ) -> dict[str, Any]:
-    """What stands beside verdicts on the values of each sensitive column.
+    """What verdicts on the values of each sensitive column do not cover.
 
-    `questions` are those of the requirements on values; None where no policy says what is required.
+    `questions` are those of the requirements on values; None if no policy says what is required.
     """
     main, several = next(iter(columns)), len(columns) > 1
     free, crowded, alike_values = Counter[str](), dict[str, Any](), set[tuple[str, ...]]()
@@ -169,7 +169,7 @@ def _unprotected(held: GroupBags, questions: Iterable[Question]) -> Iterator[tup
 
 
 def _single_values(held: GroupBags, questions: Sequence[Question]) -> dict[str, Any]:
-    """Values that are judged each by itself, where that says less than it seems to."""
+    """Remarks on values that are judged by themselves, if that protects less than it seems to."""
     single = [question.secret for question in questions if question.secret.singly]
     about = set[str]()
     for secret in single:
@@ -192,7 +192,7 @@ def _single_values(held: GroupBags, questions: Sequence[Question]) -> dict[str, 
 
 
 def _named_values(held: GroupBags, questions: Iterable[Question]) -> dict[str, Any]:
-    """What is odd about the values that requirements on a column name; see `Scope`."""
+    """Remarks on the values that requirements on a column name; see `Scope`."""
     there = sorted(_values_of(held))
     known, absent = {*there}, set[str]()
     idle: list[str] = []
@@ -232,7 +232,7 @@ def _named_values(held: GroupBags, questions: Iterable[Question]) -> dict[str, A
 
 
 def _refuse_other_spelling(name: str, text: str, values: Iterable[str]) -> None:
-    """Refuse a number that nobody has, where somebody has it in another spelling."""
+    """Refuse a number that nobody has in this spelling, if somebody has it in another."""
     number = None if is_code(text) else read_number(text)
     if number is None:
         return
@@ -245,7 +245,7 @@ def _refuse_other_spelling(name: str, text: str, values: Iterable[str]) -> None:
 
 
 def _begin_alike(stems: set[str], others: Iterable[str]) -> set[tuple[str, str]]:
-    """Values that begin like a member; of numbers, those that only have more digits do not."""
+    """Pairs of a value and a member that it begins with, but not numbers with more digits."""
     lengths = sorted({len(text) for text in stems if text}, reverse=True)
     pairs = set()
     for value in others:
@@ -261,11 +261,11 @@ def _begin_alike(stems: set[str], others: Iterable[str]) -> set[tuple[str, str]]
 
 
 def _extremes(held: GroupBags) -> set[tuple[str, str, int, int]]:
-    """Groups that lie wholly in the lowest or the highest tenth of a table, where near is hidden.
+    """Groups whose values all lie in the lowest or the highest tenth of a table.
 
-    The lowest tenth are the values up to that of the last of the first tenth of all people, in
-    ascending order: whoever has this value belongs to it. The highest likewise, from above. Where
-    a tenth has every value of the table, nothing is said of it.
+    The lowest tenth ends at the value of the last person of the first tenth of people, in
+    ascending order; everyone with this value belongs to it. The highest likewise, from above. A
+    tenth that includes every value of the table is left out.
     """
     places = [place_of(name) for name in held.names]
     at = [Fraction(0) if place is None else place[2] for place in places]
@@ -314,8 +314,8 @@ def alike(values: Iterable[str]) -> list[tuple[str, ...]]:
 
 
 def plain_spelling(text: str) -> str:
-    """A text without what tells no values apart: case, spaces, Unicode form, diacritics."""
-    # A database that stays the same, so that every version of Python says the same.
+    """A text without differences of case, spaces, Unicode form and diacritics."""
+    # A fixed version of the Unicode database, so that every version of Python agrees.
     parts = ucd.normalize("NFKD", ucd.normalize("NFKD", text).casefold())
     # Marks above and below letters; in many scripts, other marks are vowels.
     if not parts.isascii():
@@ -328,7 +328,7 @@ def plain_spelling(text: str) -> str:
 
 
 def _attributes(table: AskedTable) -> list[set[str]]:
-    """Columns that each adversary of a requirement knows of everybody, to have priors by them."""
+    """For each adversary of a requirement, the columns of its priors, known of everybody."""
     attributes = []
     for settings in table.kinds.values():
         for point in settings if isinstance(settings, (list, tuple)) else [settings]:

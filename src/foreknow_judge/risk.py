@@ -1,6 +1,6 @@
-"""Risk of being recognized, written out: 1 over how many look alike, and shares of all people.
+"""Risk of being recognized: 1 over the number of people who look alike, and shares of people.
 
-It shares nothing with the criteria that a search asks.
+This shares no code with the criteria that the search uses.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from foreknow_judge.population import BEYOND, OF_ALL, Everybody, placed
 
 
 def gauge_risk(held: GroupBags, table: Any) -> Measured:
-    """The smallest group, the number of groups and people by themselves."""
+    """Risk in the smallest group, average risk, and the share of people alone in their group."""
     require_keys(table, "risk", set(), {"prosecutor", "average", "uniqueness", "strict"})
     sizes = held.people.tolist()
     people, least = sum(sizes), min(sizes)
@@ -29,7 +29,7 @@ def gauge_risk(held: GroupBags, table: Any) -> Measured:
 
 
 def gauge_population_risk(held: GroupBags, table: Any, everybody: Everybody) -> Measured:
-    """The group that the fewest of the population could be in, and who is alone in theirs."""
+    """Risk in the group that fits the fewest people of the population, and the share of uniques."""
     limits = {"journalist", "uniqueness", "strict"}
     require_keys(table, "population_risk", OF_ALL, limits | BEYOND)
     many, _, _ = placed(held, table, everybody)
@@ -40,7 +40,7 @@ def gauge_population_risk(held: GroupBags, table: Any, everybody: Everybody) -> 
 
 
 def _worst(table: Mapping[str, Any], found: Mapping[str, Fraction], group: Group) -> Measured:
-    """The first figure that breaks its limit, else the first that has one."""
+    """The first risk that breaks its limit, else the first that has a limit."""
     strict = table.get("strict", False)
     if not isinstance(strict, bool):
         raise CertificateError(f"strict must be true or false, not {strict!r}")

@@ -1,4 +1,4 @@
-"""Which columns of a release are what, by the ``[schema]`` table of its certificate."""
+"""The roles of the columns of a release, by the ``[schema]`` table of its certificate."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from foreknow_judge.named_values import range_ends
 
 @dataclass(frozen=True)
 class Roles:
-    """The columns of a release by their roles, of which each has one."""
+    """The columns of a release by role; each column has one role."""
 
     quasi_identifiers: tuple[str, ...]
     sensitives: tuple[str, ...]
     other: tuple[str, ...]
     shared: tuple[str, ...] = ()  # sensitive columns of which a household has one value
-    shown: str = ""  # the column that says in which row of a household it stands
-    with_rules: tuple[str, ...] = ()  # sensitive columns of which some people cannot have values
+    shown: str = ""  # the column that says which row of a household shows it
+    with_rules: tuple[str, ...] = ()  # sensitive columns with rules of what is impossible
 
     @classmethod
     def of(cls, schema: SchemaTable) -> Roles:

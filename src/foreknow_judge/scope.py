@@ -1,4 +1,4 @@
-"""Scope: what the verdicts on a release did not look at, in numbers and names."""
+"""Scope: what the verdicts on a release do not cover, in numbers and names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OfMethod: TypeAlias = Annotated[
 ]
 
 
-# What only the publisher knows of a release; its files do not tell.
+# What only the publisher knows about a release; its files do not show it.
 CLAIMED = (
     "left_out",
     "method",
@@ -38,116 +38,116 @@ CLAIMED = (
 
 @dataclass(frozen=True)
 class Scope(Plain):
-    """What stands beside the verdicts; None, or nothing, where it is not known.
+    """What the verdicts do not cover; None, or empty, if it is not known.
 
     Attributes
     ----------
     left_out : int or None
-        Rows without a sensitive value, which were not counted; of several columns, rows that lack
-        one of them.
+        Rows that were not counted since they lack a sensitive value; with several sensitive
+        columns, since they lack any of them.
     lacking : mapping of str to int
-        Where each of several columns is counted by itself, the rows that lack it.
+        If several sensitive columns are counted separately: the rows that lack each of them.
     smallest_group, groups_of_one : int
-        People of the smallest group, and how many groups have one person.
+        People in the smallest group, and the number of groups of one person.
     without_value : int
-        People in groups in which nobody has a sensitive value; of several columns, of the first.
+        People in groups where nobody has a sensitive value; with several columns, of the first.
     without : mapping of str to int
-        The same of each of several columns, where there are any.
+        The same for each sensitive column, if there are several and it is not 0.
     unprotected : mapping of str to int
         Sensitive values that no requirement is about, and how often each occurs; the most frequent
         first.
     beside : tuple of str or None
         Columns of the table that no requirement looks at.
     suppressed : tuple of str or None
-        Columns that make groups, and of which nothing is published: they are ``*`` everywhere.
+        Columns that make groups but show nothing, since they are ``*`` everywhere.
     exact : tuple of str
-        Quasi-identifiers that are published of everybody as they are, as in the bucketized form.
+        Quasi-identifiers that are published unchanged, as in the bucketized form.
     method : str or None
-        What came of an adversary who knows the method: "not judged"; "frequencies", where by a
-        proof they believe the frequencies of the group; "at most 1/4", where by a proof they are
-        never surer; "as required", where the method holds the policy against them.
+        The result for an adversary who knows the method: "not judged"; "frequencies", if it is
+        proved that they believe the frequencies of the group; "at most 1/4", if it is proved that
+        they are never surer; "as required", if the method keeps the policy against them.
     linked : bool
-        Whether the table shows which of several values are of one person.
+        Whether the table shows which values belong to the same person.
     values_and_people : (int, int) or None
-        How many sensitive values and people there are, where a requirement is about single values
-        and these are nearly as many as people.
+        Numbers of distinct sensitive values and of people, if single values are secrets and there
+        are nearly as many values as people.
     crowded : mapping of str to (int, int)
-        The same of each of several sensitive columns.
+        The same for each sensitive column, if there are several.
     alike : tuple of tuples of str
         Sensitive values that differ only by case, spaces, Unicode form or diacritics, or are one
         number.
     apart : tuple of str
-        Values that are judged each by itself and in no set: the most frequent of them.
+        The most frequent values that are secrets by themselves and belong to no set.
     more_apart : int
-        How many more these are.
+        How many further values like these there are.
     unrequired : tuple of str
         Sensitive columns that no requirement is about.
     assumed : mapping of str to tuple of str
-        Of a sensitive column, what is published beside it and what a requirement on it takes nobody
-        to know.
+        For each sensitive column, the columns beside it that a requirement on it assumes nobody
+        knows.
     if_known : mapping of str to (int, int)
         Of a sensitive column, how many people were at a limit if all that were known of everybody,
         and of how many; not in a certificate.
     shuffled : tuple of str
-        Columns that are said to be shuffled within each group, which a table does not show.
+        Columns said to be shuffled within each group, which the table cannot show.
     known : tuple of str
-        Where no policy says it: the columns that the adversary is taken to know of everybody.
+        The columns that the adversary is assumed to know of everyone, if no policy says which.
     identifiers : tuple of str
-        Columns of the table that name people, as a policy says.
+        Columns of the table that name people, according to the policy.
     people_suppressed : int
-        People whom the method put into one group that keeps nothing of their quasi-identifiers.
+        People whom the method put into one group that shows none of their quasi-identifiers.
     absent : tuple of (str, str)
-        What lists of a policy name and nobody has, and the value that is spelt most like it, or "".
+        Values that a policy names but nobody has, each with the most similar value, or "".
     idle : tuple of str
-        Secrets of which nobody has a value: a requirement asks nothing of the table for them.
+        Secrets of which nobody has a value, so that they require nothing of the table.
     begin_alike : tuple of (str, str)
-        Values that begin like one that a requirement names, and are not in its secret; and that
-        one. Twenty at most.
+        Values outside a secret that begin like one of its values, each with that value; at most
+        twenty.
     no_numbers : tuple of str
-        Values in no range, where a requirement is about ranges, as they are no numbers.
+        Values that are not numbers, and so are in no range, if a requirement is about ranges.
     extremes : tuple of (str, str, str, int, int)
-        Where near values are hidden: the sensitive column, of several; "lowest" or "highest"; the
-        value up to or from which that tenth of the table goes; how many groups lie wholly in it,
-        and how many people these have.
+        If near values are secrets: the sensitive column, if there are several; "lowest" or
+        "highest"; the value at which that tenth of the table ends; how many groups lie entirely in
+        that tenth, and how many people they have.
     several_answers : tuple of (str, str)
-        Sensitive columns (of one, "") whose values hold several answers each, and what stands
-        between these; each value was judged as a whole.
+        Sensitive columns ("" if there is only one) whose values hold several answers each, and the
+        text between the answers; each value was judged as a whole.
     amounts : tuple of str
-        Sensitive columns (of one, "") whose values are texts of amounts, such as $1,234, of which
-        none are near each other.
+        Sensitive columns ("" if there is only one) whose values are amounts written as texts, such
+        as $1,234, so that none count as near each other.
     near : tuple of (str, str, str, int, int)
-        Where numbers or dates are judged each by itself: the sensitive column, of several; the
-        lowest and the highest of the group in which they are nearest, and how many people it has;
-        in how many groups all are within 10% of each other, or 30 days.
+        If each number or date is judged by itself: the sensitive column, if there are several; the
+        lowest and highest value of the group whose values are nearest, and its number of people;
+        in how many groups all values are within 10% of each other, or 30 days.
     tallied : bool
-        Whether others counted the table, so that nobody knows what else it has.
+        Whether the table was counted elsewhere, so that its other columns are unknown.
     cases : bool
         Whether rows are cases, of which a person may have several.
     releases : tuple of (str, int)
-        Where several releases of the same people are judged as one: what each is called, and how
-        many people it shows.
+        If several releases of the same people are judged as one: the name of each, and how many
+        people it shows.
     earlier : tuple of int
-        How many people each release shows that was published before, of other people of the same
-        register; not in a certificate, which says it otherwise.
+        How many people each earlier release shows, of other people of the same register; not in a
+        certificate, which has them under ``after``.
     written : mapping of str to str
-        Of these, the day on which each was written; for the owner only.
+        The day on which each of several releases was written; for the owner only.
     names_alike : tuple of (str, str)
-        Names in two of these that differ by hyphens and other marks alone; for the owner only.
+        Names in two releases that differ only by hyphens and other marks; for the owner only.
     shared : tuple of str
-        Columns of the raw table of which a few rows each share a value, such as a household's
-        number; the empty text is a column that is not to be named.
+        Columns of the raw table whose values are each shared by a few rows, such as household
+        numbers; "" stands for a column that must not be named.
     numbers : tuple of str
-        Published columns that look like numbers of people who have several rows, where nothing says
-        whose rows are.
+        Published columns that look like numbers of people with several rows each, if nothing says
+        which rows belong to whom.
     open : tuple of str
-        Columns by which some people cannot have a value, where labels leave open who these are; who
-        perhaps cannot was not counted among those who can.
+        Columns that decide who cannot have a value, if labels leave open who that is; people who
+        perhaps cannot were not counted among those who can.
     word : tuple of str
-        What only the owner could judge, since the release does not show whose cases rows are, or a
-        column that is asked for: what was required, and held.
+        Requirements that hold but that only the owner could judge, since the release does not show
+        whose cases its rows are, or lacks a column.
     foreign : tuple of str
         Kinds of knowledge and criteria of other packages by which the release was judged, and these
-        packages: that they hold is their word.
+        packages, on whose word the result rests.
     """
 
     _told = (
@@ -158,7 +158,7 @@ class Scope(Plain):
         "releases? earlier? written? names_alike? shared? numbers? open? word? foreign?"
     )
 
-    # A certificate's scope is read by these types, and no other key.
+    # A certificate's scope is read by these types; other keys are refused.
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
     left_out: Amount | None = None
@@ -217,6 +217,6 @@ class Scope(Plain):
         return {**super()._content(), **more}
 
     def for_readers(self, schema: Any) -> Scope:
-        """What stands in what is published: columns that the policy does not name stay unnamed."""
+        """The scope as published: without the names of columns that the policy does not name."""
         names = (name if schema.role(name) else "" for name in self.shared)
         return replace(self, shared=tuple(dict.fromkeys(names)), open=())

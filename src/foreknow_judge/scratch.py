@@ -1,8 +1,8 @@
-"""Scratch: folders of our own in somebody's folder, with a lock that says whether we live.
+"""Scratch: temporary folders of ours, with a lock that shows whether their process is alive.
 
-The system gives up a lock when its process dies, however that happens. So the next process that
-works in the same place knows what a dead one left, and removes it. Without locks (Windows, some
-network disks) it stays.
+The system releases a lock when its process dies, however that happens. So the next process that
+works in the same place recognizes what a dead process left, and removes it. Without locks (Windows,
+some network disks) it stays.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ LOCK, CONTENT, BESIDE, UNFINISHED = "lock", "whole", "beside", ".unfinished"
 _MARK = b"written aside by foreknow\n"
 _NONCE = re.compile(r"[0-9a-f]{32}")
 _MOST_BYTES = 1 << 14
-_LONG = 60  # seconds in which a process that lives has put its lock into its folder
+_LONG = 60  # seconds, after which a living process has put its lock into its folder
 
 
 def scratch_folder(parent: Path) -> tuple[Path, int]:
-    """Make a private folder for one entry `CONTENT`, and its lock; first tidy after the dead."""
+    """Make a private folder for one entry `CONTENT`, with a lock, after a `sweep`."""
     sweep(parent)
     while True:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent)).absolute()
@@ -39,7 +39,7 @@ def scratch_folder(parent: Path) -> tuple[Path, int]:
             folder.chmod(0o700)  # whatever the umask takes away
             lock = create(folder / LOCK, 0o600)
         except FileNotFoundError:
-            continue  # swept in this very moment, since it was empty and the clock was set
+            continue  # another process swept it while it was empty, since the clock was set
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -59,7 +59,7 @@ def scratch_folder(parent: Path) -> tuple[Path, int]:
 
 
 def _hold(lock: int) -> bool | None:
-    """Whether we got a lock that nobody else holds; None where there are no locks."""
+    """Whether we got the lock, which nobody else held; None if there are no locks."""
     if fcntl is None:
         return None
     try:
@@ -72,15 +72,16 @@ def _hold(lock: int) -> bool | None:
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder, unless it is there, that we and nobody else can look into: by any umask."""
+    """Make a folder, unless it exists, that only we can look into, whatever the umask."""
     folder.mkdir(mode=0o700, exist_ok=True)
     folder.chmod(0o700)
 
 
 def note_beside(folder: Path, whole: Path, moved: Path, target: Path) -> None:
-    """Note in our folder that `moved` gets its name just before `whole`, which lies in it, does.
+    """Note in `folder` that `moved` becomes `target` just before `whole`, inside it, is moved.
 
-    If we die between, it is removed. It is known by a nonce that is put into it, and into the note.
+    If we die in between, `target` is removed. It is recognized by a nonce, which is written into it
+    and into the note.
     """
     nonce = secrets.token_hex(16)
     (moved / UNFINISHED).write_text(nonce, "utf-8")
@@ -89,7 +90,7 @@ def note_beside(folder: Path, whole: Path, moved: Path, target: Path) -> None:
 
 
 def sweep(parent: Path) -> None:
-    """Remove what processes that are dead left in a folder; nothing that is not surely ours."""
+    """Remove what dead processes left in a folder, if it is surely ours."""
     if fcntl is None:
         return
     with suppress(OSError), os.scandir(parent) as entries:
@@ -121,12 +122,12 @@ def _sweep_one(folder: Path) -> None:
 
 
 def _settle_beside(folder: Path) -> None:
-    """Remove the folder that was given its name, though what belongs to it was not.
+    """Remove a folder that got its name, if what belongs to it did not.
 
-    An archive that somebody else packed can bring a note and its nonce, so neither is enough: the
-    folder lies beside ours, and all in it is of the time between our lock and the note, when it was
-    filled. What was there before an archive was unpacked is older, and what came later newer; a
-    hard link to it, which an archive may bring, makes only its change of state new.
+    An archive that somebody else packed can bring a note and its nonce, so these are not enough:
+    the folder must lie beside ours, and everything in it must date from between our lock and the
+    note, when it was filled. What was there before an archive was unpacked is older, and what came
+    later is newer; a hard link to it, which an archive may bring, renews only its change time.
     """
     with suppress(OSError, ValueError):
         note, noted = _read_own(folder / BESIDE)
@@ -138,7 +139,7 @@ def _settle_beside(folder: Path) -> None:
         if not target.is_absolute() or not target.parent.samefile(folder.parent):
             return
         if not (folder / whole).exists():
-            (target / UNFINISHED).unlink()  # both have their names
+            (target / UNFINISHED).unlink()  # both were moved
             return
         began = (folder / LOCK).lstat().st_ctime_ns
         held = [each.lstat() for each in target.rglob("*")]
@@ -148,7 +149,7 @@ def _settle_beside(folder: Path) -> None:
 
 
 def _read_own(path: Path) -> tuple[str, int]:
-    """A small file of ours and when it was last changed; never what blocks, such as a pipe."""
+    """The text of a small file of ours, and its change time; opening a pipe does not block."""
     file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         about = os.fstat(file)
@@ -160,5 +161,5 @@ def _read_own(path: Path) -> tuple[str, int]:
 
 
 def create(path: Path, mode: int) -> int:
-    """Make a new file; the system takes away from its mode what the umask says."""
+    """Create a new file; the umask restricts its mode."""
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode)

@@ -1,4 +1,4 @@
-"""Settings: tables that a person or a stranger wrote, of which every key and type is checked."""
+"""Settings: tables in files that people or strangers wrote; every key and type is checked."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Settings(BaseModel):
 
 
 def one_or_several(table: type[Settings], limit: Any, least: int = 0) -> Any:
-    """The type of a table, or of a list of points that each have a limit; at least so many."""
+    """The type of a table, or of a list of at least `least` points, each with a limit."""
     point = create_model(f"{table.__name__}Point", __base__=table, below=(limit, ...))
     which = Discriminator(lambda given: "list" if isinstance(given, list) else "table")
     listed = list[point]  # type: ignore[valid-type]

@@ -1,4 +1,4 @@
-"""How many people groups have, or who look alike by some columns."""
+"""Sizes: how many people each group has, or how many look alike by some columns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from foreknow_judge.errors import (
 
 
 def gauge_size(key: str, held: GroupBags, k: Any) -> tuple[Fraction, Group, bool]:
-    """The fewest people of a group."""
+    """The size of the smallest group."""
     if not isinstance(k, int) or isinstance(k, bool) or k < 1:
         raise CertificateError(f"{key} must be a whole number from 1, not {k!r}")
     at = int(held.people.argmin())
@@ -33,7 +33,7 @@ def gauge_size(key: str, held: GroupBags, k: Any) -> tuple[Fraction, Group, bool
 def gauge_k_anonymity(
     held: GroupBags, given: Any, columns: Sequence[str], cohort: str
 ) -> tuple[Fraction, Group, bool]:
-    """People of the smallest group; or, of lists of columns, the fewest who share one of them.
+    """The size of the smallest group; or the fewest people who are alike in one list of columns.
 
     Somebody who knows which release shows a person compares only people of that release.
     """
@@ -53,5 +53,5 @@ def gauge_k_anonymity(
         worst = found if worst is None or found[0] < worst[0] else worst
     if worst is None:
         raise CertificateError("k_anonymity is of no columns")
-    gauge_size("k_anonymity", held, given["k"])  # which refuses what is no size
+    gauge_size("k_anonymity", held, given["k"])  # refuses a k that is not a size
     return Fraction(worst[0]), held.group(worst[1]), worst[0] >= given["k"]

@@ -1,20 +1,20 @@
-"""Text: names and labels of anybody's file, written so that nothing in them hides or steers."""
+"""Text: names and labels from untrusted files, printed so that nothing in them can mislead."""
 
 from __future__ import annotations
 
 import unicodedata
 
-# Marks that reverse the order of what follows them, so that a text reads as another one.
+# Marks that reverse the direction of the text after them, so that it reads as another text.
 _REVERSING = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _HIDDEN = frozenset(("Cc", "Cs", "Zl", "Zp"))
-# What stands for our own signs where a terminal's encoding lacks them.
+# Replacements for our own symbols where a terminal's encoding lacks them.
 _PLAIN = str.maketrans({"✓": "", "✗": "", "“": '"', "”": '"', "×": "x", "–": "-", "…": "..."})
-# A file may hold a text of any length; what is said of it is to be read.
+# A file may hold texts of any length; messages about them must stay readable.
 _MOST_OF_A_LINE = 3000
 
 
 def visible(label: object) -> str:
-    r"""Write a label as one line in which nothing is hidden: control characters as escapes.
+    r"""A label on one line with nothing hidden: control characters become escapes.
 
     >>> visible("Flu\x1b[31m"), visible(None)
     ('Flu\\x1b[31m', 'missing')
@@ -28,12 +28,12 @@ def visible(label: object) -> str:
 
 
 def number(amount: int) -> str:
-    """Write a whole number with its thousands apart."""
+    """A whole number with commas between thousands."""
     return f"{amount:,}"
 
 
 def some(amount: int, one: str, several: str) -> str:
-    """Write an amount of something, in the singular where it is one.
+    """An amount with its noun, in the singular if the amount is one.
 
     >>> some(1, "link", "links"), some(2000, "link", "links")
     ('one link', '2,000 links')
@@ -42,7 +42,7 @@ def some(amount: int, one: str, several: str) -> str:
 
 
 def people_text(amount: int, of: str = "") -> str:
-    """Write how many people there are.
+    """A number of people in words.
 
     >>> people_text(12), people_text(1), people_text(12, "all"), people_text(1, "all")
     ('12 people', 'one person', 'all 12 people', 'the only person')
@@ -53,7 +53,7 @@ def people_text(amount: int, of: str = "") -> str:
 
 
 def one_line(text: object, kept: str = "") -> str:
-    r"""Write a message that may quote a file: cut, and what is not printable as escapes.
+    r"""A message that may quote a file: shortened, with unprintable characters escaped.
 
     >>> one_line("no column 'a\x1b[2Jb'\nVerified")
     "no column 'a\\x1b[2Jb'\\nVerified"
@@ -65,7 +65,7 @@ def one_line(text: object, kept: str = "") -> str:
 
 
 def encodable(text: str, encoding: str) -> str:
-    r"""Write a text with the characters that an encoding has; others plainly, or as escapes.
+    r"""A text as an encoding can write it; other characters become plain ones or escapes.
 
     >>> encodable("✗ “Grüße 中”", "latin-1")
     '"Grüße \\u4e2d"'

@@ -1,4 +1,4 @@
-"""Verdict: what came of a requirement, whoever judged it; and the limit that it was judged by."""
+"""Verdict: the result of judging a requirement; and the limit that it was judged by."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ from foreknow_judge.numbers import CLOSE, exact_text
 
 @dataclass(frozen=True)
 class Limit:
-    """How sure somebody may become; without an amount, what is judged has a limit of its own."""
+    """How sure an adversary may become; without an amount for a criterion, which has its own."""
 
-    # a confidence in (0, 1]; or how many times the prior, from 1, where `relative`
+    # a probability in (0, 1]; or if `relative`, how many times the prior, from 1
     amount: Fraction | None = None
     inclusive: bool = False  # whether it may be reached
-    relative: bool = False  # whether it is so many times the prior of each person
+    relative: bool = False  # whether it is a multiple of each person's prior
 
     @property
     def key(self) -> str:
-        """What a policy file calls it."""
+        """Its key in a policy file."""
         if self.relative:
             return "at_most_times"
         return "at_most" if self.inclusive else "below"
 
     @property
     def limits(self) -> bool:
-        """Whether it could be broken, by settings: of one that is relative, priors say it."""
+        """Whether the limit can be broken at all; always True for a relative limit."""
         return self.relative or self.limits_from(None)
 
     def limits_from(self, prior: Fraction | None) -> bool:
-        """Whether somebody of this prior could break it: nobody is surer than 1."""
+        """Whether somebody with this prior could break it: no probability is above 1."""
         limit = self.at(prior)
         return limit is None or not self.inclusive or limit < 1
 
     def at(self, prior: Fraction | None) -> Any:
-        """The confidence itself, for whoever has this prior; None where there is no amount."""
+        """The limit as a probability, for a person with this prior; None without an amount."""
         if self.amount is None or not self.relative:
             return self.amount
-        # Of what nobody has, there is no prior that matters.
+        # If nobody has a value, its prior does not matter.
         return Fraction(1) if prior is None else min(Fraction(1), self.amount * prior)
 
     def holds(self, reached: Fraction, prior: Fraction | None = None) -> bool:
-        """Whether it is kept by what is reached, exactly."""
+        """Whether the probability that was reached keeps the limit, exactly."""
         limit: Fraction = self.at(prior)
         return reached <= limit if self.inclusive else reached < limit
 
@@ -59,11 +59,11 @@ class Limit:
 
 
 class WorstFinding(Protocol):
-    """What is reached at worst, and where: `WorstCase`, or what works it out when it is asked."""
+    """The worst case: a `WorstCase`, or an object that works it out on demand."""
 
     @property
     def value(self) -> Any:
-        """The sensitive value; None where no value is at risk, or it is about groups."""
+        """The sensitive value; None if no value is at risk, or for a criterion."""
 
     @property
     def group(self) -> Any:
@@ -71,59 +71,59 @@ class WorstFinding(Protocol):
 
     @property
     def exact(self) -> Fraction | None:
-        """What is reached; None where it is infinite, or there is no fraction."""
+        """The figure reached; None if it is infinite, or not known as a fraction."""
 
     @property
     def settled(self) -> Fraction | None:
-        """What limits are compared with: the same, or the fraction of an upper bound."""
+        """The figure that limits are compared with: the same, or an upper bound of it."""
 
     @property
     def prior(self) -> Fraction | None:
-        """How likely it was before, where the limit is relative to that."""
+        """The prior probability, if the limit is relative to it."""
 
 
 @dataclass(frozen=True)
 class WorstCase:
-    """What a verifier found.
+    """The worst case that the judge found.
 
-    Of several that are as bad it is the first value, by its text, and for this value the first
-    group, by the texts of its columns and a missing one first; under facts before it a group that
-    everybody who is meant can be of. So equal releases have equal verdicts.
+    Of several equally bad cases it is the first value, by its text, and for this value the first
+    group, by the texts of its columns, a missing text first; for facts, a group that can hold the
+    target and everyone else involved comes before. So equal releases have equal verdicts.
     """
 
     value: str | None
     group: str | None
-    exact: Fraction | None  # of a bound, the bound
+    exact: Fraction | None  # or an upper bound of it
     prior: Fraction | None = None
-    bounded: bool = False  # whether it is only an upper bound, though never too low
-    # Of a criterion with several settings: what was found of each.
+    bounded: bool = False  # whether `exact` is only an upper bound
+    # For a criterion with several settings: the figure for each.
     each: Mapping[str, Fraction] = field(default_factory=dict, compare=False)
-    # Whether any group of these people could fail a criterion by its values, or a relative limit.
+    # Whether some group of these people could fail the criterion by values, or a relative limit.
     limits_values: bool = field(default=True, compare=False)
 
     @property
     def settled(self) -> Fraction | None:
-        """What limits are compared with."""
+        """The figure that limits are compared with."""
         return self.exact
 
     @property
     def probability(self) -> float:
-        """The same as a float."""
+        """The figure as a float; infinity if there is no fraction."""
         return float("inf") if self.exact is None else float(self.exact)
 
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """What came of one requirement, at one of its points, or of its criterion.
+    """The result for one requirement: for one of its points, or for its criterion.
 
     Attributes
     ----------
     place : int
         The position of the requirement in the policy, from 0.
     requirement : Requirement
-        In a verifier, its ``[[require]]`` table.
+        From the judge: its ``[[require]]`` table.
     judged : Adversary or Criterion
-        In a verifier, what stands for it in a policy.
+        From the judge: its table in a policy.
     required : Limit
         The limit as the policy has it; without an amount for a criterion, which has its own.
     found : Disclosure
@@ -138,7 +138,7 @@ class Verdict:
     counts : GroupCounts, optional
         What was counted for it.
     alike : tuple of str
-        The exact columns by which people were counted who look alike; none where groups were.
+        The exact columns by which people who look alike were counted; empty if groups were counted.
     """
 
     place: int
@@ -159,38 +159,38 @@ class Verdict:
 
     @property
     def value(self) -> Any:
-        """The value that can be found out best; None of a criterion."""
+        """The value most at risk; None for a criterion."""
         return self.found.value
 
     @property
     def group(self) -> Any:
-        """The group in which it can be, or that is farthest from the criterion."""
+        """The group of the worst case, or the group farthest from the criterion."""
         return self.found.group
 
     @property
     def reached(self) -> Fraction | None:
-        """What is reached, as a fraction; None where it is infinite, or there is no fraction."""
+        """The figure reached; None if it is infinite, or not known as a fraction."""
         exact: Fraction | None = self.found.exact
         return exact
 
     @property
     def of_groups(self) -> bool:
-        """Whether a criterion was judged, which is about groups, and nobody's knowledge."""
+        """Whether a criterion was judged, which is about groups and not about knowledge."""
         return self.required.amount is None
 
     @property
     def probability(self) -> Any:
-        """How sure of it an adversary can be, a float; None of a criterion."""
+        """The adversary's probability, as a float; None for a criterion."""
         return None if self.of_groups else self.found.probability
 
     @property
     def limit(self) -> Any:
-        """The confidence that must not be reached, or exceeded; None of a criterion."""
+        """The probability that must not be reached, or not exceeded; None for a criterion."""
         return self.required.at(self.found.prior)
 
     @property
     def idle(self) -> bool:
-        """Whether it asks nothing of the table: nobody has a value that it is about."""
+        """Whether it requires nothing, since nobody has a value that it is about."""
         return not self.of_groups and not self.probability
 
     def __bool__(self) -> bool:
@@ -215,7 +215,7 @@ class Verdict:
 
     @property
     def said(self) -> tuple[str, str]:
-        """What is reached and the limit, in digits that look alike only where they are."""
+        """The probability reached and the limit, with digits that differ unless both are equal."""
         limit, chance, exact = self.limit, self.probability, self.found.settled
         if abs(chance - limit) <= CLOSE and exact in (None, limit):
             reached = f"{float(limit):.4g}"
@@ -228,7 +228,7 @@ class Verdict:
 
     @property
     def words(self) -> str:
-        """What is reached, and the limit; or what is attained of a criterion, as it says itself."""
+        """The result in words: what is reached and the limit, or the figure of a criterion."""
         if self.of_groups:
             return str(self.found)
         reached, limit = self.said
@@ -237,12 +237,12 @@ class Verdict:
 
     @property
     def bounded(self) -> bool:
-        """Whether what is reached is only an upper bound."""
+        """Whether the figure reached is only an upper bound."""
         return bool(getattr(self.found, "bounded", False))
 
     @property
     def _most(self) -> str:
-        """What begins a figure that is only an upper bound."""
+        """The prefix of a figure that is only an upper bound."""
         return "at most " if self.bounded else ""
 
     def __repr__(self) -> str:

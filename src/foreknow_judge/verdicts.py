@@ -1,7 +1,6 @@
 """Verdicts: a release as written, judged by each requirement of a policy.
 
-Here, and nowhere else, a `Verdict` is made. That the theorems hold is shown by enumeration in the
-tests (`tests/oracle`).
+Only this module makes a `Verdict`. The tests check the theorems by enumeration (`tests/oracle`).
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from foreknow_judge.priors import Worst
 from foreknow_judge.verdict import Limit, Verdict, WorstCase
 from foreknow_judge.written import Written, everybody_of, group_name
 
-# What is found of secrets of which nobody has a value.
+# The result for secrets of which nobody has a value.
 _NOBODY: Worst = (None, None, Fraction(0), Fraction(1))
 
 
@@ -44,7 +43,7 @@ def verdicts(
     requirements : sequence of mappings
         As `Policy.to_dict` gives them.
     judges, gauges : mapping of key to Judge or Gauge, optional
-        Those of kinds of knowledge and criteria that are not among `VERIFIERS` and `GAUGES`.
+        For kinds of knowledge and criteria that are not in `VERIFIERS` and `GAUGES`.
 
     Returns
     -------
@@ -132,7 +131,7 @@ def _verdicts_on_knowledge(
         prior = before if relative else None
         bounded = judge.bounded(settings)
         limits = True
-        if relative:  # and somebody's prior, so many times, is below 1
+        if relative:  # and `amount` times somebody's prior is below 1
             priors = [judge.least(own, settings) for own in asked]
             limits = any(own is not None and own * amount < 1 for own in priors)
         whose = None if group is None else group_name(group)
@@ -182,7 +181,7 @@ def sight_of(
 
 
 def _sets(written: Written, table: AskedTable, about: Collection[str]) -> dict[str, list[str]]:
-    """Sets of values by their names."""
+    """The values of each set, by its name."""
     each = table.secret.sets.items()
     sets = {name or " or ".join(map(str, own)): named(own, about) for name, own in each}
     if written.semantics == "set" or any(set(own) >= set(about) for own in sets.values()):
@@ -208,7 +207,7 @@ def _of_sets(
 def _merged(
     held: GroupBags, sets: Mapping[str, Sequence[str]], about: Collection[str]
 ) -> GroupBags:
-    """Groups in whose bags the values of each set are one value."""
+    """The same groups, with the values of each set merged into one."""
     one_of: dict[str, str] = {}
     rest = set(about).difference(*sets.values())
     for name, members in sets.items():
@@ -219,7 +218,7 @@ def _merged(
 
 
 def _named(name: str, others: Collection[str]) -> str:
-    """What a set is called beside other values, so that none has its name."""
+    """A name for a set that none of the other values has."""
     while name in others:
         name += "+"
     return name

@@ -76,23 +76,22 @@ class Verification(Plain):
     requirements : tuple of mappings
         The ``[[require]]`` tables by which it was judged.
     own_policy : bool
-        Whether they are those of a policy that was given, and not the publisher's.
+        Whether they come from the reader's policy instead of the publisher's.
     unchanged : tuple of str
-        Files beside them that are, by their digests, those that were certified; what they say was
-        not judged.
+        Files beside the release whose digests are as certified; what they say was not judged.
     not_judged : tuple of str
-        Files beside the release that nothing was found out about.
+        Files beside the release that were not examined.
     to_keep : tuple of str
         Those of them that are for the owner only, and must not be published.
     claimed : tuple of str
         The publisher's notes, which cannot be checked from the files.
     scope : Scope
-        What no requirement looks at, as far as the files tell.
+        What no requirement looks at, as far as the files show.
     claimed_scope : Scope
         What the publisher says beyond that: who was left out, and what is proved of the method.
     counts_people : bool
-        Whether rows are cases of people whom the policy counts: a criterion of values says nothing
-        of these.
+        Whether rows are cases while the policy counts people, so that a criterion of values says
+        nothing about people.
     after : tuple of (str, int)
         Earlier releases that were verified, too, and how many people each shows.
     people_of_all : int
@@ -134,22 +133,22 @@ class Verification(Plain):
 
     @property
     def idle(self) -> bool:
-        """Whether nothing was judged: nobody has a value that is to be hidden."""
+        """Whether nothing was judged, since nobody has a value that must stay hidden."""
         return all(finding.idle for finding in (*self.findings, *self.together))
 
     @property
     def limits_inference(self) -> bool:
-        """Whether any requirement limits what is inferred, and not only who looks alike."""
+        """True if a requirement limits what is inferred about people, not only who looks alike."""
         counted = [own for own in self.findings if not (self.counts_people and own.of_groups)]
         return any(map(self.limits, counted))
 
     @property
     def limits_cases(self) -> bool:
-        """Whether it is limited of each case alone, where people may have several."""
+        """True if inference is limited only for single cases, of which people may have several."""
         return not self.limits_inference and any(map(self.limits, self.findings))
 
     def limits(self, finding: Verdict) -> bool:
-        """Whether the requirement of a finding limits what is inferred of anybody, or any case."""
+        """True if a finding's requirement limits what is inferred about a person or a case."""
         asks = finding.required.limits and not finding.idle
         return asks and bool(finding.found.limits_values)
 
@@ -168,9 +167,9 @@ class Verification(Plain):
 
 
 _THIS = "this release"
-# What a certificate claims in lists.
+# Claims of a certificate that are lists.
 _LISTED = ("shared", "numbers", "word", "several_answers", "amounts", "near")
-# Further checks, of a release whose files are as certified and safe: what is wrong with it.
+# Further checks of a release whose files are as certified; they yield what is wrong.
 Further: TypeAlias = Callable[[Certificate, Written, Path | None], Iterable[str]]
 
 
@@ -227,7 +226,7 @@ def verify(
 
 
 def certificate_path(folder: str | Path) -> Path:
-    """The certificate of a release, by its folder, itself, or one of the files beside it."""
+    """The path of a certificate, from its folder, itself, or a file beside it."""
     path = Path(folder)
     if path.is_dir():
         return path / CERTIFICATE
@@ -236,7 +235,7 @@ def certificate_path(folder: str | Path) -> Path:
 
 
 def load_certificate(path: Path, kinds: Kinds = OURS) -> tuple[Certificate, str]:
-    """Read a certificate, once, and its digest."""
+    """Read a certificate, and return it with the digest of its file."""
     content = bytes_of_certificate(path)
     return Certificate.load(path, content, kinds), hashlib.sha256(content).hexdigest()
 
@@ -255,7 +254,7 @@ def judge(
 ) -> tuple[Verification | None, list[str]]:
     """Judge a written release; return what was found, and what is wrong.
 
-    Where it is not judged `alone`, those before it may have the values that requirements name.
+    If nobody has a value that requirements name, that is a problem only with `alone`.
     """
     if not known.files:
         raise CertificateError("the certificate names no files; it was never written")
@@ -297,7 +296,7 @@ def judge_after(
     after: str | Path | Sequence[str | Path],
     kinds: Kinds = OURS,
 ) -> tuple[Verification, list[str]]:
-    """Verify the releases before one, and judge all as one, by what is required of the last."""
+    """Verify the earlier releases, and judge all as one by the requirements of the last."""
     before_paths = paths_of(after)
     names = names_apart([path.resolve().name for path in before_paths], _THIS)
     earlier = dict(zip(names, before_paths, strict=True))
@@ -371,7 +370,7 @@ def _other_copies(
     written: Mapping[str, Written],
     own: Mapping[str, tuple[str, str]],
 ) -> Iterator[str]:
-    """Where the groups of earlier releases in one are others than they were."""
+    """Messages if a release repeats groups of earlier releases with changes."""
     for number, one in enumerate(before, start=1):
         first = Cohorts.of({one: written[one]}, {one: own[one]} if one in own else {})
         copied = Cohorts.of({one: written[name]}, {one: (own[name][0], str(number))})
@@ -386,7 +385,7 @@ class _Place(NamedTuple):
     folder: Path
     paths: Mapping[str, list[Path]]  # of each table
     others: Sequence[str]
-    opened: Mapping[Path, Path]  # each file as it was when it was opened
+    opened: Mapping[Path, Path]  # for each file, a path that stays the opened file
 
     @property
     def tables(self) -> dict[str, list[Path]]:
@@ -400,7 +399,7 @@ class _Place(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """What is required, and the places of what cannot be judged: something is not at hand."""
+    """The requirements, and the positions of those that cannot be judged for lack of a file."""
 
     required: Sequence[Any]
     populations: Mapping[str, Any]
@@ -417,7 +416,7 @@ class _Asked(NamedTuple):
         priors: str | Path | None,
         population: str | Path | Sequence[str | Path] | None,
     ) -> _Asked:
-        """What is required by a certificate or a policy of the reader, with what is at hand."""
+        """The requirements of a certificate or of the reader's policy, with the files at hand."""
         if own_policy is not None:
             asked = cls(own_policy.tables["require"], own_policy.populations)
         else:
@@ -477,7 +476,7 @@ def _judge_files(
     kinds: Kinds,
     further: Further | None,
 ) -> tuple[Verification | None, list[str]]:
-    """Judge the files of a release, which are opened: by what is read, not by what lies there."""
+    """Judge the opened files of a release, whatever lies at their paths by now."""
     stamp = Stamp([*place.opened.values()])  # what is digested is what is judged
     problems = [*uncertified(place.folder, place.others)]
     problems += changed_files(known, place.paths, place.opened, place.given)
@@ -552,7 +551,7 @@ def _judge_files(
 
 
 def _kept_beside(folder: Path) -> Path | None:
-    """The owner's priors, where they are at hand: a folder of somebody else cannot be read."""
+    """The path of the owner's priors; None if it does not exist or cannot be read."""
     # Earlier versions wrote them into the folder itself.
     for at in (owners_folder(folder), folder):
         with suppress(OSError):
@@ -562,7 +561,7 @@ def _kept_beside(folder: Path) -> Path | None:
 
 
 def populations_of(known: Certificate, given: Any) -> dict[str, Any]:
-    """The populations that are given, by their digests."""
+    """The given populations, by digest."""
     if given is None:
         return {}
     wanted = {digest for _, digest in digests_of(known.policy["require"])}
@@ -589,7 +588,7 @@ def populations_of(known: Certificate, given: Any) -> dict[str, Any]:
 def written_of(
     known: Certificate, tables: Mapping[str, Any], populations: Mapping[str, Any]
 ) -> Written:
-    """The tables of a release, or their files, as what the verifier reads."""
+    """The tables of a release, or their files, as the `Written` release that is judged."""
     of_each = known.tables_of_sensitive.items()
     return Written(
         known.form,
@@ -612,12 +611,12 @@ def written_of(
 
 
 def rules_of(schema: Mapping[str, Any]) -> Rules:
-    """What some people cannot have, by the ``[schema]`` table of a policy."""
+    """The rules of impossible values in the ``[schema]`` table of a policy."""
     return Rules(tuple(schema.get("impossible", ())), tuple(schema.get("hierarchies", ())))
 
 
 def _claims(certified: Mapping[str, Any]) -> Scope:
-    """What a certificate says and files do not tell."""
+    """What a certificate claims and its files cannot show."""
     claims = {key: certified[key] for key in CLAIMED if key in certified}
     if claims["method"] == NOT_JUDGED:
         claims["method"] = None

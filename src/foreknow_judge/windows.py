@@ -1,8 +1,8 @@
-"""The verifier's own worst window: each is a set of numbers or dates, judged as other secrets are.
+"""The worst window: numbers or dates within some width of each other are one secret.
 
 Values are read from their texts, exactly. The windows that begin at an occurring value are enough,
-since each other window holds no more than one of these. As the window moves over the values, what
-a group has in it changes at few of them; between two changes its cell is the same.
+since every other window holds no more than one of these. As the window moves over the values, what
+a group has in it changes only at a few values; between two changes its cell stays the same.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ _SECONDS = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
 # A number of more digits than this is not read.
 _DIGITS = 400
 _DAY = timedelta(days=1)
-# So many cells are gone through at a time.
+# How many cells are processed at a time.
 _AT_ONCE = 1 << 19
 
 
 class _Line(NamedTuple):
-    """Where the values lie: numbers as they are, dates in days since the year 1."""
+    """The positions of values: numbers as they are, dates in microseconds since the year 1."""
 
     dates: bool
-    clocks: bool  # whether a date has a time of day
+    clocks: bool  # whether some date has a time of day
     at: Mapping[str, Fraction]
 
 
 def worst_near(
     held: GroupBags, width: Any, l: int, k: int, m: int
 ) -> tuple[str | None, Group | None, Fraction]:
-    """The first window, target's group and probability at which the adversary is surest."""
+    """The worst case: the first window, the target's group and the adversary's probability."""
     line = _line(set(held.names))
     numbers = sorted(set(line.at.values()))
     end = _end_of(width, line)
@@ -64,20 +64,20 @@ def worst_near(
     at = np.array([place[line.at[name]] for name in held.names], np.int64)
     placed = GroupBags(held.labels, held.names, held.of_group, at[held.codes], held.counts)
     law = Law.of("single", k, m)
-    # What a group has in a window it has more of in one that begins at a value of its own; so
-    # these are enough for one group by itself.
+    # For a group by itself, windows that begin at one of its own values are enough: any other
+    # window holds no more of its values than one of these.
     own, _ = _runs(placed, reach, l, placed.of_group, placed.codes, placed.codes)
     worst = worst_of(own, law)
     if worst is None:
         return None, None, Fraction(0)
-    if m and worst.odds:  # relatives may be of a group that has none of the values it begins at
+    if m and worst.odds:  # relatives may be in a group without the first value of the window
         worst = min([worst, *_of_all(placed, reach, l, law, worst.odds)])
     return _words(numbers[worst.value], end, line), held.group(worst.group), worst.chance
 
 
 def _of_all(held: GroupBags, reach: Ints, l: int, law: Law, most: Fraction) -> Iterator[LeastOdds]:
-    """The worst of the windows in which odds may be as low as that; some windows at a time."""
-    # What a group has changes where a window loses or gets a value.
+    """The worst cases of windows whose odds may be as low as `most`, block by block."""
+    # The cell of a group changes where the window loses or gains one of its values.
     enters, span = np.searchsorted(reach, held.codes), len(reach) + 1
     keys = held.of_group * span
     changes = np.unique(np.concatenate([keys + held.codes + 1, keys + enters]))
@@ -99,7 +99,7 @@ def _of_all(held: GroupBags, reach: Ints, l: int, law: Law, most: Fraction) -> I
 
 
 def _near(runs: DistinctProfiles, law: Law, most: Ratio) -> Ints:
-    """Which runs, with the best target or relatives of all others, have odds so low."""
+    """Which runs, with the best target or relatives of any run, have odds of `most` or less."""
     rows, sort = distinct(*runs.rows.T)
     cells = [Cell.of(row) for row in runs.rows[rows].tolist()]
     near = np.zeros(len(cells), bool)
@@ -115,7 +115,7 @@ def _near(runs: DistinctProfiles, law: Law, most: Ratio) -> Ints:
 def _runs(
     held: GroupBags, reach: Ints, l: int, group: Ints, first: Ints, last: Ints
 ) -> tuple[DistinctProfiles, Ints]:
-    """What groups have in windows that are alike to them, from the first to the last of these."""
+    """The cell of each `group` in its windows from `first` to `last`, which are alike to it."""
     n = len(reach)
     keys = held.of_group * n + held.codes  # in order
     begin = np.searchsorted(keys, group * n + first)
@@ -129,7 +129,7 @@ def _runs(
 
 
 def _others(held: GroupBags, group: Ints, begin: Ints, end: Ints, l: int) -> Ints:
-    """How many have one of the l most frequent values of a group that lie outside of a window."""
+    """How many people have one of the group's l most frequent values outside the window."""
     frequent = np.lexsort((-held.counts, held.of_group))
     others, left = np.zeros(len(group), np.int64), np.full(len(group), l)
     rest = np.arange(len(group) if l else 0)
@@ -149,7 +149,7 @@ def _others(held: GroupBags, group: Ints, begin: Ints, end: Ints, l: int) -> Int
 
 
 def place_of(value: str) -> tuple[bool, bool, Fraction] | None:
-    """Whether a text is a date, whether with a time of day, and where it lies; None of others."""
+    """Whether a text is a date, whether it has a time of day, and its position; else None."""
     number, day = _NUMBER.fullmatch(value), _DATE.fullmatch(value)
     try:
         if number and abs(int(number[1] or 0)) <= _DIGITS and len(value) <= 3 * _DIGITS:
@@ -181,7 +181,7 @@ _MOMENT = timedelta(microseconds=1)
 
 
 def refuse_width(width: Any) -> None:
-    """Refuse a width that no values could have: neither a number above 0, a share nor a time."""
+    """Refuse a width that is neither a number above 0 nor a percentage nor a time span."""
     text = str(width) if isinstance(width, (int, str)) and not isinstance(width, bool) else ""
     number = text.removesuffix("%").strip()
     if (span := _SPAN.fullmatch(text)) is not None:
@@ -193,7 +193,7 @@ def refuse_width(width: Any) -> None:
 
 
 def _end_of(width: Any, line: _Line) -> Callable[[Fraction], Fraction]:
-    """Where a window ends that begins at a number."""
+    """The function from the beginning of a window to its end."""
     text = str(width) if isinstance(width, (int, str)) and not isinstance(width, bool) else ""
     span = _SPAN.fullmatch(text)
     wide = None

@@ -46,13 +46,13 @@ from foreknow_judge.population import Everybody
 _COUNT = re.compile(r"[1-9][0-9]{0,14}")
 
 
-# The law of multisets takes powers by these; more would take for ever.
+# The formula for multisets raises to powers of this size; larger ones would take forever.
 _MOST_OF_A_BAG = 10**7
 
 
 @dataclass
 class Memory:
-    """What was read of a written release, each part once."""
+    """Cache of what was read of a written release."""
 
     files: dict[str, File] | None = None
     held: dict[tuple[str, ...], GroupBags] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Memory:
 
 @dataclass(frozen=True)
 class Written:
-    """Where a release is written and what its columns are."""
+    """A release as written: its tables, and the roles of its columns."""
 
     form: str  # "generalized" or "bucketized"
     groups: Sequence[str]  # the columns that make a group
@@ -72,65 +72,65 @@ class Written:
     # list of them, or an Arrow table
     tables: Mapping[str, Any]
     escaped: bool = False  # whether an apostrophe was written before texts that look like formulas
-    # "single", "set" or "multiset"; or of each of several columns that differ
+    # "single", "set" or "multiset"; or a mapping from sensitive columns to these, if they differ
     semantics: Any = "single"
     # if given, all columns that each table may have
     columns: Mapping[str, Sequence[str]] | None = None
-    # what groups are compared with, where a criterion asks that, by digest
+    # the populations that criteria compare groups with, by digest
     populations: Mapping[str, Any] = field(default_factory=dict)
-    # where sensitive values are in a table of their own: that of each of several columns
+    # if sensitive values are in tables of their own: the table of each sensitive column
     parts: Mapping[str, str] | None = None
     # in the bucketized form: the columns of people by which somebody can be recognized
     exact: Sequence[str] = ()
-    beside: Sequence[str] = ()  # columns that are published of people as they are
-    rules: Rules = field(default_factory=Rules)  # what some people cannot have
+    beside: Sequence[str] = ()  # columns that are published unchanged
+    rules: Rules = field(default_factory=Rules)  # of values that some people cannot have
     # columns of ``release`` that were shuffled within groups, and whose names must say so
     shuffled: Collection[str] = ()
     delimiter: str = ","  # of CSV
-    commas: Collection[str] = ()  # columns in which commas and points are exchanged
-    cohort: str = ""  # the column that says which of several releases shows somebody
+    commas: Collection[str] = ()  # columns in which commas and points are swapped
+    cohort: str = ""  # the column that says which release shows a person first
     memory: Memory = field(default_factory=Memory, init=False, repr=False, compare=False)
 
     @property
     def of_people(self) -> Collection[str]:
-        """Columns that tell something of each person."""
+        """Columns, sensitive ones aside, whose values belong to the person of their row."""
         return {*self.groups, *self.exact, *self.beside} - {*self.shuffled}
 
     @property
     def files(self) -> dict[str, File]:
-        """The tables that are files, as they were when the first of them was opened."""
+        """The files of tables that are files, opened once, when they are first needed."""
         if self.memory.files is None:
             self.memory.files = files_of(self.tables, self.delimiter)
         return self.memory.files
 
     @property
     def held(self) -> GroupBags:
-        """People and bag of each group, in an order that does not depend on the engine."""
+        """How many people of each group have each value of the main sensitive column."""
         return self.held_by(self.sensitive, ())
 
     def about(self, sensitive: str) -> Written:
-        """The same files, asked for one column by its own semantics."""
+        """The same release, for one sensitive column with its own semantics."""
         if isinstance(self.semantics, str):
             return self
         semantics = self.semantics.get(sensitive, "single")
         return self.asked(sensitive=sensitive, semantics=semantics)
 
     def asked(self, **changed: Any) -> Written:
-        """The same files, of which something else is asked; nothing is read again."""
+        """The same release with other fields; nothing is read again."""
         own = replace(self, **changed)
         own.memory.files, own.memory.headers = self.files, self.memory.headers
         own.memory.held, own.memory.counted = self.memory.held, self.memory.counted
         return own
 
     def held_by(self, sensitive: str, known: Sequence[str]) -> GroupBags:
-        """The same of one sensitive column, in groups that columns divide which are known."""
+        """The counts of one sensitive column, in groups that the `known` columns divide."""
         key = (sensitive, *known)
         if key not in self.memory.held:
             self.memory.held[key] = _read(self.about(sensitive), sensitive, known)
         return self.memory.held[key]
 
     def alike(self, known: Sequence[str]) -> GroupBags:
-        """People of equal exact columns, and of others that are known; their values are groups."""
+        """People with equal exact and `known` columns; their values are the ids of their groups."""
         if not self.exact:
             raise CertificateError("it is not said by which columns people can be recognized")
         columns, ids = list(dict.fromkeys([*self.exact, *known])), self.groups[-1]
@@ -140,7 +140,7 @@ class Written:
         return rows.held((), rows.column(ids), rows.times)
 
     def prepare(self, required: Sequence[AskedTable]) -> None:
-        """Count with one scan what requirements ask of a table of one row per person."""
+        """If there is one row per person, count in one scan what the requirements need."""
         if "release" in self.tables:
             sights = [(*self.groups, name) for name in self.parts or (self.sensitive,)]
             for own in required:
@@ -149,7 +149,7 @@ class Written:
             _count(self, "release", sights)
 
     def counted(self, table: str, beside: Sequence[str]) -> DistinctRows:
-        """Rows of the columns of groups and some beside them, and how many; some may be equal."""
+        """Rows of the group columns and of those `beside`, and their numbers; some may be equal."""
         columns = (*self.groups, *beside)
         wider = self.wider(table, columns)
         if wider is None:
@@ -157,7 +157,7 @@ class Written:
         return self.memory.counted[(table, *(wider or columns))]
 
     def texts(self, table: str) -> dict[str, pa.Array]:
-        """What is in each column of a table, each text once; by its name as it is written."""
+        """The distinct texts of each column of a table, by the name of the column in the file."""
         names = [*(self.columns or {}).get(table, ())]
         _count(self, table, [(*self.groups, *({name} - {*self.groups})) for name in names])
         found = {}
@@ -169,7 +169,7 @@ class Written:
         return found
 
     def wider(self, table: str, columns: Sequence[str]) -> tuple[str, ...] | None:
-        """Columns that were counted already, and among which these are."""
+        """The smallest set of columns that was counted already and includes these, or None."""
         known = [
             own for name, *own in self.memory.counted if name == table and set(columns) <= set(own)
         ]
@@ -177,7 +177,7 @@ class Written:
 
 
 def suppressed_columns(written: Written) -> tuple[str, ...]:
-    """Columns that make groups, and of which nothing is published."""
+    """Group columns of which nothing is published: all labels are ``*``."""
     labelled = written.groups if written.form == "generalized" else ()
     return tuple(
         column
@@ -194,7 +194,7 @@ def count_people(written: Written) -> tuple[int, int]:
 def people_with(
     written: Written, attributes: Sequence[str], groups: Sequence[str]
 ) -> dict[Group, dict[tuple[str | None, ...], int]]:
-    """How many people of each group have which values of some columns."""
+    """For each group, how many people have each combination of `attributes`."""
     people: dict[Group, dict[tuple[str | None, ...], int]] = {}
     name = "release" if written.form == "generalized" else "people"
     beside = [name for name in (*groups, *attributes) if name not in written.groups]
@@ -212,7 +212,7 @@ def people_with(
 
 
 def everybody_of(written: Written, table: Any) -> Everybody:
-    """The population of a criterion, which must be the one that it names by its digest."""
+    """The population of a criterion; refuse one with another digest than the criterion names."""
     exact = written.form == "bucketized"
     wanted = table.get("digest") if isinstance(table, Mapping) else None
     if not isinstance(wanted, str) or wanted not in written.populations:
@@ -225,7 +225,7 @@ def everybody_of(written: Written, table: Any) -> Everybody:
 
 
 def read_population(source: Any, columns: Sequence[str], named: Sequence[str] = ()) -> Everybody:
-    """Read a population by some columns; nobody is in it twice by those that name people."""
+    """Read `columns` of a population; refuse one that has somebody twice by the `named` columns."""
     file = files_of({"population": source}).get("population")
     with _reading("the population") as connection:
         header, relation = open_written(connection, source, file)
@@ -261,18 +261,18 @@ def _read(written: Written, sensitive: str, known: Sequence[str]) -> GroupBags:
     if "release" in written.tables:
         return _read_rows(written, sensitive, known)
     held = _read_tally(written, sensitive, known)
-    # how many people a group has was compared before, where columns are known
+    # where columns are known, the number of people of each group was compared before
     return held if known else _with_people(written, held)
 
 
 def _with_people(written: Written, held: GroupBags) -> GroupBags:
-    """Groups with the people of the table of people; what they have must be as many."""
+    """Set the people of each group from the table of people; its values must match in number."""
     people = written.counted("people", ())
     labels, place_held, place_counted = _together(held.labels, list(people.groups.values()))
     groups = GroupBags(labels, held.names, place_held[held.of_group], held.codes, held.counts)
     groups.people = np.zeros(len(groups), np.int64)
     np.add.at(groups.people, place_counted[people.of_group], people.times)
-    # A count that is too large is cut, so that sums of many stay what they are.
+    # Counts that are too large are capped, so that sums do not overflow.
     counts = np.minimum(groups.counts, len(groups.people) and int(groups.people.sum()) + 1)
     none = np.zeros(len(groups), np.int64)
     needed = {"single": groups.total(counts), "set": groups.most(counts)}.get(
@@ -292,7 +292,7 @@ def _with_people(written: Written, held: GroupBags) -> GroupBags:
 
 
 def _together(one: Sequence[Column], other: Sequence[Column]) -> tuple[list[Column], Ints, Ints]:
-    """The groups of two tables: their labels, and where those of each table are among them."""
+    """The groups of two tables together: labels, and where each table's groups are among them."""
     n_groups, columns = len(one[0].codes), []
     for mine, others in zip(one, other, strict=True):
         texts = pa.concat_arrays([mine.texts, others.texts])
@@ -304,7 +304,7 @@ def _together(one: Sequence[Column], other: Sequence[Column]) -> tuple[list[Colu
 
 
 def _read_rows(written: Written, sensitive: str, known: Sequence[str]) -> GroupBags:
-    """Read one row per person."""
+    """Read the table that has one row per person."""
     rows = written.counted("release", [*known, sensitive])
     values = rows.column(sensitive)
     if values.lacks:
@@ -354,24 +354,24 @@ def _read_tally(written: Written, sensitive: str, known: Sequence[str]) -> Group
 
 
 def _amount(text: str | None) -> int:
-    """A whole number from 1 in digits and of a length that all can read; 0 of another text."""
+    """The whole number from 1 that a text of at most 15 digits holds; 0 for any other text."""
     return int(text) if text is not None and _COUNT.fullmatch(text) else 0
 
 
 def group_name(group: Sequence[str | None]) -> str:
-    """How messages and verdicts name a group."""
+    """The name of a group in messages and verdicts."""
     return ", ".join("missing" if part is None else part for part in group)
 
 
 def _count(written: Written, table: str, sights: Sequence[tuple[str, ...]]) -> None:
-    """Count equal rows of some columns, for several such sights of a table at once."""
+    """Count equal rows of a table for several sights (sets of columns), in one scan."""
     new = {frozenset(own): own for own in sights if written.wider(table, own) is None}
     sights = [own for columns, own in new.items() if not any(columns < other for other in new)]
     if not sights:
         return
     judged = {*written.groups, written.sensitive, *(written.parts or ())}
     with _reading("the release") as connection:
-        # Columns are called by position: DuckDB takes names that differ in case for one.
+        # Columns are named by position: DuckDB confuses names that differ only in case.
         file = written.files.get(table)
         header, relation = open_written(connection, written.tables[table], file)
         written.memory.headers[table] = [*header]
@@ -397,8 +397,8 @@ def _count(written: Written, table: str, sights: Sequence[tuple[str, ...]]) -> N
             plain = {}
             for name, own in zip(sight, columns, strict=True):
                 if isinstance(file, CsvFile) and name in judged:
-                    own = merge_empties(own)  # of an attribute, an empty text is a value
-                if written.escaped:  # an attribute may be a number, which is not marked
+                    own = merge_empties(own)  # in other columns an empty text is a value
+                if written.escaped:  # other columns may hold numbers, which are not marked
                     own = rearmed(own, name in judged)
                 plain[name] = exchanged(own) if name in written.commas else own
             groups = {name: plain.pop(name) for name in written.groups}
@@ -407,7 +407,7 @@ def _count(written: Written, table: str, sights: Sequence[tuple[str, ...]]) -> N
 
 @contextmanager
 def _reading(what: str) -> Iterator[Any]:
-    """An engine to read files with; what goes wrong is said of these."""
+    """A DuckDB connection; its errors become `CertificateError` with `what` in the message."""
     connection = connect()
     try:
         yield connection
@@ -422,7 +422,7 @@ def _reading(what: str) -> Iterator[Any]:
 
 
 def _refuse_metadata(connection: Any, written: Written, table: str) -> None:
-    """Refuse what a Parquet file of a certified release holds beside its columns: names, say."""
+    """Refuse a Parquet file of a certified release that may hold more than its columns."""
     for path in paths_of(written.tables[table]):
         if written.columns is None or path.suffix != ".parquet":
             return
@@ -434,7 +434,7 @@ def _refuse_metadata(connection: Any, written: Written, table: str) -> None:
 
 
 def _require_columns(header: Sequence[str], readable: int, written: Written, table: str) -> None:
-    """Refuse a column that is not accounted for, or one that is there twice."""
+    """Refuse columns that are not accounted for, that occur twice, or that are missing."""
     wanted = header if written.columns is None else written.columns[table]
     for name in header:
         if name not in wanted:

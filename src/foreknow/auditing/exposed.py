@@ -1,10 +1,10 @@
 """Exposed: how many people could be found out, by each requirement, and in which groups.
 
-Somebody has been *found out* if the adversary's highest posterior of a value that they do have
-reaches the limit, with that person as the target and the worst facts about them. All such facts are
-true: of somebody who has the value it is true that they have no other one, that a relative who has
-it has it like them, and that other people have what they have. Somebody is *suspected* if it is
-reached for some value, whether they have it or not.
+A person is *found out* if the adversary's highest posterior for a value that the person has reaches
+the limit, with that person as the target and the worst facts about them. All such facts are true:
+a person who has the value has no other value, has it like any relative who has it, and other people
+have the values that they have. A person is *suspected* if the limit is reached for some value,
+whether they have it or not.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from foreknow_judge.numbers import CLOSE
 from foreknow_judge.verdict import Limit, Verdict
 
 _TENTHS = 10
-# As near to its limit, or to 1, a chance is written as a fraction.
+# Chances this close to the limit, or to 1, are worked out as fractions.
 _NEAR = 1e-6
 
 
 @dataclass(frozen=True)
 class Tally(Plain):
-    """How many people something is so of."""
+    """How many people and groups a limit is reached for."""
 
     people: int  # who have the value, and could be found out
     groups: int  # in how many groups
-    suspected: int  # of whom somebody could be as sure, whether they have the value or not
-    # whether `people` is only an upper bound: where one person may have several values (and
-    # `groups` then is, too, under ``multiset``), or where a release does not say who of the people
-    # with a prior has the value
+    suspected: int  # people for whom the limit is reached, whether they have the value or not
+    # whether `people` is only an upper bound: if one person may have several values (then so is
+    # `groups`, under ``multiset``), or if a release does not say who of the people with a prior
+    # has the value
     at_most: bool = False
 
 
@@ -53,9 +53,9 @@ class ExposedGroup:
 
     label: Label
     size: int  # its people
-    people: int  # how many could be found out, at most; all of them where a criterion fails
+    people: int  # how many at most could be found out; all of them if a criterion fails
     certain: int | None  # how many of these with certainty
-    # the value of which somebody could be surest; None for a criterion
+    # for the value with the highest posterior; None for a criterion
     disclosure: Disclosure | None
 
 
@@ -64,23 +64,23 @@ class Exposed:
     """How many people are over the limit of a verdict."""
 
     verdict: Verdict
-    # people over the limit, or of groups that fail the criterion; None where the adversary (or the
-    # criterion) does not say it of each group
+    # people over the limit, or in groups that fail the criterion; None if the adversary (or the
+    # criterion) has no result for each group
     over: Tally | None = None
-    # people of whom somebody could be certain; None for a criterion, too
+    # people about whom an adversary could be certain; None also for a criterion
     certain: Tally | None = None
-    # people somebody could be less than 10% sure of, from 10%, ... from 90% to less than 100%, and
-    # certain of: eleven numbers, or none; within 1e-9 of a step they count as above it
+    # numbers of people by posterior: less than 10%, from 10%, ... from 90% to less than 100%, and
+    # certain: eleven numbers, or none; within 1e-9 of a step people count as above it
     by_chance: tuple[int, ...] = ()
-    # who `by_chance` counts: people, by a value that they have; their values, where one person may
-    # have several; or all people, by the value of which somebody could be surest, where a release
-    # does not say who of the people with a prior has it
+    # what `by_chance` counts: people, by a value that they have; values, if one person may have
+    # several; or all people, by the value with the highest posterior, if a release does not say
+    # who of the people with a prior has it
     about: Literal["people", "values", "suspected"] = "people"
     # what is over the limit
     where: _OfCells | _OfGroups | _OfSecrets | None = field(default=None, repr=False)
-    # what is counted in place of rows: the column that numbers persons, or households
+    # the column of the units that are counted instead of rows: persons or households
     unit: str | None = None
-    limits: bool = True  # whether the requirement limits what is inferred of people in this table
+    limits: bool = True  # whether the requirement limits what is inferred about this table
 
     @property
     def requirement(self) -> Any:
@@ -116,14 +116,14 @@ class Exposed:
 def exposed_by(
     counted: RequirementCounts, verdicts: Sequence[Verdict], limits: bool
 ) -> list[Exposed]:
-    """Count who is exposed by each verdict on one requirement, which `limits` inference or not."""
+    """Count who is exposed, for each verdict on one requirement; see `Exposed.limits`."""
     return [replace(found, limits=limits) for found in _exposed_by(counted, verdicts)]
 
 
 def _exposed_by(counted: RequirementCounts, verdicts: Sequence[Verdict]) -> list[Exposed]:
     if verdicts[0].of_groups:
         return [_failing(verdict, counted.counts_by_policy) for verdict in verdicts]
-    # Of whom which window would be the worst is not counted.
+    # People are not counted for windows, nor for sets whose values stay apart.
     if counted.apart or counted.requirement.of_windows:
         return [Exposed(verdict) for verdict in verdicts]
     by_secret = [_exposed(secret, verdicts) for secret in counted.secrets]
@@ -131,11 +131,11 @@ def _exposed_by(counted: RequirementCounts, verdicts: Sequence[Verdict]) -> list
 
 
 def _together(counted: RequirementCounts, by_secret: Sequence[Exposed]) -> Exposed:
-    """Who is exposed by any of the secrets of a requirement: whoever has two counts once."""
+    """People exposed by any secret of a requirement; a person with two secrets counts once."""
     first = by_secret[0]
     if len(by_secret) == 1 or any(exposed.over is None for exposed in by_secret):
         return first
-    if counted.people is not None:  # whom each secret is reached of is not kept
+    if counted.people is not None:  # who is over the limit for each secret is not kept
         return Exposed(first.verdict)
     where = _OfSecrets(by_secret, [secret.meant.about for secret in counted.secrets])
     groups = list(where.groups(first.verdict.required))
@@ -157,14 +157,14 @@ def _together(counted: RequirementCounts, by_secret: Sequence[Exposed]) -> Expos
 def _tally_of(
     people: int, groups: Sequence[ExposedGroup], tallies: Sequence[Tally | None]
 ) -> Tally:
-    """So many people in some groups, of which each may be there for several secrets."""
+    """A tally of people and groups; a group may occur once for each secret."""
     sizes = {group.label: group.size for group in groups}
     at_most = any(tally is not None and tally.at_most for tally in tallies)
     return Tally(people, len(sizes), sum(sizes.values()), at_most)
 
 
 def _exposed(secret: RequirementCounts, verdicts: Sequence[Verdict]) -> list[Exposed]:
-    """The same of one secret."""
+    """The exposed people of one secret, for each verdict."""
     counted, asked = secret.counts_by_policy, secret.asked
     counts = counts_of(counted)
     if secret.people is not None:
@@ -208,7 +208,7 @@ def _failing(verdict: Verdict, counted: HasCounts) -> Exposed:
     counts, alike = counts_of(counted), classes_of(counted)
     exact = isinstance(alike.groups, GroupLabels) and alike.groups.exact
     if exact and not criterion.of_people:
-        if int(alike.sizes.min()) < criterion.least:  # those who look alike, too
+        if int(alike.sizes.min()) < criterion.least:  # too few people look alike
             return Exposed(verdict)
         criterion = criterion.of_groups or criterion
     fails = criterion.fails(counts)
@@ -216,17 +216,17 @@ def _failing(verdict: Verdict, counted: HasCounts) -> Exposed:
     if criterion.beyond_groups(counts):
         return Exposed(verdict)
     if not len(failing) and (fails is None or not criterion.holds(counts)):
-        return Exposed(verdict)  # what fails is no group
+        return Exposed(verdict)  # the criterion fails, but no group does
     sizes = criterion.sizes(counts) if verdict.requirement.unit is not None else counts.sizes
     found = _OfGroups(counts, failing, sizes)
     return Exposed(verdict, found.tally(), where=found, unit=verdict.requirement.unit)
 
 
 def _by_chance(chances: Chances, cells: IntArray, sure: BoolArray) -> tuple[int, ...]:
-    """People by tenths of a chance, and those who are certain."""
+    """Numbers of people by tenths of their chance, and of those who are certain."""
     steps = np.minimum(np.floor((chances.chance[cells] + CLOSE) * _TENTHS), _TENTHS - 1)
     steps = np.where(sure, _TENTHS, steps).astype(np.int64)
-    # Of people who cannot be told apart by their values, the value of which one could be surest.
+    # For people who cannot be told apart by their values, the value with the highest chance.
     kinds, at = np.unique(chances.kind[cells], return_inverse=True)
     highest = np.zeros(len(kinds), dtype=np.int64)
     np.maximum.at(highest, at.reshape(-1), steps)
@@ -237,7 +237,7 @@ def _by_chance(chances: Chances, cells: IntArray, sure: BoolArray) -> tuple[int,
 
 
 def _times(chances: Chances) -> IntArray:
-    """How many groups each case has."""
+    """The number of groups of each case."""
     if chances.case_of is None:
         return np.ones(int(chances.case.max(initial=-1)) + 1, dtype=np.int64)
     return np.bincount(chances.case_of)
@@ -251,7 +251,7 @@ class _OfSecrets:
     about: Sequence[BoolArray]  # which values each secret is about
 
     def people(self, *, sure: bool) -> int:
-        """Who has a value of any set over the limit, or certain, in their group; at most all."""
+        """How many people have a value over the limit, or certain, in their group."""
         values: GroupCounts | None = None  # of which each is counted by itself
         for exposed, about in zip(self.each, self.about, strict=True):
             cells = exposed.where
@@ -312,13 +312,13 @@ class _OfCells:
         return Tally(int(own.sum()), len(groups), int(seen.sum()), bool(unsure.any()))
 
     def held_in(self, cells: IntArray) -> BoolArray:
-        """Which groups some cells are of."""
+        """The groups that contain some of the cells."""
         cases = np.zeros(self._n_cases, dtype=bool)
         cases[self.chances.case[cells]] = True
         return cases if self.chances.case_of is None else cases[self.chances.case_of]
 
     def _by_case(self, cells: IntArray, certain: bool) -> tuple[IntArray, IntArray, BoolArray]:
-        """People found out and suspected of each case, and whether the former are a bound."""
+        """People found out and suspected in each case, and whether the former is an upper bound."""
         found, case = self.chances, self.chances.case
         n_cases = self._n_cases
         _, first = np.unique(found.kind[cells], return_index=True)
@@ -332,14 +332,14 @@ class _OfCells:
                 bounded = touched if self.counts.semantics == "multiset" else several
                 people = np.minimum(people, self.counts.sizes)
             return people, np.where(touched, self.counts.sizes, 0), bounded
-        if certain:  # everybody of whom somebody is certain has the value
+        if certain:  # certainty is only about people who have the value
             return people, people, np.zeros(n_cases, dtype=bool)
         suspected = people
         pairs = case[cells] * self.counts.n_values + found.value[cells]
         distinct, first = np.unique(pairs, return_index=True)
         some = cells[first]
         people = np.minimum(suspected, _sums(case[some], found.holders[some], n_cases))
-        # Where all people of the group are suspected of the same values, those who have them.
+        # If all people of a group are suspected of the same values, the number is exact.
         kinds_of = self._kinds_of_case
         complete = np.bincount(case[cells], minlength=n_cases) == kinds_of * np.bincount(
             distinct // self.counts.n_values, minlength=n_cases

@@ -1,4 +1,4 @@
-"""Named people: those of a worst case by name, for the owner of the table only."""
+"""Named people: a worst case with the names of its people, for the owner of the table only."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class NamedWitness(Plain):
     value : label
     probability : float
     exact : Fraction
-        How sure of it an adversary is who knows the statements.
+        The probability for an adversary who knows the statements.
     ruled_out : tuple of labels
-        Under ``single`` values that the target does not have. Under ``set`` and ``multiset``
-        values that the target would have only together with `value`.
+        Under ``single``, values that the target does not have. Under ``set`` and ``multiset``,
+        values that the target has only together with `value`.
     known : tuple of (person, value)
         Under ``single`` other people, and what they have. Under ``set`` and ``multiset`` people
         who do not have `value`.
@@ -43,8 +43,8 @@ class NamedWitness(Plain):
         People such that, if one of them has the value, so has the target.
     semantics : {"single", "set", "multiset"}
     untrue : tuple of str
-        Statements that do not hold in the table: only under ``multiset``, where it may be worst
-        that fewer people have the value, more often each.
+        Statements that do not hold in the table; only under ``multiset``, where the worst case
+        may be that fewer people have the value, each more often.
     """
 
     _told = "target value probability exact semantics statements untrue"
@@ -61,7 +61,7 @@ class NamedWitness(Plain):
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """All that is known, in the language of `Statements`."""
+        """Everything that the adversary knows, in the language of `Statements`."""
         target, value = _quoted(self.target), _quoted(self.value)
         others, people = map(_quoted, self.ruled_out), map(_quoted, self.relatives)
         if self.semantics == "single":
@@ -183,7 +183,7 @@ class _Crowd:
     def choose(
         self, group: int | None, many: int, *, has: Label | None = None, lacks: Label | None = None
     ) -> list[Label]:
-        """At most so many members of a group, the first ones first."""
+        """The first members of a group that fit and are not chosen yet, at most `many`."""
         if group is None or not many:
             return []
         fits = self._free & (self._members.groups == group)

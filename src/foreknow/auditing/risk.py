@@ -1,4 +1,4 @@
-"""Risk: how easily the people of a table are found again by columns that others may know.
+"""Risk: how easily people of a table are re-identified by columns that others may know.
 
 Prosecutor, journalist and marketer risk are those of K. El Emam, "Guide to the De-Identification
 of Personal Health Information", 2013; distinction and separation those of R. Motwani and Y. Xu,
@@ -42,19 +42,19 @@ from foreknow.result import Result
 from foreknow_judge.errors import DataError, InputError, SchemaError, memory_for
 from foreknow_judge.numbers import Number, as_fraction, as_threshold, shown, whole_number
 
-# More sets of columns than these nobody would look at, nor wait for.
+# Nobody would read, or wait for, more sets of columns than these.
 _MOST_SETS = 10_000
 
 
 class _WithFloats(Plain):
-    """Has plain values for JSON, fractions as floats."""
+    """A result whose JSON has floats in place of fractions."""
 
     _fraction = float
 
 
 @dataclass(frozen=True)
 class Risk(_WithFloats):
-    """How likely an adversary finds the right person, over the people of the table.
+    """The probability that an adversary finds the right person, over the people of the table.
 
     Fractions are exact, and floats are estimates, or averages of very many fractions.
     """
@@ -63,16 +63,16 @@ class Risk(_WithFloats):
     average: Fraction | float
     above: int  # people whose risk is above the threshold
     share_above: Fraction  # the same as a share of all people of the table
-    estimate: bool = False  # whether it rests on a model of the population
+    estimate: bool = False  # whether it is based on a model of the population
 
 
 @dataclass(frozen=True)
 class Marketer(_WithFloats):
-    """How many people are found again by someone who links the whole table."""
+    """How many people are re-identified by someone who links the whole table."""
 
     share: Fraction | float  # of the people of the table, on average
     people: float  # the same as a number
-    # with what it is linked: a register of exactly its people ("table"), the worst; the
+    # what it is linked with: a register of exactly its people ("table"), which is worst; the
     # "population"; or a "model" of one
     against: str
 
@@ -84,17 +84,17 @@ class Marketer(_WithFloats):
 
 @dataclass(frozen=True)
 class PopulationUniques(_WithFloats):
-    """Who is unique among all people that the table could be about."""
+    """How many people are unique in the population that the table is drawn from."""
 
     _told = "people sampling_fraction=fraction exact uniques in_table estimates chosen=_model"
 
     people: int  # of the population
-    fraction: Fraction  # of them, how many are in the table
-    # exact where there is a population table, else None; all, and those of the table
+    fraction: Fraction  # the share of them that is in the table
+    # exact with a population table, else None; in the population, and of these, in the table
     uniques: int | None
     in_table: int | None
-    estimates: tuple[UniquesEstimate, ...] = ()  # what models say; none where `uniques` is exact
-    chosen: UniquesEstimate | None = None  # that of the published rule
+    estimates: tuple[UniquesEstimate, ...] = ()  # estimates of models; none if `uniques` is exact
+    chosen: UniquesEstimate | None = None  # the estimate chosen by the published rule
 
     @property
     def exact(self) -> bool:
@@ -135,9 +135,9 @@ class RiskReport(_WithFloats, Result):
     ----------
     name : str
     columns : tuple of str
-        What others may know; the column of groups, where it says who is in which.
+        The columns that others may know; or the column that says who is in which group.
     by_values : bool
-        Whether these columns make the classes, not a column that names a group.
+        Whether these columns make the classes, instead of a column of groups.
     people, classes : int
     sizes : int64 array
         Distinct sizes of classes, ascending.

@@ -1,4 +1,4 @@
-"""What the verdicts on a release did not look at, worked out from its counts."""
+"""Scope: what the verdicts on a release do not cover, worked out from its counts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from foreknow_judge.scope import Scope
 
 
 def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
-    """What is known of a release; which values are judged is only said by a policy."""
+    """The scope of a release; without a policy, nothing is known about which values are judged."""
     counts = counts_of(release)
     table = release if isinstance(release, Release) else None
     known = [] if policy is None else sorted(policy.attributes)
@@ -96,7 +96,7 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
         names_alike=() if table is None else table.names_alike,
         shared=() if table is None else table.shared,
         numbers=() if table is None else table.numbers,
-        # by the class that answers, which may have a key of Foreknow's
+        # by class, since a class of another package may have one of Foreknow's keys
         foreign=foreign(type(own) for of in requirements or () for own in of.judged),
     )
 
@@ -126,7 +126,7 @@ def _if_known(
 def _written_oddly(
     columns: Mapping[str, GroupCounts], requirements: Iterable[Requirement]
 ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
-    """Columns judged whose values hold several answers, with what separates these, or amounts."""
+    """Judged columns whose values hold several answers, with separators; and amounts as text."""
     main, several = next(iter(columns)), len(columns) > 1
     answers, amounts = list[tuple[str, str]](), list[str]()
     for column, counts in columns.items():
@@ -145,7 +145,7 @@ def _written_oddly(
 def _near_each_other(
     columns: Mapping[str, GroupCounts], requirements: Iterable[Requirement], texts: Collection[str]
 ) -> tuple[tuple[str, str, str, int, int], ...]:
-    """Columns whose numbers are judged each by itself, with the groups in which they are nearest.
+    """Columns whose numbers are judged by themselves, with the groups where they are nearest.
 
     Numbers in columns of `texts` are codes.
     """
@@ -166,14 +166,14 @@ def _near_each_other(
 
 
 def _separator(counts: GroupCounts, asked: Sequence[Requirement]) -> str:
-    """What stands between several answers in values that are judged each as a whole."""
+    """The separator of several answers in values that are judged as a whole; or ""."""
     if counts.semantics != "single" or not asked:
         return ""
     return separator_of([*map(str, counts.values)], counts.totals.tolist())
 
 
 def _are_amounts(counts: GroupCounts, asked: Sequence[Requirement]) -> bool:
-    """Whether values are texts of amounts, whose nearness was not judged."""
+    """Whether values are amounts as text, whose nearness was not judged."""
     if not asked or any(required.of_windows for required in asked):
         return False
     texts = [str(counts.values[code]) for code in np.flatnonzero(counts.totals)]
@@ -183,7 +183,7 @@ def _are_amounts(counts: GroupCounts, asked: Sequence[Requirement]) -> bool:
 def _questions(
     requirements: Sequence[Requirement], columns: Mapping[str, GroupCounts]
 ) -> list[Question]:
-    """What requirements on values ask of their columns."""
+    """The questions of requirements on values, for the judge."""
     main = next(iter(columns))
     return [
         _question_of(required, columns[column].values)
@@ -194,10 +194,10 @@ def _questions(
 
 
 def _question_of(required: Requirement, values: Labels) -> Question:
-    """What a requirement asks of the values of a table, in the judge's words."""
+    """A requirement on the values of a table, as a question for the judge."""
     secret = required.secret
     if required.about_sets:
-        members = required.sets(values)  # which refuses values that no range can be compared with
+        members = required.sets(values)  # this refuses values that cannot be compared with a range
         ranges = {
             name: own.to_dict() if isinstance(own, Range) else own
             for name, own in (secret.sets or members).items()
@@ -209,7 +209,7 @@ def _question_of(required: Requirement, values: Labels) -> Question:
 
 
 def _bags_of(counts: GroupCounts) -> GroupBags:
-    """Counts as the judge has them; values that print alike are one."""
+    """Counts in the judge's form; values that print alike are merged."""
     names, code_of = np.unique([str(value) for value in counts.values], return_inverse=True)
     return GroupBags.unnamed(
         counts.sizes, names.tolist(), counts.cell_groups, code_of[counts.codes], counts.counts
@@ -223,6 +223,6 @@ def unprotected_codes(counts: GroupCounts, requirements: Iterable[Requirement]) 
         if not requirement.points:
             continue
         free &= ~requirement.meant(counts.values).about
-        if ELSEWHERE in requirement.excluded:  # which is no value
+        if ELSEWHERE in requirement.excluded:  # a marker, not a value
             free &= np.array([str(value) != ELSEWHERE for value in counts.values])
     return np.flatnonzero(free)

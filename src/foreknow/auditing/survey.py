@@ -34,7 +34,7 @@ SURVEY = Analysis(
     "a survey",
     frozenset({Need.ONE_VALUE, Need.NO_WINDOWS, Need.ABSOLUTE, Need.EVERYBODY, Need.NO_HOUSEHOLDS}),
 )
-# Every node is counted and judged, and shown; more than these nobody would look at.
+# Every node is counted, judged and shown; nobody would look at more than these.
 _MOST_NODES = 10_000
 _MOST_PIECES = 200
 # Entropies are compared after rounding: equal histograms in another order are equal.
@@ -51,9 +51,9 @@ class SurveyedNode(Plain):
         One for each quasi-identifier; 0 is exact, the last is suppressed.
     groups : int
     entropy : float
-        The least entropy of a group's sensitive values, in bits; 0 where a group has only one.
+        The lowest entropy of a group's sensitive values, in bits; 0 if a group has only one value.
     disclosures : tuple of float
-        The worst disclosure for each number of pieces that was asked about.
+        The worst disclosure for each number of pieces in `knowledge`.
     """
 
     levels: Node
@@ -64,7 +64,7 @@ class SurveyedNode(Plain):
 
 @dataclass(frozen=True)
 class SurveyedLevel:
-    """A level of a quasi-identifier: how many values it has, and what one of them looks like."""
+    """A level of a quasi-identifier: its number of values, and one of them as an example."""
 
     values: int
     example: Label
@@ -115,12 +115,12 @@ class LatticeSurvey(Result):
 
     @property
     def n_nodes(self) -> int:
-        """Nodes of the lattice."""
+        """The number of nodes of the lattice."""
         return len(self.groups)
 
     @property
     def n_plain(self) -> int:
-        """Nodes with a group of one value, where everything is disclosed to everybody."""
+        """How many nodes have a group with only one value, which is thereby disclosed."""
         return int(np.count_nonzero(self.entropy == 0))
 
     @property
@@ -129,10 +129,10 @@ class LatticeSurvey(Result):
         return tuple(map(self._node, range(self.n_nodes)))
 
     def best(self, k: int) -> tuple[SurveyedNode, ...]:
-        """Of the nodes of equal entropy the one that discloses least, by rising entropy.
+        """For each entropy, rising, the node that discloses least.
 
-        It is what figure 6 of the paper plots. As there, nodes are left out in which some group
-        has only one value. `k` is one of the numbers of pieces that were asked about.
+        This is what figure 6 of the paper plots. As there, nodes in which some group has only one
+        value are left out. `k` is one of the numbers in `knowledge`.
         """
         found = self.disclosures[:, self._column(k)]
         order = np.lexsort((found, self.entropy))
@@ -145,7 +145,7 @@ class LatticeSurvey(Result):
         return self._node(self._number(tuple(levels)))
 
     def disclosure(self, levels: Iterable[int], k: int) -> Disclosure:
-        """The worst disclosure of a node with its fraction and witness, worked out again."""
+        """The worst disclosure of a node, computed again with its fraction and witness."""
         node = self._lattice.node(self._number(tuple(levels)))
         return _ADVERSARIES[self.kind](k).disclosure(self._rollup.view(node).counts)
 
@@ -272,7 +272,7 @@ def survey(
 
 
 def _rounded(found: Disclosure, certain: bool) -> float:
-    """The probability; a float that only looks like certainty is put just below it."""
+    """The probability; if it is rounded to 1 but not certain, the next lower float."""
     if found.probability < 1 or certain or found.exact == 1:
         return found.probability
     return float(np.nextafter(1, 0))

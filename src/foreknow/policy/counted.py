@@ -1,8 +1,8 @@
-"""Requirement counts: what a requirement asks of groups, and these groups as it counts them.
+"""Requirement counts: the groups of a release, counted as a requirement needs them.
 
-This is the one place that turns a release and a requirement into what is counted. Of several
-sensitive columns one is counted, in groups that the columns divide which the adversary knows of
-everybody. Where the secret is each value by itself that is all; any of a set is counted as one
+This is the only place that turns a release and a requirement into counts. Of several sensitive
+columns, one is counted, in groups that are divided by the columns that the adversary knows of
+everybody. If each value is a secret by itself, that is all; a set of values is counted as one
 value, and numbers that are near each other as windows. So every kind of knowledge serves every
 secret and every sight.
 """
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 class _Merged(NamedTuple):
-    """What is counted with sets of values as one, and who looks alike in the release."""
+    """Counts in which each set of values is one value, and the people who look alike."""
 
     counts: GroupCounts
     alike: Any
@@ -61,23 +61,23 @@ class _Merged(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RequirementCounts:
-    """What a requirement asks of groups: secret, sight, labels and counts.
+    """The secret, sight, labels and counts of one requirement.
 
-    It is made once of a release, by `Requirement.count`; a search makes it of nobody, and counts
-    each lot of groups `again`.
+    `Requirement.count` makes it once for a release. A search makes it without people, and calls
+    `again` for each batch of groups.
     """
 
     requirement: Requirement
-    sight: Seen  # the column that must stay hidden, and which divide groups
+    sight: Seen  # the column that must stay hidden, and the columns that divide groups
     seen: HasCounts  # the groups in this sight, each value by itself
-    # where a limit is about people: how many cases the person of each combination of values has
+    # for limits about people: for each combination of values, the number of cases of its person
     number_of_cases: IntArray | None = None
-    # and whose cases are in which of these groups, if that is known
+    # and the person and group of each case, if known
     people: CaseOwners | None = None
 
     @classmethod
     def of(cls, requirement: Requirement, release: HasCounts) -> RequirementCounts:
-        """A release, or counts, as a requirement counts them."""
+        """Count a release, or take counts, as a requirement needs them."""
         if isinstance(release, Release):
             requirement.check_columns(release.sensitives)
             sight = requirement.sight(release.layout)
@@ -112,18 +112,18 @@ class RequirementCounts:
     def of_nobody(
         cls, requirement: Requirement, values: Labels, semantics: Semantics
     ) -> RequirementCounts:
-        """The same of the values of a table before anybody is counted, for a search."""
+        """The same for the values of a table without any people, for a search."""
         none, start = np.zeros(0, dtype=np.int64), np.zeros(1, np.int64)
         if requirement.about_sets:
             refuse_sets(semantics)
         return cls.of(requirement, GroupCounts(none, start, none, none, values, None, semantics))
 
     def again(self, groups: GroupCounts) -> HasCounts:
-        """Other groups of the same table, as it counts them."""
+        """The counts of other groups of the same table."""
         return self._as_one(self._in_sight(groups).by_policy)
 
     def by_most_cases(self, groups: GroupCounts) -> HasCounts:
-        """The same, with the most cases that somebody with a case in each group has."""
+        """Same as `again`, and for each group, the most cases that any person in it has."""
         counts = counts_of(self.again(groups))
         number = self.number_of_cases
         assert number is not None
@@ -143,7 +143,7 @@ class RequirementCounts:
         return groups.seen(self.requirement.sensitive, self.requirement.known)
 
     def _as_one(self, seen: HasCounts) -> HasCounts:
-        """Values that are one secret, counted as one; numbers that are near, as windows."""
+        """The counts with each set of values as one value, or with windows of near numbers."""
         if self.requirement.of_windows:
             return self._windows(counts_of(seen))
         if self.requirement.of_people:  # whatever their values
@@ -153,7 +153,7 @@ class RequirementCounts:
         merged = counts_of(seen).recoded(self.meant.places, self.meant.labels)
         if self.requirement.criterion is None or not isinstance(seen, Release):
             return merged
-        return _Merged(merged, seen.alike)  # a criterion of values may ask who looks alike, too
+        return _Merged(merged, seen.alike)  # a criterion of values may need `alike`, too
 
     def _windows(self, counts: GroupCounts) -> Windows:
         try:
@@ -165,22 +165,22 @@ class RequirementCounts:
 
     @cached_property
     def counts(self) -> HasCounts:
-        """What it counts, which says to whoever has not got the policy that it counts cases."""
+        """The counts for callers without the policy, who still have to check the schema's rules."""
         return self._as_one(self.seen)
 
     @cached_property
     def counts_by_policy(self) -> HasCounts:
-        """What the adversary's posterior is computed from, for audit and search alike."""
+        """The counts from which posteriors are computed, for audit and search alike."""
         return self._as_one(self._by_policy)
 
     @property
     def _by_policy(self) -> HasCounts:
-        """What is seen, by rules that are counted already."""
+        """The groups in this sight, without the schema: the policy counts by its rules already."""
         return self.seen.by_policy if isinstance(self.seen, (Release, GroupCounts)) else self.seen
 
     @cached_property
     def limits_inference(self) -> bool:
-        """Whether it limits what is inferred of this table: whose values and priors are known."""
+        """Whether it limits what can be inferred about this table, given its values and priors."""
         requirement, criterion = self.requirement, self.requirement.criterion
         if not requirement.limits_inference:
             return False
@@ -201,7 +201,7 @@ class RequirementCounts:
         return bool(targets) and any(self._limits(point, targets) for point in requirement.points)
 
     def _limits(self, point: Point, asked: Sequence[Sequence[str]]) -> bool:
-        """Whether one limit could be broken of somebody here who has one of some sets of values."""
+        """Whether a limit could be broken for somebody here who has a value of one of the sets."""
         if not point.relative:
             return point.limit.limits
         assert isinstance(point.adversary, Gaining)
@@ -210,17 +210,17 @@ class RequirementCounts:
 
     @cached_property
     def meant(self) -> TargetValues:
-        """Which values are meant, of those that are seen."""
+        """The values that the requirement is about."""
         return meant(self.requirement, counts_of(self.seen).values)
 
     @property
     def labels(self) -> Labels:
-        """What values are called as they are counted."""
+        """The labels of the counted values."""
         return self.meant.labels
 
     @property
     def asked(self) -> BoolArray | Windows:
-        """Which values it is about as they are counted; or windows of them."""
+        """Which of the counted values it is about; or their windows."""
         if self.requirement.of_windows:
             found = self.counts_by_policy
             assert isinstance(found, Windows)
@@ -233,7 +233,7 @@ class RequirementCounts:
 
     @cached_property
     def secrets(self) -> tuple[RequirementCounts, ...]:
-        """Each of its sets by itself; itself, where it is about single values.
+        """One for each of its sets; only itself if it is about single values.
 
         A criterion counts all sets at once.
         """
@@ -248,12 +248,12 @@ class RequirementCounts:
         )
 
     def called(self, name: Label) -> RequirementCounts:
-        """The one of its secrets that is called so; itself, where it is about single values."""
+        """The counts of its secret with this name; itself if it is about single values."""
         first, *more = self.secrets
         return next((own for own in more if own.labels[-1] == name), first)
 
     def together(self, found: Disclosure) -> GroupCounts:
-        """What is counted of a disclosure's secret; the values of its window as one."""
+        """The counts for the secret of a disclosure; the values of a window are merged into one."""
         counts = counts_of(self.called(found.value).counts)
         if not self.requirement.of_windows or not isinstance(found.value, Window):
             return counts
@@ -262,9 +262,9 @@ class RequirementCounts:
     # ---- what is asked of it ------------------------------------------------------------------
 
     def verdicts(self, known: dict[Any, Any] | None = None, place: int = 0) -> list[Verdict]:
-        """What came of it, at its place in the policy: one for each point, or for the criterion.
+        """The verdicts, one for each point, or for the criterion.
 
-        Of `known` see `disclosures`.
+        `place` is the position in the policy; for `known` see `disclosures`.
         """
         required, beside = self.requirement, self.sight.known
         if (criterion := required.criterion) is not None:
@@ -280,9 +280,9 @@ class RequirementCounts:
         return made
 
     def disclosures(self, known: dict[Any, Any] | None = None) -> list[list[Disclosure]]:
-        """For each point, what is found out at worst of each secret that it is about.
+        """For each point, the worst disclosure of each secret.
 
-        What is found of single values is kept in `known`, for other requirements.
+        Results for single values are cached in `known`, for other requirements.
         """
         known = {} if known is None else known
         found: list[list[Disclosure]] = [[] for _ in self.requirement.points]
@@ -292,14 +292,14 @@ class RequirementCounts:
         return found
 
     def found_by(self, point: Point, known: dict[Any, Any]) -> Iterable[Disclosure]:
-        """What an adversary finds out at worst of its one set, or of each value."""
+        """The worst disclosure of its only set, or of each value."""
         if self.meant.places is not None:
             name = self.labels[-1]
-            if not self.meant.about.any():  # of which nobody has a value
+            if not self.meant.about.any():  # nobody has a value of the set
                 return [Disclosure(name, 0.0, lambda: Fraction(0))]
             if self.number_of_cases is not None:
                 return [self._of_people(point)[-1]]
-            if isinstance(point.adversary, Summing):  # to whom its values stay apart
+            if isinstance(point.adversary, Summing):  # who needs the values of the set kept apart
                 ((_, members),) = self.meant.sets.items()
                 relative = point.relative
                 return [
@@ -313,7 +313,7 @@ class RequirementCounts:
             about = np.flatnonzero(np.asarray(self.asked)).tolist()
             return [found[code] for code in about]
         key = point.adversary, point.relative, id(self.counts_by_policy)
-        if key not in known:  # what is counted is kept, or another could get its id
+        if key not in known:  # the counts are kept, too, so that no others get their id
             known[key] = self.counts_by_policy, point.disclosures(self.counts_by_policy)
         each, asked = known[key][1], self.asked
         if isinstance(asked, Windows):
@@ -321,7 +321,7 @@ class RequirementCounts:
         return [found for found, about in zip(each, asked.tolist(), strict=True) if about]
 
     def _of_people(self, point: Point) -> list[Disclosure]:
-        """What is found out of somebody at most, for each value; by the most cases, if need be."""
+        """Upper bounds for people, for each value; from the most cases, if persons are unknown."""
         if self.people is not None:
             return self.people.disclosures(point, self.counts_by_policy)
         assert self.number_of_cases is not None
@@ -329,12 +329,12 @@ class RequirementCounts:
 
     @property
     def apart(self) -> bool:
-        """Whether its values stay apart to some adversary, so that nothing is counted as one."""
+        """Whether some adversary needs the values of its sets kept apart."""
         points = self.requirement.points
         return self.requirement.about_sets and any(isinstance(p.adversary, Gaining) for p in points)
 
     def parts(self, semantics: Semantics, everyone: GroupCounts | None = None) -> list[Part]:
-        """What a search asks of it: each ledger, and what that counts of some groups."""
+        """The ledgers for a search, each with the function that counts groups for it."""
         counted = self.again if self.number_of_cases is None else self.by_most_cases
         return [Part(counted, ledger) for ledger in self.ledgers(semantics, everyone)]
 

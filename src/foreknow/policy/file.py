@@ -1,7 +1,7 @@
 """Policy files: TOML, every key checked, errors that name the key.
 
-What a requirement takes is declared by `ADVERSARIES` and `CRITERIA`, and read here. The settings of
-a method are checked where it is made: see `foreknow.methods.registry`.
+The keys of a requirement are declared by `ADVERSARIES` and `CRITERIA`, and read here. The settings
+of a method are checked where it is made: see `foreknow.methods.registry`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MOST_BYTES = 16 << 20
 def _tables(
     kinds: tuple[Any, ...], wanted: tuple[Any, ...], makers: tuple[tuple[str, Any], ...]
 ) -> type[Settings]:
-    """A whole policy file, with everything that is registered; of methods, those it sets."""
+    """The model of a policy file: all registered kinds, and the methods that the file sets."""
     for kind in kinds:
         check_members(kind, Kind, Adversary)
     for each in wanted:
@@ -50,12 +50,12 @@ def _tables(
 
 
 def policy_settings(methods: Mapping[str, Any]) -> type[Settings]:
-    """What a policy file may hold: everything that is registered, and these tables of methods."""
+    """The model of a policy file: all registered kinds, and tables of these methods."""
     return _tables(adversaries.ADVERSARIES, criteria.CRITERIA, tuple(methods.items()))
 
 
 def text_of(table: Mapping[str, Any]) -> str:
-    """The tables of a policy as a file."""
+    """The text of a policy file with these tables."""
     lines = []
     for name in ("schema", "require", "try", "publish"):
         several = table.get(name, [])
@@ -67,7 +67,7 @@ def text_of(table: Mapping[str, Any]) -> str:
 
 
 def tables_of(path: Path) -> dict[str, Any]:
-    """The tables of a policy file, as they stand there."""
+    """The tables of a policy file, unchecked."""
     text = read_text(path, _MOST_BYTES, PolicyError, f"the policy {str(path)!r}")
     try:
         return from_toml(text)
@@ -99,7 +99,7 @@ def read_tables(table: Mapping[str, Any], name: str) -> Any:
 def parts_of(
     found: Any, folder: Path
 ) -> tuple[Sequence[Requirement], Schema | None, PublishOptions, Sequence[Try]]:
-    """Make the parts of a policy of its tables."""
+    """Make the parts of a policy from its tables."""
     requirements = [
         _requirement(required, required.name or f"require[{i}]", folder)
         for i, required in enumerate(found.require)
@@ -121,7 +121,7 @@ def parts_of(
 
 
 def _refuse_estimates(table: Mapping[str, Any], name: str) -> None:
-    """A limit of what an attacker learns was once a requirement; nothing can prove one."""
+    """Refuse `learned` in a requirement, as in earlier versions: no limit on it can be proved."""
     required = table.get("require")
     for place, each in enumerate(required if isinstance(required, list) else []):
         if isinstance(each, Mapping) and Learned.key in each:

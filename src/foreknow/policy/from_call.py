@@ -1,4 +1,4 @@
-"""From a call: the policy that its keywords say, and a table, which is read if it was not."""
+"""From a call: make a policy of its keyword arguments, and read its table."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ R = TypeVar("R")
 
 
 class Arguments(TypedDict, total=False):
-    """What stands in place of a policy, or beside one: the keys of its file.
+    """Arguments in place of a policy, or in addition to one: the keys of a policy file.
 
-    Criteria that are named are required besides what a policy requires. Those of the registry
-    that are not listed are keys, too, with the table of their settings: see `KEYS`.
+    Criteria that are named are required in addition to those of a policy. Criteria of the registry
+    that are not listed here are keys, too, with their settings as a table: see `KEYS`.
     """
 
     quasi_identifiers: Sequence[str] | str | None
@@ -41,11 +41,11 @@ class Arguments(TypedDict, total=False):
     below: Number | None
 
 
-# All that a call takes in place of a policy.
+# All arguments that a call takes in place of a policy.
 KEYS = tuple(dict.fromkeys([*Arguments.__annotations__, *(kind.key for kind in CRITERIA)]))
 _LEFT_OUT = ("identifiers", "hierarchies")
 _COLUMNS = ("quasi_identifiers", "sensitive", *_LEFT_OUT)
-# What must hold where nothing says it.
+# The name of requirements that apply if a call has none.
 BY_DEFAULT = "Foreknow's default"
 _USUAL = [
     {"name": BY_DEFAULT, "k_anonymity": 5},
@@ -66,10 +66,10 @@ def policy_of(
     table: Any = None,
     name: str = "audit",
 ) -> Policy:
-    """A policy as it is given, with what is said besides; or made of that.
+    """The given policy, extended by the other arguments; or a policy made from these.
 
-    Where nothing says what must hold, that is what is usual. Where only a path is given, and no
-    columns, the policy.toml beside it is used. Of a table that was read, see `Policy.under`.
+    Without requirements, the default ones apply. If only the path of a table is given, the
+    policy.toml beside it is used. For a table that was read already, see `Policy.under`.
     """
     rules = _policy_of(policy, said, table, name)
     if not isinstance(table, Microdata):
@@ -80,7 +80,7 @@ def policy_of(
 
 
 def _with_the_rest(told: Schema | None, said: Mapping[str, Any], own: Schema) -> Schema | None:
-    """What a call says of the columns of a table that was read; what it leaves out, by that."""
+    """The schema of a call, with what it leaves out taken from a table that was read."""
     rest = {key: getattr(own, key) for key in _LEFT_OUT if said.get(key) is None}
     if told is None or {*told.quasi_identifiers} != {*own.quasi_identifiers}:
         return told
@@ -93,7 +93,7 @@ def _policy_of(
     table: Any,
     name: str,
 ) -> Policy:
-    """The same, whichever schema the table has."""
+    """Same as `policy_of`, without regard to the schema of the table."""
     given = {key: own for key, own in said.items() if own is not None}
     limit = given.pop("below", None)
     if limit is not None and _is_points(policy):
@@ -107,7 +107,7 @@ def _policy_of(
     if policy is None:
         if schema is None and isinstance(table, (str, Path)):
             beside = Path(table).with_name("policy.toml")
-            if beside.is_file():  # of the table, as for the command line
+            if beside.is_file():  # the policy of the table, as on the command line
                 _LOG.warning("%s: the policy is %s, which lies beside it", table, beside)
                 return _policy_of(beside, said, table, name)
             if (Path(table) / CERTIFICATE).is_file():
@@ -137,14 +137,14 @@ def _policy_of(
 
 
 def _refuse_two(rules: Policy, schema: Schema | None, given: Mapping[str, Any]) -> None:
-    """Refuse columns that are said beside a policy, which says others."""
+    """Refuse columns that differ from those of the policy."""
     if schema is not None and rules.schema is not None and rules.schema != schema:
         key = next(key for key in _COLUMNS if key in given)
         raise SchemaError(f"the policy says what the columns are; leave out {key}, or change it")
 
 
 def _is_points(policy: Any) -> bool:
-    """Whether it says what somebody knows, and no limit: points of a skyline, without a policy."""
+    """Whether it is only knowledge without a limit, such as points of a skyline."""
     if policy is None or isinstance(policy, (Policy, Requirement, str, Path)):
         return False
     if isinstance(policy, Mapping):
@@ -156,7 +156,7 @@ def _is_points(policy: Any) -> bool:
 def schema_of(
     policy: Policy | Mapping[str, Any] | str | Path | None, said: Mapping[str, Any]
 ) -> Schema:
-    """The schema of a policy, or of what is said in its place."""
+    """The schema of a policy, or of the arguments in its place."""
     given = {key: own for key, own in said.items() if own is not None}
     own = _schema(given)
     if policy is not None:
@@ -174,7 +174,7 @@ def schema_of(
 def microdata_of(
     table: Any, policy: Policy | Mapping[str, Any] | str | Path | None, said: Mapping[str, Any]
 ) -> Microdata:
-    """A raw table that was read, or is read by a policy or by what is said in its place."""
+    """A raw table; if it was not read yet, read by a policy or by the arguments in its place."""
     if not isinstance(table, Microdata):
         return Microdata(table, schema_of(policy, said))
     told = _schema({key: own for key, own in said.items() if own is not None})
@@ -186,7 +186,7 @@ def microdata_of(
 
 
 def _schema(given: Mapping[str, Any]) -> Schema | None:
-    """What the columns are, if that is said."""
+    """The schema that the arguments give, or None."""
     own = {key: given[key] for key in _COLUMNS if key in given}
     if not own:
         return None
@@ -204,7 +204,7 @@ def _schema(given: Mapping[str, Any]) -> Schema | None:
 
 
 def _table(key: str, given: Any) -> dict[str, Any]:
-    """What a policy file says; a plain value of a criterion is its first setting."""
+    """The table of a policy file; a plain value of a criterion is its first setting."""
     settings: Any = next((kind.settings for kind in CRITERIA if kind.key == key), None)
     if isinstance(given, Mapping) or not hasattr(settings, "known_keys"):
         return {key: given}

@@ -15,7 +15,7 @@ from foreknow_judge.registry import Kinds
 
 
 def registered_kinds(asked: Iterable[str] = ()) -> Kinds:
-    """The judge's kinds, and those of other packages; one that is asked for must bring a judge."""
+    """All kinds, the judge's own and those of other packages; those `asked` for need a judge."""
     asked_keys = {*asked}
     knowledge = {kind.key: kind.settings for kind in adversaries.ADVERSARIES}
     wanted = {kind.key: kind.settings for kind in criteria.CRITERIA}
@@ -33,7 +33,7 @@ def registered_kinds(asked: Iterable[str] = ()) -> Kinds:
 def _brought(
     kinds: Iterable[Any], name: str, wanted: Any, known: Mapping[str, Any], asked: set[str]
 ) -> dict[str, Any]:
-    """What further kinds bring of their own to be judged by."""
+    """The judges or gauges that further kinds bring."""
     brought = {}
     for kind in kinds:
         judge_of_kind = getattr(kind, name, None)

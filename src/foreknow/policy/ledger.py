@@ -16,7 +16,7 @@ from foreknow.data.counts import GroupCounts
 
 
 class Part(NamedTuple):
-    """A requirement in a search: what it counts of some groups, and its ledger over that."""
+    """A requirement in a search: the function that counts groups for it, and its ledger."""
 
     counted: Callable[[GroupCounts], HasCounts]
     ledger: Ledger
@@ -24,7 +24,7 @@ class Part(NamedTuple):
     def of(
         self, removed: GroupCounts | None, added: GroupCounts
     ) -> tuple[GroupCounts | None, GroupCounts]:
-        """What is counted of groups that leave, and of those that replace them."""
+        """The counts of groups that are removed, and of those that replace them."""
         leaving = None if removed is None else counts_of(self.counted(removed))
         return leaving, counts_of(self.counted(added))
 
@@ -38,15 +38,15 @@ class PolicyLedger:
 
     @property
     def exact(self) -> bool:
-        """Whether it decides what is close to a limit, rather than refuse it."""
+        """Whether it decides cases close to a limit exactly instead of refusing them."""
         return all(getattr(part.ledger, "exact", False) for part in self.parts)
 
     @property
     def looks_back(self) -> bool:
-        """Whether what a proposal replaces matters, so that one that is refused may be safe later.
+        """Whether the groups that a proposal replaces matter: a refused one may be safe later.
 
-        Not where merging never hurts, or every group is judged by itself and none fails; but
-        always where something is added up over all groups (`sums_up`).
+        False if merging never hurts, or if every group is judged by itself and none fails; but
+        always True if something is added up over all groups (`sums_up`).
         """
         if any(getattr(part.ledger, "sums_up", False) for part in self.parts):
             return True
@@ -55,7 +55,7 @@ class PolicyLedger:
         )
 
     def copy(self) -> PolicyLedger:
-        """The same as it stands now, apart from what is noted later."""
+        """A copy in the present state; later changes affect only one of the two."""
         return PolicyLedger(
             [Part(p.counted, deepcopy(p.ledger)) for p in self.parts], self.monotone
         )
@@ -65,7 +65,7 @@ class PolicyLedger:
         return all(part.ledger.admits(*part.of(removed, added)) for part in self.parts)
 
     def commit(self, removed: GroupCounts | None, added: GroupCounts) -> None:
-        """Note the replacement everywhere."""
+        """Record the replacement in every ledger."""
         for part in self.parts:
             part.ledger.commit(*part.of(removed, added))
 
@@ -81,7 +81,7 @@ class PolicyLedger:
         return PolicyEvaluation(found)
 
     def alone(self, counts: GroupCounts) -> BoolArray:
-        """Whether each group is safe by itself; nothing was committed yet."""
+        """Whether each group is safe by itself, if nothing was committed yet."""
         safe = np.ones(counts.n_groups, dtype=bool)
         for part in self.parts:
             seen = counts_of(part.counted(counts))
@@ -94,25 +94,25 @@ class PolicyLedger:
         return safe
 
     def divisible(self, counts: GroupCounts) -> BoolArray:
-        """Which groups may have parts that are all safe; true where that is not known."""
+        """Which groups may be divided into safe parts; True if that is not known."""
         found = np.ones(counts.n_groups, dtype=bool)
         for part in self.parts:
             own = getattr(part.ledger, "divisible", None)
             if own is not None:
                 seen = counts_of(part.counted(counts))
-                if seen.origin is None:  # what is known of people may divide a group already
+                if seen.origin is None:  # known columns may already divide a group
                     found &= own(seen)
         return found
 
     def fewest_leaving(self, counts: GroupCounts) -> NDArray[np.int64]:
-        """How many must leave each group at least until it is safe or empty; 0 where unknown."""
+        """A lower bound of how many people must leave each group until it is safe or empty."""
         fewest = np.zeros(counts.n_groups, dtype=np.int64)
         for part in self.parts:
             found = getattr(part.ledger, "fewest_leaving", None)
             if found is not None:
                 seen = counts_of(part.counted(counts))
                 own: NDArray[np.int64] = found(seen)
-                if seen.origin is not None:  # of each group, by what is known of its people
+                if seen.origin is not None:  # added up over the parts of each group
                     own = np.bincount(seen.origin, own, counts.n_groups).astype(np.int64)
                 fewest = np.maximum(fewest, own)
         return fewest
@@ -125,12 +125,12 @@ class PolicyEvaluation:
     parts: Sequence[Evaluation]
 
     def safe_each(self) -> BoolArray:
-        """Whether everything holds with each proposal by itself."""
+        """For each proposal, whether all requirements hold if it alone is carried out."""
         alone: BoolArray = np.logical_and.reduce([part.safe_each() for part in self.parts])
         return alone
 
     def safe_jointly(self, chosen: BoolArray) -> bool:
-        """Whether everything holds with all the chosen proposals."""
+        """Whether all requirements hold if the chosen proposals are all carried out."""
         return all(part.safe_jointly(chosen) for part in self.parts)
 
     def commit(self, chosen: BoolArray) -> None:
@@ -139,15 +139,15 @@ class PolicyEvaluation:
             part.commit(chosen)
 
     def risk_ratio(self) -> FloatArray:
-        """Worst share of any threshold that each proposal by itself leaves."""
+        """For each proposal by itself, the highest ratio of a risk to its threshold."""
         worst: FloatArray = np.maximum.reduce([part.risk_ratio() for part in self.parts])
         return worst
 
     def accept_greedily(self) -> BoolArray:
-        """Accept proposals that are safe by themselves: all of a batch together, or by halves.
+        """Accept proposals that are safe by themselves: a whole batch at once, else by halves.
 
-        Where merging can never hurt, a proposal that is refused once stays refused, so the result
-        is that of asking one by one, in order.
+        If merging can never hurt, a refused proposal stays refused, so the result is the same as
+        when asking for one after the other, in order.
         """
         possible = self.safe_each()
         accepted = np.zeros(len(possible), dtype=bool)

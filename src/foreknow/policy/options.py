@@ -40,29 +40,29 @@ class PublishOptions:
         CSV when left out. For Excel, SPSS or Stata, export the release: `foreknow.export`.
     labels : mapping of column to "range", "exact", "hierarchy" or "set"
         How a quasi-identifier is written in a generalized release; by its kind when left out.
-        Ranges of numbers and dates go from a step of a grid to another; "exact" ones from a
-        member's own value to another's. Sets list values that enough people of the table have,
-        and the others as one, `other`; "exact" ones of texts list all.
+        Ranges of numbers and dates begin and end on a grid; with "exact", at the lowest and
+        highest value of the group's members. Sets list values that enough people of the table
+        have, and the rest as `other`; with "exact", sets of texts list all values.
     escape_formulas : bool
-        Whether texts that a spreadsheet would run are disarmed in CSV; it changes values.
+        Whether to mark texts in CSV that a spreadsheet would run as formulas; this changes values.
     settings : mapping of method to mapping
         Parameters of a method, such as ``{"fulldomain": {"suppression": 0.05}}``.
     unlinked : sequence of str
         Sensitive and other columns that are published apart: each is shuffled within every group,
-        or of a bucketized release in a table of its own, so that it tells nothing of what else is
-        published of its person.
+        or in a bucketized release, has a table of its own. So it reveals nothing about the other
+        columns of a person.
     weights : mapping of column to number
-        How much a quasi-identifier counts beside the others, which count 1, in Mondrian's choice
-        of cuts, in what FullDomain loses, and in the average NCP.
+        The weight of a quasi-identifier, by default 1, in Mondrian's choice of cuts, in
+        FullDomain's loss, and in the average NCP.
     rows_per_part : int, optional
         Write each table of Parquet as a folder of files, of at most so many rows each.
     delimiter : "," or ";" or "tab" or "|", optional
         Of CSV; when left out, that of the table.
     decimal : "." or ",", optional
-        What CSV has before the decimals of numbers; when left out, what the table has.
+        The decimal sign of numbers in CSV; when left out, that of the table.
     bom : bool, optional
-        Whether CSV begins with the mark by which Excel knows UTF-8; when left out, if the table
-        does.
+        Whether CSV begins with a byte order mark, which Excel needs for UTF-8; when left out, as
+        in the table.
     """
 
     method: str = "mondrian"
@@ -126,7 +126,7 @@ class PublishOptions:
                     raise PolicyError(f"publish.{name} is for CSV, and the format is {self.format}")
 
     def as_came(self, dialect: Dialect) -> PublishOptions:
-        """The same for a table, written as it is where nothing else is said; no usual is said."""
+        """The options with defaults from the table's dialect; usual settings are left None."""
         written = self.format or "csv"
         how: dict[str, Any] = {name: getattr(self, name) for name in _OF_CSV}
         if written == "csv":
@@ -136,7 +136,7 @@ class PublishOptions:
         return replace(self, format=written, **how)
 
     def check_columns(self, schema: Schema) -> None:
-        """Refuse to publish apart what is not published, or has a table of its own anyway."""
+        """Refuse columns in `unlinked` and `weights` that cannot be meant."""
         for name in self.unlinked:
             if name not in (*schema.sensitives, *schema.other):
                 raise PolicyError(
@@ -163,7 +163,7 @@ class PublishOptions:
                 )
 
     def weights_of(self, columns: Iterable[str]) -> NDArray[np.float64] | None:
-        """What each of some columns counts; None where all count the same."""
+        """The weights of some columns; None if all are 1."""
         found = np.array([self.weights.get(column, 1.0) for column in columns])
         return None if np.all(found == 1) else found
 
@@ -176,7 +176,7 @@ class PublishOptions:
         """The ``[publish]`` table."""
         table = {key: plain(getattr(self, key)) for key in PublishTable.model_fields}
         said = {key: given for key, given in table.items() if given or key == "method"}
-        said |= {"bom": False} if self.bom is False else {}  # which is not as it came
+        said |= {"bom": False} if self.bom is False else {}  # which differs from leaving it out
         return {**said, **{name: dict(given) for name, given in self.settings.items()}}
 
     @classmethod
@@ -187,7 +187,7 @@ class PublishOptions:
 
 
 def weights_of(given: Any) -> dict[str, int | float]:
-    """Read what columns count: numbers above 0.
+    """Read weights of columns: numbers above 0.
 
     >>> weights_of({"zip": 3, "age": "1/2"})
     {'zip': 3, 'age': 0.5}

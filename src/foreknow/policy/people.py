@@ -1,9 +1,9 @@
-"""People: limits about persons, of whom each may have several cases in several groups.
+"""People: limits for persons who may have several cases, in several groups.
 
-Whatever is known, a person has a value in some case with a probability that is at most the sum of
-those of their cases. So a limit holds for a person if that sum keeps it. A search asks for more
-that can be said of a group by itself: where somebody in it has j cases, each stays below a j-th of
-the limit.
+Whatever is known, the probability that a person has a value in some case is at most the sum of the
+probabilities of their cases. So a limit holds for a person if that sum keeps it. A search requires
+more, which can be checked for each group by itself: if somebody in a group has j cases, each of
+these must stay below 1/j of the limit.
 """
 
 from __future__ import annotations
@@ -33,26 +33,26 @@ from foreknow_judge.verdict import Limit
 if TYPE_CHECKING:
     from foreknow.policy.requirement import Point
 
-# What a search remembers of groups: the most cases that somebody has who has one in each.
+# The key under which a search remembers, for each group, the most cases of any person in it.
 MOST_CASES = "most cases"
-# Cells of cases that are added up at a time.
+# How many cells are added up at a time.
 _AT_ONCE = 1 << 22
-# Where persons times values are more than so many times the cells, few persons can have a value.
+# If persons times values exceed this many times the cells, sums are kept sparse.
 _SPARSE = 8
-# How wrong floats are at most: sums that are nearer to the highest are compared as fractions.
+# The largest error of floats: sums closer than this to the highest are compared as fractions.
 _NEAR = 4 * CLOSE
 
 
 @dataclass(frozen=True, eq=False)
 class OwnersCounts:
-    """The groups of a release by all columns that are looked at, published or not."""
+    """The groups of a release, counted by all columns looked at, published or not."""
 
     counts: GroupCounts  # of combinations of values
     cases: Cases | None = None
 
     @classmethod
     def of(cls, combined: Microdata, groups: IntArray, labels: Any = None) -> OwnersCounts:
-        """Count a table of combinations in groups, and find whose cases are where."""
+        """Count a table of combinations in groups, with the person of each case."""
         counts = replace(combined.counts(groups), groups=labels)
         if not (isinstance(counts.values, JointLabels) and CASES in counts.values.columns):
             return cls(counts)
@@ -64,7 +64,7 @@ class OwnersCounts:
 
 @dataclass(frozen=True)
 class SeveralCases:
-    """The cases of one person, and what is found out of each at worst; for the owner."""
+    """The cases of one person, with the worst probability for each; for the owner only."""
 
     group: Label  # of their first case
     groups: tuple[Label, ...]  # of each
@@ -77,23 +77,23 @@ class SeveralCases:
 
 @dataclass(frozen=True, eq=False)
 class CaseOwners:
-    """Whose cases are in which groups."""
+    """The person and the group of each case."""
 
-    name: str  # the column that says whose cases these are
+    name: str  # the column of persons
     of_case: IntArray  # the person of each case
     groups: IntArray  # the group of each case
 
     @cached_property
     def _several(self) -> tuple[IntArray, IntArray]:
-        """Person, and group, of each case of somebody with several; persons ascending."""
+        """Person and group of each case of people with several cases, sorted by person."""
         several = np.flatnonzero(np.bincount(self.of_case)[self.of_case] > 1)
         order = several[np.argsort(self.of_case[several], kind="stable")]
         return self.of_case[order], self.groups[order]
 
     def disclosures(self, point: Point, counted: HasCounts) -> list[Disclosure]:
-        """For each value, how sure an adversary becomes at most that some person has it.
+        """For each value, an upper bound of the probability that some person has it.
 
-        That is the highest sum over one person's cases, or what is found out of a single case.
+        This is the highest sum over one person's cases, or the worst of a single case.
         """
         found = _of_single_cases(point, counted)
         people, _ = self._several
@@ -109,7 +109,7 @@ class CaseOwners:
     def over(
         self, adversary: Any, limit: Limit, counted: HasCounts, about: BoolArray
     ) -> tuple[int, int]:
-        """At most how many people reach a limit, and in how many groups their cases are."""
+        """An upper bound of how many people reach a limit, and how many groups have their cases."""
         order = np.argsort(self.of_case, kind="stable")
         sums = _Sums(
             *(self.of_case[order], self.groups[order]),
@@ -123,7 +123,7 @@ class CaseOwners:
 
 
 def _chances(adversary: Any, counted: HasCounts) -> Chances:
-    """How sure somebody can be of each case."""
+    """The probabilities that an adversary reaches for each case."""
     chances = adversary.chances(counted)
     if not isinstance(chances, Chances):
         raise UnsupportedError(
@@ -134,7 +134,7 @@ def _chances(adversary: Any, counted: HasCounts) -> Chances:
 
 
 def refuse_no_sum(name: str = "", *, within: bool, relative: bool) -> None:
-    """Refuse secrets and limits of which nothing is known about the sum over a person's cases."""
+    """Refuse secrets and limits for which the sum over a person's cases proves nothing."""
     if within or relative:
         raise UnsupportedError(
             f"{name}{'within' if within else 'at_most_times'} is unsupported where rows are cases "
@@ -144,13 +144,13 @@ def refuse_no_sum(name: str = "", *, within: bool, relative: bool) -> None:
 
 
 def _of_single_cases(point: Point, counted: HasCounts) -> list[Disclosure]:
-    """What is found out of a case at worst, for each value."""
+    """The worst disclosure of a single case, for each value."""
     refuse_no_sum(within=isinstance(counted, Windows), relative=point.relative)
     return list(point.adversary.disclosures(counted).values())
 
 
 def of_most_cases(point: Point, counted: HasCounts, most: int) -> list[Disclosure]:
-    """What is found out of somebody at most, if it is not known whose cases are where."""
+    """Upper bounds for people if it is not known whose cases are where: `most` times a case's."""
 
     def times(own: Disclosure) -> Disclosure:
         def exact() -> Fraction | None:
@@ -165,7 +165,7 @@ def of_most_cases(point: Point, counted: HasCounts, most: int) -> list[Disclosur
 
 @dataclass(frozen=True, eq=False)
 class _Sums:
-    """What is found out of each person with several cases, over all of them."""
+    """Sums of probabilities over all cases of each person."""
 
     people: IntArray  # of each case; ascending
     groups: IntArray  # of each case
@@ -174,9 +174,9 @@ class _Sums:
 
     @cached_property
     def _kinds(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Cells by kind of group and value, each once: where kinds start, values, cells.
+        """One cell for each kind of group and value: starts of the kinds, values, cells.
 
-        Of people in a group whom the adversary can tell apart the surest counts.
+        If the adversary can tell people in a group apart, the highest probability counts.
         """
         of, n_values = self.chances, self.counts.n_values
         keys = of.case * n_values + of.value
@@ -192,14 +192,14 @@ class _Sums:
         return self.groups if of_group is None else of_group[self.groups]
 
     def best(self) -> FloatArray:
-        """The highest sum of anybody, for each value."""
+        """For each value, the highest sum of any person."""
         best = np.zeros(self.counts.n_values)
         for _, value, sums in self.each():
             np.maximum.at(best, value, sums)
         return best
 
     def each(self) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
-        """Persons, values that they may have, and sums; some at a time."""
+        """Persons, values that they may have, and sums; in blocks."""
         starts, values, cells = self._kinds
         chance, n_values = self.chances.chance[cells], self.counts.n_values
         kinds = self._kind_of_case
@@ -225,7 +225,7 @@ class _Sums:
             yield who[found // n_values], found % n_values, sums
 
     def _cell_of_case(self, code: int) -> IntArray:
-        """The cell of each case for one value; -1 where nobody in its group can have it."""
+        """For one value, the cell of each case; -1 if nobody in its group can have the value."""
         starts, values, cells = self._kinds
         at = np.flatnonzero(values == code)
         found = np.full(len(starts) - 1, -1, dtype=np.int64)
@@ -233,7 +233,7 @@ class _Sums:
         return found[self._kind_of_case]
 
     def disclosure(self, code: int, top: float, own: Disclosure) -> Disclosure:
-        """The highest sum for one value, or what is found out of a single case if that is more."""
+        """The disclosure of the highest sum for one value, or of a single case if higher."""
         cell_of_case = self._cell_of_case(code)
 
         def exact() -> Fraction | None:
@@ -269,13 +269,13 @@ class _Sums:
 def ledger_of_people(
     point: Point, asked: BoolArray | Windows, semantics: Semantics, most: int
 ) -> Ledger:
-    """A ledger of a limit about people: of each group by the most cases of anybody in it.
+    """A ledger for a limit about people: each group's limit depends on the most cases in it.
 
-    Where knowledge reaches into other groups, all groups keep the limit of whoever has most.
+    If knowledge reaches into other groups, the most cases of all people decide everywhere.
     """
     adversary: Any = point.adversary
 
-    @cache  # nothing is noted in them: they are asked of each group by itself
+    @cache  # these ledgers have no state: each group is asked about by itself
     def ledger(many: int) -> Any:
         return adversary.ledger(point.below / many, asked, semantics)
 

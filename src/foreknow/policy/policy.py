@@ -42,7 +42,7 @@ from foreknow_judge.frozen import set_fields
 from foreknow_judge.layout import Layout
 from foreknow_judge.numbers import Number
 
-# Of units of which so many are required in a group, a search tells so many times as many apart.
+# A search distinguishes this many times as many units as a group must have.
 _NUMBERS = 8
 
 
@@ -58,9 +58,9 @@ class Policy:
     Parameters
     ----------
     requirements : sequence of Requirement
-        At least one; all must hold. Or a single one, or what it would be about, such as
-        ``Facts(l=1)``, with its limit `below`. Or the path of a policy file, or the tables of one:
-        then schema and options are those of the file, if not given.
+        At least one; all must hold. Or a single one; or an adversary, such as ``Facts(l=1)``,
+        with its limit `below`. Or the path of a policy file, or its tables: then schema and
+        options are those of the file, if not given.
     schema : Schema, optional
         Needed to read a table by the policy alone, as the command line does.
     options : PublishOptions, or mapping of its parts
@@ -144,7 +144,7 @@ class Policy:
         return found
 
     def _check_levels(self) -> None:
-        """Refuse what needs a column finer than it may be published."""
+        """Refuse options and requirements that need a column finer than it may be published."""
         if self.levels and self.options.written != "generalized":
             raise PolicyError(
                 f"levels: the bucketized form publishes {', '.join(self.levels)} of everybody as "
@@ -169,7 +169,7 @@ class Policy:
                 )
 
     def _check_shared(self, schema: Schema) -> None:
-        """Refuse what households share in a form that does not say which rows show it."""
+        """Refuse values shared by households in a form that does not say which rows show them."""
         shared = cast(Shared | None, schema.shared)
         if shared is None:
             return
@@ -188,7 +188,7 @@ class Policy:
                 )
 
     def _check_impossible(self, schema: Schema) -> None:
-        """Refuse a rule on one column where a requirement is about another of the same row."""
+        """Refuse a rule on one column if a requirement is about another column of the same row."""
         linked = self.layout.linked
         for rule in schema.impossible:
             for requirement in self.requirements:
@@ -239,7 +239,7 @@ class Policy:
         Raises
         ------
         PolicyError
-            If it would not be read as the same, such as where it names files that lie elsewhere.
+            If it would not be read as the same policy, for example since it names files elsewhere.
         OutputError
             If the file exists already, or cannot be written.
         """
@@ -258,7 +258,7 @@ class Policy:
 
     @classmethod
     def of(cls, given: Policy | Mapping[str, Any] | str | Path) -> Policy:
-        """A policy as it is; one that is given by its path, or by the tables of a file, read."""
+        """A policy from a policy, from the path of a policy file, or from its tables."""
         if isinstance(given, Policy):
             return given
         if isinstance(given, (str, Path)):
@@ -309,7 +309,7 @@ class Policy:
 
     @property
     def needed_schema(self) -> Schema:
-        """The schema; a `SchemaError` where there is none."""
+        """The schema; raises `SchemaError` if there is none."""
         if self.schema is None:
             raise SchemaError(
                 "the policy has no [schema] table, which says what the columns are (in Python, "
@@ -318,12 +318,12 @@ class Policy:
         return self.schema
 
     def semantics_of(self, requirement: Requirement | None = None) -> Semantics:
-        """How many of the values a person has; one where the policy has no schema."""
+        """The semantics of a requirement's column; ``single`` if the policy has no schema."""
         column = None if requirement is None else requirement.sensitive
         return "single" if self.schema is None else self.schema.semantics_of(column)
 
     def under(self, schema: Schema, *, published: bool = False, people: bool = False) -> Policy:
-        """The policy by the schema of what it is about; refused where its own says otherwise."""
+        """The policy with this schema, or with its own, which must not contradict it."""
         if self.schema is None:
             return replace(self, schema=schema)
         self.schema.refuse_other(schema, published=published, people=people)
@@ -339,7 +339,7 @@ class Policy:
         if schema is None:
             return Layout()
         people = None if in_rows else tuple(schema.other)
-        in_rows &= not schema.several  # who may have several values has them in another table
+        in_rows &= not schema.several  # values of people with several are in a table of their own
         apart = (*self.options.unlinked, *schema.several)
         layout = Layout.of(schema.sensitives, schema.other if in_rows else (), apart)
         others = tuple(name for name in schema.other if name not in self.options.unlinked)
@@ -347,7 +347,7 @@ class Policy:
 
     @property
     def looked_at(self) -> tuple[str, ...]:
-        """Sensitive columns that requirements are about, and all that they take for known."""
+        """Sensitive columns that requirements are about, and columns that they assume are known."""
         first, found = self.needed_schema.sensitive, []
         for requirement in self.requirements:
             seen = requirement.sight(self.layout)
@@ -360,19 +360,19 @@ class Policy:
 
     @property
     def known_other(self) -> tuple[str, ...]:
-        """Of the columns that are published as they are, those that a requirement looks at."""
+        """The columns published unchanged that a requirement looks at."""
         looked_at = (*self.looked_at, *self.needed_schema.conditions)
         return tuple(n for n in dict.fromkeys(looked_at) if n in self.needed_schema.other)
 
     def microdata(self, table: Any) -> Microdata:
-        """A table as its schema says, with the columns that only the owner counts by."""
+        """Read a table by the schema, with the columns by which only the owner counts."""
         return Microdata(table, self.needed_schema, beside=self.owned_columns)
 
     def combined(self, microdata: Microdata, exactly: bool = False) -> Microdata:
         """A table as a search counts it: combinations of all columns that are looked at.
 
-        A search tells units apart by a few numbers each, so that it counts too few of them rather
-        than too many; `exactly`, each has its own.
+        A search gives units only a few different numbers, so it counts too few units rather than
+        too many; with `exactly`, each unit has its own number.
         """
         mine = self if self.schema is not None else self._with(self.requirements, microdata.schema)
         columns = mine.looked_at
@@ -388,7 +388,7 @@ class Policy:
 
     @property
     def owned(self) -> bool:
-        """Whether it asks what only the owner can count: people of cases, columns not shown."""
+        """Whether only the owner can count something: people behind cases, unpublished columns."""
         return any(map(self.asks_owner, self.requirements))
 
     def asks_owner(self, requirement: Requirement) -> bool:
@@ -397,7 +397,7 @@ class Policy:
 
     @property
     def by_row(self) -> bool:
-        """Whether the owner has to look at each row, and not at how often each occurs."""
+        """Whether the owner must look at each row, instead of counts of equal rows."""
         return any(map(self._by_row, self.requirements))
 
     def _by_row(self, requirement: Requirement) -> bool:
@@ -407,7 +407,7 @@ class Policy:
         return bool(requirement.owned(schema) or (schema.counts_people and requirement.points))
 
     def _unshown(self, requirement: Requirement) -> bool:
-        """Whether a release does not show, as it is, what says who cannot have its values."""
+        """Whether a release does not show, unchanged, columns that say who cannot have a value."""
         schema, in_rows = self.schema, self.options.written == "generalized"
         if schema is None or requirement.of_people:
             return False
@@ -417,7 +417,7 @@ class Policy:
 
     @property
     def owned_columns(self) -> list[str]:
-        """The columns of a table that are not published, and that the owner counts by."""
+        """The unpublished columns by which the owner counts."""
         schema = self.schema
         if schema is None:
             return []
@@ -432,7 +432,7 @@ class Policy:
 
     @property
     def filed(self) -> Policy:
-        """What its files are judged by: as if everybody could have any value, if need be."""
+        """The policy that files are judged by; if need be, as if everybody could have any value."""
         shown = self.shown
         if any(map(self._unshown, self.requirements)):
             schema = replace(shown.needed_schema, impossible=())
@@ -440,7 +440,7 @@ class Policy:
         return shown
 
     def _with(self, requirements: Sequence[Requirement], schema: Schema) -> Policy:
-        """The same with weaker requirements, of which two may be one now."""
+        """The same policy with other requirements, of which two may now be equal, and schema."""
         other = copy(self)
         set_fields(
             other, requirements=tuple(own.under(schema) for own in requirements), schema=schema
@@ -449,7 +449,7 @@ class Policy:
 
     @property
     def shown(self) -> Policy:
-        """What a release can show of it: of cases, and of columns that are there."""
+        """The part of the policy that a release can show: about cases and published columns."""
         schema = self.needed_schema
         shown = tuple(requirement.filed(schema) for requirement in self.requirements)
         without = replace(schema, person=None) if schema.counts_people else schema
@@ -462,16 +462,16 @@ class Policy:
 
     @property
     def least_listed(self) -> int:
-        """How many people of the table must have a value that a label lists.
+        """How many people of the table must have a value before a label may list it.
 
-        As many as a group must have, and `SHARED` where nothing says how many these are.
+        As many as a group must have; `SHARED` if no requirement says how many.
         """
         least = (of.least for required in self.requirements if (of := required.criterion))
         return max(least, default=0) or SHARED
 
     @property
     def populations(self) -> dict[str, Any]:
-        """By its digest, each population that groups are compared with, for the verifier."""
+        """Each population that groups are compared with, by digest, for the judge."""
         return {own.digest(): own.written() for own in self.compared}
 
     @property
@@ -481,18 +481,18 @@ class Policy:
         return [each.population for each in judged if Need.POPULATION in each.needs]
 
     def failures(self, release: HasCounts) -> list[str]:
-        """Say in words which requirements a release fails, and by how much."""
+        """Messages that say which requirements a release fails, and by how much."""
         return [said for requirement in self.requirements for said in requirement.failures(release)]
 
     @property
     def priors(self) -> list[Any]:
-        """Tables of what adversaries with priors know."""
+        """The tables of all adversaries with priors."""
         known = [point.adversary for point in self.points]
         return [table for a in known if isinstance(a, Gaining) for table in a.tables]
 
     @property
     def searched(self) -> Policy:
-        """What a search has to ask of groups; the rest is judged on what is written."""
+        """The requirements that a search has to ask; the rest is judged on the written release."""
         exact = self.options.written != "generalized"
         asked = [each.searched(exact) for each in self.requirements]
         if all(map(is_, asked, self.requirements)):
@@ -506,13 +506,13 @@ class Policy:
 
     @property
     def limits_inference(self) -> bool:
-        """Whether any requirement limits what is inferred, and not only who looks alike."""
+        """Whether a requirement limits what can be inferred, not only who looks alike."""
         return any(
             each.limits_inference and not self.counts_cases(each) for each in self.requirements
         )
 
     def limits_inference_of(self, everyone: Any) -> bool:
-        """The same of a table that was counted: of values that nobody has nothing is asked."""
+        """The same for a counted table, where values that nobody has do not count."""
         return any(
             RequirementCounts.of(each, everyone).limits_inference
             for each in self.requirements
@@ -527,8 +527,8 @@ class Policy:
     def monotone(self) -> bool:
         """Whether merging groups can never make a safe release unsafe.
 
-        Where some people cannot have a value, it can: they are surer to have another one where
-        those are among them who have that value.
+        It can if some people cannot have a value: they become more likely to have another value
+        when they are merged with people who have that value.
         """
         schema = self.schema
         if schema is not None and ((schema.counts_people and self.points) or schema.impossible):
@@ -536,7 +536,7 @@ class Policy:
         return all(of.monotone(self.semantics_of(of)) for of in self.requirements)
 
     def published(self, values: Any = None) -> dict[str, Any]:
-        """As `to_dict`, without what is about the owner's files: of hierarchies, only their names.
+        """Same as `to_dict`, without the owner's files; of hierarchy files, only the names.
 
         A certificate holds this. It cannot be read as a policy where hierarchies are in files.
         """
@@ -544,7 +544,7 @@ class Policy:
         layout = self.layout
         table["require"] = [of.published(values, self.schema, layout) for of in self.requirements]
         table.get("schema", {}).pop("reading", None)
-        table.pop("try", None)  # what it found is the publisher's note
+        table.pop("try", None)  # the result of an attack is a note of the publisher
         hierarchies = table.get("schema", {}).get("hierarchies", {})
         for column, hierarchy in hierarchies.items():
             if "file" in hierarchy:
@@ -565,7 +565,7 @@ class Policy:
 
 
 def _refuse_unpublished(requirement: Requirement, schema: Schema) -> None:
-    """Refuse a column that is known and not published, where rows of people show no values."""
+    """Refuse a known, unpublished column if the rows of people do not show their values."""
     for name in requirement.owned(schema):
         if name != requirement.unit:
             raise UnsupportedError(
@@ -576,7 +576,7 @@ def _refuse_unpublished(requirement: Requirement, schema: Schema) -> None:
 
 
 def _named(requirement: Requirement, schema: Schema | None) -> Requirement:
-    """A requirement that knows what labels of the sensitive column stand for."""
+    """The requirement, with the hierarchy that its labels need, if the schema has one."""
     if schema is None or not isinstance(requirement, Requirement):
         return requirement
     known: Any = schema.hierarchies.get(requirement.sensitive or schema.sensitive)

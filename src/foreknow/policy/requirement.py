@@ -48,7 +48,7 @@ from foreknow_judge.layout import Layout, Seen
 from foreknow_judge.numbers import Number, as_threshold
 from foreknow_judge.verdict import Limit
 
-_NO = frozenset(("name", *LIMITS))  # of the keys of a requirement, no secret and no sight
+_NO = frozenset(("name", *LIMITS))  # keys of a requirement that are neither secret nor sight
 
 
 class Point(NamedTuple):
@@ -59,7 +59,7 @@ class Point(NamedTuple):
 
     @property
     def below(self) -> Fraction:
-        """The amount of its limit: a confidence, or how many times the prior."""
+        """The amount of its limit: a probability, or how many times the prior."""
         assert self.limit.amount is not None
         return self.limit.amount
 
@@ -70,11 +70,11 @@ class Point(NamedTuple):
 
     @property
     def relative(self) -> bool:
-        """Whether the limit is so many times the prior of each person."""
+        """Whether the limit is a multiple of each person's prior."""
         return self.limit.relative
 
     def disclosures(self, counted: HasCounts) -> list[Disclosure]:
-        """What the adversary finds out at worst, for each secret that is counted."""
+        """The worst disclosure of each secret that is counted."""
         if self.relative:
             assert isinstance(self.adversary, Gaining)
             return list(self.adversary.gains(counted).values())
@@ -85,7 +85,7 @@ class Point(NamedTuple):
         return worst_by_prior(disclosures) if self.relative else worst(disclosures)
 
     def ranked(self, disclosures: Iterable[Disclosure]) -> list[Disclosure]:
-        """Disclosures, nearest to their limits first."""
+        """The disclosures, sorted from the worst relative to its limit."""
         return sorted(disclosures, key=lambda d: -d.probability / float(self.limit.at(d.prior)))
 
 
@@ -190,7 +190,7 @@ class Requirement:
     absent: Sequence[Label] = field(default=(), compare=False, kw_only=True)
     sensitive: str | None = field(default=None, kw_only=True)
     knowing: Sequence[str] | None = field(default=None, kw_only=True)
-    # of a value that is shown once for each household: the column that says where
+    # for a value shown once for each household: the column that says in which row
     shown: str | None = field(default=None, compare=False, repr=False, kw_only=True)
     points: tuple[Point, ...] = field(init=False, repr=False)
     criterion: Criterion | None = field(init=False, repr=False)
@@ -222,12 +222,12 @@ class Requirement:
 
     @classmethod
     def of(cls, adversary: Any, table: RequireTable, name: str) -> Requirement:
-        """Make one of a table that was read."""
+        """Make a requirement from a table that was read."""
         own = {key: getattr(table, key) for key in RequireTable.model_fields}
         return cls(adversary, **{**own, "name": name})
 
     def _check_secret(self, table: RequireTable) -> None:
-        """Refuse a secret, or a limit, that its knowledge or criterion cannot have."""
+        """Refuse a secret or limit that does not go with its knowledge or criterion."""
         criterion, secret = self.criterion, self.secret
         if criterion is not None:
             sets = secret.key if secret.as_one else None
@@ -292,33 +292,33 @@ class Requirement:
 
     @property
     def of_people(self) -> bool:
-        """Whether it is a criterion of how many people groups have, whatever their values."""
+        """Whether it is a criterion about numbers of people, whatever their values."""
         return self.criterion is not None and self.criterion.of_people
 
     @property
     def taken(self) -> Sequence[str] | None:
-        """The columns that it takes to be known of everybody; None for all that stand beside."""
+        """The columns assumed known of everybody; None for all columns beside the secret."""
         if self.knowing is not None or not self.of_people:
             return self.knowing
-        chosen = getattr(self.criterion, "columns", None)  # by which alone people are told apart
+        chosen = getattr(self.criterion, "columns", None)  # if given, only these tell people apart
         return None if by_other_columns(self.criterion) and not chosen else ()
 
     @property
     def limits_inference(self) -> bool:
-        """Whether it says how sure somebody may become, or which values a group may hold."""
+        """Whether it limits how sure an adversary may become, or which values a group may have."""
         if self.criterion is not None:
             return not self.of_people and self.criterion.limits_values()
         return any(point.limit.limits for point in self.points)
 
     @property
     def of_classes(self) -> bool:
-        """Whether it is such a criterion, and about who looks alike, not about groups."""
+        """Whether it is a criterion about people who look alike instead of groups."""
         return (
             self.criterion is not None and self.of_people and self.criterion.of_groups is not None
         )
 
     def searched(self, exact: bool) -> Requirement:
-        """What a search has to ask of groups, where `exact` columns are published or labels."""
+        """The requirement that a search asks of groups; `exact` if exact columns are published."""
         criterion = self.criterion
         if criterion is None:
             points = [_searched(point) for point in self.points]
@@ -334,7 +334,7 @@ class Requirement:
 
     @cached_property
     def attributes(self) -> set[str]:
-        """Columns that each of its adversaries knows of everybody, to have priors by them."""
+        """Columns of the priors that all of its adversaries have."""
         named = [
             {name for table in of.tables for name in table.attributes}
             if isinstance(of, Gaining)
@@ -357,7 +357,7 @@ class Requirement:
 
     @property
     def secret(self) -> Secret:
-        """Which values it is about, however that was said."""
+        """The values it is about, whichever key says so."""
         return Secret.of(self)
 
     @property
@@ -371,7 +371,7 @@ class Requirement:
         return self.within is not None
 
     def sets(self, values: Labels) -> dict[str, tuple[str, ...]]:
-        """Its sets by their names: those of a table's values that each stands for.
+        """Its sets: for each name, the values of a table that belong to it.
 
         Raises
         ------
@@ -381,7 +381,7 @@ class Requirement:
         return sets_of(self, self.own(values))
 
     def only(self, name: str, members: tuple[str, ...]) -> Requirement:
-        """The same about one of its sets."""
+        """The same requirement about only one of its sets."""
         return replace(self, any_of=Sets({name: members}), at_level=None, excluded=())
 
     @property
@@ -390,12 +390,12 @@ class Requirement:
         return tuple(self.knowing or ())
 
     def narrower(self, part: int) -> Requirement | None:
-        """The same about windows of a part of its width; None where that is not said so."""
+        """The same with windows of a fraction of the width; None if it has no such width."""
         width = None if self.within is None else self.within.part(part)
         return None if width is None else replace(self, within=width)
 
     def by(self, columns: Sequence[str]) -> Requirement:
-        """The same against somebody who knows these columns of everybody, and no others."""
+        """The same against an adversary who knows only these columns of everybody."""
         return replace(self, knowing=columns)
 
     def knowing_all(self, layout: Layout) -> Requirement | None:
@@ -406,7 +406,7 @@ class Requirement:
         return self.by([*seen.known, *seen.assumed]) if seen.assumed else None
 
     def at(self, points: Iterable[Point]) -> Requirement:
-        """The same with these adversaries and limits in place of its own."""
+        """The same with other adversaries and limits."""
         if isinstance(self.adversary, Sequence):
             return replace(self, adversary=[(point.adversary, point.below) for point in points])
         (point,) = points
@@ -415,9 +415,9 @@ class Requirement:
         return replace(self, adversary=point.adversary, **limits)
 
     def under(self, schema: Any) -> Requirement:
-        """The same with what its criterion, or its adversaries, need of a schema."""
+        """The same with what its criterion or its adversaries need from a schema."""
         if self.of_people and self.taken is None and isinstance(schema.shared, Shared):
-            # In which row a household's value stands, the publisher chose, and nobody knows.
+            # The publisher chose the row that shows a household's value, so nobody knows it.
             others = [name for name in schema.other if name != schema.shared.column]
             return replace(self, knowing=others).under(schema)
         if schema.counts_people:
@@ -435,7 +435,7 @@ class Requirement:
         if (self.sensitive or schema.sensitive) in of_homes and not self.of_people:
             return self._of_households(schema)
         if of_homes and not self.of_people and self.knowing is not None:
-            # Which rows show a household's value stands in each row.
+            # Each row says whether it shows the household's value.
             knowing = tuple(dict.fromkeys((*self.knowing, schema.shared.column)))
             if knowing != tuple(self.knowing):
                 return replace(self, knowing=knowing).under(schema)
@@ -451,7 +451,7 @@ class Requirement:
         return self.at(point._replace(adversary=one) for point, one in points)
 
     def _of_households(self, schema: Schema) -> Requirement:
-        """The same of a value that is shown once for each household: it is known where."""
+        """The same for a value shown once per household, where the row that shows it is known."""
         shared = schema.shared
         assert isinstance(shared, Shared)
         if self.of_windows:
@@ -475,15 +475,15 @@ class Requirement:
         )
 
     def count(self, release: HasCounts) -> RequirementCounts:
-        """What it asks of a release, and the release as it counts it."""
+        """The counts of a release that this requirement needs."""
         return RequirementCounts.of(self, release)
 
     def meant(self, values: Labels) -> TargetValues:
-        """Which values of a table it is about; labels go by how they print."""
+        """The values of a table that it is about, compared as text."""
         return meant(self, self.own(values))
 
     def own(self, values: Any) -> Labels:
-        """The values of its own column, of several."""
+        """The values of its sensitive column."""
         if isinstance(values, JointLabels):
             return values.values_of(self.sensitive or values.layout.main)
         if isinstance(values, Mapping):
@@ -492,7 +492,7 @@ class Requirement:
         return values  # type: ignore[no-any-return]
 
     def check_columns(self, sensitives: Sequence[str], schema: Schema | None = None) -> None:
-        """Refuse a requirement that does not say which of several columns it is about."""
+        """Refuse a requirement that names no column, or a column that it cannot be about."""
         if self.sensitive is None and len(sensitives) > 1 and not self.of_people:
             raise PolicyError(
                 f"{self.name}: say which column it is about: sensitive = "
@@ -537,22 +537,22 @@ class Requirement:
 
     @property
     def of_classes_of_units(self) -> bool:
-        """Whether it asks how many different units look alike, and not only are in a group."""
+        """Whether it counts units that look alike instead of units in a group."""
         return self.unit is not None and getattr(self.criterion, "of_look_alikes", False)
 
     @property
     def unit(self) -> str | None:
-        """Of a criterion that counts households, or other units, the column that numbers them."""
+        """For a criterion that counts units, such as households, the column of their numbers."""
         return getattr(self.criterion, "unit", None)
 
     def owned(self, schema: Schema) -> tuple[str, ...]:
-        """The columns that it looks at and a release does not show: only the owner can."""
+        """The columns that it looks at but a release does not show; only the owner has them."""
         shown = (*schema.quasi_identifiers, *schema.sensitives, *schema.other)
         found = [name for name in self.known if name not in shown]
         return tuple(found if self.unit is None else dict.fromkeys([self.unit, *found]))
 
     def by_owner(self, schema: Schema) -> str:
-        """What only the owner can judge of it, in words."""
+        """The part that only the owner can judge, in words."""
         if self.unit is not None:
             said = f"each group has at least {self.criterion.least} different {self.unit}"  # type: ignore[union-attr]
         else:
@@ -570,7 +570,7 @@ class Requirement:
         return said if self.name.startswith("require") else f"{self.name}: {said}"
 
     def filed(self, schema: Schema) -> Requirement:
-        """What a release can show of it; itself, where that is all."""
+        """The part of it that a release can show; the requirement itself if that is all."""
         owned = self.owned(schema)
         if not owned:
             return self
@@ -581,7 +581,7 @@ class Requirement:
         )
 
     def sight(self, layout: Layout) -> Seen:
-        """What the adversary sees beside the secret, of columns that are published so."""
+        """What the adversary sees beside the secret, if columns are published in this layout."""
         if self.unit is not None:
             if layout.people is not None and self.of_classes_of_units:
                 raise UnsupportedError(
@@ -608,7 +608,7 @@ class Requirement:
         return seen.with_priors(self.attributes)
 
     def _refuse_people_apart(self, names: Sequence[str]) -> None:
-        """Refuse columns of people whose values have tables of their own, by labels."""
+        """Refuse columns that would tell people apart whose values are in tables of their own."""
         if names:
             raise UnsupportedError(
                 f"{self.name}: {' and '.join(names)} would be published of everybody, apart from "
@@ -618,7 +618,7 @@ class Requirement:
 
     @property
     def by_counts(self) -> bool:
-        """Whether it asks nothing of groups but how many of each have each value."""
+        """Whether it needs only the number of people with each value in each group."""
         gaining = any(isinstance(each, Gaining) for each in self.judged)
         return not self.known and not gaining and self.unit is None
 
@@ -628,13 +628,13 @@ class Requirement:
 
     @property
     def searched_exactly(self) -> bool:
-        """Whether a search where merging cannot hurt refuses nothing that holds."""
-        # Target and linked people are taken to be near each other in windows that differ a little.
+        """Whether a search in which merging cannot hurt never refuses groups that hold."""
+        # In windows, target and linked people are assumed to have values near each other.
         known = [each.speaks for each in self.judged]
         return not self.of_windows or not any(each is None or each.groups for each in known)
 
     def failures(self, release: HasCounts) -> list[str]:
-        """Say in words what fails, and by how much."""
+        """Messages that say what fails, and by how much."""
         counted = self.count(release)
         failing = [verdict for verdict in counted.verdicts() if not verdict.safe]
         beside = counted.sight.known if isinstance(release, Release) else ()
@@ -650,7 +650,7 @@ class Requirement:
         return said
 
     def told(self, known: Sequence[str]) -> dict[str, Any]:
-        """Its secret and sight for a result, with the columns that were known of everybody."""
+        """Its secret and sight for a result, with the columns known of everybody."""
         table = self.to_dict()
         return {
             "values": None,
@@ -660,7 +660,7 @@ class Requirement:
         }
 
     def published(self, values: Any, schema: Schema | None, layout: Layout) -> dict[str, Any]:
-        """The same as a certificate has it: nobody need guess what was left out."""
+        """The table for a certificate, with defaults written out."""
         table, criterion = self.to_dict(values), self.criterion
         table.pop("absent", None)  # which is about the raw table
         if criterion is not None:
@@ -678,7 +678,7 @@ class Requirement:
     def to_dict(self, values: Any = None) -> dict[str, Any]:
         """The ``[[require]]`` table of a policy file.
 
-        With the values of a table, labels are written as the sets of values that they stand for.
+        With the values of a table, labels are written out as sets of these values.
         """
         own = None if values is None else self.own(values)
         table = {"name": None if self.name.startswith("require") else self.name, **self._said}
@@ -701,7 +701,7 @@ class Requirement:
 
 
 def _searched(point: Point) -> Point:
-    """What a search asks in the place of an adversary who needs groups that are finished."""
+    """The point that a search uses for an adversary who needs finished groups."""
     own = point.adversary.in_search if isinstance(point.adversary, Gaining) else None
     if own is None or point.relative:
         return point
@@ -709,7 +709,7 @@ def _searched(point: Point) -> Point:
 
 
 def point_of(name: str, adversary: Any, limits: Mapping[str, Fraction]) -> Point:
-    """An adversary and its one limit; `name` of the requirement is for messages."""
+    """Make a point of an adversary and its only limit; `name` is for messages."""
     if not limits:
         raise PolicyError(f"{name}: the threshold is missing; give below = a number in (0, 1]")
     ((key, limit),) = limits.items()
@@ -721,13 +721,13 @@ def point_of(name: str, adversary: Any, limits: Mapping[str, Fraction]) -> Point
 
 
 def check_agreement(earlier: Requirement, later: Requirement) -> None:
-    """Two limits for one adversary and value are a contradiction, or one has no effect."""
+    """Refuse two limits for one adversary and value: a contradiction, or one has no effect."""
     if (earlier.sensitive, earlier.knowing) != (later.sensitive, later.knowing):
         return
     for one, two in product(earlier.points, later.points):
         if one.adversary != two.adversary or one.below == two.below:
             continue
-        if one.relative != two.relative:  # what one asks, the other need not
+        if one.relative != two.relative:  # these do not contradict each other
             continue
         here = (
             f"must stay below {two.limit} here and below {one.limit} in {earlier.name}, against "
@@ -755,14 +755,14 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
 
 
 def _asked(requirement: Requirement) -> Any:
-    """What makes two requirements be about the same sets or windows."""
+    """A key that is equal for requirements about the same sets or windows."""
     secret = requirement.secret
     unnamed = frozenset(secret.sets.get("", ()))
     return secret._replace(sets={**secret.sets, "": unnamed})
 
 
 def _about(requirement: Requirement) -> str:
-    """The sets or windows that a requirement is about."""
+    """The sets or windows that a requirement is about, in words."""
     secret = requirement.secret
     if secret.width is not None:
         return f"values within {secret.width}"
@@ -772,7 +772,7 @@ def _about(requirement: Requirement) -> str:
 
 
 def _check_effect(general: Requirement, usual: Point, special: Requirement, point: Point) -> None:
-    """A looser limit for some values has no effect where the stricter is about every value."""
+    """Refuse a looser limit for some values if a stricter one is about every value."""
     idle = [v for v in special.values or () if v not in general.excluded]
     if idle and point.below >= usual.below:
         raise PolicyError(

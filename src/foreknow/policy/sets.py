@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def sets_of(required: Requirement, values: Labels) -> dict[str, tuple[str, ...]]:
-    """The sets of a requirement: by its name, those of a table's values that each stands for.
+    """The sets of a requirement: for each name, the values of a table that belong to it.
 
-    A set of which nobody has a value has no members.
+    A set of which nobody has a value is empty.
     """
     named, printed = required.name, list(dict.fromkeys(map(str, values)))
     of: Any = required.any_of
@@ -58,7 +58,7 @@ def sets_of(required: Requirement, values: Labels) -> dict[str, tuple[str, ...]]
 
 
 def _members(texts: Iterable[str], printed: Sequence[str]) -> tuple[str, ...]:
-    """The values of a table that texts of a policy name, each once."""
+    """The distinct values of a table that the texts of a policy name."""
     known, found = set(printed), dict[str, None]()
     for text in texts:
         if is_pattern(text):
@@ -80,7 +80,7 @@ def _own_members(
 
 
 def _refuse_labels(required: Requirement, of: Any, values: Labels, printed: Sequence[str]) -> None:
-    """Refuse a label of the hierarchy among values: whoever wrote it means those below it."""
+    """Refuse a hierarchy label in a list of values: it was meant for the values below it."""
     each, known = {"": of} if isinstance(of, tuple) else of, set(printed)
     lists = [(name, own) for name, own in each.items() if not isinstance(own, Range)]
     lacking = [(name, text) for name, own in lists for text in own if text not in known]
@@ -97,9 +97,9 @@ def _refuse_labels(required: Requirement, of: Any, values: Labels, printed: Sequ
 def refuse_unheld(
     required: Requirement, adversary: Any, name: str, members: Collection[str]
 ) -> None:
-    """Refuse binary priors of a set with a likely value that nobody in the table has.
+    """Refuse binary priors of a set if a value that nobody in the table has is likely.
 
-    The set is then one value, as likely as all its values together.
+    With binary priors the set is one value, whose prior is the sum over all its values.
     """
     if not members or getattr(adversary, "semantics", "joint") != "binary":
         return
@@ -107,7 +107,7 @@ def refuse_unheld(
         values = Labels(table.values)
         try:
             named = sets_of(required, values).get(name, ())
-        except PolicyError:  # all that has a prior
+        except PolicyError:  # the set is all values with a prior
             named = tuple(map(str, table.values))
         for value in sorted({*named} - {*members}):
             place = [str(label) for label in table.values].index(value)
@@ -123,14 +123,14 @@ class TargetValues(NamedTuple):
     """Which values of a table a requirement is about, and how they are counted."""
 
     about: BoolArray  # of the values of the table
-    labels: Labels  # what values are called as they are counted
+    labels: Labels  # the values as they are counted
     sets: Mapping[str, tuple[str, ...]] = {}  # values that are one secret, by its name
-    # where each value is among `labels`, which are the others, then the sets; None without sets
+    # the place of each value in `labels`, which has the other values, then sets; None without sets
     places: IntArray | None = None
 
 
 def meant(required: Requirement, values: Labels) -> TargetValues:
-    """Which values of a table a requirement means."""
+    """Which values of a table a requirement is about."""
     if not required.about_sets:
         return TargetValues(chosen(values, required.values, required.excluded), values)
     sets, codes = sets_of(required, values), dict[str, list[int]]()
@@ -147,7 +147,7 @@ def meant(required: Requirement, values: Labels) -> TargetValues:
 
 
 def written(required: Requirement, values: Labels | None) -> dict[str, Any]:
-    """What says in a policy file which sets it is about; with the values of a table, in full."""
+    """The keys of a policy file for the sets of a requirement; with `values`, written out."""
     of = required.any_of
     if isinstance(of, tuple):
         return {"any_of": list(of)}
@@ -163,7 +163,7 @@ def written(required: Requirement, values: Labels | None) -> dict[str, Any]:
 
 
 def _levels(required: Requirement, values: Labels, key: str) -> list[dict[str, list[str]]]:
-    """By level, from 1, what values of a table each label stands for; without the top."""
+    """For each level from 1, without the top, the values of a table below each label."""
     if required.hierarchy is None:
         raise PolicyError(
             f"{required.name}: {key} is a label of a hierarchy of the sensitive column, and the "
@@ -191,7 +191,7 @@ def _levels_of(hierarchy: Hierarchy, values: Labels) -> list[dict[str, list[str]
 
 
 def _labels(required: Requirement, values: Labels) -> set[str]:
-    """Every label above the values of a table, where there is a hierarchy that has them all."""
+    """All labels above the values of a table; empty without a hierarchy that has all values."""
     if required.hierarchy is None:
         return set()
     try:
@@ -203,11 +203,11 @@ def _labels(required: Requirement, values: Labels) -> set[str]:
 def _below(
     required: Requirement, label: str, values: Labels, printed: Sequence[str]
 ) -> tuple[str, ...]:
-    """The values below a label; of one that is at several levels, those below any of them."""
+    """The values below a label, at whichever levels it occurs."""
     levels = _levels(required, values, f"any_of = {label!r}")
     found = [member for level in levels for member in level.get(label, ())]
     if not found and label not in printed and label in _listed(required):
-        return ()  # nobody of this table has any of these
+        return ()  # nobody in this table has a value below it
     if not found:
         known = list(dict.fromkeys(name for level in levels for name in level))
         hint = did_you_mean(label, known)
@@ -221,13 +221,13 @@ def _below(
 
 
 def _listed(required: Requirement) -> set[str]:
-    """Every label above the values that a hierarchy lists, whoever has these."""
+    """All labels above the values that a hierarchy lists, even if nobody has them."""
     rows = getattr(required.hierarchy, "rows", ())
     return {label for row in rows for label in row[1:]}
 
 
 def labelled(hierarchy: Hierarchy, values: Labels) -> dict[str, tuple[str, ...]]:
-    """What each label above the values of a table stands for, but those that are values, too.
+    """The values below each label of a hierarchy, except labels that are values.
 
     >>> from foreknow.data.hierarchy import Tree
     >>> tree = Tree([["B20", "HIV", "*"], ["Z21", "HIV", "*"], ["flu", "flu", "*"]])
@@ -243,7 +243,7 @@ def labelled(hierarchy: Hierarchy, values: Labels) -> dict[str, tuple[str, ...]]
 
 
 def _at_level(required: Requirement, values: Labels) -> dict[str, tuple[str, ...]]:
-    """Every label of a level, but those that are excepted."""
+    """The sets of a level of the hierarchy, without excluded labels."""
     levels, level = _levels(required, values, "at_level"), required.at_level
     if not levels:
         raise PolicyError(

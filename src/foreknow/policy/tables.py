@@ -20,7 +20,7 @@ Style: TypeAlias = Literal["range", "exact", "hierarchy", "set"]
 
 
 def _format(given: Any) -> Any:
-    """A format, or the way to one that no certificate covers."""
+    """Read a format; for formats of exports, an error that says how to get them."""
     if given in ("xlsx", "sav", "dta"):
         raise ValueError(
             f"a certified release is CSV or Parquet (foreknow export FOLDER --to {given} makes "
@@ -57,7 +57,7 @@ class TryTable(Settings):
 
 
 class Registered(NamedTuple):
-    """The keys of what can be required, tried and made, with the settings of each."""
+    """The settings of all knowledge, criteria, attacks and methods, by key."""
 
     knowledge: Mapping[str, Any]
     criteria: Mapping[str, Any]
@@ -66,7 +66,7 @@ class Registered(NamedTuple):
 
 
 def policy_table(of: Registered) -> type[Settings]:
-    """A whole policy file; a method without settings of its own here has any."""
+    """The model of a policy file; a method without a model of its settings takes any."""
     free: Any = Annotated[dict[str, Any], AfterValidator(_as_numbers)]
     methods: dict[str, Any] = {key: ((own or free) | None, None) for key, own in of.methods.items()}
     if all(of.methods.values()) and of.methods:

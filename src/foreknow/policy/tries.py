@@ -1,4 +1,4 @@
-"""Try: an attack to carry out on a release before it is published, and what stops it."""
+"""Try: an attack to carry out on a release before publication, and the limit that stops it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Try:
     Parameters
     ----------
     attack : Learned
-        What is carried out, on the release and with the owner's table at hand.
+        The attack, which is carried out on the release and checked with the owner's table.
     stop : number, optional
-        If the most successful attacker becomes surer than that of somebody's value, nothing is
-        published.
+        Nothing is published if the most successful attacker becomes surer than this of somebody's
+        value.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Try:
 
     @property
     def limit(self) -> Fraction | None:
-        """What stops a publication."""
+        """The limit that stops a publication, or None."""
         return None if self.stop is None else Fraction(self.stop)
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""The way out of "nothing is safe": lines of a policy with which one group of everybody holds.
+"""The way out of "nothing is safe": policy lines with which a single group of everybody is safe.
 
-Each line is tried before it is named: with it in place of the line of the same key, its requirement
-holds, and the policy does not contradict itself.
+Each line is tried before it is suggested: with it in place of the line of the same key, its
+requirement holds, and the policy does not contradict itself.
 """
 
 from __future__ import annotations
@@ -30,32 +30,32 @@ from foreknow_judge.errors import InputError, NoSafeRelease
 from foreknow_judge.grammar import LIMITS, SECRET
 from foreknow_judge.text import visible
 
-# Values and amounts that are named in one line, or in one line each.
+# The most values named in one line, and the most lines with amounts.
 _MOST_VALUES, _MOST_AMOUNTS = 12, 6
 # How many adversaries are tried for a skyline of amounts.
 _TRIED = 200
 _MOST_DIGITS = 6
-# How far limits are raised, of the way to 1; by what the numbers of criteria are multiplied.
+# How far limits are raised on the way to 1; factors for the numbers of criteria.
 _HIGHER = Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)
 _TIMES = Fraction(1, 2), Fraction(2), Fraction(1, 4), Fraction(4)
 
 
 class Way(NamedTuple):
-    """One line that helps."""
+    """One policy line that would help."""
 
-    table: str  # the name of the requirement in which it goes, or "publish"
+    table: str  # the name of the requirement that it belongs to, or "publish"
     line: str
     because: str  # what it means, in words
 
 
 def no_safe_release(problem: str, policy: Policy, everyone: HasCounts) -> NoSafeRelease:
-    """The error for a table of which not even one group of everybody is safe, with the ways out."""
+    """The error for a table that is unsafe even as a single group, with the ways out."""
     failing = [one.name for one in policy.requirements if one.failures(everyone)]
     return NoSafeRelease(problem, _block(failing, ways_out(policy, everyone)))
 
 
 def ways_out(policy: Policy, everyone: HasCounts) -> list[Way]:
-    """Lines of which each makes a requirement hold that one group of everybody fails."""
+    """Policy lines that each make a requirement hold which a single group of everybody fails."""
     found: list[Way] = []
     for place, requirement in enumerate(policy.requirements):
         if not requirement.failures(everyone):
@@ -75,7 +75,7 @@ def ways_out(policy: Policy, everyone: HasCounts) -> list[Way]:
 
 
 def _allowed(changes: Iterator[tuple[Requirement, str]]) -> Iterator[tuple[Requirement, str]]:
-    """Changes, up to one that a requirement of its kind refuses."""
+    """The changes, until one is refused as invalid."""
     with suppress(InputError):
         yield from changes
 
@@ -103,7 +103,7 @@ def _block(failing: Sequence[str], ways: Sequence[Way]) -> list[str]:
 
 
 def _changes(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
-    """What may be changed in a requirement that fails; not yet tried."""
+    """Changes to a failing requirement that may help; not yet tried."""
     if requirement.criterion is not None:
         yield from _criteria(requirement, requirement.count(everyone).counts_by_policy)
     else:
@@ -126,7 +126,7 @@ def _failing(requirement: Requirement, everyone: HasCounts) -> list[list[Disclos
 
 
 def _limits(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
-    """The least round limits that hold; those of all points at once."""
+    """The requirement with the lowest round limits that hold, for all points at once."""
     points, said = [], []
     for point, failing in zip(requirement.points, _failing(requirement, everyone), strict=True):
         if not failing:
@@ -150,7 +150,7 @@ def _times(found: Disclosure) -> Fraction:
 
 
 def _round_limit(reached: Fraction, point: Point) -> Fraction | None:
-    """The least limit of few digits that what is reached stays below, or does not exceed."""
+    """The lowest limit of few digits that `reached` stays below, or does not exceed."""
     if point.relative:
         return Fraction(ceil(reached * 100), 100)
     for digits in range(2, _MOST_DIGITS + 1):
@@ -167,7 +167,7 @@ def _round_limit(reached: Fraction, point: Point) -> Fraction | None:
 
 
 def _amounts(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
-    """The most that each adversary may know of each kind, no more than is asked for."""
+    """The requirement with the largest amounts of knowledge that hold, within those asked for."""
     point, *others = requirement.points
     given = _whole_amounts(point.adversary)
     if given is None or others:
@@ -191,7 +191,7 @@ def _amounts(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Re
 
 
 def _whole_amounts(adversary: Any) -> dict[str, int] | None:
-    """The amounts of an adversary, where it has nothing else."""
+    """The amounts of an adversary; None if it has other settings."""
     (settings,) = adversary.to_dict().values()
     if not is_dataclass(adversary) or not isinstance(settings, Mapping) or not settings:
         return None
@@ -203,9 +203,9 @@ def _whole_amounts(adversary: Any) -> dict[str, int] | None:
 def skyline_within(
     most: Sequence[int], holds: Callable[[Sequence[int]], bool]
 ) -> list[tuple[int, ...]]:
-    """The maximal points of a box that hold, where no more does if less does not.
+    """The maximal points of a box that hold, if a point holds whenever a larger one does.
 
-    Of a box with too many points, only those in which one amount is less than asked for.
+    In a box with too many points, only points with one amount lower than `most` are tried.
 
     >>> skyline_within([2, 3], lambda point: sum(point) < 4)
     [(0, 3), (1, 2), (2, 1)]
@@ -228,7 +228,7 @@ def skyline_within(
 def _most_that_holds(
     most: Sequence[int], place: int, holds: Callable[[Sequence[int]], bool]
 ) -> int | None:
-    """The most of one amount that holds beside all of the others."""
+    """The largest value of one amount that holds with the others unchanged; None if none does."""
     more = bisect_left(
         range(most[place] + 1),
         True,
@@ -241,7 +241,7 @@ def _most_that_holds(
 
 
 def _widths(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
-    """The widest of some narrower windows that holds."""
+    """The requirement with the widest of some narrower windows that holds."""
     for part in (2, 5, 10, 20, 50, 100, 1000):
         narrower = requirement.narrower(part)
         if narrower is not None and not narrower.failures(everyone):
@@ -250,7 +250,7 @@ def _widths(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Req
 
 
 def _values(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
-    """Leave out the values that stand in the way."""
+    """The requirement without the values that fail."""
     if requirement.about_sets or requirement.of_windows:
         return  # a smaller set is another secret
     counted = requirement.count(everyone)
@@ -275,7 +275,7 @@ def _values(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Req
 
 
 def _unknown(policy: Policy, requirement: Requirement, everyone: HasCounts) -> Iterator[Way]:
-    """That nobody knows a column, or any; and to publish it apart, which has the same effect."""
+    """Assume that a column, or all, is not known; or publish it apart, to the same effect."""
     labels = counts_of(everyone).values
     # These divide the one group, since the adversary knows them of everybody.
     known = requirement.sight(labels.layout).known if isinstance(labels, JointLabels) else ()
@@ -309,7 +309,7 @@ def _holds(requirement: Requirement, everyone: HasCounts) -> bool:
 
 
 def _criteria(requirement: Requirement, counted: HasCounts) -> Iterator[tuple[Requirement, str]]:
-    """The criterion with one of its numbers as one group of everybody attains it."""
+    """The criterion with one of its numbers changed to what a single group of everybody attains."""
     criterion = requirement.criterion
     assert criterion is not None
     reached = criterion.measure(counted)
@@ -318,7 +318,7 @@ def _criteria(requirement: Requirement, counted: HasCounts) -> Iterator[tuple[Re
     reached = Fraction(reached)
     near = [Fraction(f(reached * 100), 100) for f in (floor, ceil)]
     near += [Fraction(floor(reached * 100) + 1, 100), reached]
-    people = counts_of(counted).n_people  # of criteria that ask for a share and a size, the size
+    people = counts_of(counted).n_people  # for criteria with a share and a size: the size
     for name in _numbered(criterion):
         for number in (*near, Fraction(people)):
             with suppress(InputError, TypeError, ValueError):
@@ -332,7 +332,7 @@ def _criteria(requirement: Requirement, counted: HasCounts) -> Iterator[tuple[Re
 
 
 def _numbered(criterion: Any) -> list[str]:
-    """What of a criterion is a number."""
+    """The settings of a criterion that are numbers."""
     given, fields = criterion.to_dict()[criterion.key], criterion.__dataclass_fields__
     names = [name for name in given if name in fields] if isinstance(given, Mapping) else []
     return [
@@ -343,7 +343,7 @@ def _numbered(criterion: Any) -> list[str]:
 
 
 def weaker(requirement: Requirement) -> Iterator[Requirement]:
-    """The same with higher limits; of a criterion, with a number that is less, or more."""
+    """Weaker requirements: with higher limits, or a criterion with lower or higher numbers."""
     criterion = requirement.criterion
     if criterion is None:
         for part in _HIGHER:
@@ -363,7 +363,7 @@ def weaker(requirement: Requirement) -> Iterator[Requirement]:
 
 
 def _raised(point: Point, part: Fraction) -> Fraction:
-    """A limit that is nearer to certainty by a part of the way; or so many times the prior more."""
+    """A limit raised by a part of the way to 1; a relative limit multiplied by 1 + 4 * part."""
     amount = point.below
     if point.relative:
         return amount * (1 + 4 * part)
@@ -390,7 +390,7 @@ def _table(requirement: Requirement) -> dict[str, Any]:
 
 
 def _numbers(given: Any, keys: Collection[str] | None = None) -> Any:
-    """Fractions as numbers; in a table, those of some keys, or all."""
+    """Texts of fractions as numbers; in a table, only for some keys, or for all."""
     if isinstance(given, Mapping):
         return {
             name: _numbers(own) if keys is None or name in keys else own
@@ -401,7 +401,7 @@ def _numbers(given: Any, keys: Collection[str] | None = None) -> Any:
 
 
 def line_of(before: Requirement, after: Requirement) -> str:
-    """The line of a requirement's table that a change is."""
+    """The policy line in which two versions of a requirement differ."""
     old, new = _table(before), _table(after)
     changed = {key: given for key, given in new.items() if old.get(key) != given}
     ((key, given),) = changed.items()

@@ -1,7 +1,7 @@
 """Earlier releases, and the people whom a release after them shows for the first time.
 
-Each person is published once. Then all releases of the same people are one release, whose groups
-are those of all cohorts.
+Each person is published only once. So all releases of a register together are one release, with the
+groups of all cohorts.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ TOO_FEW = "If too few people are new, wait for more, or publish them with the ne
 
 
 def _refuse_other_labels(one: Certificate, other: Certificate, name: str) -> None:
-    """Refuse labels that mean something else in another release."""
+    """Refuse a release whose columns were written with other labels or hierarchies."""
     for setting, part in (("labels", "publish"), ("hierarchies", "schema")):
         theirs, ours = (
             certificate.policy.get(part, {}).get(setting, {}) for certificate in (one, other)
@@ -104,28 +104,28 @@ def _with_other_values(
 
 @dataclass(frozen=True)
 class CohortChanges(Plain):
-    """What became of people since earlier releases.
+    """How the people of a table changed since earlier releases.
 
     Attributes
     ----------
     releases : tuple of str
-        What the earlier ones are called.
+        The names of the earlier releases.
     column : str
-        By which people were matched.
+        The column by which people were matched.
     new, stay, left : int
-        People who are published now; who were published before and are in the table; and who were,
-        and are not.
+        How many people are new; were published before and are still in the table; and were
+        published before but are no longer in it.
     changed : int or None
         How many of those who stay have another sensitive value now, at least: the owner's folder
         has no values of people. None where people may have several values.
     changed_columns : tuple of (str, int)
         The same of each sensitive column of which people have one value, where there are several.
     beside : tuple of (str, int)
-        Releases of the same columns that lie beside the earlier ones and were not named, and how
-        many of those who are new they show.
+        Releases with the same columns that lie beside the earlier ones but were not named, and how
+        many of the new people they show.
     alike : tuple of (str, str)
-        Names of an earlier release and of people who are new that differ by hyphens and other marks
-        alone.
+        Names in an earlier release and of new people that differ only by hyphens and other
+        marks.
     """
 
     _told = "releases column new stay changed changed_columns? left beside alike"
@@ -173,15 +173,15 @@ class Earlier:
 
     names: tuple[str, ...]
     owned: tuple[OwnRelease, ...]
-    column: str  # that names people
-    groups: tuple[dict[str, int], ...]  # of each: the group of everybody, by their name
+    column: str  # the column that names people
+    groups: tuple[dict[str, int], ...]  # for each release, the group of each person by name
 
     @classmethod
     def open(cls, folders: Any) -> Earlier:
         """Open the folders of all earlier releases, with the owner's folders beside them."""
         paths = paths_of(folders)
         opened = [OwnRelease.open(path) for path in paths]
-        # The earliest first: whoever knows of others was published after them.
+        # The earliest first: a release that names others was published after them.
         owned = tuple(sorted(opened, key=lambda own: len(own.published.certificate.after)))
         paths = [own.published.folder for own in owned]
         columns = [own.column_of_people() for own in owned]
@@ -212,7 +212,7 @@ class Earlier:
 
     @property
     def said(self) -> tuple[dict[str, Any], ...]:
-        """What a certificate says of them."""
+        """The entries of a certificate for the earlier releases."""
         return tuple(
             {
                 "certificate": digest_of(own.published.folder / CERTIFICATE),
@@ -223,7 +223,7 @@ class Earlier:
 
     @property
     def note(self) -> str:
-        """What the owner notes in the certificate."""
+        """The owner's note for the certificate."""
         many = some(len(self.names), "earlier release", "earlier releases")
         people = sum(map(len, self.groups))
         return (
@@ -234,9 +234,9 @@ class Earlier:
     def with_groups(
         self, tables: Mapping[str, Any], known: Certificate
     ) -> tuple[dict[str, Any], str, int]:
-        """The tables of newcomers below those of earlier releases, group by group as they were.
+        """The tables of newcomers below those of earlier releases, whose groups stay unchanged.
 
-        Also the column that says whom which release shows first; and what is added to group ids.
+        Also returns the cohort column, and the number that was added to the group ids of newcomers.
         """
         for release, name in zip(self.owned, self.names, strict=True):
             _refuse_other_labels(release.published.certificate, known, name)
@@ -254,7 +254,7 @@ class Earlier:
         return stacked, cohort, shift
 
     def newcomers(self, microdata: Microdata) -> tuple[Microdata, CohortChanges]:
-        """The people of a table who are in no earlier release, and what became of the others."""
+        """The people of a table who are in no earlier release, and how the others changed."""
         schema = microdata.schema
         if schema.unit == "row":
             raise UnsupportedError(
@@ -305,7 +305,7 @@ class Earlier:
         return Microdata(chosen, schema, microdata.reading, beside=microdata.beside), since
 
     def _not_named(self, schema: Schema, new: Collection[str]) -> Iterator[tuple[str, int]]:
-        """Releases of the same columns beside the earlier ones, and whom of the new they show.
+        """Unnamed releases with the same columns beside the earlier ones that show new people.
 
         Raises
         ------
@@ -345,7 +345,7 @@ class Earlier:
         everybody: Microdata,
         placed: Placed,
     ) -> Sight:
-        """All as somebody sees them who knows of everybody in the table what it says now."""
+        """All releases, seen by an adversary who knows the present columns of everybody."""
         place = places_in(joint, [*(own.release for own in self.owned), release], names)
         column = fetch(everybody.source, [self.column]).column(self.column).to_pylist()
         texts = [str(column[row]) for row in everybody.kept.tolist()]
@@ -377,7 +377,7 @@ class Earlier:
         return changed
 
     def grids_with(self, known: Certificate) -> dict[str, str]:
-        """The grids of columns in which newcomers, and all before them, are published."""
+        """The grids of columns that are the same for newcomers and all earlier releases."""
         every = [own.published.certificate.grids for own in self.owned]
         return {
             name: grid
@@ -386,10 +386,10 @@ class Earlier:
         }
 
     def scope_with(self, known: Certificate) -> dict[str, Any]:
-        """What is to be said otherwise of newcomers and all before them in one release."""
+        """The parts of the scope that differ with earlier releases and newcomers in one release."""
         certificates = [known, *(release.published.certificate for release in self.owned)]
         method, *others = {str(certificate.scope["method"]) for certificate in certificates}
-        # What a method holds against links in one cohort may not hold over several.
+        # A method that withstands links within one cohort may not do so over several.
         proved = not others and method != "as required"
         return {
             "method": method if proved else NOT_JUDGED,
@@ -406,14 +406,14 @@ class Earlier:
         everybody: Microdata,
         placed: Placed | None,
     ) -> tuple[Audit, dict[str, Labels]]:
-        """All releases as one, by the policy; of people who are `placed`, what columns teach, too.
+        """Audit all releases as one by the policy; if people are `placed`, also what is learned.
 
-        Also the values that each sensitive column has in them.
+        Also returns the values of each sensitive column in all releases.
 
         Raises
         ------
         NoSafeRelease
-            If an earlier release does not hold it, or all together do not.
+            If an earlier release fails the policy, or all together do.
         """
         for own, called in zip(self.owned, self.names, strict=True):
             found = audit(own.release, policy, learned=False)

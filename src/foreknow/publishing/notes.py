@@ -1,4 +1,4 @@
-"""Notes: what the owner should know of a release that was made, in plain words."""
+"""Notes: what the owner should know about a finished release, in plain words."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CUT_OFF = (
 
 
 def note_of_others(columns: Sequence[str], least: int | str) -> str:
-    """The note on columns whose rarer values are one."""
+    """The note on columns whose rare values are merged into one."""
     return (
         f"rare values: in {', '.join(columns)}, values that fewer than {least} people of the table "
         "have are written as one value, 'other'"

@@ -1,4 +1,4 @@
-"""Signatures: who vouches for a file, by a detached Ed25519 signature of its bytes.
+"""Signatures: detached Ed25519 signatures of files, which show who vouches for them.
 
 A signature lies beside its file as 64 bytes in ``FILE.sig``, which other programs check as well:
 ``openssl pkeyutl -verify -pubin -inkey public.pem -rawin -in FILE -sigfile FILE.sig``. The
@@ -20,7 +20,7 @@ _MOST_BYTES = 1 << 20
 
 
 def signature_of(path: Path) -> Path:
-    """Where the signature of a file is."""
+    """The path of the signature of a file."""
     return path.with_name(f"{path.name}{SUFFIX}")
 
 
@@ -36,7 +36,7 @@ class Signer:
     Raises
     ------
     InputError
-        If it is no such key, or the package `cryptography` is not installed.
+        If it is not such a key, or the package `cryptography` is not installed.
     """
 
     def __init__(self, key: str | Path) -> None:
@@ -54,21 +54,21 @@ class Signer:
 
 
 def check_signature(path: Path, key: str | Path, content: bytes | None = None) -> None:
-    """Check that a file is, byte by byte, what the owner of a key has signed.
+    """Check that a file is, byte for byte, what the owner of a key signed.
 
     Parameters
     ----------
     path : path
         Its signature lies beside it.
     key : path
-        The public Ed25519 key of who signed it, in PEM or OpenSSH form.
+        The public Ed25519 key of the signer, in PEM or OpenSSH form.
     content : bytes, optional
-        What the file holds, where it was read already; else it is read.
+        The content of the file, if it was read already.
 
     Raises
     ------
     CertificateError
-        If there is no signature, or it is not one of these bytes by this key.
+        If there is no signature, or it does not match these bytes and this key.
     InputError
         If the key is of another kind, or the package `cryptography` is not installed.
     """
@@ -108,7 +108,7 @@ def _private(path: Path) -> Any:
             f"--key: {str(path)!r} has a password; write it without one into a file that only you "
             "can read, such as by openssl pkey -in KEY -out OTHER"
         ) from None
-    except Exception:  # its own kinds of errors, such as of formats it does not know
+    except Exception:  # the package has its own errors, for example for unknown formats
         raise InputError(
             f"--key: {str(path)!r} is no private key in PEM form; one is made by openssl genpkey "
             "-algorithm ed25519 -out key.pem"
@@ -145,7 +145,7 @@ def _of_our_kind(key: Any, kind: Any, path: Path) -> Any:
 
 
 def _read(path: Path) -> tuple[bytes, Any, Any]:
-    """What a file of a key holds, and the library that reads it."""
+    """The content of a key file, and the modules that read it."""
     text = read_text(path, _MOST_BYTES, InputError, f"--key: {str(path)!r}").strip()
     try:
         serialization = import_module("cryptography.hazmat.primitives.serialization")
