@@ -639,3 +639,88 @@ def test_certificate_with_a_linked_rule_is_refused(tmp_path):
     path.write_text(json.dumps(said))
     with pytest.raises(fk.InputError, match="bears on 'hiv'"):
         fk.verify(tmp_path / "out")
+
+
+SECOND = {
+    "age": [37, 36, 32, 34],
+    "s1": ["B", "B", "B", "B"],
+    "s2": ["v", "v", "u", "v"],
+    "sex": ["f", "m", "f", "f"],
+}
+
+
+@pytest.mark.parametrize("column", ["s2", None])
+def test_the_judge_applies_a_rule_to_the_column_that_it_names(column, tmp_path):
+    """Of four people three can have u, so one u is 1/3, in whichever column it stands."""
+    several = column is not None
+    roles = {"quasi_identifiers": ["age"], "sensitive": ["s1", "s2"] if several else "s2"}
+    schema = {**roles, "other": ["sex"], "types": {"age": "number"}}
+    required = {"facts": {}, "below": "3/10", "knowing": [], "values": ["u"]}
+    policy = {"schema": schema, "require": [required | ({"sensitive": "s2"} if several else {})]}
+    table = pa.table(SECOND if several else {k: v for k, v in SECOND.items() if k != "s1"})
+    fk.publish(table, fk.Policy.from_dict(policy), seed=1).write(tmp_path / "out")
+    assert fk.verify(tmp_path / "out").people == 4
+    rule = {"values": ["u"], "where": {"sex": ["m"]}}
+    rules = [rule | {"sensitive": "s2"}] if several else [rule | {"sensitive": None}, rule]
+    for one in rules:
+        strict = {**policy, "schema": {**schema, "impossible": [one]}}
+        if one.get("sensitive", "") is not None:
+            with pytest.raises(CertificateError, match="reaches 1/3, the limit is 3/10"):
+                fk.verify(tmp_path / "out", fk.Policy.from_dict(strict))
+        path = tmp_path / "out" / "certificate.json"
+        certificate = json.loads(path.read_text())
+        certificate["policy"]["schema"]["impossible"] = [one]
+        path.write_text(json.dumps(certificate))
+        with pytest.raises(CertificateError, match="reaches 1/3, the limit is 3/10"):
+            fk.verify(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"values": [["u"]], "where": {"sex": ["m"]}},
+        {"values": [None], "where": {"sex": ["m"]}},
+        {"values": ["u"], "where": {"sex": [["m"]]}},
+        {"values": ["u"], "where": {"sex": [{"from": 1}]}},
+    ],
+)
+def test_a_list_in_place_of_a_value_is_refused(rule):
+    schema = {"quasi_identifiers": ["sex"], "sensitive": "ill", "impossible": [rule]}
+    with pytest.raises(PolicyError, match="is no value; write texts and numbers"):
+        fk.Policy.from_dict({"schema": schema, "require": [{"k_anonymity": 2}]})
+
+
+@pytest.mark.parametrize(
+    ("label", "condition", "met"),
+    [
+        ("0 or more", ["30", "31"], None),
+        ("2024-03", ["2024-03-01"], None),
+        ("2024-03", ["2024-03"], True),
+        ("2024-03", ["2024-04"], False),
+        ("2024-Q1", ["2024-03-01"], None),
+        ("2024", ["2024-03-01"], None),
+        ("2024", ["2023", "90"], False),
+        ("2020s", ["2024"], None),
+        ("14h", ["14:30"], None),
+        ("here", ["2024-03-01"], False),
+    ],
+)
+def test_a_period_leaves_open_what_lies_in_it(label, condition, met):
+    assert Rules([{"values": ["a"], "where": {"c": condition}}]).holds(0, {"c": label}) is met
+    read = decided(tuple(condition), label)
+    assert read is None or read is met
+
+
+def test_a_label_without_an_upper_end_hides_who_cannot_have_a_value(tmp_path):
+    """Only the first of four people can have B, though all four have one label."""
+    table = pa.table({"age": [25, 30, 31, 32], "ill": ["B", "C", "C", "A"]})
+    schema = {"quasi_identifiers": ["age"], "sensitive": "ill", "types": {"age": "number"}}
+    required = {"facts": {}, "below": "9/10", "values": ["B"]}
+    levels = {"levels": {"age": {"top": 25}}}
+    made = fk.publish(table, {"schema": schema, "require": [required, levels]}, seed=1)
+    made.write(tmp_path / "out")
+    assert {row["age"][-8:] for row in made.to_arrow().to_pylist()} == {" or more"}
+    rule = {"values": ["B"], "where": {"age": ["30", "31", "32"]}}
+    strict = {"schema": {**schema, "impossible": [rule]}, "require": [required]}
+    with pytest.raises(CertificateError, match="reaches 1, the limit is 9/10"):
+        fk.verify(tmp_path / "out", fk.Policy.from_dict(strict))

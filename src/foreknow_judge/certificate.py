@@ -587,6 +587,11 @@ def _contradiction(
             named = "file" in said and isinstance(stated, Mapping) and {*stated} == {"rows"}
             if not named and stated not in (None, said):
                 return f"levels of {column!r} are of another hierarchy than the schema has"
+        for key, settings in required.items():
+            if not isinstance(settings, Mapping) or "population" not in settings:
+                continue
+            if (column := _read_otherwise(read.policy.schema_, settings)) is not None:
+                return f"{key} reads labels of {column!r} by another hierarchy than the schema"
     if release.semantics != semantics:
         return (
             f"the semantics of the release are {release.semantics!r}, those of its policy "
@@ -639,6 +644,25 @@ def _contradiction(
     for finding in read.findings:
         if finding.exact is None and finding.requirement not in kept:
             return "a finding does not say what was found, though no priors of it are kept"
+    return None
+
+
+def _read_otherwise(schema: SchemaTable, settings: Mapping[str, Any]) -> str | None:
+    """A column whose labels a criterion on a population reads otherwise than the schema, if any.
+
+    A hierarchy that the schema keeps in a file cannot be compared.
+    """
+    trees, orders = settings.get("trees") or {}, settings.get("orders") or {}
+    for column in [*schema.quasi_identifiers, *map(str, trees), *map(str, orders)]:
+        stated = schema.hierarchies.get(column, {})
+        if "file" in stated:
+            continue
+        tree = {tuple(map(str, row)) for row in stated.get("rows", ())}
+        order = [*map(str, stated.get("order", ()))]
+        if {tuple(row) for row in trees.get(column, ())} != tree:
+            return column
+        if list(orders.get(column, ())) != order:
+            return column
     return None
 
 

@@ -320,7 +320,9 @@ def _labels(key: str, given: Any) -> tuple[str, ...]:
     """Labels as texts, which is how they are compared, since a CSV file has no types."""
     if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
         raise ValueError(f"{key} must be a list, such as [{given!r}]")
-    labels = tuple(str(label) for label in given)
+    given = tuple(given)
+    _refuse_nested(key, given)
+    labels = tuple(map(str, given))
     twice = [label for i, label in enumerate(labels) if label in labels[:i]]
     if twice:
         raise ValueError(f"{key} names {twice[0]!r} twice")
@@ -331,6 +333,13 @@ def _labels(key: str, given: Any) -> tuple[str, ...]:
                 "that begins with B20"
             )
     return labels
+
+
+def _refuse_nested(key: str, labels: Iterable[Any]) -> None:
+    """Refuse a list or a table in place of a label."""
+    for label in labels:
+        if label is None or isinstance(label, (list, tuple, set, Mapping)):
+            raise ValueError(f"{key}: {label!r} is no value; write texts and numbers")
 
 
 def _members(given: Any, *, empty: bool) -> Any:
@@ -405,6 +414,8 @@ class ImpossibleTable(Settings):
                 raise ValueError(
                     f'where: {name} is a list such as ["m"], or a range such as {{ to = 11 }}'
                 )
+            if not isinstance(own, Mapping):
+                _refuse_nested(f"where: {name}", own)
         return self
 
 

@@ -19,10 +19,13 @@ from foreknow_judge.counting import Group, GroupBags, Ints, distinct
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.facts import Cell, DistinctProfiles, Law, Ratio, worst_of
 from foreknow_judge.named_values import in_range, named
+from foreknow_judge.numbers import read_number
 from foreknow_judge.windows import place_of
 
 _FROM_TO = re.compile(r"(.*?[0-9])(?: to <?([-+.0-9].*))?", re.DOTALL)
-_COARSE = re.compile(r'.*(\*| to | \| |").*|other\++|other|(.* or )?missing', re.DOTALL)
+_COARSE = re.compile(r'.*(\*| to | \| |").*|.* or more|other\++|other|(.* or )?missing', re.DOTALL)
+# A number or a date, which may be one value or a period.
+_PERIOD = re.compile(r"[0-9]{4}(-([0-9]{2}|Q[1-4])(-[0-9]{2}( [0-9]{2}h)?)?)?|[0-9]{3}0s|[0-9]{2}h")
 
 
 class Rules(NamedTuple):
@@ -34,7 +37,7 @@ class Rules(NamedTuple):
     def about(self, sensitive: str) -> list[int]:
         """Positions of the rules on values of a column; a rule that names no column counts."""
         each = enumerate(self.tables)
-        return [i for i, own in each if own.get("sensitive", sensitive) == sensitive]
+        return [i for i, own in each if (own.get("sensitive") or sensitive) == sensitive]
 
     def columns(self) -> list[str]:
         """The columns of the conditions under which people cannot have a value."""
@@ -62,7 +65,9 @@ class Rules(NamedTuple):
         if name in self.nodes:
             return None
         known = [str(own) for own in condition]
-        return label in known or any(_same(label, own) for own in known)
+        if label in known or any(_same(label, own) for own in known):
+            return True
+        return None if any(_may_hold(label, own) for own in known) else False
 
 
 def _same(one: str, other: str) -> bool:
@@ -70,6 +75,15 @@ def _same(one: str, other: str) -> bool:
     codes = [text.startswith("0") and text[1:2].isdigit() for text in (one, other)]
     places = place_of(one), place_of(other)
     return not any(codes) and None not in places and places[0] == places[1]
+
+
+def _may_hold(label: str, value: str) -> bool:
+    """True if a label that reads like a period may stand for a value that is written otherwise."""
+    if not _PERIOD.fullmatch(label):
+        return False
+    numbers = read_number(label) is not None and read_number(value) is not None
+    shapes = [re.sub("[0-9]", "0", text) for text in (label, value)]
+    return not numbers and shapes[0] != shapes[1]
 
 
 def _around(low: str, high: str, condition: Mapping[str, Any]) -> bool:

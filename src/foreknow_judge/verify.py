@@ -612,7 +612,13 @@ def written_of(
 
 def rules_of(schema: Mapping[str, Any]) -> Rules:
     """The rules of impossible values in the ``[schema]`` table of a policy."""
-    return Rules(tuple(schema.get("impossible", ())), tuple(schema.get("hierarchies", ())))
+    given = schema.get("sensitive")
+    main = given if isinstance(given, str) or not given else given[0]
+    tables = [
+        {**table, "sensitive": table.get("sensitive") or main}
+        for table in schema.get("impossible", ())
+    ]
+    return Rules(tables, tuple(schema.get("hierarchies", ())))
 
 
 def _claims(certified: Mapping[str, Any]) -> Scope:

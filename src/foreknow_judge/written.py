@@ -110,6 +110,8 @@ class Written:
 
     def about(self, sensitive: str) -> Written:
         """The same release, for one sensitive column with its own semantics."""
+        if self.semantics == "single" and sensitive != self.sensitive:
+            return self.asked(sensitive=sensitive)
         if isinstance(self.semantics, str):
             return self
         semantics = self.semantics.get(sensitive, "single")

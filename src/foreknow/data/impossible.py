@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -75,6 +76,9 @@ class Rule:
         return {"values": list(self.values), "where": where, "sensitive": self.sensitive}
 
 
+_HOUR = re.compile("[0-9]{2}h")
+
+
 def decided(condition: tuple[str, ...] | Range, label: str | None) -> bool | None:
     """Whether all, or none, of whom a label may stand for meet a condition; else None.
 
@@ -94,7 +98,9 @@ def decided(condition: tuple[str, ...] | Range, label: str | None) -> bool | Non
         # 1980 may be a year as well.
         ways = {_met(condition, m) for m in meanings_of(label) if not isinstance(m.lower, datetime)}
     else:
-        ways = {_met(condition, m) for m in meanings_of(label)} or {_is(condition, label)}
+        open_ = _HOUR.fullmatch(label) and not all(map(_HOUR.fullmatch, condition))
+        one = None if open_ else _is(condition, label)
+        ways = {_met(condition, m) for m in meanings_of(label)} or {one}
     return ways.pop() if len(ways) == 1 else None
 
 

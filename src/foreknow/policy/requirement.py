@@ -416,10 +416,6 @@ class Requirement:
 
     def under(self, schema: Any) -> Requirement:
         """The same with what its criterion or its adversaries need from a schema."""
-        if self.of_people and self.taken is None and isinstance(schema.shared, Shared):
-            # The publisher chose the row that shows a household's value, so nobody knows it.
-            others = [name for name in schema.other if name != schema.shared.column]
-            return replace(self, knowing=others).under(schema)
         if schema.counts_people:
             relative = any(point.relative for point in self.points)
             refuse_no_sum(f"{self.name}: ", within=self.of_windows, relative=relative)
