@@ -237,7 +237,8 @@ def test_statements_of_the_owner_are_those_of_ask(inside, folder):
 
 
 def test_a_raw_table_needs_no_policy(tmp_path, folder):
-    (tmp_path / "t.csv").write_bytes((folder / "hospital.csv").read_bytes())
+    lines = (folder / "hospital.csv").read_text("utf-8").splitlines()
+    (tmp_path / "t.csv").write_text("\n".join(line.partition(",")[2] for line in lines[:2000]))
     found = Place(tmp_path, tmp_path / "t.csv").browser().ask("/api/release").json
     assert found["mood"] == "unsafe"
     assert found["names"]
@@ -246,6 +247,7 @@ def test_a_raw_table_needs_no_policy(tmp_path, folder):
 SEVERAL = """
 [schema]
 identifiers = ["name"]
+person = "patient"
 quasi_identifiers = ["age", "sex"]
 sensitive = ["diagnosis", "charges"]
 [[require]]

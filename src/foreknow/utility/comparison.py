@@ -328,7 +328,7 @@ def compare(
     ...     sample.table_path(), rules, methods=["fulldomain"], limits=["1/5", "1/4"], processes=0
     ... )
     >>> [(each.method, str(each.limit), each.status, each.groups) for each in found.candidates]
-    [('fulldomain', '1/5', 'safe', 32), ('fulldomain', '1/4', 'safe', 20)]
+    [('fulldomain', '1/5', 'safe', 16), ('fulldomain', '1/4', 'safe', 32)]
     """
     whole_number(seed, "seed", 0)
     whole_number(queries, "queries", 1)
