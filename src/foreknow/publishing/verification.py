@@ -217,6 +217,12 @@ def remarks_as_written(
 def _own_policy(known: Certificate, policy: Policy) -> OwnPolicy:
     """Another policy for the release of a certificate, which says how it is written."""
     refuse_other_schema(known, policy.needed_schema)
+    if policy.needed_schema.counts_people:
+        raise PolicyError(
+            f"whose cases the rows are ({policy.needed_schema.person!r}) is not in the files, so "
+            "only the owner of the table can judge people: audit the table by this policy; files "
+            "are judged by a schema without person, of cases"
+        )
     for requirement in policy.requirements:
         for name in requirement.owned(policy.needed_schema):
             raise PolicyError(
