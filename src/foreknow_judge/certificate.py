@@ -57,6 +57,7 @@ from foreknow_judge.registry import OURS, Kinds
 from foreknow_judge.roles import Roles
 from foreknow_judge.scope import Scope
 from foreknow_judge.settings import Settings
+from foreknow_judge.support import unsupported_knowledge, unsupported_release
 from foreknow_judge.windows import refuse_width
 
 FORMAT = "foreknow certificate"
@@ -565,6 +566,9 @@ def _contradiction(
             f"the sensitive column of the release is {release.sensitive!r}, that of its policy "
             f"{schema.sensitives[0]!r}"
         )
+    shared = bool(schema.shared)
+    if (combination := unsupported_release(release.form, semantics, shared=shared)) is not None:
+        raise combination.error()
     for required in read.policy.require:
         if not {required.sensitive or release.sensitive} <= {*schema.sensitives}:
             return f"a requirement is about {required.sensitive!r}, which is no sensitive column"
@@ -577,6 +581,7 @@ def _contradiction(
         for name in required.known:
             if name not in (*schema.sensitives, *schema.other):
                 return f"{name!r} is said to be known, and is not published beside values"
+        _refuse_unsupported(required, required.sensitive or release.sensitive, unlinked)
         if (uncounted := _uncounted(schema, required, release.form, unlinked)) and not of_people:
             return uncounted
     for required in requirements:
@@ -690,6 +695,21 @@ def _published_otherwise(read: Any) -> str | None:
     if exact := [column for column in read.grids if labels.get(column) == "exact"]:
         return f"labels of {exact[0]!r} are exact by policy.publish, and on a grid by the release"
     return None
+
+
+def _refuse_unsupported(required: CertifiedTable, secret: str, unlinked: Sequence[str]) -> None:
+    """Refuse knowledge that cannot be judged together."""
+    links = [
+        int(own.get("m", 0))
+        for kind, settings, _ in required.points
+        if kind == "priors" and isinstance(own := settings.get("facts") or {}, Mapping)
+    ]
+    relative = required.at_most_times is not None
+    combination = unsupported_knowledge(
+        secret, required.known, unlinked, relative=relative, links=max(links, default=0)
+    )
+    if combination is not None:
+        raise combination.error()
 
 
 def _uncounted(

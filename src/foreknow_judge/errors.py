@@ -31,15 +31,21 @@ _NO_MEMORY = (
 
 
 class ForeknowError(Exception):
-    """Root of everything that Foreknow raises on purpose."""
+    """Root of everything that Foreknow raises on purpose; `code` names the kind of error."""
+
+    code = "error"
 
 
 class InputError(ForeknowError, ValueError):
     """Something that the caller gave cannot be used; the message names it."""
 
+    code = "input"
+
 
 class DataError(InputError):
     """A table, file or column is missing, malformed or inconsistent."""
+
+    code = "data"
 
     @classmethod
     def unknown_column(cls, name: str, known: Iterable[str], where: str = "the table") -> DataError:
@@ -51,29 +57,51 @@ class DataError(InputError):
 class SchemaError(InputError):
     """Roles of columns contradict each other or the table."""
 
+    code = "schema"
+
 
 class HierarchyError(InputError):
     """A hierarchy is malformed, or a value lies outside it."""
+
+    code = "hierarchy"
 
 
 class PolicyError(InputError):
     """A policy file or requirement is invalid or contradictory."""
 
+    code = "policy"
+
 
 class OutputError(InputError):
     """The place to write to cannot be used; nothing was written there."""
+
+    code = "output"
 
 
 class CertificateError(InputError):
     """A certificate cannot be read, or does not describe the given release."""
 
+    code = "certificate"
+
 
 class UnsupportedError(InputError):
-    """A well-formed combination that this version does not support."""
+    """A well-formed combination that this version does not support.
+
+    `code` is that of the combination, where ``docs/reference/support.md`` lists it.
+    """
+
+    code = "unsupported"
+
+    def __init__(self, message: str = "", *, code: str | None = None) -> None:
+        super().__init__(message)
+        if code is not None:
+            self.code = code
 
 
 class CallError(InputError, TypeError):
     """A function has no such parameter, or lacks one."""
+
+    code = "call"
 
 
 class StatementError(InputError):
@@ -81,6 +109,8 @@ class StatementError(InputError):
 
     `said` is the message without the caret, which points to `position` of `text`, if given.
     """
+
+    code = "statement"
 
     def __init__(self, said: str, text: str | None = None, position: int | None = None) -> None:
         self.said, self.text, self.position = said, text, position
@@ -95,6 +125,8 @@ class StatementError(InputError):
 
 class ContradictionError(StatementError):
     """No world satisfies the statements; those at positions `together` contradict each other."""
+
+    code = "contradiction"
 
     def __init__(self, message: str, together: tuple[int, ...] = ()) -> None:
         self.together = together
@@ -112,6 +144,8 @@ class NoSafeRelease(ForeknowError):
         What to change, line by line; lines that begin with two blanks can be pasted into a policy.
     """
 
+    code = "no-safe-release"
+
     def __init__(self, said: str, way_out: Iterable[str] = ()) -> None:
         self.said, self.way_out = said, tuple(way_out)
         super().__init__("\n".join([said, *self.way_out]))
@@ -123,9 +157,13 @@ class NotSettled(ForeknowError):
     This is an answer, not a mistake: neither safe nor unsafe.
     """
 
+    code = "not-settled"
+
 
 class NotEnoughMemory(ForeknowError, MemoryError):
     """The machine, or a limit on the process, has too little memory; no verdict was reached."""
+
+    code = "memory"
 
     def __init__(self, needed_for: str) -> None:
         super().__init__(
@@ -137,6 +175,8 @@ class NotEnoughMemory(ForeknowError, MemoryError):
 
 class InternalError(ForeknowError):
     """An invariant of Foreknow itself is broken; please report it (exit 3)."""
+
+    code = "internal"
 
     def __init__(self, message: str) -> None:
         super().__init__(f"{message}. This is probably a bug in Foreknow; please report it.")

@@ -41,6 +41,7 @@ from foreknow_judge.errors import (
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.layout import Layout
 from foreknow_judge.numbers import Number
+from foreknow_judge.support import unsupported_knowledge, unsupported_release
 
 # A search distinguishes this many times as many units as a group must have.
 _NUMBERS = 8
@@ -126,6 +127,7 @@ class Policy:
                 requirement.check_columns(self.schema.sensitives, self.schema)
             self.options.check_columns(self.schema)
             self._check_levels()
+            self._check_supported(self.schema)
             self._check_shared(self.schema)
             self._check_impossible(self.schema)
             for each in self.tries:
@@ -168,18 +170,22 @@ class Policy:
                     f"on, and publish.labels says {wanted!r}; leave that out"
                 )
 
+    def _check_supported(self, schema: Schema) -> None:
+        """Refuse combinations that the judge does not support."""
+        form, shared = self.options.written, schema.shared is not None
+        if (combination := unsupported_release(form, schema.semantics, shared=shared)) is not None:
+            raise combination.error()
+        for requirement in self.requirements:
+            secret, known = requirement.sensitive or schema.sensitive, requirement.knowing or ()
+            combination = unsupported_knowledge(secret, known, self.options.unlinked)
+            if combination is not None and not requirement.of_people:
+                raise combination.error(requirement.name)
+
     def _check_shared(self, schema: Schema) -> None:
         """Refuse values shared by households in a form that does not say which rows show them."""
         shared = cast(Shared | None, schema.shared)
         if shared is None:
             return
-        if self.options.written == "bucketized":
-            raise PolicyError(
-                f"shared: what households share ({', '.join(shared.values)}) is shown once for "
-                "each household, and the bucketized form does not say whose row shows it: publish "
-                'with form = "generalized", or leave shared out and publish a table with one row '
-                "for each household"
-            )
         for name in (shared.column, *shared.values):
             if name in self.options.unlinked:
                 raise PolicyError(

@@ -46,6 +46,7 @@ from foreknow_judge.grammar import LIMITS, SECRET, RequireTable, Secret, Sets, r
 from foreknow_judge.json_values import plain
 from foreknow_judge.layout import Layout, Seen
 from foreknow_judge.numbers import Number, as_threshold
+from foreknow_judge.support import RELATIVE_LINKS
 from foreknow_judge.verdict import Limit
 
 _NO = frozenset(("name", *LIMITS))  # keys of a requirement that are neither secret nor sight
@@ -212,6 +213,9 @@ class Requirement:
             each = self.any_of.items()
             set_fields(self, any_of=Sets({name: self._range(name, own) for name, own in each}))
         self._check_secret(table)
+        on_top = [getattr(own.adversary, "facts", None) for own in self.points if own.relative]
+        if any(facts is not None and facts.m for facts in on_top):
+            raise RELATIVE_LINKS.error(self.name)
 
     @property
     def _said(self) -> dict[str, Any]:
