@@ -15,6 +15,9 @@ from foreknow.criteria.registry import CRITERIA, OURS
 from foreknow.methods.protocol import traits_of
 from foreknow.methods.registry import METHODS
 from foreknow.needs import Need
+from foreknow_judge.criteria import GAUGES
+from foreknow_judge.knowledge import VERIFIERS
+from foreknow_judge.support import UNSUPPORTED
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 MARK = "<!-- printed -->"
@@ -102,12 +105,51 @@ def printed():
     of_analyses = (*of_table, Need.NO_WINDOWS, Need.ABSOLUTE, Need.EVERYBODY, Need.NO_HOUSEHOLDS)
     return "\n\n".join(
         (
+            "## Combinations that are refused",
+            refused(),
+            "## What the judge supports",
+            judged(),
+            "## What is served",
             table("knowledge", knowledge, of_knowledge),
             table("criterion", rules, of_rules),
             table("method", makers, of_table),
             table("analysis", analyses, of_analyses),
         )
     )
+
+
+def refused():
+    """The table of combinations that nobody judges."""
+    rows = [f"| {one.title} | `{one.code}` | {one.reason} | {one.way_out} |" for one in UNSUPPORTED]
+    return "\n".join(["| refused | code | why | way out |", "| --- | --- | --- | --- |", *rows])
+
+
+def judged():
+    """What each kind of knowledge and each criterion supports, by the declarations of the judge."""
+    heads = ("several values per person", "`within`", "a limit relative to priors")
+    of_knowledge = {
+        key: (judge.of_several, judge.of_windows, judge.relative)
+        for key, judge in VERIFIERS.items()
+    }
+    other = ("several values per person", "a population", "labels alone")
+    of_criteria = {
+        key: (gauge.of_people, gauge.of_population, gauge.of_labels)
+        for key, gauge in GAUGES.items()
+    }
+    return "\n\n".join(
+        (
+            flags("knowledge", heads, of_knowledge),
+            flags("criterion", other, of_criteria),
+        )
+    )
+
+
+def flags(first, heads, rows):
+    """A table of yes and no."""
+    lines = [f"| {first} | {' | '.join(heads)} |", f"| --- |{' --- |' * len(heads)}"]
+    for key, own in rows.items():
+        lines.append(f"| `{key}` | {' | '.join('yes' if one else 'no' for one in own)} |")
+    return "\n".join(lines)
 
 
 def rule_is_ordered(rule):

@@ -12,8 +12,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.cli.desk import Desk
 
 import foreknow as fk
+from foreknow_judge.errors import UnsupportedError
 from foreknow_judge.file_names import CERTIFICATE
 
 ILLS = ["Flu", "Cold", "Asthma", "HIV"]
@@ -441,7 +443,7 @@ def test_sizes_and_days_of_cohorts_are_said_and_days_are_not_published(january, 
     private = january.with_name("january.owner") / "owner.json"
     kept = json.loads(private.read_text())
     private.write_text(json.dumps({**kept, "written": "2025-01-12"}))
-    made = fk.publish(register(0, 420), policy(), after=january, whole=True, seed=1)
+    made = fk.publish(register(0, 420), policy(), after=january, seed=1)
     made.write(tmp_path / "march")
     both = fk.audit([january, tmp_path / "march"], policy())
     today = re.search(r"\d{4}-\d\d-\d\d", (tmp_path / "march.owner" / "owner.json").read_text())
@@ -543,3 +545,78 @@ def test_a_large_number_is_one_number_however_it_is_written(tmp_path):
     floats = named(lambda name: float(10**16 + 100 * int(name[1:])), register(0, 420))
     with pytest.raises(fk.InputError, match="look like one person"):
         fk.publish(floats, policy(), after=tmp_path / "january", seed=1)
+
+
+def test_a_release_of_everybody_is_refused(january, tmp_path):
+    """In Python and in a certificate, with one code."""
+    for after in (january, None):
+        with pytest.raises(UnsupportedError, match="leave whole out") as caught:
+            fk.publish(register(0, 420), policy(), after=after, whole=True)
+        assert caught.value.code == "whole-after"
+    path = january / "certificate.json"
+    certificate = json.loads(path.read_text())
+    path.write_text(json.dumps({**certificate, "cohort": "cohort"}))
+    with pytest.raises(UnsupportedError, match="leave whole out"):
+        fk.verify(january)
+
+
+def test_the_command_line_says_new_people_and_all_apart(january, tmp_path, monkeypatch, capsys):
+    desk = Desk(tmp_path, monkeypatch, capsys)
+    place = tmp_path / "table.parquet"
+    pq.write_table(register(0, 420), place)
+    rules = tmp_path / "policy.toml"
+    rules.write_text(
+        '[schema]\nidentifiers = ["pid"]\nquasi_identifiers = ["age", "sex"]\nsensitive = "ill"\n'
+        "[[require]]\nfacts = { l = 1, k = 1 }\nbelow = 0.8\n"
+    )
+    out = str(tmp_path / "march")
+    given = ["--policy", str(rules), "--out", out, "--after", str(january)]
+    said = desk.says("publish", place, *given[:3], f"{out} of new people", *given[4:])
+    headlines = re.findall(r"(\S+) (\d+) people in \d+ groups", said)
+    assert headlines == [("release", "120"), ("together:", "420")]
+    assert "Written is a release of 120 people." in said
+    assert fk.verify(f"{out} of new people", after=january).people_of_all == 420
+    given[3] = str(tmp_path / "all")
+    code, _, told = desk.run("publish", place, *given, "--whole")
+    assert code == 2
+    assert "leave whole out" in told
+    assert not (tmp_path / "all").exists()
+
+
+def test_values_that_were_escaped_are_the_same_values_in_all_releases(tmp_path):
+    """An apostrophe before what looks like a formula is no part of the value."""
+    rules = policy(fk.Requirement(fk.Facts(1), below=0.8, values=["=HIV"]))
+    table, how = register(0, 420, ills=["=HIV", "Flu", "Cold"]), {"escape_formulas": True}
+    fk.publish(table.slice(0, 300), rules, seed=1, **how).write(tmp_path / "january")
+    made = fk.publish(table, rules, after=tmp_path / "january", seed=1, **how)
+    assert {*made.together.counts.values} == {"=HIV", "Flu", "Cold"}
+    made.write(tmp_path / "march")
+    both = fk.together([tmp_path / "january", tmp_path / "march"])
+    assert {*both.counts.values} == {"=HIV", "Flu", "Cold"}
+
+
+@pytest.mark.parametrize("secret", [{"any_of": "virus"}, {"at_level": 1}])
+def test_a_set_has_the_values_of_all_releases(secret, tmp_path):
+    """New people lack some of what its name stands for, and the verifier counts it all the same."""
+    ills = ["B20", "B24", "Flu", "Cold", "Asthma", "Cough"]
+    kinds = [[ill, "virus" if ill[0] == "B" else f"other {i % 2}"] for i, ill in enumerate(ills)]
+    tree = fk.Tree(kinds)
+    rules = policy(fk.Requirement(fk.Facts(1), below="0.9", **secret), hierarchies={"ill": tree})
+    fk.publish(register(0, 300, ills=ills), rules, seed=1).write(tmp_path / "january")
+    table = register(300, 420, ills=[ill for ill in ills if ill != "B24"])
+    made = fk.publish(table, rules, after=tmp_path / "january", seed=1)
+    made.write(tmp_path / "march")
+    fk.verify(tmp_path / "march")
+    found = fk.verify(tmp_path / "march", after=tmp_path / "january").together
+    assert [each.reached for each in found] == [each.reached for each in made.together.verdicts]
+
+
+def test_two_tries_of_the_same_new_people_cross(january, tmp_path):
+    for name, people in (("one", 420), ("two", 450)):
+        made = fk.publish(register(0, people), policy(), after=january, seed=1)
+        made.write(tmp_path / name)
+    each = [january, tmp_path / "one", tmp_path / "two"]
+    with pytest.raises(fk.NotSettled):
+        fk.audit(each, policy())
+    with pytest.raises(fk.InputError, match="a person is to be published once"):
+        fk.publish(register(0, 600), policy(), after=each)

@@ -48,7 +48,12 @@ def test_it_has_what_tables_have(people):
 def test_the_policy_and_its_hierarchy_speak_of_this_table(people):
     policy = tomllib.loads(policy_path().read_text(encoding="utf-8"))
     schema = policy["schema"]
-    roles = [schema["person"], *schema["identifiers"], *schema["quasi_identifiers"], *schema["sensitive"]]
+    roles = [
+        schema["person"],
+        *schema["identifiers"],
+        *schema["quasi_identifiers"],
+        *schema["sensitive"],
+    ]
     assert (*roles, "ward", "charges") == make.COLUMNS
     assert set(schema["hierarchies"]) <= set(schema["quasi_identifiers"])
     named = {value for rule in policy["require"] for value in rule.get("values", [])}

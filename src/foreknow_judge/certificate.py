@@ -57,7 +57,7 @@ from foreknow_judge.registry import OURS, Kinds
 from foreknow_judge.roles import Roles
 from foreknow_judge.scope import Scope
 from foreknow_judge.settings import Settings
-from foreknow_judge.support import unsupported_knowledge, unsupported_release
+from foreknow_judge.support import WHOLE_AFTER, unsupported_knowledge, unsupported_release
 from foreknow_judge.windows import refuse_width
 
 FORMAT = "foreknow certificate"
@@ -207,7 +207,7 @@ _RELEASE = {
     for name in ("form", "format", "groups", "sensitive", "semantics", "people", "n_groups")
 } | {"escaped": "escape_formulas", "files": "files"}
 # Written only if not empty.
-_SELDOM = ("grids", "commas", "after", "cohort", "report", "code_book")
+_SELDOM = ("grids", "commas", "after", "report", "code_book")
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -255,9 +255,6 @@ class Certificate:
     after : tuple of mappings
         The releases that were published before, of other people of the same register: the digest
         of each certificate, and how many people it shows for the first time.
-    cohort : str
-        If the release repeats the groups of these: the column that says which release shows a
-        person first, by its place in `after`, from 1; new people have the next number.
     report : str, optional
         SHA-256 digest of ``report.html``; None before the release is written.
     code_book : str, optional
@@ -286,7 +283,6 @@ class Certificate:
     delimiter: Literal[",", ";", "\t", "|"] = ","
     commas: _Texts = ()
     after: _Earlier = ()
-    cohort: str = ""
     report: Digest | None = None
     code_book: Digest | None = None
 
@@ -330,19 +326,13 @@ class Certificate:
 
     @property
     def known(self) -> tuple[str, ...]:
-        """The columns that identify people: the cohort column, if any, and quasi-identifiers."""
-        known = self.policy.get("schema", {}).get("quasi_identifiers", ())
-        return (self.cohort, *known) if self.cohort else tuple(known)
+        """The columns that identify people: quasi-identifiers."""
+        return tuple(self.policy.get("schema", {}).get("quasi_identifiers", ()))
 
     @property
     def exact(self) -> tuple[str, ...]:
         """In the bucketized form, the columns by which people can be recognized."""
         return self.known if self.form == "bucketized" else ()
-
-    @property
-    def newcomers(self) -> int:
-        """How many people this release shows for the first time."""
-        return self.people - (sum(each["people"] for each in self.after) if self.cohort else 0)
 
     @property
     def columns(self) -> dict[str, tuple[str, ...]]:
@@ -491,6 +481,8 @@ def checked(table: Any, name: str, kinds: Kinds = OURS) -> dict[str, Any]:
         raise CertificateError(
             f"{name} is of version {str(version)[:40]}; this program knows version {FORMAT_VERSION}"
         )
+    if "cohort" in table:
+        raise WHOLE_AFTER.error(name)
     try:
         read: Any = certificate_table().model_validate(table, context=kinds)
     except ValidationError as error:
@@ -546,12 +538,7 @@ def _contradiction(
     except InputError as error:
         return str(error)
     release, semantics = read.release, read.policy.schema_.semantics
-    cohorts = [read.cohort] if read.cohort else []
-    wanted = ["group"] if release.form == "bucketized" else [*cohorts, *schema.quasi_identifiers]
-    earlier = sum(each.people for each in read.after) if cohorts else 0
-    columns = (*schema.quasi_identifiers, *schema.sensitives, *schema.other, "group", "count")
-    if cohorts and not (0 < earlier < release.people and read.cohort not in columns):
-        return "earlier groups are told by a column of their own, and some people are new"
+    wanted = ["group"] if release.form == "bucketized" else [*schema.quasi_identifiers]
     unlinked = read.policy.publish.get("unlinked", [])
     if not isinstance(unlinked, list) or not {*unlinked} <= {*schema.sensitives, *schema.other}:
         return "unlinked columns are sensitive or among other"
@@ -569,7 +556,7 @@ def _contradiction(
     shared = bool(schema.shared)
     if (combination := unsupported_release(release.form, semantics, shared=shared)) is not None:
         raise combination.error()
-    for required in read.policy.require:
+    for required, given in zip(read.policy.require, requirements, strict=True):
         if not {required.sensitive or release.sensitive} <= {*schema.sensitives}:
             return f"a requirement is about {required.sensitive!r}, which is no sensitive column"
         of_people = any(map(kinds.counts_people, required.kinds))
@@ -581,7 +568,9 @@ def _contradiction(
         for name in required.known:
             if name not in (*schema.sensitives, *schema.other):
                 return f"{name!r} is said to be known, and is not published beside values"
-        _refuse_unsupported(required, required.sensitive or release.sensitive, unlinked)
+        if not of_people:
+            secret = required.sensitive or release.sensitive
+            _refuse_unsupported(required, given, secret, unlinked)
         if (uncounted := _uncounted(schema, required, release.form, unlinked)) and not of_people:
             return uncounted
     for required in requirements:
@@ -639,7 +628,7 @@ def _contradiction(
     ):
         return "what the method reveals at most is a probability"
     if release.semantics == "single" and read.source.get("rows") != (
-        release.people - earlier + read.scope.left_out
+        release.people + read.scope.left_out
     ):
         return "the rows of the source are the people of the release and those left out"
     if release.semantics != "single" and read.scope.left_out:
@@ -697,16 +686,22 @@ def _published_otherwise(read: Any) -> str | None:
     return None
 
 
-def _refuse_unsupported(required: CertifiedTable, secret: str, unlinked: Sequence[str]) -> None:
+def _refuse_unsupported(
+    required: CertifiedTable, given: Mapping[str, Any], secret: str, unlinked: Sequence[str]
+) -> None:
     """Refuse knowledge that cannot be judged together."""
-    links = [
-        int(own.get("m", 0))
-        for kind, settings, _ in required.points
-        if kind == "priors" and isinstance(own := settings.get("facts") or {}, Mapping)
+    priors = given.get("priors") or ()
+    on_top = [
+        facts
+        for point in (priors if isinstance(priors, list) else [priors])
+        if isinstance(point, Mapping) and isinstance(facts := point.get("facts"), Mapping)
     ]
-    relative = required.at_most_times is not None
     combination = unsupported_knowledge(
-        secret, required.known, unlinked, relative=relative, links=max(links, default=0)
+        secret,
+        required.known,
+        unlinked,
+        relative=required.at_most_times is not None,
+        links=any(facts.get("m") for facts in on_top),
     )
     if combination is not None:
         raise combination.error()

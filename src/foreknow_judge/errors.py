@@ -31,9 +31,18 @@ _NO_MEMORY = (
 
 
 class ForeknowError(Exception):
-    """Root of everything that Foreknow raises on purpose; `code` names the kind of error."""
+    """Root of everything that Foreknow raises on purpose.
+
+    `code` names the kind of error; that of a combination which is refused is listed in
+    ``docs/reference/support.md``.
+    """
 
     code = "error"
+
+    def __init__(self, *args: object, code: str | None = None) -> None:
+        super().__init__(*args)
+        if code is not None:
+            self.code = code
 
 
 class InputError(ForeknowError, ValueError):
@@ -85,17 +94,9 @@ class CertificateError(InputError):
 
 
 class UnsupportedError(InputError):
-    """A well-formed combination that this version does not support.
-
-    `code` is that of the combination, where ``docs/reference/support.md`` lists it.
-    """
+    """A well-formed combination that this version does not support."""
 
     code = "unsupported"
-
-    def __init__(self, message: str = "", *, code: str | None = None) -> None:
-        super().__init__(message)
-        if code is not None:
-            self.code = code
 
 
 class CallError(InputError, TypeError):

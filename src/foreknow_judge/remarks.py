@@ -88,7 +88,7 @@ def remarks_of_files(
         suppressed=suppressed_columns(written),
         cases=known.in_cases,
         beside=tuple(name for name in (*names, *beside_each_other) if name not in looked_at),
-        exact=tuple(name for name in known.exact if name != known.cohort),
+        exact=known.exact,
         method=NOT_JUDGED,
         assumed=layout.assumed(sights),
         shuffled=tuple(shuffled),

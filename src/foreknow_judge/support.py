@@ -93,13 +93,13 @@ def unsupported_knowledge(
     unlinked: Collection[str],
     *,
     relative: bool = False,
-    links: int = 0,
+    links: bool = False,
 ) -> Combination | None:
     """The reason why the knowledge of a requirement cannot be judged, if any.
 
     >>> unsupported_knowledge("ill", ["pay"], ["ill", "pay"]).code
     'shuffled-known'
-    >>> unsupported_knowledge("ill", [], [], relative=True, links=1).code
+    >>> unsupported_knowledge("ill", [], [], relative=True, links=True).code
     'relative-links'
     """
     if relative and links:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -325,7 +325,7 @@ def judge_after(
             )
     people = {entry["certificate"]: entry["people"] for entry in known.after}
     for name, path in earlier.items():
-        if people[digest_of(path / CERTIFICATE)] != certificates[name].newcomers:
+        if people[digest_of(path / CERTIFICATE)] != certificates[name].people:
             problems.append(f"{name} has other people than the certificate says")
     if any(is_kept(table) for table in found.requirements):
         raise CertificateError("releases cannot be judged together by priors that the owner keeps")
@@ -342,19 +342,10 @@ def judge_after(
             problems += changed_files(certificate, paths[name], opened, folders[name])
             tables = {part: [opened[path] for path in files] for part, files in paths[name].items()}
             written[name] = written_of(certificate, tables, {})
-        cohorts = {
-            name: (certificate.cohort, str(len(certificate.after) + 1))
-            for name, certificate in every_certificate.items()
-            if certificate.cohort
-        }
-        named = {digest_of(path / CERTIFICATE): name for name, path in earlier.items()}
-        for name in cohorts:
-            before = [named[entry["certificate"]] for entry in every_certificate[name].after]
-            problems += _other_copies(name, before, written, cohorts)
-        several = Cohorts.of(written, cohorts)
+        several = Cohorts.of(written)
         together = verdicts(several, found.requirements, kinds.judges, kinds.gauges)
-        shown = tuple((name, c.newcomers) for name, c in certificates.items())
-        everybody = known.newcomers + sum(people for _, people in shown)
+        shown = tuple((name, c.people) for name, c in certificates.items())
+        everybody = known.people + sum(people for _, people in shown)
         if count_people(several)[0] != everybody:
             problems.append("some people are in no release that the certificate names")
     problems += [
@@ -362,20 +353,6 @@ def judge_after(
     ]
     found = replace(found, after=shown, people_of_all=everybody, together=tuple(together))
     return found, [*problems, NOTHING_JUDGED] if found.idle and not problems else problems
-
-
-def _other_copies(
-    name: str,
-    before: Sequence[str],
-    written: Mapping[str, Written],
-    own: Mapping[str, tuple[str, str]],
-) -> Iterator[str]:
-    """Messages if a release repeats groups of earlier releases with changes."""
-    for number, one in enumerate(before, start=1):
-        first = Cohorts.of({one: written[one]}, {one: own[one]} if one in own else {})
-        copied = Cohorts.of({one: written[name]}, {one: (own[name][0], str(number))})
-        if any(copied.rows(part) != first.rows(part) for part in written[name].tables):
-            yield f"{name} does not have the groups of {one} as they were written"
 
 
 class _Place(NamedTuple):
@@ -606,7 +583,6 @@ def written_of(
         rules=rules_of(known.policy.get("schema", {})),
         delimiter=known.delimiter,
         commas=known.commas,
-        cohort=known.cohort,
     )
 
 

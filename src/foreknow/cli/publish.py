@@ -89,8 +89,7 @@ class Folder:
         console().print(page_of(shown, attack=attack_on([self.out], policy, rules, table)))
         if made.together is not None:
             people = people_text(made.counts.n_people)
-            written = "all of them, " if made.certificate.cohort else ""
-            print_plain(f"{visible(str(made.since))} Written is a release of {written}{people}.")
+            print_plain(f"{visible(str(made.since))} Written is a release of {people}.")
         for said in (*(f"Note: {note}" for note in made.certificate.notes), *made.advice):
             print_plain(f"{visible(said)}.")
         notes = {

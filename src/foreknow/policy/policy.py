@@ -41,7 +41,7 @@ from foreknow_judge.errors import (
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.layout import Layout
 from foreknow_judge.numbers import Number
-from foreknow_judge.support import unsupported_knowledge, unsupported_release
+from foreknow_judge.support import IMPOSSIBLE_LINKED, unsupported_knowledge, unsupported_release
 
 # A search distinguishes this many times as many units as a group must have.
 _NUMBERS = 8
@@ -208,7 +208,8 @@ class Policy:
                     f"{rule.sensitive!r} (impossible), which stands beside {secret!r} in each row, "
                     "and so bears on it, too; this is not counted yet: say knowing = "
                     f'["{rule.sensitive}"], publish it apart ([publish] unlinked = '
-                    f'["{rule.sensitive}"]), or leave the rule out'
+                    f'["{rule.sensitive}"]), or leave the rule out',
+                    code=IMPOSSIBLE_LINKED.code,
                 )
 
     def _check_try(self, given: Try, schema: Schema) -> None:
@@ -291,7 +292,7 @@ class Policy:
             return cls(*parts_of(found, Path(folder)))
         except ForeknowError as error:
             kind = type(error) if isinstance(error, InputError) else PolicyError
-            raise kind(f"{name}: {error}") from None
+            raise kind(f"{name}: {error}", code=error.code) from None
 
     def ledger(self, values: Labels, everyone: GroupCounts | None = None) -> PolicyLedger:
         """Start one ledger for all requirements, over the sensitive values of one table.

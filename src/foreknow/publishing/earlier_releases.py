@@ -15,18 +15,15 @@ from typing import Any
 import numpy as np
 
 from foreknow.auditing.audit import Audit, audit
-from foreknow.data.engines import as_texts, bare
 from foreknow.data.engines.columns import fetch
-from foreknow.data.engines.stacked import below
-from foreknow.data.engines.table import Selected, free_name
-from foreknow.data.joined_cohorts import COHORT, places_in, united
+from foreknow.data.engines.table import Selected
+from foreknow.data.joined_cohorts import places_in, united
 from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
-from foreknow.data.release import COUNT, Release
+from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Register, Sight
 from foreknow.hints import Plain
-from foreknow.methods.proof import NOT_JUDGED
 from foreknow.policy.kinds import registered_kinds
 from foreknow.policy.policy import Policy
 from foreknow.publishing.entries import Placed
@@ -41,21 +38,6 @@ from foreknow_judge.verdict import ASK_SOMETHING, NOTHING_JUDGED
 
 NEW = "the new release"
 TOO_FEW = "If too few people are new, wait for more, or publish them with the next release."
-
-
-def _refuse_other_labels(one: Certificate, other: Certificate, name: str) -> None:
-    """Refuse a release whose columns were written with other labels or hierarchies."""
-    for setting, part in (("labels", "publish"), ("hierarchies", "schema")):
-        theirs, ours = (
-            certificate.policy.get(part, {}).get(setting, {}) for certificate in (one, other)
-        )
-        for column in other.known if other.form == "generalized" else ():
-            if theirs.get(column) != ours.get(column):
-                raise UnsupportedError(
-                    f"{name} writes {column!r} by other {setting}, so its groups cannot be in one "
-                    f"file with new ones: publish with the {setting} that it was published with, "
-                    "or without whole"
-                )
 
 
 def _of_same_columns(known: Certificate, schema: Schema) -> bool:
@@ -216,7 +198,7 @@ class Earlier:
         return tuple(
             {
                 "certificate": digest_of(own.published.folder / CERTIFICATE),
-                "people": own.published.certificate.newcomers,
+                "people": own.published.certificate.people,
             }
             for own in self.owned
         )
@@ -230,28 +212,6 @@ class Earlier:
             f"published after {many} of {people_text(people)}: nobody is in two of them, and all "
             "together hold what is required"
         )
-
-    def with_groups(
-        self, tables: Mapping[str, Any], known: Certificate
-    ) -> tuple[dict[str, Any], str, int]:
-        """The tables of newcomers below those of earlier releases, whose groups stay unchanged.
-
-        Also returns the cohort column, and the number that was added to the group ids of newcomers.
-        """
-        for release, name in zip(self.owned, self.names, strict=True):
-            _refuse_other_labels(release.published.certificate, known, name)
-        releases = [release.published.rows() for release in self.owned]
-        releases.append({part: bare(table) for part, table in tables.items()})
-        if known.format != "parquet":
-            releases = [
-                {part: as_texts(table, table.column_names) for part, table in rows.items()}
-                for rows in releases
-            ]
-        taken = {name for rows in releases[-1].values() for name in rows.column_names}
-        cohort = free_name(COHORT, taken)
-        ids = known.groups[0] if known.form == "bucketized" else None
-        stacked, shift = below(releases, [*self.names, NEW], cohort, ids, COUNT)
-        return stacked, cohort, shift
 
     def newcomers(self, microdata: Microdata) -> tuple[Microdata, CohortChanges]:
         """The people of a table who are in no earlier release, and how the others changed."""
@@ -375,28 +335,6 @@ class Earlier:
                     value_of = {names[row]: text for row, text in zip(rows, of_rows, strict=True)}
                     changed[column] += _with_other_values(own.release, column, groups, value_of)
         return changed
-
-    def grids_with(self, known: Certificate) -> dict[str, str]:
-        """The grids of columns that are the same for newcomers and all earlier releases."""
-        every = [own.published.certificate.grids for own in self.owned]
-        return {
-            name: grid
-            for name, grid in known.grids.items()
-            if all(grids.get(name) == grid for grids in every)
-        }
-
-    def scope_with(self, known: Certificate) -> dict[str, Any]:
-        """The parts of the scope that differ with earlier releases and newcomers in one release."""
-        certificates = [known, *(release.published.certificate for release in self.owned)]
-        method, *others = {str(certificate.scope["method"]) for certificate in certificates}
-        # A method that withstands links within one cohort may not do so over several.
-        proved = not others and method != "as required"
-        return {
-            "method": method if proved else NOT_JUDGED,
-            "people_suppressed": sum(
-                certificate.scope.get("people_suppressed", 0) for certificate in certificates
-            ),
-        }
 
     def judged(
         self,

@@ -106,12 +106,13 @@ from foreknow_judge.kept_priors import KeptPriors
 from foreknow_judge.knowledge import VERIFIERS
 from foreknow_judge.numbers import whole_number
 from foreknow_judge.scope import CLAIMED, Scope
+from foreknow_judge.support import WHOLE_AFTER
 from foreknow_judge.verdict import ASK_SOMETHING, NOTHING_JUDGED, Verdict
 from foreknow_judge.verify import rules_of, written_of
 from foreknow_judge.written import Written
 
 if TYPE_CHECKING:
-    from foreknow.publishing.earlier_releases import CohortChanges, Earlier
+    from foreknow.publishing.earlier_releases import CohortChanges
 
 _log = logging.getLogger(__name__)
 
@@ -451,8 +452,7 @@ def publish(
         folders beside them. Who is in one of them, by identifier, is not published again; the
         policy is judged on all of them together, as one release.
     whole : bool
-        Whether the release also holds the groups of the releases `after` which it comes, as they
-        were written, so that a reader needs one file. A column says whom which release shows first.
+        Refused: a release of everybody would repeat the people of earlier releases.
     out : path, optional
         A new folder to write it to, as `Publication.write` does.
     **changed
@@ -491,10 +491,12 @@ def publish(
     """
     if seed is not None:
         whole_number(seed, "the seed", 0)
+    if whole:
+        raise WHOLE_AFTER.error("publish")
     if out is not None:
         require_new(Path(out), owners_folder(out))
     how: dict[str, Any] = {"method": method, "options": options, "seed": seed, "engine": engine}
-    how |= {"learned": learned, "after": after, "whole": whole, **changed}
+    how |= {"learned": learned, "after": after, **changed}
     said = {key: how.pop(key) for key in changed if key in KEYS}
     made = _made(microdata, policy_of(policy, said, microdata, "publish"), **how)
     if out is not None:
@@ -513,7 +515,6 @@ def _made(
     engine: str,
     learned: bool,
     after: str | Path | Sequence[str | Path] | None,
-    whole: bool,
     together: bool = False,
     **changed: Any,
 ) -> Publication:
@@ -524,9 +525,7 @@ def _made(
     if after is not None and after != [] and after != ():
         how: dict[str, Any] = {"method": method, "options": options, "seed": seed, **changed}
         how |= {"engine": engine, "learned": learned}
-        return _after(after, microdata, policy, whole, **how)
-    if whole:
-        raise InputError("whole is for a release after others: name these, too (after, --after)")
+        return _after(after, microdata, policy, **how)
     options = options or policy.options
     task = _Task.of(microdata, policy, method, options, engine, seed, changed)
     refuse_misspelt(
@@ -800,9 +799,7 @@ def _advice(
     return tuple(map(in_cases, said) if certificate.in_cases else said)
 
 
-def _after(
-    folders: Any, microdata: Microdata, policy: Policy, whole: bool, **how: Any
-) -> Publication:
+def _after(folders: Any, microdata: Microdata, policy: Policy, **how: Any) -> Publication:
     """Publish who is in no earlier release, where the policy holds of all together."""
     from foreknow.publishing.earlier_releases import NEW, TOO_FEW, Earlier
 
@@ -832,7 +829,7 @@ def _after(
             "k_anonymity, which implies k_map"
         )
     try:
-        made = _made(newcomers, policy, after=None, whole=False, together=True, **how)
+        made = _made(newcomers, policy, after=None, together=True, **how)
     except NoSafeRelease as error:
         raise NoSafeRelease(f"{since} {error.said}", [TOO_FEW, *error.way_out]) from None
     except SchemaError as error:  # such as values that few of them have
@@ -854,8 +851,6 @@ def _after(
     earlier_people = tuple(len(own) for own in earlier.groups)
     judged = replace(made.audit, scope=replace(own, earlier=earlier_people))
     made = replace(made, audit=judged, certificate=said, since=since, together=together)
-    if whole:
-        return _whole(made, earlier, values)
     # Of sets that a hierarchy or a level names, it must be certified what is in any release.
     return replace(made, certificate=_certified_by(made, values))
 
@@ -872,48 +867,6 @@ def _certified_by(made: Publication, values: Mapping[str, Labels]) -> Certificat
     return replace(
         certificate, policy=required, findings=_certified(findings, made._kept), scope=scope
     )
-
-
-def _whole(made: Publication, earlier: Earlier, values: Mapping[str, Labels]) -> Publication:
-    """The same with the groups of earlier releases, as they were written."""
-    said, policy, schema = made.certificate, made.audit.policy, made.audit.policy.needed_schema
-    tables, cohort, more = earlier.with_groups(made.tables, said)
-    by_id = said.form == "bucketized"
-    certificate = replace(
-        said, cohort=cohort, groups=said.groups if by_id else (cohort, *said.groups)
-    )
-    opened = {part: open_table(table) for part, table in tables.items()}
-    for table in opened.values():
-        table.name = "the release"
-    columns, exact = certificate.groups, certificate.exact
-    release = as_release(opened, said.form, columns, schema, said.unlinked, exact, cohort)
-    utility = replace(utility_of(release.counts), grids=earlier.grids_with(said))
-    verdicts = audit(release, policy, utility=utility, name="the release", learned=False)
-    of_newcomers = {
-        key: getattr(made.audit.scope, key) for key in ("left_out", "shared", "earlier")
-    }
-    scope = replace(verdicts.scope, **of_newcomers | earlier.scope_with(said))
-    trials = None if made.together is None else made.together.trials
-    verdicts = replace(verdicts, scope=scope, trials=trials)
-    parts: dict[str, Any] = {"release": release, "audit": verdicts, "certificate": certificate}
-    made = replace(made, **parts, tables=tables, _aside=None)
-    certificate = replace(
-        _certified_by(made, values),
-        notes=(*said.notes[:-1], f"{said.notes[-1]}; the groups of earlier ones are in it, too"),
-        people=release.counts.n_people,
-        n_groups=release.counts.n_groups,
-        minimal=said.minimal and all(own.published.certificate.minimal for own in earlier.owned),
-        grids=dict(utility.grids),
-        scope=_for_readers(replace(scope, earlier=()), schema),
-    )
-    placed = made.placed
-    if by_id:
-        called = {name: pa.array(ids.to_numpy() + more) for name, ids in placed.published.items()}
-    else:
-        number = pa.repeat(str(len(earlier.owned) + 1), int(placed.groups.max()) + 1)
-        called = {cohort: number, **placed.published}
-    placed = replace(placed, published=called)
-    return replace(made, certificate=certificate, placed=placed, labels={})
 
 
 def _with_method(

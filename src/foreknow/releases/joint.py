@@ -165,7 +165,6 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
     parts = [part._replace(name=own) for part, own in zip(parts, called_so, strict=True)]
     parts = [_of_tally(part, parts) if part.release.tallied else part for part in parts]
     names = tuple(part.name for part in parts)
-    _refuse_lacking(parts)
     for own in parts:
         own.release.refuse_partly_left_out(
             "several releases are counted by all of these columns together: write a value, such as "
@@ -223,19 +222,6 @@ def _part(given: Any, person: str | None) -> Part:
     if person is None:
         return Part(name, own.release, own.people, own)
     return Part(name, own.release, _printed(own.named(person).members), own)
-
-
-def _refuse_lacking(parts: Sequence[Part]) -> None:
-    """Refuse a release with the groups of earlier ones that are not given: they name its people."""
-    owned = [(part.name, part.own.published) for part in parts if part.own is not None]
-    given = {digest_of(published.folder / CERTIFICATE) for _, published in owned}
-    for name, published in owned:
-        known = published.certificate
-        if known.cohort and not {own["certificate"] for own in known.after} <= given:
-            raise InputError(
-                f"{name} also has the groups of releases before it, whose owner's folders say who "
-                "is in them: name all of these, too"
-            )
 
 
 def _of_tally(part: Part, parts: Sequence[Part]) -> Part:

@@ -202,7 +202,7 @@ class OwnRelease:
     @cached_property
     def release(self) -> Release:
         """The release of those whom the owner's file names: it shows nobody of them before."""
-        return self.published.newcomers
+        return self.published.release
 
     @cached_property
     def groups(self) -> IntArray:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from foreknow.data.engines import Table, bare, open_table
-from foreknow.data.engines.stacked import bare_rows, of_cohort
+from foreknow.data.engines.stacked import bare_rows
 from foreknow.data.engines.write import disarm_name, rearmed, with_commas
 from foreknow.data.hierarchy import Ordered, Tree, hierarchy_from
 from foreknow.data.labels import text_of
@@ -39,37 +39,13 @@ class Published:
     tables: Mapping[str, Table] = field(default_factory=dict)
 
     def rows(self) -> dict[str, Any]:
-        """The tables as they are read, of those alone whom it shows for the first time."""
-        certificate = self.certificate
-        name: Any = rearmed if certificate.escaped else str
-        tables = {}
-        for part, table in self.tables.items():
-            rows = bare_rows(table, table.columns, COUNT, bare=name, escaped=certificate.escaped)
-            tables[part] = bare(rows)
-        number = str(len(certificate.after) + 1)
-        if not certificate.cohort:
-            return tables
-        return of_cohort(tables, certificate.cohort, number, certificate.groups[0])
-
-    @property
-    def newcomers(self) -> Release:
-        """The release of those alone whom it shows for the first time."""
-        known = self.certificate
-        if not known.cohort:
-            return self.release
-        tables = {part: open_table(rows) for part, rows in self.rows().items()}
-        schema = _schema_of(known, str)
-        release = as_release(
-            tables, known.form, known.groups, schema, known.unlinked, known.exact, known.cohort
-        )
-        release.cases, release.schema = known.in_cases, self.release.schema
-        for table in tables.values():
-            table.name = self.release.name
-        if release.counts.n_people != known.newcomers:
-            raise CertificateError(
-                f"{str(self.folder)!r} does not have as many new people as its certificate says"
-            )
-        return release
+        """The tables as they are read."""
+        escaped = self.certificate.escaped
+        name: Any = rearmed if escaped else str
+        return {
+            part: bare(bare_rows(table, table.columns, COUNT, bare=name, escaped=escaped))
+            for part, table in self.tables.items()
+        }
 
     def __repr__(self) -> str:
         return f"Published({self.release.name}, {self.certificate.form})"
@@ -115,7 +91,6 @@ def open_published(
         schema,
         written(known.unlinked),
         written(known.exact),
-        known.cohort,
     )
     release = release.rearmed() if known.escaped else release
     release.cases, release.schema = known.in_cases, schema_of(known)
@@ -166,23 +141,19 @@ def as_release(
     schema: Schema,
     unlinked: Sequence[str] = (),
     recognized: Sequence[str] = (),
-    cohort: str = "",
 ) -> Release:
     """Take the tables for what a reader makes of them; in the bucketized form, with exact columns.
 
-    By those that are `recognized` somebody may be found among the people. A column may say the
-    `cohort` of everybody.
+    By those that are `recognized` somebody may be found among the people.
     """
     if "release" in tables:
-        made = Release.from_generalized(
+        return Release.from_generalized(
             tables["release"],
             quasi_identifiers=groups,
             sensitive=schema.sensitives,
             other=schema.other,
             unlinked=unlinked,
         )
-        made.cohort = cohort
-        return made
     apart = (*unlinked, *schema.several)
     opened = [
         Release.from_bucketized(
@@ -196,9 +167,7 @@ def as_release(
         for part, columns in parts_of_sensitive(schema.sensitives, apart).items()
     ]
     first, *others = sorted(opened, key=lambda each: schema.sensitive not in each.sensitives)
-    made = first.joined(others, schema.sensitives) if others else first
-    made.cohort = cohort
-    return made
+    return first.joined(others, schema.sensitives) if others else first
 
 
 def _folder_of(path: Path) -> Path:
@@ -217,11 +186,10 @@ def _folder_of(path: Path) -> Path:
 
 def refuse_other_schema(known: Certificate, schema: Schema) -> None:
     """Raise `SchemaError` if a certificate is for other columns than a schema."""
-    groups = [name for name in known.groups if name != known.cohort]
-    other_groups = known.form == "generalized" and {*groups} != {*schema.quasi_identifiers}
+    other_groups = known.form == "generalized" and {*known.groups} != {*schema.quasi_identifiers}
     if other_groups or set(known.sensitives) != set(schema.sensitives):
         raise SchemaError(
-            f"the certificate is for {', '.join(groups)} and {', '.join(known.sensitives)}, "
+            f"the certificate is for {', '.join(known.groups)} and {', '.join(known.sensitives)}, "
             f"the policy for {', '.join(schema.quasi_identifiers)} and "
             f"{', '.join(schema.sensitives)}"
         )

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.engines.columns import fetch
@@ -15,7 +14,6 @@ from foreknow.data.engines.group_counts import tallied
 from foreknow.data.engines.table import Table
 from foreknow.data.engines.tally import Tally
 from foreknow.data.engines.write import rearmed
-from foreknow_judge.errors import UnsupportedError
 
 
 def bare_rows(
@@ -50,68 +48,6 @@ def bare_rows(
             column = pa.array(texts, pa.string()).take(column.indices)
         made[bare(name)] = column
     return pa.table(made)
-
-
-def of_cohort(
-    tables: Mapping[str, pa.Table], column: str, cohort: str, ids: str
-) -> dict[str, pa.Table]:
-    """The rows of a cohort, by the column that says it; of a table that lacks it, by group ids."""
-    inside = {
-        part: table.filter(pc.equal(table.column(column).cast(pa.string()), cohort))
-        for part, table in tables.items()
-        if column in table.column_names
-    }
-    found = dict(tables) | inside
-    for part, table in tables.items():
-        if part not in inside:
-            own = pc.unique(inside["people"].column(ids))
-            found[part] = table.filter(pc.is_in(table.column(ids), value_set=own))
-    return found
-
-
-def below(
-    each: Sequence[Mapping[str, pa.Table]],
-    names: Sequence[str],
-    cohort: str,
-    ids: str | None,
-    count: str,
-) -> tuple[dict[str, pa.Table], int]:
-    """Tables of releases one below the other, as they are, with the number of each as `cohort`.
-
-    Where groups have `ids`, these go on; also how much was added to those of the last release.
-    """
-    stacks: dict[str, list[pa.Table]] = {part: [] for part in each[-1]}
-    shift = last = 0
-    for number, rows in enumerate(each, start=1):
-        if ids is not None:
-            own_ids = rows["people"].column(ids).cast(pa.int64())
-            shift = last + 1 - pc.min(own_ids).as_py()
-            last = pc.max(own_ids).as_py() + shift
-        for part, stack in stacks.items():
-            table = rows[part].select(each[-1][part].column_names)
-            if part not in ("release", "people"):
-                table = _added(table, count, 0)
-            if ids is not None:
-                table = _added(table, ids, shift)
-            if ids is None or part == "people":
-                table = table.add_column(0, cohort, pa.repeat(str(number), len(table)))
-            stack.append(table)
-    for stack in stacks.values():
-        for table, name in zip(stack, names, strict=True):
-            for first, column in zip(stack[-1].schema, table.schema, strict=True):
-                if first.type != column.type:
-                    raise UnsupportedError(
-                        f"{name} has {first.name!r} as {column.type}, and {names[-1]} as "
-                        f"{first.type}: they cannot be in one file; publish in the format of the "
-                        "earlier ones"
-                    )
-    return {part: pa.concat_tables(stack) for part, stack in stacks.items()}, shift
-
-
-def _added(table: pa.Table, name: str, more: int) -> pa.Table:
-    """A table with something added to each whole number of a column, whatever it is written as."""
-    numbers = pc.add(table.column(name).cast(pa.int64()), more)
-    return table.set_column(table.column_names.index(name), name, numbers)
 
 
 def stacked(

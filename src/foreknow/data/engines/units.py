@@ -118,7 +118,7 @@ def _is_in_each_row(table: Table, name: str) -> bool:
     """Whether each row has a value of a column, and none repeats."""
     if (source := _source(table, [name])) is not None:
         rows, counted = source.distinct([name])
-        return counted[name] == (rows, rows)
+        return bool(counted[name] == (rows, rows))
     column = fetch(table, [name]).column(name)
     return len(_known_of(column)[1]) == len(column)
 
