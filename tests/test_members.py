@@ -72,7 +72,7 @@ def test_members_and_the_source_together_are_the_release(form, fmt, tmp_path):
     assert {r["row"]: r["group"] for r in own} == {str(i): g for i, (g,), x in known if x}
 
 
-@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+@pytest.mark.parametrize("form", ["generalized"])
 @pytest.mark.parametrize("listed", [True, False])
 def test_each_row_of_a_person_with_several_values_is_in_one_group(form, listed, tmp_path):
     ill = [["flu", "cold"], [], ["gout"], ["flu"], ["cold", "gout"], ["flu", "gout"], ["cold"], []]

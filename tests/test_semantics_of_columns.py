@@ -176,7 +176,7 @@ def read(folder, part):
 
 @pytest.mark.thinned(2)
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
-@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+@pytest.mark.parametrize("form", ["generalized"])
 @pytest.mark.parametrize("how", ["set", "multiset"])
 def test_published_files_hold_for_each_column_by_its_own_semantics(method, form, how, tmp_path):
     table = register(twice=how == "multiset")
@@ -319,7 +319,8 @@ def test_what_is_not_served_is_refused_with_what_would_work():
         )
     for method in ("anatomy", "art", "safe"):
         with pytest.raises(
-            (UnsupportedError, PolicyError), match=r"serve people with several|priors"
+            (UnsupportedError, PolicyError),
+            match="several|priors|one value each",
         ):
             fk.publish(register(), fk.Policy([asked], schema()), method=method)
     windows = fk.Requirement(fk.Facts(), below="1/2", sensitive="ill", any_of=["flu", "hiv"])

@@ -41,7 +41,7 @@ def several(desk, request):
 
 
 @pytest.mark.thinned(2)
-@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+@pytest.mark.parametrize("form", ["generalized"])
 @pytest.mark.parametrize("fmt", ["csv", "parquet"])
 def test_publish_audit_and_verify(several, form, fmt):
     out = several.says(*several.publish("--form", form, "--format", fmt))
