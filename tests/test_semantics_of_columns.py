@@ -320,7 +320,7 @@ def test_what_is_not_served_is_refused_with_what_would_work():
     for method in ("anatomy", "art", "safe"):
         with pytest.raises(
             (UnsupportedError, PolicyError),
-            match="several|priors|one value each",
+            match=r"several|priors|one value each",
         ):
             fk.publish(register(), fk.Policy([asked], schema()), method=method)
     windows = fk.Requirement(fk.Facts(), below="1/2", sensitive="ill", any_of=["flu", "hiv"])
