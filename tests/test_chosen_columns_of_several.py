@@ -33,41 +33,37 @@ def people(n, start):
     scope="module", params=[{}, {"form": "bucketized"}], ids=["generalized", "bucketized"]
 )
 def published(request, tmp_path_factory):
-    """January, which has many of each zip code, and March, which has few; and with all groups."""
+    """January, which has many of each zip code, and March, which has few."""
     options = {"labels": {"zip": "exact", "age": "exact"}, **request.param}
     weak = fk.Policy.from_dict(
         {"schema": SCHEMA, "require": [{"group_size": 2}], "publish": options}
     )
     tmp_path = tmp_path_factory.mktemp("published")
-    january, march, whole = (tmp_path / name for name in ("january", "march", "whole"))
+    january, march = tmp_path / "january", tmp_path / "march"
     fk.publish(people(40, 0), weak, seed=1).write(january)
     fk.publish(people(6, 40), weak, after=[january], seed=1).write(march)
-    fk.publish(people(6, 40), weak, after=[january], whole=True, seed=1).write(whole)
-    return january, march, whole
+    return january, march
 
 
 def test_a_release_is_no_safer_beside_another(published):
-    january, march, whole = published
+    january, march = published
     assert fk.audit(january, ASKED).safe
     assert not fk.audit(march, ASKED).safe
-    for both in ([january, march], [january, whole], whole):
-        found = fk.audit(both, ASKED)
-        assert [verdict.reached for verdict in found.verdicts] == [3]
-        assert not found.safe
+    found = fk.audit([january, march], ASKED)
+    assert [verdict.reached for verdict in found.verdicts] == [3]
+    assert not found.safe
 
 
 def test_the_verifier_counts_so_too(published):
-    january, march, whole = published
+    january, march = published
     fk.verify(march, after=[january])
-    fk.verify(whole, after=[january])
-    for last in (march, whole):
-        with pytest.raises(fk.ForeknowError, match="has 3"):
-            fk.verify(last, ASKED)
-        with pytest.raises(fk.ForeknowError, match=r"together: .* has 3"):
-            fk.verify(last, ASKED, after=[january])
+    with pytest.raises(fk.ForeknowError, match="has 3"):
+        fk.verify(march, ASKED)
+    with pytest.raises(fk.ForeknowError, match=r"together: .* has 3"):
+        fk.verify(march, ASKED, after=[january])
 
 
-def test_what_holds_in_each_is_published_with_the_earlier_groups(tmp_path):
+def test_what_holds_in_each_is_published_after_another(tmp_path):
     january, march = tmp_path / "january", tmp_path / "march"
     rules = fk.Policy.from_dict(
         {
@@ -77,6 +73,6 @@ def test_what_holds_in_each_is_published_with_the_earlier_groups(tmp_path):
         }
     )
     fk.publish(people(40, 0), rules, seed=1).write(january)
-    fk.publish(people(12, 40), rules, after=[january], whole=True, seed=1).write(march)
+    fk.publish(people(12, 40), rules, after=[january], seed=1).write(march)
     found = fk.verify(march, after=[january])
     assert [verdict.reached for verdict in (*found.findings, *found.together)] == [6, 6]

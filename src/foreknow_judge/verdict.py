@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
-from typing import Any, Protocol
+from typing import Any
 
 from foreknow_judge.errors import InputError
 from foreknow_judge.numbers import CLOSE, exact_text
@@ -56,30 +56,6 @@ class Limit:
 
     def __str__(self) -> str:
         return f"{self.amount} times the prior" if self.relative else str(self.amount)
-
-
-class WorstFinding(Protocol):
-    """The worst case: a `WorstCase`, or an object that works it out on demand."""
-
-    @property
-    def value(self) -> Any:
-        """The sensitive value; None if no value is at risk, or for a criterion."""
-
-    @property
-    def group(self) -> Any:
-        """The group, if one is known."""
-
-    @property
-    def exact(self) -> Fraction | None:
-        """The figure reached; None if it is infinite, or not known as a fraction."""
-
-    @property
-    def settled(self) -> Fraction | None:
-        """The figure that limits are compared with: the same, or an upper bound of it."""
-
-    @property
-    def prior(self) -> Fraction | None:
-        """The prior probability, if the limit is relative to it."""
 
 
 @dataclass(frozen=True)
