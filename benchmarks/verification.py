@@ -19,9 +19,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import duckdb
+import pyarrow as pa
 
 import foreknow as fk
 from benchmarks.measure import heading, line, medians
+from foreknow_judge import parquet_layout
 from foreknow_judge.certificate import digest_of
 
 QUASI = ("age", "sex", "zip", "school", "work")
@@ -90,7 +92,6 @@ def written(setting: Setting, rows: int, folder: Path) -> Path:
         people = f"SELECT i // {PER_GROUP} AS g, {LABELS}, {columns} FROM range({{}}) t(i)"
         few = connection.sql(people.format(2000)).project(", ".join((*QUASI, *sensitive)))
         fk.publish(few.to_arrow_table(), policy).write(out)
-        options = "FORMAT csv, FORCE_QUOTE *" if setting.format == "csv" else "FORMAT parquet"
         tables = {"release": f"SELECT {', '.join((*QUASI, *sensitive))} FROM people"}
         if setting.form == "bucketized":
             tables = {
@@ -102,8 +103,16 @@ def written(setting: Setting, rows: int, folder: Path) -> Path:
         known = json.loads((out / "certificate.json").read_text())
         for name, query in tables.items():
             path = out / f"{name}.{setting.format}"
-            connection.execute(f"COPY ({query}) TO '{path}' ({options})").fetchall()
+            if setting.format == "csv":
+                connection.execute(
+                    f"COPY ({query}) TO '{path}' (FORMAT csv, FORCE_QUOTE *)"
+                ).fetchall()
+            else:
+                batches = connection.sql(query).to_arrow_reader(1_000_000)
+                parquet_layout.write((pa.Table.from_batches([own]) for own in batches), path)
             known["release"]["files"][path.name] = digest_of(path)
+    del known["code_book"]  # which is about the small release
+    (out / "datapackage.json").unlink()
     (out / "certificate.json").write_text(json.dumps(known))
     return out
 
