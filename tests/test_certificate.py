@@ -1,6 +1,7 @@
 """Certificates: read back whole, refused when they are not one, checked against a release."""
 
 import csv
+import hashlib
 import json
 import re
 import shutil
@@ -338,3 +339,24 @@ def test_a_repr_is_one_short_line(folder):
     assert repr(load(folder)) == "Certificate(safe: 7 people in 3 groups)"
     unsafe = edit(folder, lambda t: [t.update(safe=False), t["findings"][0].update(safe=False)])
     assert repr(unsafe) == "Certificate(UNSAFE: 7 people in 3 groups)"
+
+
+def test_a_release_without_rows_is_refused(tmp_path):
+    """By every criterion, and by the same sentence."""
+    table = pa.table({"age": [1, 1, 2, 2], "ill": list("abab")})
+    schema = {"quasi_identifiers": ["age"], "sensitive": "ill"}
+    kinds = [
+        {"beta_likeness": {"beta": 9}},
+        {"delta_disclosure": {"delta": 9}},
+        {"l_diversity": {"l": 2, "c": 9, "kind": "recursive"}},
+        {"k_anonymity": 1},
+    ]
+    for number, kind in enumerate(kinds):
+        out = tmp_path / str(number)
+        fk.publish(table, {"schema": schema, "require": [kind]}, seed=1).write(out)
+        release = out / "release.csv"
+        release.write_text(release.read_text().splitlines(keepends=True)[0])
+        digest = hashlib.sha256(release.read_bytes()).hexdigest()
+        edit(out, lambda said, digest=digest: said["release"].update(files={"release.csv": digest}))
+        with pytest.raises(CertificateError, match="the release has no rows"):
+            fk.verify(out)

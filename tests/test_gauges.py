@@ -14,6 +14,8 @@ import foreknow as fk
 from foreknow.criteria import registry as criteria
 from foreknow.needs import Need
 from foreknow_judge.criteria import GAUGES
+from foreknow_judge.diversity import number_of
+from foreknow_judge.errors import CertificateError
 from foreknow_judge.verdicts import verdicts as verify
 from foreknow_judge.written import Written
 
@@ -151,3 +153,9 @@ def test_a_gauge_that_differs_is_caught(monkeypatch, wrong):
 def test_an_of_groups_that_asks_more_or_less_is_caught(monkeypatch, alpha):
     monkeypatch.setattr(fk.AlphaK, "of_groups", property(lambda self: fk.AlphaK(alpha, 1)))
     caught(compare_groups, fk.AlphaK)
+
+
+@pytest.mark.parametrize("number", ["1e-100000000", "1e100000000", "0." + "3" * 5000])
+def test_a_number_with_too_many_digits_is_refused_at_once(number):
+    with pytest.raises(CertificateError, match="too large or too small"):
+        number_of(number)

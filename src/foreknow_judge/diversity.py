@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from foreknow_judge.counting import Group, GroupBags, Measured, highest
-from foreknow_judge.errors import CertificateError
+from foreknow_judge.errors import CertificateError, InputError
+from foreknow_judge.numbers import as_fraction
 
 # The most people in a group for which whole numbers decide; with more it would take forever.
 _MOST = 10**5
@@ -88,13 +89,11 @@ def require_keys(table: Any, key: str, least: set[str], most: set[str]) -> None:
 
 
 def number_of(given: Any) -> Fraction:
-    """Read a number of a certificate, exactly."""
+    """Read a number of a certificate, exactly; refuse one with too many digits."""
     try:
-        if isinstance(given, bool) or given is None:
-            raise ValueError
-        return Fraction(str(given))
-    except (ValueError, ZeroDivisionError):
-        raise CertificateError(f"{given!r} is not a number") from None
+        return as_fraction(given)
+    except InputError as error:
+        raise CertificateError(str(error)) from None
 
 
 def _effective(shape: tuple[int, ...]) -> Fraction:

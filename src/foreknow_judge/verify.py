@@ -466,6 +466,9 @@ def _judge_files(
     written = written_of(known, place.tables, asked.populations)
     try:
         written.prepare(asked_of(required))
+        people, n_groups = count_people(written)
+        if not people:
+            return None, [*problems, "the release has no rows"]
         if own_policy is not None:
             required = own_policy.written_out(written)
         findings = [
@@ -474,7 +477,6 @@ def _judge_files(
             if number not in asked.unjudged
             for finding in verdicts(written, [table], kinds.judges, kinds.gauges)
         ]
-        people, n_groups = count_people(written)
         scope = remarks_of_files(known, written, required, kinds)
         more = list[str]()
         if further is not None and not problems:
