@@ -509,6 +509,11 @@ def test_two_people_of_one_name_are_told_by_their_births():
     (question,) = (q for q in found.questions if q.startswith("Patient"))
     assert 'set person = "Fallnr", if each of these is another person' in question
     policy = tomllib.loads(found.to_toml())
+    with pytest.raises(fk.InputError, match="'Patient' repeats"):
+        fk.publish(table, policy)
+    policy["schema"]["person"] = "Fallnr"
+    assert fk.publish(table, policy).audit.safe
+    del policy["schema"]["person"]
     policy["schema"]["identifiers"].remove("Patient")
     assert fk.publish(table, policy).audit.safe
 
