@@ -1,5 +1,7 @@
 """Where those who are new are refused, their own way out is named beside waiting for more."""
 
+import shutil
+
 import pyarrow as pa
 import pytest
 
@@ -22,3 +24,19 @@ def test_a_limit_that_those_who_are_new_would_satisfy_is_named(tmp_path):
     first, *others = caught.value.way_out
     assert "wait for more" in first
     assert any(line.split("#")[0].strip() == "k_anonymity = 3" for line in others)
+
+
+def test_a_lost_owners_folder_is_to_be_put_back(tmp_path):
+    rows = pa.table({"pid": [*range(40)], "age": [*range(20, 40)] * 2, "ill": [*"abcd"] * 10})
+    schema = fk.Schema(identifiers=["pid"], quasi_identifiers=["age"], sensitive="ill")
+    required = fk.Policy([fk.Requirement(fk.KAnonymity(5))], schema)
+    fk.publish(rows.slice(0, 20), required, seed=1).write(tmp_path / "january")
+    shutil.move(tmp_path / "january.owner", tmp_path / "mine")
+    with pytest.raises(fk.InputError, match="put the owner's folder back beside it") as caught:
+        fk.publish(rows, required, after=tmp_path / "january")
+    assert "--members" not in str(caught.value)
+    with pytest.raises(fk.InputError, match="put the owner's folder back beside it") as caught:
+        fk.audit([tmp_path / "january"] * 2, required)
+    assert "--members" not in str(caught.value)
+    shutil.move(tmp_path / "mine", tmp_path / "january.owner")
+    assert fk.publish(rows, required, after=tmp_path / "january").audit.safe

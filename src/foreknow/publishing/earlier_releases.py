@@ -180,7 +180,7 @@ class Earlier:
     def open(cls, folders: Any) -> Earlier:
         """Open the folders of all earlier releases, with the owner's folders beside them."""
         paths = paths_of(folders)
-        opened = [OwnRelease.open(path) for path in paths]
+        opened = [OwnRelease.open(path, beside=True) for path in paths]
         # The earliest first: a release that names others was published after them.
         owned = tuple(sorted(opened, key=lambda own: len(own.published.certificate.after)))
         paths = [own.published.folder for own in owned]
