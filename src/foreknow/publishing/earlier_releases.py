@@ -40,7 +40,8 @@ from foreknow_judge.text import people_text, some
 from foreknow_judge.verdict import ASK_SOMETHING, NOTHING_JUDGED
 
 NEW = "the new release"
-TOO_FEW = "If too few people are new, wait for more, or publish them with the next release."
+WAIT = "wait for more, or publish them with the next release"
+TOO_FEW = f"If too few people are new, {WAIT}."
 
 
 def _refuse_other_labels(one: Certificate, other: Certificate, name: str) -> None:
