@@ -1,5 +1,6 @@
 """Compare: every figure is that of publishing by itself, whatever runs beside it or breaks."""
 
+import datetime as dt
 import os
 import random
 from dataclasses import dataclass, replace
@@ -117,6 +118,23 @@ def test_what_was_read_of_a_table_goes_whole_into_another_process(tmp_path):
     both = [fk.compare(read, rules, processes=many, **how) for many in (0, 1)]
     assert plain(both[0]) == plain(both[1])
     assert both[1].safe[0].people == 39
+
+
+@pytest.mark.processes
+def test_how_dates_and_amounts_are_written_goes_into_another_process():
+    frame = people(40).assign(
+        age=[f"{day % 28 + 1:02}.03.{1950 + day}" for day in range(40)],
+        fee=[f"$1,{day:03}" for day in range(40)],
+    )
+    reading = {"date_format": "dd.mm.yyyy", "thousands": ",", "currency": "$"}
+    schema = replace(policy().schema, quasi_identifiers=["age", "fee"], reading=reading)
+    rules = fk.Policy([fk.Requirement(fk.Facts(), below=0.9)], schema)
+    read = fk.Microdata(frame, rules.schema)
+    assert isinstance(read.attributes[0].domain[0], dt.date)
+    how = {"methods": "mondrian", "limits": 0.9}
+    both = [fk.compare(read, rules, processes=many, **how) for many in (0, 1)]
+    assert plain(both[0]) == plain(both[1])
+    assert both[1].safe
 
 
 def test_the_policys_own_limit_and_those_around_it_are_compared_by_the_usual_methods():

@@ -1,10 +1,16 @@
 """The judge stands alone: it imports nothing of ours, and few libraries."""
 
 import ast
+import os
+import signal
 import subprocess
 import sys
+import time
 import tokenize
 from pathlib import Path
+
+import pytest
+from tests.signals import heeded
 
 ROOT = Path(__file__).parents[1]
 JUDGE = ROOT / "src" / "foreknow_judge"
@@ -53,6 +59,91 @@ def test_judge_loads_without_foreknow():
         "import foreknow_judge.verify\n"
     )
     subprocess.run([sys.executable, "-c", check], check=True)
+
+
+# What an interrupt breaks into: a query of DuckDB, and what cannot fail.
+WORK = {
+    "query": """
+    many = "FROM (SELECT range a FROM range(1000000)) x, (SELECT range b FROM range(1000000)) y"
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    duckdb_files.new_file(".csv")
+    duckdb_files.connect().execute(f"SELECT sum(hash(a + b)) {many}").fetchall()
+""",
+    "fetched": """
+    many = "FROM (SELECT range a FROM range(1000000)) x, (SELECT range b FROM range(1000000)) y"
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    for batch in duckdb_files.connect().sql(f"SELECT a + b {many}").to_arrow_reader(1000):
+        pass
+""",
+    "del": """
+    class Loud:
+        def __del__(self):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(1)
+    Loud()
+    time.sleep(60)
+""",
+}
+INTERRUPTED = """
+import os, signal, sys, threading, time
+from foreknow_judge import duckdb_files, verify
+from foreknow_judge.command import run
+
+def certificate_path(folder):
+{}
+
+verify.certificate_path = certificate_path
+sys.argv = ["foreknow-verify", "release"]
+run()
+"""
+
+
+def started(code, folder):
+    """A process of its own that heeds signals."""
+    return subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(JUDGE.parent), "TMPDIR": str(folder)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heeded,
+    )
+
+
+@pytest.mark.parametrize("work", WORK)
+def test_an_interrupt_of_the_command_is_one_line_and_no_verdict(tmp_path, work):
+    process = started(INTERRUPTED.format(WORK[work]), tmp_path)
+    assert process.communicate(timeout=60) == ("", "interrupted; nothing was written\n")
+    assert process.returncode == 130
+    assert [*tmp_path.iterdir()] == []
+
+
+# The child says when it listens to Ctrl-C; what comes before is Python itself.
+AT_THE_DOOR = """
+import signal, sys
+from foreknow_judge.command import run
+
+def said(number, handler, usual=signal.signal):
+    before = usual(number, handler)
+    print(flush=True)
+    return before
+
+signal.signal = said
+sys.argv = ["foreknow-verify", "release"]
+run()
+"""
+
+
+@pytest.mark.parametrize("delay", [0, 0.02, 0.1, 0.25])
+def test_an_interrupt_while_parts_of_the_command_are_imported_is_one_line(tmp_path, delay):
+    process = started(AT_THE_DOOR, tmp_path)
+    process.stdout.readline()
+    time.sleep(delay)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    if process.returncode != 2:  # it was faster: there is no release
+        assert (process.returncode, said) == (130, "interrupted; nothing was written\n")
 
 
 LAYOUT = {

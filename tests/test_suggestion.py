@@ -483,6 +483,59 @@ def test_two_people_have_one_name():
     assert fk.publish(pa.table(columns), found.policy).audit.safe
 
 
+def namesakes(births, many=120):
+    """Patients with a number that says nothing by its name, and two called the same."""
+    who = people(many, Patient=[f"Ernst, Anna {i}" for i in range(many)])
+    random = np.random.default_rng(4)
+    who["Geburtstag"] = [
+        dt.date(1950, 1, 1) + dt.timedelta(int(i)) for i in random.integers(0, 9000, many)
+    ]
+    who["sex"][70] = who["sex"][7]
+    who["Geburtstag"][7], who["Geburtstag"][70] = births
+    who["Patient"][70] = who["Patient"][7]
+    del who["name"]
+    return pa.table({"Fallnr": [1000 + 7 * i for i in range(many)], **who})
+
+
+def test_two_people_of_one_name_are_told_by_their_births():
+    table = namesakes([dt.date(1961, 2, 3), dt.date(1958, 7, 9)])
+    found = fk.suggest_policy(table)
+    schema = found.policy.schema
+    assert (schema.unit, schema.person, found.repeated) == ("person", None, ("Patient",))
+    alone = fk.suggest_policy(table.drop_columns("Patient"))
+    assert [r.points for r in found.policy.requirements] == [
+        r.points for r in alone.policy.requirements
+    ]
+    (question,) = (q for q in found.questions if q.startswith("Patient"))
+    assert 'set person = "Fallnr", if each of these is another person' in question
+    policy = tomllib.loads(found.to_toml())
+    with pytest.raises(fk.InputError, match="'Patient' repeats"):
+        fk.publish(table, policy)
+    policy["schema"]["person"] = "Fallnr"
+    assert fk.publish(table, policy).audit.safe
+    del policy["schema"]["person"]
+    policy["schema"]["identifiers"].remove("Patient")
+    assert fk.publish(table, policy).audit.safe
+
+
+@pytest.mark.parametrize("births", [[dt.date(1961, 2, 3)] * 2, [dt.date(1961, 2, 3), None]])
+def test_rows_of_one_name_and_birth_are_cases_of_a_person_and_the_way_out_works(births):
+    table = namesakes(births)
+    found = fk.suggest_policy(table)
+    assert (found.policy.schema.unit, found.policy.schema.person) == ("row", "Patient")
+    policy = tomllib.loads(found.to_toml())
+    (question,) = (q for q in found.questions if q.startswith("Patient"))
+    assert "take it out here, and unit, person and of, and take the limit that is" in question
+    (limit,) = (n for n in found.notes if n.startswith("The limit where rows are people: "))
+    limit = tomllib.loads(limit.partition(": ")[2].replace(", b", "\nb"))
+    assert limit["below"] < policy["require"][0]["below"]
+    policy["schema"]["identifiers"].remove("Patient")
+    del policy["schema"]["unit"], policy["schema"]["person"]
+    policy["require"][1]["k_anonymity"] = policy["require"][1]["k_anonymity"]["k"]
+    policy["require"][0] = limit
+    assert fk.publish(table, policy).audit.safe
+
+
 # ---- households ---------------------------------------------------------------------------------
 
 

@@ -136,6 +136,44 @@ def test_two_people_have_one_name(how, tmp_path):
         assert fk.publish(table, policy(identifiers=others[:1])).audit.safe
 
 
+@pytest.mark.parametrize("name", ["Patient", "name", "person", "Kunde"])
+@pytest.mark.parametrize("how", ["arrow", "csv", "large csv", "duckdb"])
+def test_two_people_have_one_name_whatever_it_is_called(name, how, tmp_path, monkeypatch):
+    names = [f"Ernst, Anna {i}" for i in range(119)] + ["Ernst, Anna 7"]
+    table = visits(120, 1, **{name: names}, case=[*range(120)])
+    if how == "duckdb":
+        table = duckdb.connect().from_arrow(table)
+    elif how != "arrow":
+        pl.from_arrow(table).write_csv(tmp_path / "t.csv")
+        table = tmp_path / "t.csv"
+    if how == "large csv":
+        monkeypatch.setattr(units, "_LARGE", 1)
+    with pytest.raises(fk.InputError, match=f"'{name}' repeats") as error:
+        fk.publish(table, policy(identifiers=[name]))
+    assert 'say person = "NUMBER" in [schema], if a column NUMBER has' in str(error.value)
+    with pytest.raises(fk.InputError, match=f"'{name}' repeats") as error:
+        fk.publish(table, policy(identifiers=[name, "case"]))
+    assert 'say person = "case" in [schema], if each of these is another' in str(error.value)
+    for identifiers in ([name], [name, "case"]):
+        rules = policy(identifiers=identifiers, person="case")
+        assert fk.publish(table, rules).audit.safe
+        assert fk.audit(table, rules).verdicts
+
+
+@pytest.mark.parametrize("name", ["Patient", "patient_id", "id"])
+def test_the_number_of_a_person_is_not_that_of_two(name):
+    numbers = [1000 + i for i in range(119)] + [1007]
+    table = visits(120, 1).drop_columns("patient_id").append_column(name, pa.array(numbers))
+    with pytest.raises(fk.InputError, match=f"'{name}' repeats") as error:
+        fk.publish(table, policy(identifiers=[name], person="visit_id"))
+    assert f'say person = "{name}" with semantics' in str(error.value)
+    assert 'person = "visit_id"' not in str(error.value)
+    coded = pa.array([*map("P{}".format, numbers[:-2]), "unknown", "P1007"])
+    table = table.set_column(table.column_names.index(name), name, coded)
+    with pytest.raises(fk.InputError, match=f"'{name}' repeats"):
+        fk.publish(table, policy(identifiers=[name], person="visit_id"))
+
+
 def test_a_number_must_be_in_each_row():
     names = [f"N{i}" for i in range(119)] + ["N7"]
     numbers = [f"P{i}" for i in range(119)] + [None]

@@ -205,7 +205,7 @@ def test_what_publish_wrote_names_nobody_without_the_owners_folder(desk):
     (desk.folder / "out.owner").rename(desk.folder / "mine")
     said = desk.refused("ask", "out", "-a", "Ann", "--policy", "policy.toml")
     assert "'out' names nobody, and there is no file 'out.owner/members.parquet'" in said
-    assert "--members FILE" in said
+    assert "put the owner's folder back beside it, or name the file by --members FILE" in said
     desk.says("ask", "out", "-a", "Ann", "--members", "mine/members.parquet")
     said = desk.refused("ask", "table.csv", "-a", "Ann", "--members", "mine/members.parquet")
     assert "--members is for a folder that publish wrote; 'table.csv' is none" in said

@@ -15,7 +15,7 @@ from tests.cli.desk import LABELS, POLICY, TABLE
 from tests.signals import heeded
 
 import foreknow as fk
-from foreknow.cli import process
+from foreknow.cli import entry, process
 
 SOURCE = Path(fk.__file__).parents[1]
 
@@ -165,6 +165,49 @@ def test_an_interrupt_while_parts_are_imported_is_one_line(forked, delay):
         (130, "interrupted; nothing was left half-written\n"),
         (0, ""),  # it was faster
     )
+
+
+# A signal that comes while modules that were imported later put away what they hold.
+AT_THE_END = """
+import atexit, os, signal, sys, time
+from foreknow.cli import main, process
+
+def put_away():
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.1)
+    print("put away")
+
+watch = process.Interrupts.watch
+process.Interrupts.watch = lambda self: (watch(self), atexit.register(put_away))
+sys.argv = ["foreknow", "--version"]
+main()
+"""
+
+
+def test_an_interrupt_after_all_is_said_breaks_into_nothing(forked):
+    done = subprocess.run(
+        [sys.executable, "-c", AT_THE_END],
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        preexec_fn=heeded,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("put away\n")
+
+
+def test_an_interrupt_of_which_a_library_makes_an_answer_is_one(monkeypatch, capsys):
+    interrupts = process.Interrupts()
+
+    def answer():
+        interrupts.came = True
+        return 1
+
+    monkeypatch.setattr(entry, "_called", answer)
+    assert entry._outcome(interrupts) == 130
+    assert capsys.readouterr().err == "interrupted; nothing was left half-written\n"
 
 
 def test_a_machine_that_does_much_else_uses_up_no_patience(monkeypatch):

@@ -166,7 +166,7 @@ def _outcome(interrupts: Interrupts) -> int:
             return _report(error)
         except MemoryError:
             return _report(NotEnoughMemory("the rest"))
-    if code == INTERRUPTED:
+    if code == INTERRUPTED or (code and interrupts.came):  # a library made another error of it
         return interrupts.farewell()
     return int(code or 0)
 

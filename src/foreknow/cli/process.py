@@ -58,7 +58,6 @@ class Interrupts:
             return
         self._watching = True
         sys.unraisablehook = self._unraisable
-        atexit.register(_ignore)
 
     def leave(self) -> None:
         """Watch no longer; a process that is told to end goes on to hear nothing."""
@@ -69,6 +68,7 @@ class Interrupts:
                 signal.signal(number, signal.SIG_DFL)
         if self._watching:
             sys.unraisablehook = self._shown
+            atexit.register(_ignore)  # the last one is called first
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def farewell(self) -> int:

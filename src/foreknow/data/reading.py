@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import date, datetime
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -204,21 +204,21 @@ def date_reader(given: str, latest_year: int | None = None) -> Callable[[str], d
     datetime.date(1926, 1, 31)
     """
     of_century = latest_year is not None and "%y" in given
-    timed = re.search(r"%[HIMSfp]", given)
+    timed = re.search(r"%[HIMSfp]", given) is not None
     named = re.search(r"%[bB]", given) is not None
     # By the locale of a machine, a month would have another name.
     of_numbers = re.sub(r"%[bB]", f"{_MARK}%m{_MARK}", given)
 
-    def read(text: str) -> date:
-        if not _has_plain_digits(text) or _MARK in text:
-            raise ValueError("digits are 0 to 9")
-        numbered = _LETTERS.sub(_numbered_month, text) if named else text
-        moment = datetime.strptime(numbered, of_numbers)
-        if of_century and latest_year is not None:
-            moment = moment.replace(year=latest_year - (latest_year - moment.year) % 100)
-        return moment if timed else moment.date()
+    return partial(_read_date, of_numbers, named, timed, latest_year if of_century else None)
 
-    return read
+
+def _read_date(given: str, named: bool, timed: bool, latest_year: int | None, text: str) -> date:
+    if not _has_plain_digits(text) or _MARK in text:
+        raise ValueError("digits are 0 to 9")
+    moment = datetime.strptime(_LETTERS.sub(_numbered_month, text) if named else text, given)
+    if latest_year is not None:
+        moment = moment.replace(year=latest_year - (latest_year - moment.year) % 100)
+    return moment if timed else moment.date()
 
 
 def amount_reader(decimal: str, thousands: str | None, currency: str) -> Callable[[str], Decimal]:
@@ -235,17 +235,18 @@ def amount_reader(decimal: str, thousands: str | None, currency: str) -> Callabl
         rf"(?P<rest>{re.escape(decimal)}\d+)?(?P<behind>\s?{sign})?"
     )
 
-    def read(text: str) -> Decimal:
-        part = amount.fullmatch(text.strip(BLANKS)) if _has_plain_digits(text) else None
-        twice = part is not None and (
-            (part["minus"] and part["after"]) or (sign and part["before"] and part["behind"])
-        )
-        if part is None or twice:
-            raise ValueError(f"{text!r} is no amount")
-        whole, rest = re.sub(r"\D", "", part["whole"]), (part["rest"] or "").replace(decimal, ".")
-        return Decimal(f"{part['minus'] or part['after']}{whole}{rest}")
+    return partial(_read_amount, amount, decimal, sign)
 
-    return read
+
+def _read_amount(amount: re.Pattern[str], decimal: str, sign: str, text: str) -> Decimal:
+    part = amount.fullmatch(text.strip(BLANKS)) if _has_plain_digits(text) else None
+    twice = part is not None and (
+        (part["minus"] and part["after"]) or (sign and part["before"] and part["behind"])
+    )
+    if part is None or twice:
+        raise ValueError(f"{text!r} is no amount")
+    whole, rest = re.sub(r"\D", "", part["whole"]), (part["rest"] or "").replace(decimal, ".")
+    return Decimal(f"{part['minus'] or part['after']}{whole}{rest}")
 
 
 def _has_plain_digits(text: str) -> bool:

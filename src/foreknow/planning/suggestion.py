@@ -37,6 +37,7 @@ from foreknow.data.engines.person_numbers import (
     is_of_rows,
     is_plain_number,
     may_be_trait,
+    names_two_people,
     people_of,
     words_of,
 )
@@ -251,7 +252,8 @@ class _PersonNumber(NamedTuple):
         """What is to be decided of it."""
         return (
             f"it repeats, so rows are cases of people, who have up to {self.most:,} each. If a row "
-            "is a person all the same, take it out here, and unit and person"
+            "is a person all the same, take it out here, and unit, person and of, and take the "
+            "limit that is named for rows that are people"
         )
 
 
@@ -363,6 +365,10 @@ def suggest_policy(
     homes = shared(opened, schema)
     sizes = _Sizes.of(opened, homes, person)
     required, notes, question = _requirements(everyone, profile, sizes, person)
+    if person is not None:
+        of_rows, *_ = _requirements(everyone, profile, _Sizes.of(opened, homes, None), None)
+        said = (f"{key} = {toml_value(x)}" for key, x in _limit_table(of_rows[0]).items())
+        notes.append(f"The limit where rows are people: {', '.join(said)}")
     if question:
         columns = [
             replace(c, question=c.question or question) if c.role == "sensitive" else c
@@ -501,7 +507,8 @@ def _is_remark(word: str, each: Profile) -> bool:
 def _person_numbers(table: Table, found: Sequence[Profile]) -> list[_PersonNumber]:
     """The columns that tell people apart who have several rows, the surest first.
 
-    None by its rows alone, where each row has the number of another person by a name.
+    None by its rows alone, where each row has the number of another person by a name; and no name
+    that only two people of different sex or birth have.
     """
     may = [each for each in found if _may_number(each)]
     if not may:
@@ -514,6 +521,7 @@ def _person_numbers(table: Table, found: Sequence[Profile]) -> list[_PersonNumbe
     if _tells_apart(found):
         why = {name: reason for name, reason in why.items() if _is_named(name)}
     of = {column.name: column for column in columns}
+    why = {name: why[name] for name in why if not names_two_people(of[name], columns)}
     return [
         _PersonNumber(name, reason, of[name].n, int(of[name].rows_of_each.max()))
         for name, reason in why.items()
@@ -714,8 +722,10 @@ def _schema(
 ) -> tuple[Schema, list[ColumnSuggestion]]:
     """The schema, and what is said of each column."""
     columns, types = [], {}
-    of_rows = [e.name for e in found if is_of_rows(e.name) and e.distinct == e.rows]
-    apart = [name for name in of_rows if roles.of[name][0] == "identifier"]
+    unique = [e for e in found if e.distinct == e.rows and are_codes(e.domain)]
+    unique = [e for e in unique if not (_SECRET | _KNOWN).keys() & words_of(e.name)]
+    unique.sort(key=lambda e: not is_of_rows(e.name))
+    apart = [e.name for e in unique if roles.of[e.name][0] in ("identifier", "undecided")]
     for each in found:
         role, reason = roles.of[each.name]
         hierarchy, question = None, ""
@@ -735,7 +745,10 @@ def _schema(
         elif person is not None and each.name == person.name:
             question = person.question
         elif each.name in repeated:
-            ways = [f'set person = "{name}", if each of these is another person' for name in apart]
+            ways = [
+                f"set person = {toml_value(name)}, if each of these is another person"
+                for name in apart
+            ]
             way = ways[0] if ways else 'set person, and with it semantics, or unit = "row"'
             question = (
                 f"it repeats, so a row is not a person. Give one row for each; or {way}; or leave "
@@ -1226,10 +1239,9 @@ def _lines(given: PolicySuggestion, folder: Path) -> Iterator[str]:
         line = f"{toml_key(each.name)} = {toml_value(_from(folder, given, each.left_out))}"
         yield f"# {_said(line)}  # {each.left_out_why}"
     for requirement in policy.requirements:
-        table = requirement.to_dict()
+        table = _limit_table(requirement)
         yield ""
         if requirement.points:
-            table["below"] = requirement.points[0].below
             yield from _of_limit(requirement, given.notes)
         yield "[[require]]"
         if requirement.criterion is not None:
@@ -1249,6 +1261,12 @@ def _lines(given: PolicySuggestion, folder: Path) -> Iterator[str]:
             "against them, too; it keeps less"
         )
     yield f'method = "{policy.options.method}"'
+
+
+def _limit_table(requirement: Requirement) -> dict[str, Any]:
+    """A requirement as the file has it."""
+    table = requirement.to_dict()
+    return {**table, "below": requirement.points[0].below} if requirement.points else table
 
 
 def _k_of(table: Any) -> int:

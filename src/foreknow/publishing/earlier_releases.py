@@ -37,7 +37,8 @@ from foreknow_judge.text import people_text, some
 from foreknow_judge.verdict import ASK_SOMETHING, NOTHING_JUDGED
 
 NEW = "the new release"
-TOO_FEW = "If too few people are new, wait for more, or publish them with the next release."
+WAIT = "wait for more, or publish them with the next release"
+TOO_FEW = f"If too few people are new, {WAIT}."
 
 
 def _of_same_columns(known: Certificate, schema: Schema) -> bool:
@@ -162,7 +163,7 @@ class Earlier:
     def open(cls, folders: Any) -> Earlier:
         """Open the folders of all earlier releases, with the owner's folders beside them."""
         paths = paths_of(folders)
-        opened = [OwnRelease.open(path) for path in paths]
+        opened = [OwnRelease.open(path, beside=True) for path in paths]
         # The earliest first: a release that names others was published after them.
         owned = tuple(sorted(opened, key=lambda own: len(own.published.certificate.after)))
         paths = [own.published.folder for own in owned]

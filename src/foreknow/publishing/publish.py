@@ -801,7 +801,7 @@ def _advice(
 
 def _after(folders: Any, microdata: Microdata, policy: Policy, **how: Any) -> Publication:
     """Publish who is in no earlier release, where the policy holds of all together."""
-    from foreknow.publishing.earlier_releases import NEW, TOO_FEW, Earlier
+    from foreknow.publishing.earlier_releases import NEW, TOO_FEW, WAIT, Earlier
 
     earlier = Earlier.open(folders)
     if microdata.schema.shared is not None:
@@ -833,7 +833,10 @@ def _after(folders: Any, microdata: Microdata, policy: Policy, **how: Any) -> Pu
     except NoSafeRelease as error:
         raise NoSafeRelease(f"{since} {error.said}", [TOO_FEW, *error.way_out]) from None
     except SchemaError as error:  # such as values that few of them have
-        raise SchemaError(f"{since} Of those who are new: {error}. {TOO_FEW}") from None
+        least, why = policy.least_listed, TOO_FEW
+        if newcomers.n_people < least:
+            why = f"Fewer than {least} are too few for a group or a label: {WAIT}."
+        raise SchemaError(f"{since} {why} Of those who are new: {error}") from None
     tried = how["learned"] or bool(policy.tries)
     placed = made.placed if tried else None
     together, values = earlier.judged(made.release, made.audit.policy, NEW, microdata, placed)

@@ -218,7 +218,7 @@ def _part(given: Any, person: str | None) -> Part:
             "a list is of several releases, folders that publish wrote or a Release each, not "
             f"{type(given).__name__}; a table is a path or a frame"
         )
-    own, name = OwnRelease.open(given), Path(given).resolve().name
+    own, name = OwnRelease.open(given, beside=True), Path(given).resolve().name
     if person is None:
         return Part(name, own.release, own.people, own)
     return Part(name, own.release, _printed(own.named(person).members), own)

@@ -175,17 +175,26 @@ class OwnRelease:
 
     @classmethod
     def open(
-        cls, folder: str | Path, members: str | Path | None = None, schema: Schema | None = None
+        cls,
+        folder: str | Path,
+        members: str | Path | None = None,
+        schema: Schema | None = None,
+        *,
+        beside: bool = False,
     ) -> OwnRelease:
-        """Open both; files that do not belong together are an error."""
+        """Open both; files that do not belong together are an error.
+
+        Where they must lie `beside` each other, nobody can name another file of members.
+        """
         path = owners_folder(folder) / MEMBERS if members is None else Path(members)
         if path.is_dir() and (path / MEMBERS).exists():  # a cluster writes parts
             path = path / MEMBERS
         published = open_published(folder, schema)
         if not path.exists():
+            ways = "" if beside else ", or name the file by --members FILE (members=)"
             raise InputError(
                 f"{str(folder)!r} names nobody, and there is no file {str(path)!r}, which publish "
-                "wrote for the owner; name it by --members FILE (members=)"
+                f"wrote for the owner; put the owner's folder back beside it{ways}"
             )
         rows, note = read_noted(path)
         try:

@@ -216,6 +216,19 @@ def is_contradicted(column: Coded, others: Sequence[Coded]) -> bool:
     return any(agreement(column, trait) is False for trait in fixed)
 
 
+def names_two_people(column: Coded, others: Sequence[Coded]) -> bool:
+    """Whether each name that repeats is of rows that differ in sex or birth.
+
+    A number is another's by mistake only, so that one which differs so is no proof.
+    """
+    again = column.rows_of_each > 1
+    if not again.any() or are_codes(column.some):
+        return False
+    fixed = [c for c in traits(others) if _is(c, _OF_ONE) and c is not column]
+    differ = [_differing(column, trait, len(column.codes))[0] for trait in fixed]
+    return bool(differ) and bool(np.any(differ, axis=0)[again].all())
+
+
 def _by_name(column: Coded) -> str:
     """What the name says, where the values may be what it says."""
     codes, joined = are_codes(column.some), "".join(_split(column.name))
@@ -290,6 +303,14 @@ def agreement(column: Coded, trait: Coded) -> bool | None:
 
 def _agreeing(column: Coded, trait: Coded, rows: int) -> tuple[int, int]:
     """Of how many values that repeat in the first rows all have one trait, and how many repeat."""
+    odd, repeated = _differing(column, trait, rows)
+    return int(np.count_nonzero(repeated & ~odd)), int(np.count_nonzero(repeated))
+
+
+def _differing(
+    column: Coded, trait: Coded, rows: int
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which values have several traits in the first rows, and which repeat there."""
     codes, of_row = column.codes[:rows], trait.codes[:rows]
     both = (codes < column.n) & (of_row < trait.n)
     times = None if column.times is None else column.times[:rows][both]
@@ -298,8 +319,7 @@ def _agreeing(column: Coded, trait: Coded, rows: int) -> tuple[int, int]:
     first[codes[::-1]] = of_row[::-1]
     odd = np.zeros(column.n, dtype=bool)
     odd[codes[of_row != first[codes]]] = True
-    repeated = np.bincount(codes, times, column.n) > 1
-    return int(np.count_nonzero(repeated & ~odd)), int(np.count_nonzero(repeated))
+    return odd, np.bincount(codes, times, column.n) > 1
 
 
 def _by_chance(times: IntArray, of_trait: IntArray) -> float:

@@ -15,7 +15,12 @@ from foreknow.data.arrays import IntArray
 from foreknow.data.engines.columns import codes_of, fetch
 from foreknow.data.engines.duckdb_table import DuckTable
 from foreknow.data.engines.group_counts import first_rows
-from foreknow.data.engines.person_numbers import is_of_person, is_of_rows
+from foreknow.data.engines.person_numbers import (
+    are_codes,
+    is_number_of_person,
+    is_of_person,
+    is_of_rows,
+)
 from foreknow.data.engines.sources import counted_where_it_lives
 from foreknow.data.engines.table import Snapshot, Table
 from foreknow_judge.errors import DataError
@@ -66,8 +71,9 @@ def refuse_repeated(table: Table, schema: Schema, columns: Sequence[str] | None 
     """Raise `DataError` if a row is to be a person, and an identifier repeats.
 
     A missing value names nobody, and repeats nothing. A name may be that of two people, where the
-    number of a person is in each row and does not repeat. Where people may have several rows, an
-    identifier must not be that of two people. `columns` are those that the table has.
+    number of a person is in each row and does not repeat; whatever it is called, where the schema
+    says that number. Where people may have several rows, an identifier must not be that of two
+    people. `columns` are those that the table has.
     """
     person = schema.person if schema.several else None
     names = [n for n in _looked_at(schema) if n not in _unique(table)]
@@ -78,7 +84,9 @@ def refuse_repeated(table: Table, schema: Schema, columns: Sequence[str] | None 
         others = [n for n in (schema.person, *schema.identifiers) if n is not None and n not in odd]
         apart = [n for n in others if columns is None or n in columns]
         apart = [n for n in dict.fromkeys(apart) if _is_in_each_row(table, n)]
-        if any(n == schema.person or is_of_person(n) for n in apart):
+        if schema.person in apart:
+            odd = {n: counted for n, counted in odd.items() if _is_number(table, n)}
+        elif any(map(is_of_person, apart)):
             odd = {n: counted for n, counted in odd.items() if is_of_person(n) or is_of_rows(n)}
     for name, counted in odd.items():
         if not getattr(_source(table, [name]), "rows_numbered", True):
@@ -123,6 +131,19 @@ def _is_in_each_row(table: Table, name: str) -> bool:
     return len(_known_of(column)[1]) == len(column)
 
 
+def _is_number(table: Table, name: str) -> bool:
+    """Whether a column is the number of a person, or of what rows are about, and no name.
+
+    One that is called as a person is, such as `patient`, is a number if most of its values are.
+    """
+    if is_number_of_person(name) or is_of_rows(name) or not is_of_person(name):
+        return is_number_of_person(name) or is_of_rows(name)
+    source = _source(table, [name])
+    rows = fetch(table, [name]) if source is None else source.head([name], _HEAD)
+    some = _known_of(rows.column(name))[1].slice(0, _LOOK).to_pylist()
+    return 2 * sum(are_codes([value]) for value in some) >= len(some)
+
+
 def _not_people(
     table: Table, name: str, where: str, rows: int, distinct: int, apart: Sequence[str]
 ) -> DataError:
@@ -130,8 +151,13 @@ def _not_people(
         f'say person = "{name}" with semantics = "set" or "multiset", where a person may have '
         "several sensitive values"
     )
-    if apart and not is_of_person(name) and not is_of_rows(name):
+    if not _is_number(table, name) and apart:
         way = f'say person = "{apart[0]}" in [schema], if each of these is another person'
+    elif not _is_number(table, name):
+        way = (
+            'say person = "NUMBER" in [schema], if a column NUMBER has another value in each row, '
+            f"and each is another person; or {way}"
+        )
     return DataError(
         f"{table.name}: the identifier {name!r} repeats: {where}, and {number(rows)} rows have "
         f"{number(distinct)} different ones, so a row is not a person. Give one row for each "

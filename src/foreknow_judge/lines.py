@@ -1,0 +1,157 @@
+"""Lines: what ``foreknow-verify`` prints of a release that it judges, and its exit code."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from foreknow_judge._version import __version__
+from foreknow_judge.errors import ForeknowError, short_of_memory
+from foreknow_judge.numbers import exact_text
+from foreknow_judge.text import encodable, one_line, some, visible
+from foreknow_judge.verdict import Verdict
+
+VERIFIED, NOT_VERIFIED, BAD_INPUT = 0, 1, 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command, and return its exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        code, lines = _verify(options)
+        _print(lines, sys.stdout)
+    except (ForeknowError, OSError) as error:
+        if isinstance(error, OSError) and short_of_memory(error):
+            raise
+        _print([f"foreknow-verify: {one_line(error)}"], sys.stderr)
+        return BAD_INPUT
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="foreknow-verify",
+        description="Judge a release afresh, from its files alone, and compare it with its "
+        "certificate.",
+        epilog="Exit codes: 0 verified; 1 not as certified, not safe, or nothing was judged; "
+        "2 bad input; 130 interrupted.",
+    )
+    parser.add_argument("folder", type=Path, help="the folder of a release, or its certificate")
+    parser.add_argument(
+        "--after", type=Path, nargs="+", help="the folders of all releases published before it"
+    )
+    parser.add_argument(
+        "--priors", type=Path, help="the owner's priors.json, where priors stay with the owner"
+    )
+    parser.add_argument(
+        "--population", type=Path, nargs="+", help="the population that groups are compared with"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument("--version", action="version", version=f"foreknow-judge {__version__}")
+    return parser
+
+
+def _verify(options: argparse.Namespace) -> tuple[int, list[str]]:
+    """The exit code, and the lines to print."""
+    # Imported here, so that --help and a mistake in the options answer at once.
+    from foreknow_judge.verify import certificate_path, judge, judge_after, load_certificate
+
+    path = certificate_path(options.folder)
+    certificate, _ = load_certificate(path)
+    given = path.parent if options.folder.is_dir() or options.folder == path else options.folder
+    verification, problems = judge(certificate, given, None, options.priors, options.population)
+    if verification is not None and options.after is not None:
+        verification, more = judge_after(certificate, path.parent, verification, options.after)
+        problems += more
+    verified = verification is not None and not problems
+    if options.json:
+        result = {} if verification is None else verification.to_dict()
+        table = {"verified": verified, "problems": problems, **result}
+        return _code(verified, verification), [json.dumps(table, indent=2, default=str)]
+    if verification is None or problems:
+        return NOT_VERIFIED, ["Not verified", *(f"- {one_line(problem)}" for problem in problems)]
+    return _code(verified, verification), [*_words(verification)]
+
+
+def _code(verified: bool, verification: Any) -> int:
+    return VERIFIED if verified and not verification.idle else NOT_VERIFIED
+
+
+def _words(verification: Any) -> Iterator[str]:
+    """The lines to print: what was verified, and what was not judged."""
+    noun = ("case", "cases") if verification.in_cases else ("person", "people")
+    groups = ", ".join(map(visible, verification.groups))
+    size = f"{some(verification.people, *noun)} in {some(verification.n_groups, 'group', 'groups')}"
+    if verification.idle:
+        yield f"Nothing was judged: {size} by {groups}; no requirement is about any value here"
+    elif not verification.limits_inference:
+        yield f"Verified: {size} by {groups}; every requirement holds, but none limits inference"
+    else:
+        yield f"Verified: {size} by {groups}; every requirement holds"
+    yield from (f"- {_finding(finding)}" for finding in verification.findings)
+    for name, people in verification.after:
+        yield f"Published after {visible(name)}, with {some(people, *noun)}; judged together:"
+    yield from (f"- {_finding(finding)}" for finding in verification.together)
+    yield f"Judged: {', '.join(map(visible, verification.files))}"
+    yield "Not judged:"
+    yield from (f"- {remark}" for remark in _remarks(verification))
+
+
+def _finding(finding: Verdict) -> str:
+    ((kind, settings),) = finding.judged.items()
+    words = f"{kind} {_settings(settings)}"
+    if "sensitive" in finding.requirement:
+        words = f"{finding.requirement['sensitive']}: {words}"
+    if finding.known:
+        words += f", knowing {', '.join(finding.known)}"
+    if finding.of_groups:
+        return one_line(f"{words}: attained {finding.reached}")
+    value = "nobody has a value" if finding.value is None else finding.value
+    limit = "at most" if finding.required.inclusive else "below"
+    reached = exact_text(finding.reached or Fraction(0))
+    return one_line(f"{words}: at most {reached} ({value}), {limit} {finding.limit}")
+
+
+def _settings(settings: Any) -> str:
+    if not isinstance(settings, Mapping):
+        return f"= {settings}"
+    if "tables" in settings:
+        columns = [", ".join(table["attributes"]) for table in settings["tables"]]
+        return f"by {'; '.join(columns)}"
+    return ", ".join(f"{name} = {amount}" for name, amount in settings.items())
+
+
+def _remarks(verification: Any) -> Iterator[str]:
+    """What the verdicts do not cover, in short; the JSON has all of it."""
+    scope = verification.scope
+    yield "other releases of the same people, and an adversary who knows the method"
+    if scope.beside:
+        yield f"columns that no requirement is about: {', '.join(map(visible, scope.beside))}"
+    if scope.unprotected:
+        yield f"{some(len(scope.unprotected), 'value', 'values')} that no requirement is about"
+    for secret, columns in scope.assumed.items():
+        names = ", ".join(map(visible, columns))
+        yield f"an adversary who knows {names} of everybody, for {visible(secret)}"
+    for name in verification.unchanged:
+        yield f"{visible(name)}: it is the certified file by its digest, and its words are not read"
+    for name in verification.not_judged:
+        if name not in verification.unchanged:
+            yield f"{visible(name)}, which lies beside the release"
+    if verification.to_keep:
+        yield f"for the owner only, do not publish: {', '.join(verification.to_keep)}"
+    claimed = verification.claimed_scope
+    if claimed.word:
+        yield f"by the publisher's word: {'; '.join(map(one_line, claimed.word))}"
+    for note in verification.claimed:
+        yield f"the publisher notes: {one_line(note)}"
+
+
+def _print(lines: Sequence[str], stream: Any) -> None:
+    """Print lines; raise if that fails, so that nobody mistakes missing output for an answer."""
+    stream.write("".join(f"{encodable(line, stream.encoding or 'utf-8')}\n" for line in lines))
+    stream.flush()
