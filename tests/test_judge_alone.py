@@ -61,6 +61,18 @@ def test_judge_loads_without_foreknow():
     subprocess.run([sys.executable, "-c", check], check=True)
 
 
+def test_the_command_does_not_load_pandas():
+    """PyArrow would import it with its first array, which takes as long as all the rest."""
+    folder = Path(__file__).parent / "certificates" / "facts-generalized-csv"
+    check = (
+        "import sys\n"
+        "from foreknow_judge.lines import main\n"
+        f"code = main([{str(folder)!r}])\n"
+        "assert code == 0 and 'pandas' not in sys.modules, code\n"
+    )
+    subprocess.run([sys.executable, "-c", check], check=True, stdout=subprocess.DEVNULL)
+
+
 # What an interrupt breaks into: a query of DuckDB, and what cannot fail.
 WORK = {
     "query": """
