@@ -315,7 +315,7 @@ def test_a_label_decides_a_rule_or_leaves_it_open(condition, label, said):
         assert own is said
 
 
-@pytest.mark.parametrize("nodes", [(), ("town",)])
+@pytest.mark.parametrize("nodes", [{}, {"town": fk.Mask(1)}, {"town": fk.Tree([["x", "*"]])}])
 def test_a_rule_is_about_whoever_meets_all_that_it_says(nodes):
     """By the labels of each: those of a hierarchy may stand for others than they name."""
     rule = {"values": ["a"], "where": {"sex": ["m"], "town": ["x"], "age": {"to": 11}}}
@@ -724,3 +724,32 @@ def test_a_label_without_an_upper_end_hides_who_cannot_have_a_value(tmp_path):
     strict = {"schema": {**schema, "impossible": [rule]}, "require": [required]}
     with pytest.raises(CertificateError, match="reaches 1, the limit is 9/10"):
         fk.verify(tmp_path / "out", fk.Policy.from_dict(strict))
+
+
+def test_a_rule_that_names_no_column_is_about_the_one_that_is_asked():
+    rule = {"values": ["u"], "where": {"sex": ["m"]}}
+    for said in ({}, {"sensitive": None}, {"sensitive": "ill"}):
+        assert Rules([{**rule, **said}]).about("ill") == [0]
+    assert Rules([{**rule, "sensitive": "pay"}]).about("ill") == []
+
+
+@pytest.mark.parametrize("node", ["2", "1e1", "20 to 20", "1980", "19 or more", "20s"])
+def test_a_node_that_reads_like_a_number_leaves_a_range_open(node, tmp_path):
+    """Of four people only the one of 20 can have B; all have the same label."""
+    ages = [20, 23, 24, 25]
+    table = pa.table({"age": ages, "ill": ["B", "C", "C", "A"]})
+    tree = {"age": {"rows": [[str(age), node, "*"] for age in ages]}}
+    schema = {"quasi_identifiers": ["age"], "sensitive": "ill", "hierarchies": tree}
+    required = {"facts": {}, "below": "9/10", "values": ["B"]}
+    loose = {"schema": schema, "require": [required, {"k_anonymity": 4}]}
+    fk.publish(table, fk.Policy.from_dict(loose), seed=1).write(tmp_path / "out")
+    rule = {"values": ["B"], "where": {"age": {"from": 23, "to": 100}}}
+    strict = {"schema": {**schema, "impossible": [rule]}, "require": [required]}
+    with pytest.raises(CertificateError, match="reaches 1, the limit is 9/10"):
+        fk.verify(tmp_path / "out", fk.Policy.from_dict(strict))
+    assert not fk.audit(tmp_path / "out", fk.Policy.from_dict(strict)).safe
+    bare = {key: own for key, own in strict["schema"].items() if key != "hierarchies"}
+    unread = fk.Policy.from_dict({**strict, "schema": bare})
+    for judge in (fk.verify, fk.audit):
+        with pytest.raises(InputError, match="nodes of a hierarchy, as its certificate says"):
+            judge(tmp_path / "out", unread)

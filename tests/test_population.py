@@ -617,3 +617,32 @@ def test_a_label_that_may_stand_for_rarer_values_is_not_taken_for_one(tmp_path):
     assert [each.reached for each in made.audit.criteria] == [130]
     made.write(tmp_path / "real")
     assert fk.verify(tmp_path / "real", population=path)
+
+
+@pytest.mark.parametrize("key", ["trees", "orders"])
+def test_labels_are_read_by_the_hierarchy_of_the_schema(key, tmp_path):
+    """A certificate that reads "N" otherwise than its schema would find more people there."""
+    zips = ["A", "A", "A", "B", "B", "B", "C", "C", "C", "D", "D", "D"]
+    table = pa.table({"zip": zips, "ill": ["HIV", "Flu", "Cold", "Flu", "Cold", "Gout"] * 2})
+    population = tmp_path / "population.csv"
+    population.write_text("\n".join(["zip", *zips, *["E"] * 50]) + "\n")
+    rows = [["A", "N", "*"], ["B", "N", "*"], ["C", "S", "*"], ["D", "S", "*"], ["E", "W", "*"]]
+    schema = {
+        "quasi_identifiers": ["zip"],
+        "sensitive": "ill",
+        "hierarchies": {"zip": {"rows": rows}},
+    }
+    k_map = {"k_map": {"k": 6, "population": str(population)}}
+    rules = {"schema": schema, "require": [k_map, {"k_anonymity": 6}]}
+    fk.publish(table, fk.Policy.from_dict(rules), seed=1).write(tmp_path / "out")
+    fk.verify(tmp_path / "out", population=population)
+    path = tmp_path / "out" / "certificate.json"
+    said = json.loads(path.read_text("utf-8"))
+    given = said["policy"]["require"][0]["k_map"]
+    if key == "trees":
+        given["trees"]["zip"] = [["E", "N", "*"] if row[0] == "E" else row for row in rows]
+    else:
+        given["orders"] = {"zip": ["A", "E", "B", "C", "D"]}
+    path.write_text(json.dumps(said))
+    with pytest.raises(CertificateError, match="k_map reads labels of 'zip' by another hierarchy"):
+        fk.verify(tmp_path / "out", population=population)

@@ -1,6 +1,8 @@
 """Each combination that is refused has one code, a way out that works, and no verdict."""
 
 import json
+import shutil
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -129,3 +131,15 @@ def test_errors_have_codes():
     ]
     assert PolicyError("x", code="impossible-linked").code == "impossible-linked"
     assert str(PolicyError("x", code="y")) == "x"
+
+
+def test_no_certificate_says_relative_links(tmp_path):
+    stored = Path(__file__).parent / "certificates" / "priors-at-most-times-csv"
+    shutil.copytree(stored, tmp_path / "out")
+    path = tmp_path / "out" / "certificate.json"
+    said = json.loads(path.read_text("utf-8"))
+    said["policy"]["require"][0]["priors"]["facts"] = {"l": 0, "k": 0, "m": 1}
+    path.write_text(json.dumps(said))
+    with pytest.raises(UnsupportedError) as caught:
+        fk.verify(tmp_path / "out")
+    assert caught.value.code == "relative-links"

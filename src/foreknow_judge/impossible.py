@@ -33,6 +33,7 @@ class Rules(NamedTuple):
 
     tables: Sequence[Mapping[str, Any]] = ()
     nodes: Collection[str] = ()  # columns whose labels are nodes of a hierarchy
+    opaque: Collection[str] = ()  # those of them whose labels may read like other values
 
     def about(self, sensitive: str) -> list[int]:
         """Positions of the rules on values of a column; a rule that names no column counts."""
@@ -52,6 +53,8 @@ class Rules(NamedTuple):
         return False if False in met else None if None in met else True
 
     def _met(self, name: str, condition: Any, label: str | None) -> bool | None:
+        if name in self.opaque:
+            return None
         if label is None or _COARSE.fullmatch(label):
             found = _FROM_TO.fullmatch(label or "")
             if not isinstance(condition, Mapping) or found is None:
@@ -68,6 +71,17 @@ class Rules(NamedTuple):
         if label in known or any(_same(label, own) for own in known):
             return True
         return None if any(_may_hold(label, own) for own in known) else False
+
+
+def is_opaque(hierarchy: Mapping[str, Any]) -> bool:
+    """True if the labels of a hierarchy are any texts, such as "2" for twenties.
+
+    >>> is_opaque({"rows": [["23", "2"]]}), is_opaque({"mask": 5}), is_opaque({"intervals": [10]})
+    (True, False, False)
+    """
+    if "mask" in hierarchy:
+        return bool(hierarchy.get("character", "*") != "*")
+    return not hierarchy.keys() & {"intervals", "dates"}
 
 
 def _same(one: str, other: str) -> bool:

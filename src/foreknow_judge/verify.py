@@ -42,7 +42,7 @@ from foreknow_judge.folder import (
     uncertified,
     wrong_companions,
 )
-from foreknow_judge.impossible import Rules
+from foreknow_judge.impossible import Rules, is_opaque
 from foreknow_judge.json_values import Plain
 from foreknow_judge.kept_priors import KeptPriors
 from foreknow_judge.registry import OURS, Kinds
@@ -596,7 +596,9 @@ def rules_of(schema: Mapping[str, Any]) -> Rules:
         {**table, "sensitive": table.get("sensitive") or main}
         for table in schema.get("impossible", ())
     ]
-    return Rules(tables, tuple(schema.get("hierarchies", ())))
+    hierarchies = schema.get("hierarchies") or {}
+    opaque = [name for name, hierarchy in hierarchies.items() if is_opaque(hierarchy)]
+    return Rules(tables, tuple(hierarchies), opaque)
 
 
 def _claims(certified: Mapping[str, Any]) -> Scope:

@@ -18,6 +18,7 @@ from foreknow.data.meaning import Meaning, meanings_of
 from foreknow.data.windows import Range
 from foreknow_judge.errors import DataError, InputError, SchemaError, UnsupportedError, did_you_mean
 from foreknow_judge.grammar import ImpossibleTable, read
+from foreknow_judge.impossible import is_opaque
 from foreknow_judge.numbers import is_code, read_number
 
 # What stands for values that few people have, in labels that list values.
@@ -151,19 +152,21 @@ def fired(
     rules: Sequence[Rule],
     columns: Mapping[str, tuple[NDArray[Any], Sequence[str | None]]],
     n_rows: int,
-    nodes: Collection[str] = (),
+    hierarchies: Mapping[str, Any] = {},
 ) -> Fired:
     """Which rules are about each row, by the codes and labels of columns.
 
     Where a label leaves it open, or a column is not there, a rule may be about somebody; so it is
-    where labels are `nodes` of a hierarchy, of which it is not known what they stand for.
+    where labels are nodes of `hierarchies`, of which it is not known what they stand for.
     """
+    opaque = {name for name, own in hierarchies.items() if is_opaque(own.to_dict())}
     of_rule = []
     for rule in rules:
         found = np.full(n_rows, 2, dtype=np.int8)  # 0: no, 1: perhaps, 2: surely
         for name, condition in rule.where.items():
             codes, labels = columns.get(name, (np.zeros(n_rows, dtype=np.int8), [None]))
-            known = name not in nodes or isinstance(condition, Range)
+            known = name not in hierarchies or isinstance(condition, Range)
+            known = known and name not in opaque
             met = [decided(condition, label) if known else None for label in labels]
             level = np.array([1 if own is None else 2 * own for own in met], dtype=np.int8)
             found = np.minimum(found, level[codes])

@@ -26,6 +26,7 @@ from foreknow_judge.certificate import (
 from foreknow_judge.errors import CertificateError, InputError, SchemaError
 from foreknow_judge.file_names import CERTIFICATE
 from foreknow_judge.folder import strange_parts
+from foreknow_judge.impossible import is_opaque
 from foreknow_judge.layout import several_of
 
 
@@ -194,11 +195,26 @@ def refuse_other_schema(known: Certificate, schema: Schema) -> None:
             f"{', '.join(schema.sensitives)}"
         )
     schema.refuse_other(schema_of(known), published=True)
+    _refuse_unread_labels(known, schema)
     if several_of(known.semantics, known.sensitives) != schema.several:
         raise SchemaError(
             f"the certificate is for semantics {known.semantics!r}, the policy for "
             f"{schema.semantics!r}"
         )
+
+
+def _refuse_unread_labels(known: Certificate, schema: Schema) -> None:
+    """Refuse rules on a column whose labels only the hierarchy of the certificate explains."""
+    written = known.policy["schema"].get("hierarchies") or {}
+    for column in schema.conditions:
+        ours: Any = schema.hierarchies.get(column)
+        explained = ours is not None and is_opaque(ours.to_dict())
+        if column in written and is_opaque(written[column]) and not explained:
+            raise SchemaError(
+                f"a rule (impossible) is about {column!r}, whose labels in this release are nodes "
+                f"of a hierarchy, as its certificate says: give [schema.hierarchies] {column!r}, "
+                "too, as the certificate has it"
+            )
 
 
 def hints_of(known: Certificate, column: str) -> dict[str, Any]:
