@@ -14,7 +14,7 @@ from tests.cli.desk import TABLE
 from foreknow.cli import entry
 
 OPTIONS = ("--encoding", "--delimiter", "--decimal", "--date-format")
-NO_TABLE = ("verify", "forget", "read", "draw", "export", "demo", "schema", "sql", "explore")
+NO_TABLE = ("verify", "forget", "read", "draw", "export", "demo", "schema", "sql")
 TOWNS = "geburt;ort;lohn;d\n" + "".join(
     f"{1 + i % 28:02}.0{1 + i % 9}.19{50 + i % 40};{('Köln', 'Ulm')[i % 2]};1.{i % 10}00,5;"
     f"{('grippe', 'röteln', 'krebs')[i % 3]}\n"
@@ -166,6 +166,17 @@ def test_a_named_pipe_is_refused(desk, name):
     for command in (("init", name), ("audit", name), ("publish", name, "--out", "out")):
         assert "is a named pipe; give a file" in desk.refused(*command)
     assert "is a pipe or a device" in desk.refused("explore", name, "--no-browser")
+
+
+def test_the_explorer_reads_as_the_options_say_or_the_policy(german, monkeypatch):
+    server = pytest.importorskip("foreknow.explore.server")
+    served = []
+    monkeypatch.setattr(server, "serve", lambda session, *given: served.append(session))
+    german.says("explore", "towns.csv", *GERMAN)
+    assert 'encoding = "iso8859-1"' in served[0].draft("towns.csv").text
+    assert "[schema.reading] of the policy" in german.refused(
+        "explore", "towns.csv", "--policy", "policy.toml", *GERMAN
+    )
 
 
 def test_a_device_is_refused(desk):

@@ -99,9 +99,9 @@ class Browser:
 class Place:
     """A session, its keys and its guard."""
 
-    def __init__(self, folder, given=None, policy=None):
+    def __init__(self, folder, given=None, policy=None, reading=None):
         self.keys = Keys()
-        self.session = Session(folder, given, policy)
+        self.session = Session(folder, given, policy, reading)
         self.guard = Guard(application(self.session), self.keys, PORT)
 
     def browser(self, *, inside=True):

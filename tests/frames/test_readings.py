@@ -2,6 +2,7 @@
 
 import datetime as dt
 import gzip
+import random
 from decimal import Decimal
 
 import numpy as np
@@ -123,8 +124,22 @@ def test_what_is_read_as_is_said(tmp_path, content, reading, found):
 
 LATIN = rows("Köln", encoding="latin-1")
 
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\x81\0\n"
+ELF = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x03\0>\0\x01\0\0\0\xd0a\0\0\0\0\0\0@\0\x81"
+ICON = b"\0\0\x01\0\x02\0\x10\x10\0\0\x01\0\x20\0\xff\xfe\x04\x05\x81"
+BINARY = [random.Random(5).randbytes(5000), PNG, ELF, ICON]
+NO_TEXT = "people.csv is not a text file; save the table as CSV, in UTF-8$"
+FIELD = "Köln \x13PAGE\x14 1\x15"  # as Word marks a field
+
 # Content, how it is to be read, and the words of the refusal.
 REFUSED = [
+    *((content, {}, NO_TEXT) for content in BINARY),
+    *((content, {"encoding": "latin-1"}, NO_TEXT) for content in BINARY),
+    *((content, {"encoding": "cp1252"}, NO_TEXT) for content in BINARY),
+    (b"PK\x03\x04\x81", {"encoding": "cp1252"}, "not CSV but a workbook or an archive"),
+    (rows(FIELD, encoding="latin-1"), {}, "add --encoding latin-1"),
+    (rows(FIELD, encoding="latin-1"), {"encoding": "ascii"}, "not ascii; name the encoding"),
+    (rows("漢字" * 40, encoding="utf-16-le")[:-1], {"encoding": "utf-16-le"}, "not utf-16-le"),
     (LATIN, {}, r"not UTF-8 \(line 2, byte 6\); save it again as UTF-8, or add --encoding latin-1"),
     (rows("5 €", encoding="cp1252"), {}, "add --encoding cp1252"),
     (rows("a", encoding="utf-16"), {}, "not UTF-8 but UTF-16; .* add --encoding utf-16, or"),

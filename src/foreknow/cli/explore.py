@@ -9,9 +9,9 @@ from typing import Annotated
 
 import click
 
-from foreknow.cli.options import More, command, print_plain
+from foreknow.cli.options import Files, More, command, print_plain
 from foreknow.data.address import spoken
-from foreknow.data.reading import is_address, named_part
+from foreknow.data.reading import NOTHING, is_address, named_part
 from foreknow_judge.errors import InputError, OutputError, UnsupportedError
 
 
@@ -28,6 +28,7 @@ def explore(
         int | None, More(type=click.IntRange(1, 65535)), "Default: any that is free."
     ] = None,
     no_browser: Annotated[bool, "Only print the address."] = False,
+    files: Files,
 ) -> None:
     """Open a local web page that shows a table or a release: what is found out, and what if.
 
@@ -47,6 +48,12 @@ def explore(
 
     gc.set_threshold(700)  # as usual: it stays, and drops results that hold each other
     folder, opened = Path(), table
+    reading = files.reading
+    if policy is not None and reading != NOTHING:
+        raise InputError(
+            "a policy says how tables are read: leave the options out, or write them into "
+            "[schema.reading] of the policy"
+        )
     if table is not None and is_address(table):
         raise InputError(
             f"{spoken(table)!r} is a database, and explore opens files; write the table to one"
@@ -73,4 +80,4 @@ def explore(
         if no_browser and not getattr(sys.stderr, "heard", True):
             raise OutputError("the address of the page cannot be printed anywhere")
 
-    serve(Session(folder, opened, policy), port, not no_browser, announce, warn)
+    serve(Session(folder, opened, policy, reading), port, not no_browser, announce, warn)

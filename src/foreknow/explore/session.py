@@ -18,7 +18,7 @@ from foreknow.auditing.audit import Audit, audit
 from foreknow.auditing.audit_input import release_of
 from foreknow.data.engines.sources import parts_of
 from foreknow.data.labels import Label, is_pattern
-from foreknow.data.reading import named_part, with_part
+from foreknow.data.reading import Reading, named_part, with_part
 from foreknow.data.windows import Windows
 from foreknow.explore.security import inside
 from foreknow.methods.registry import key_of, settings_for
@@ -204,8 +204,15 @@ class Looked:
 class Session:
     """What one call of ``foreknow explore`` may open, and what it has opened."""
 
-    def __init__(self, folder: Path, given: Path | None = None, policy: Path | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        given: Path | None = None,
+        policy: Path | None = None,
+        reading: Reading | None = None,
+    ) -> None:
         self.folder = folder.resolve()
+        self._reading = reading  # of tables for which a policy is suggested
         self.lock = threading.RLock()
         self._given: dict[str, Path] = {}
         self._looked: OrderedDict[tuple[Any, ...], Looked] = OrderedDict()
@@ -322,7 +329,7 @@ class Session:
                     return None
                 path = self.path_of(name)
                 beside = path.parent if name in self._given else self.folder
-                found = self._suggested[name] = suggest_policy(path)
+                found = self._suggested[name] = suggest_policy(path, reading=self._reading)
                 self._drafts[name] = Draft(found.to_toml(beside), None, self.folder, beside)
             return self._drafts[name]
 

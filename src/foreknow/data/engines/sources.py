@@ -229,6 +229,9 @@ def parts_of(path: Path) -> list[str]:
 
 _BLOCK = 1 << 20
 _CONTROL = re.compile(r"[\x80-\x9f]")
+# Bytes that texts hardly have, and how many of them a file has that is none, with zeros or without.
+_CONTROLS = {*range(32)} - {*b"\t\n\v\f\r\x1a\x1b"}
+_FEW_CONTROLS, _MANY_CONTROLS = 3, 8
 
 _OR = "save it again as UTF-8, or "
 
@@ -285,21 +288,25 @@ def from_pipe(pipe: Path | None, name: str) -> Path:
 
 def as_utf8(path: Path, name: str, reading: Reading) -> Path:
     """Give a CSV file in UTF-8: itself, or a copy; what is not in the given encoding is refused."""
-    opened: Any = gzip.open if path.suffix.lower() == ".gz" else open
     encoding = reading.encoding
     try:
         if encoding in (None, UTF8, "utf-8-sig"):
-            with opened(path, "rb") as file:
+            with _unzipped(path, "rb") as file:
                 _refuse_others(file.read(_BLOCK), name)
             return path
         stamp = Stamp([path])
+        with _unzipped(path, "rb") as file:
+            first = file.read(_BLOCK)
+        _refuse_known(first, name)
         copy = new_file(".csv")
         with (
-            opened(path, "rt", encoding=encoding, newline="") as file,
+            _unzipped(path, "rt", encoding=encoding, newline="") as file,
             copy.open("w", encoding=UTF8, newline="") as made,
         ):
             while text := file.read(_BLOCK):
                 if encoding.startswith("iso8859") and _CONTROL.search(text):
+                    if _is_binary(first):
+                        raise _no_text(name)
                     raise DataError(
                         f"{name} holds control characters if it is {encoding}; it may be that of "
                         f"Windows: {to_add('encoding', 'cp1252')}"
@@ -307,6 +314,8 @@ def as_utf8(path: Path, name: str, reading: Reading) -> Path:
                 made.write(text)
         stamp.check()
     except UnicodeError:
+        if not str(encoding).startswith(("utf-16", "utf-32")) and _is_binary(first):
+            raise _no_text(name) from None  # texts in these have any bytes
         raise DataError(
             f"{name} is not {encoding}; name the encoding that it was saved in, or save it again "
             "as UTF-8"
@@ -316,20 +325,42 @@ def as_utf8(path: Path, name: str, reading: Reading) -> Path:
     return copy
 
 
-def _refuse_others(first: bytes, name: str) -> None:
+def _unzipped(path: Path, mode: str, **how: Any) -> Any:
+    """Open a file, or what is zipped in it."""
+    return (gzip.open if path.suffix.lower() == ".gz" else open)(path, mode, **how)
+
+
+def _is_binary(first: bytes) -> bool:
+    """Whether a file that begins so has many control characters, or some and zeros."""
+    kinds = {*first} & _CONTROLS
+    return len(kinds) >= (_FEW_CONTROLS if 0 in kinds else _MANY_CONTROLS)
+
+
+def _no_text(name: str) -> DataError:
+    return DataError(f"{name} is not a text file; save the table as CSV, in UTF-8")
+
+
+def _refuse_known(first: bytes, name: str) -> None:
     found = content_of(first)
     if found is not None:
         raise DataError(f"{name} is not CSV but {found[0]}; rename it to end in {found[1]}")
+
+
+def _refuse_others(first: bytes, name: str) -> None:
+    _refuse_known(first, name)
     for mark, encoding in _MARKS:
         if first.startswith(mark):
             found_out = f"{name} is not UTF-8 but {encoding.upper()}"
             raise DataError(f"{found_out}; {_OR}{to_add('encoding', encoding)}")
-    if first[1:2] == b"\0" or first[:1] == b"\0":
+    binary = _is_binary(first)
+    if not binary and b"\0" in (first[:1], first[1:2]):
         wanted = "utf-16-le" if first[1:2] == b"\0" else "utf-16-be"
         raise DataError(f"{name} is not UTF-8 but UTF-16; {_OR}{to_add('encoding', wanted)}")
     try:
         codecs.getincrementaldecoder(UTF8)().decode(first)
     except UnicodeDecodeError as error:
+        if binary:
+            raise _no_text(name) from None
         line = first.count(b"\n", 0, error.start) + 1
         windows = any(0x80 <= byte < 0xA0 for byte in first)
         raise DataError(
