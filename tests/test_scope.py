@@ -19,6 +19,7 @@ import foreknow as fk
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.remarks import alike
+from foreknow_judge.said import ASSUMED, ASSUMPTIONS
 
 SCHEMA = """[schema]
 identifiers = ["who"]
@@ -134,7 +135,8 @@ def test_an_audit_says_it_in_terminal_report_and_json(desk, seed):
     # Below the verdicts, and nothing else stands there.
     verdicts, _, beside = out.partition(f" {HEADING} ")
     assert "what must stay" in verdicts
-    assert beside == " ".join(f"– {note}" for note in read["notes"])
+    listed = [" ".join(f"– {said}" for said in texts) for texts in (read["notes"], ASSUMPTIONS)]
+    assert beside == f" {ASSUMED} ".join(listed)
 
 
 @pytest.mark.complete
@@ -187,7 +189,7 @@ def test_nothing_is_said_of_what_is_not_there(desk):
         NOT_JUDGED,
         "The smallest group has 6 people.",
         "Judged each by itself: cold, flu. How sure somebody can be of any one of several was not "
-        "judged: see any_of.",
+        "judged: a set of values can be judged as one secret, by any_of in the policy.",
         OTHER_RELEASES,
         NOT_MEASURED,
     ]

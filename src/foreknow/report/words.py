@@ -15,6 +15,7 @@ from foreknow.figures import percentage
 from foreknow_judge.grammar import Secret
 from foreknow_judge.numbers import CLOSE, Rounding, fixed, rounded
 from foreknow_judge.text import number as number
+from foreknow_judge.text import quoted
 from foreknow_judge.text import some as some
 from foreknow_judge.text import visible as visible
 from foreknow_judge.verdict import Limit
@@ -33,11 +34,10 @@ def named(label: Label) -> str:
     >>> named("Flu"), named("Flu, or worse"), named(""), named(Window("between 1 and 2", 0))
     ('Flu', '“Flu, or worse”', '“”', 'a value between 1 and 2')
     """
-    text = visible(label)
     if isinstance(label, Window):
+        text = visible(label)
         return text if text.startswith("a value ") else f"a value {text}"
-    clear = text and text == text.strip() and not set(",;“”") & set(text)
-    return text if clear else f"“{text}”"
+    return quoted(label)
 
 
 def group_text(label: Label) -> str:

@@ -71,7 +71,6 @@ from foreknow.report.scope import (
     by_word_of,
     sentences,
     spread_limits,
-    unlimited,
 )
 from foreknow.report.trial import trials_beside
 from foreknow.report.words import (
@@ -96,6 +95,7 @@ from foreknow.report.words import (
     visible,
 )
 from foreknow_judge.grammar import Secret
+from foreknow_judge.said import ASSUMPTIONS, unlimited
 from foreknow_judge.scope import Scope
 from foreknow_judge.verdict import Verdict
 
@@ -194,10 +194,16 @@ class AuditPage(Page[Audit]):
         scope = replace(audit.scope, method=None) if self._foreseen else audit.scope
         if self.published and schema is not None:
             scope = scope.for_readers(schema)
-        said = beside_audit(audit, nouns, scope, self.attack)
+        attack = "" if self.published else self.attack
+        said = beside_audit(audit, nouns, scope, attack, owner=not self.published)
         said = [*tried, *said] if audit.trials and not self.published else [*said, *tried]
         chosen = all(each.name != BY_DEFAULT for each in audit.policy.requirements)
         return said if chosen else [_UNCHOSEN, *said]
+
+    @property
+    def assumed(self) -> Sequence[str]:
+        """What the verdicts assume, if any limits inference."""
+        return ASSUMPTIONS if self.result.limits_inference else ()
 
     @property
     def _foreseen(self) -> bool:
@@ -425,7 +431,9 @@ def verdict_mood(audit: Audit, verdict: Verdict) -> Mood:
     return mood_of(verdict.safe, limits_of(audit, verdict)) or "lead"
 
 
-def beside_audit(audit: Audit, nouns: str, scope: Scope, attack: str = ATTACK) -> list[str]:
+def beside_audit(
+    audit: Audit, nouns: str, scope: Scope, attack: str = ATTACK, *, owner: bool = True
+) -> list[str]:
     """What stands beside the verdicts of an audit, a sentence each."""
     schema = audit.policy.schema
     judged = [
@@ -442,6 +450,7 @@ def beside_audit(audit: Audit, nouns: str, scope: Scope, attack: str = ATTACK) -
         unlimited=not audit.limits_inference,
         spread=spread,
         attack=attack,
+        owner=owner,
     )
 
 
