@@ -15,18 +15,23 @@ RULES = fk.Policy.from_dict(policy_of_diagnoses())
 
 
 @pytest.fixture(scope="module")
-def beside():
+def judged():
     """Only two values are limited, and many people are alone in their group."""
     two = fk.Requirement(fk.Facts(), below="0.25", any_of=["HIV", "Syphilis"])
     made = fk.publish(sample.table_path(), fk.Policy([two], RULES.schema), seed=1)
     assert made.audit.scope.groups_of_one > 100
-    return made.audit.trials[0]
+    return made.audit
 
 
-def test_it_is_said_which_values_the_attacker_is_not_sure_of(beside):
+@pytest.fixture
+def beside(judged):
+    return judged.trials[0]
+
+
+def test_it_is_said_which_values_the_attacker_is_not_sure_of(judged, beside):
     assert beside.about == ("HIV", "Syphilis")
     assert beside.to_dict()["about"] == ["HIV", "Syphilis"]
-    (said,) = trials_beside([beside])
+    (said,) = trials_beside(judged)
     assert "Of HIV or Syphilis, the values that a requirement is about, the attacker is" in said
     assert OTHERS in said
     assert "sure of a person's diagnosis" not in said
@@ -53,4 +58,4 @@ def test_of_all_values_nothing_changes():
     (trial,) = made.audit.trials
     assert trial.about is None
     assert trial.to_dict()["about"] is None
-    assert "sure of a person's diagnosis" in trials_beside([trial])[0]
+    assert "sure of a person's diagnosis" in trials_beside(made.audit)[0]

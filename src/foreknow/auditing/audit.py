@@ -86,6 +86,9 @@ class Audit(Result):
         Attacks that were carried out beside the verdicts: what can be learned from the release by
         the quasi-identifiers that tell most. Empty where these are not known beside it, or the
         groups are few; None where that was not asked for.
+    tried_together : bool
+        Whether they were carried out on this release and earlier ones together, whose own audit
+        has them.
     counted : tuple of RequirementCounts
         What each requirement was judged by, in the policy's order.
     """
@@ -100,6 +103,7 @@ class Audit(Result):
     lattice: LatticeResult | None = None
     scope: Scope = field(default_factory=Scope)
     trials: tuple[Trial, ...] | None = ()
+    tried_together: bool = False
     counted: tuple[RequirementCounts, ...] = ()
 
     def __bool__(self) -> bool:

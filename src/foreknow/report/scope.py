@@ -336,8 +336,9 @@ def _of_releases(scope: Scope, claimed: bool) -> Iterator[str]:
         others = some(len(scope.earlier), "earlier release", "earlier releases")
         of_them = some(sum(scope.earlier), "person", "people")
         yield (
-            f"Published after {others} of {of_them} of the same register: nobody is in two groups, "
-            f"and all together, as one release, hold what is required. {FURTHER_RELEASES}"
+            f"Published after {others} of {of_them} of the same register: all together, as one "
+            "release, hold what is required. That nobody is in two groups is the publisher's word. "
+            f"{FURTHER_RELEASES}"
         )
     elif not claimed:
         yield OTHER_RELEASES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from foreknow.figures import percentage
 from foreknow.report.words import (
@@ -14,20 +14,21 @@ from foreknow.report.words import (
     some,
     visible,
 )
+from foreknow.trials.learned import LEAST_GROUPS
 from foreknow.trials.trial import Share, Trial
+
+if TYPE_CHECKING:
+    from foreknow.auditing.audit import Audit
 
 WHAT_IT_IS = (
     "A trial, and no verdict: at least this can be found out. Another attacker may find more, and "
     "no figure here makes a release safe."
 )
 _NOT_RUN = "No trial was run of what can be learned from the release itself"
-_TAKES = (
-    "it takes one sensitive column, of which everybody has one value, their exact columns, and 50 "
-    "groups; see foreknow learned FOLDER TABLE --policy FILE"
-)
+_SEE = "see foreknow learned FOLDER TABLE --policy FILE"
 _KEPT = (
-    "An attacker who learns from the release itself was tried. How often they guess right is "
-    "counted with the table, and stays with the owner: foreknow learned FOLDER TABLE --policy FILE."
+    "An attacker who learns from {} was tried. How often they guess right is counted with the "
+    "table, and stays with the owner: foreknow learned FOLDER TABLE --policy FILE."
 )
 _CLAIMED = (
     "A trial, and no verdict: how much of what an attacker claims is right is not known here."
@@ -107,19 +108,34 @@ def claim_sentence(trial: Trial) -> str:
     )
 
 
-def trials_beside(trials: Sequence[Trial] | None, *, kept: bool = False) -> list[str]:
+def trials_beside(audit: Audit, *, kept: bool = False) -> list[str]:
     """Say beside verdicts what trials found, or that none was run, and how to run one.
 
     `kept`: the report goes out with the release, and what was counted stays with the owner.
     """
-    if trials is None:
+    if audit.trials is None:
         return [f"{_NOT_RUN} here: see foreknow audit."]
-    if not trials:
-        return [f"{_NOT_RUN}: {_TAKES}."]
+    if not audit.trials and audit.tried_together:
+        return [_KEPT.format("this release and earlier ones together")]
+    if not audit.trials:
+        return [f"{_NOT_RUN}: it takes {lacking_for_trial(audit)}; {_SEE}."]
     if kept:
-        return [_KEPT]
+        return [_KEPT.format("the release itself")]
     found = []
-    for trial in trials:
+    for trial in audit.trials:
         sample = "" if trial.whole else f" Of {trial.people:,} people, drawn at random."
         found.append(f"{' '.join(trial_sentences(trial))}{sample} {what_it_is(trial)}")
     return found
+
+
+def lacking_for_trial(audit: Audit) -> str:
+    """What a trial takes, and is not there."""
+    schema, groups = audit.policy.schema, audit.utility.groups
+    lacking = []
+    if schema is not None and len(schema.sensitives) > 1:
+        lacking.append(f"one sensitive column instead of {len(schema.sensitives)}")
+    if audit.counts.semantics != "single":
+        lacking.append("one value of each person")
+    if groups < LEAST_GROUPS:
+        lacking.append(f"{LEAST_GROUPS} groups instead of {groups}")
+    return " and ".join(lacking) or "the exact columns of everybody, which are not known here"

@@ -190,7 +190,7 @@ class AuditPage(Page[Audit]):
         schema = audit.policy.schema
         nouns = noun if schema is None else nouns_of(schema.sensitives)
         # How many guesses are right is counted in the table: it would confirm them to readers.
-        tried = trials_beside(audit.trials, kept=self.published)
+        tried = trials_beside(audit, kept=self.published)
         scope = replace(audit.scope, method=None) if self._foreseen else audit.scope
         if self.published and schema is not None:
             scope = scope.for_readers(schema)

@@ -54,7 +54,7 @@ from foreknow.report.scope import (
     by_word_of,
     sentences,
 )
-from foreknow.report.trial import trials_beside
+from foreknow.report.trial import lacking_for_trial, trials_beside
 from foreknow.report.words import (
     average_text,
     listing,
@@ -493,7 +493,14 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _tried(self) -> list[str]:
-        return trials_beside(self.result.audit.trials)
+        audit = self.result.audit
+        if audit.trials:
+            return trials_beside(audit)
+        return [
+            "No trial was run for this page of what can be learned from the release itself: it "
+            f"takes {lacking_for_trial(audit)}. Whether the publisher tried an attacker, {REPORT} "
+            "says; what was found stays with the owner."
+        ]
 
     @property
     def _people_said(self) -> list[str]:
