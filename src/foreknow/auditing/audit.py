@@ -479,7 +479,8 @@ def _trials(seen: HasCounts, policy: Policy) -> tuple[Trial, ...]:
             with suppress(DataError, UnsupportedError):  # said as not run
                 ways = [each.attack.by, *([(*each.attack.by, *cohort)] if cohort else [])]
                 found = [learned_trial(seen, by, limit=limit, sensitive=column) for by in ways]
-                tried.append(max(found, key=lambda trial: trial.surest))
+                surest = max(found, key=lambda trial: trial.surest)
+                tried.append(replace(surest, required=policy.least_limit(column)))
         return tuple(tried)
     if len(policy.schema.sensitives) > 1:
         return ()
@@ -488,7 +489,7 @@ def _trials(seen: HasCounts, policy: Policy) -> tuple[Trial, ...]:
     about = [value for code, value in enumerate(counts.values) if code not in free]
     columns = policy.schema.quasi_identifiers
     beside = learned_beside(seen, columns, about or None, apart=cohort)
-    return () if beside is None else (beside,)
+    return () if beside is None else (replace(beside, required=policy.least_limit()),)
 
 
 def _cohort_of(seen: HasCounts) -> tuple[str, ...]:

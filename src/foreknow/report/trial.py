@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from foreknow.figures import percentage
 from foreknow.report.words import (
     group_words,
+    limit_text,
     listing,
     named,
     noun_of,
@@ -33,6 +34,10 @@ _KEPT = (
 _CLAIMED = (
     "A trial, and no verdict: how much of what an attacker claims is right is not known here."
 )
+_NO_CONTRADICTION = (
+    "That is above a limit of the policy, {}, and no contradiction: the limit is about facts "
+    "within a group, and a trial learns statistics over all groups."
+)
 _OF_OTHERS = "Of other values they may be surer; that is not said here."
 
 
@@ -52,14 +57,29 @@ def trial_sentences(trial: Trial) -> list[str]:
             claim += f" {_of_those(trial)} they would claim to be {most}. {_OF_OTHERS}"
         return [
             f"{who} would claim to {claim} That is the attacker's claim: who has which is not "
-            f"known here. By the groups alone, it is guessed right for {alone}."
+            f"known here. By the groups alone, it is guessed right for {alone}.{_surest(trial)}"
         ]
     guessed = f"{who} guesses at least {right} of people's values right; by the groups alone, "
     surer = f"and surer than {limit} of {_rightly(trial)}."
     if trial.about is None:
-        return [f"{guessed}{alone}.", f"The attacker is {most} of a person's {noun}, {surer}"]
+        sure = f"The attacker is {most} of a person's {noun}, {surer}"
+        return [f"{guessed}{alone}.", f"{sure}{_surest(trial)}"]
     sure = f"{_of_those(trial)} the attacker is {most}, {surer} {_OF_OTHERS}"
-    return [f"{guessed}{alone}.", sure]
+    return [f"{guessed}{alone}.", f"{sure}{_surest(trial)}"]
+
+
+def _surest(trial: Trial) -> str:
+    """Who of those that were tried is surer than the one told of; and what limits say of it."""
+    said, one = "", trial.surest_tried
+    if one is not None:
+        columns = listing([visible(name) for name in one.by], most=8)
+        are = "is" if trial.measured else "would claim to be"
+        surest = f"up to {percentage(one.surest, 0, 'down')} sure"
+        said = f" The surest of those that were tried {are} {surest}: {one.attacker}, by {columns}."
+    most = trial.surest if one is None else one.surest
+    if trial.required is not None and most > trial.required:
+        said += f" {_NO_CONTRADICTION.format(limit_text(trial.required))}"
+    return said
 
 
 def _of_those(trial: Trial) -> str:
