@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _MOST_SHOWN = 8  # values of a list
 _PLAIN_NAME = re.compile(r"[\w.+*-]+")
-_COMMON_NOUN = re.compile(r"[A-Za-z]?[a-z]+(?:[ _-][a-z]+)*")
 
 
 def named(label: Label) -> str:
@@ -171,13 +170,14 @@ def measure_text(share: float) -> str:
 
 
 def noun_of(column: str) -> str:
-    """Write the name of a column as a noun: "Blood_type" as "blood type", "ICD10" as it is.
+    """Write the name of a column inside a sentence: a known noun in lower case, another as it is.
 
-    >>> noun_of("Blood_type"), noun_of("ICD10")
-    ('blood type', 'ICD10')
+    >>> noun_of("Blood_type"), noun_of("ICD10"), noun_of("Befund")
+    ('blood type', 'ICD10', 'Befund')
     """
     text = visible(column)
-    return text.replace("_", " ").lower() if _COMMON_NOUN.fullmatch(text) else text
+    noun = text.replace("_", " ").lower()
+    return noun if noun in _PLURALS else text
 
 
 def nouns_of(columns: Sequence[str], last: str = "or") -> str:
@@ -187,17 +187,23 @@ def nouns_of(columns: Sequence[str], last: str = "or") -> str:
 
 # The name of a column may be of any language, or an abbreviation: no plural of it is made up.
 _PLURALS = {
+    "blood type": "blood types",
+    "cause of death": "causes of death",
     "condition": "conditions",
     "diagnosis": "diagnoses",
+    "disability": "disabilities",
     "disease": "diseases",
     "illness": "illnesses",
     "income": "incomes",
     "injury": "injuries",
     "job": "jobs",
+    "medication": "medications",
     "occupation": "occupations",
     "profession": "professions",
     "religion": "religions",
     "salary": "salaries",
+    "symptom": "symptoms",
+    "treatment": "treatments",
     "sensitive value": "sensitive values",
     "value": "values",
 }

@@ -13,6 +13,7 @@ from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit import Audit
 from foreknow.auditing.exposed import Exposed
 from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.engines.columns import Relabel
 from foreknow.data.schema import Schema
 from foreknow.data.utility import Utility
 from foreknow.figures import percentage
@@ -534,11 +535,11 @@ def _of_everybody(names: Sequence[str]) -> list[str]:
 def _bound(verdict: Verdict) -> str:
     required, before = verdict.required, verdict.found.prior
     if not required.relative:
-        return f"your limit is {required_text(required)}"
+        return f"the limit is {required_text(required)}"
     times = required_text(required, "times what was likely before")
     if before is None:
-        return f"your limit is {times}"
-    return f"your limit is {share_text(verdict.limit)}, {times} ({share_text(before)})"
+        return f"the limit is {times}"
+    return f"the limit is {share_text(verdict.limit)}, {times} ({share_text(before)})"
 
 
 def group_of(verdict: Verdict) -> str:
@@ -723,7 +724,15 @@ def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
     ):
         said = listing([visible(c) for c in columns], most=_EVERY)
         rows.append((title, [said] if columns else []))
+    rows.append(("Rows without a sensitive value", _of_missing(schema.missing)))
     return [(title, lines) for title, lines in rows if lines]
+
+
+def _of_missing(missing: Any) -> list[str]:
+    """Say what was done with rows that lack a sensitive value, if that was said."""
+    if isinstance(missing, Relabel):
+        return [f"Published with the label {named(str(missing))}, as a value like others"]
+    return ["Left out"] if missing == "drop" else []
 
 
 def _column(schema: Schema, column: str) -> str:
