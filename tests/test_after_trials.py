@@ -81,6 +81,23 @@ def test_releases_that_are_audited_together_are_tried_with_their_cohorts(tmp_pat
     assert any("cohort" in own.by for own in found.tried)
 
 
+@pytest.mark.complete
+def test_the_report_says_that_all_releases_together_were_tried(tmp_path):
+    """Alone, the new release is not; and whose word it is that nobody is in two."""
+    rules = fk.Policy([fk.Requirement(fk.Facts(0), below="3/4")], policy().schema)
+    fk.publish(wave(0, 900, None), rules, seed=1).write(tmp_path / "january")
+    made = fk.publish(wave(900, 1800, None), rules, after=tmp_path / "january", seed=1)
+    assert made.audit.trials == ()
+    assert made.together.trials
+    said = " ".join(made.audit.notes)
+    assert "learns from this release and earlier ones together was tried" in said
+    made.write(tmp_path / "march")
+    report = (tmp_path / "march" / "report.html").read_text("utf-8")
+    assert "learns from this release and earlier ones together was tried" in report
+    assert "No trial was run" not in report
+    assert "That nobody is in two groups is the publisher&#39;s word." in report
+
+
 def test_wards_of_then_are_read(tmp_path):
     """Everybody has moved to another ward since; the rows of january show the one of then."""
 

@@ -233,7 +233,7 @@ def test_two_codes_of_one_illness_are_unsafe_together_and_are_said_to_be_judged_
     assert found.safe
     said = (
         "Judged each by itself: B20, Z21. How sure somebody can be of any one of several was not "
-        "judged: see any_of."
+        "judged: a set of values can be judged as one secret, by any_of in the policy."
     )
     assert any(note.startswith(said) for note in found.notes)
     either = fk.Requirement(fk.Facts(), below="1/2", any_of=["B20", "Z21"])

@@ -1,5 +1,6 @@
 """The questions of guidances: each has its headings, its answers, and boxes to fill in."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -80,11 +81,26 @@ def test_a_bucketized_release_is_not_said_to_hide_anybody_in_a_group(tmp_path):
     assert "has exactly one yes" not in Reader(page.html()).text
 
 
+def test_where_groups_are_many_it_is_not_said_that_a_trial_takes_more(tmp_path):
+    page = render(made(tmp_path, "generalized", 400))
+    assert page.result.audit.utility.groups < 50
+    groups = replace(page.result.audit.utility, groups=79)
+    many = replace(page.result, audit=replace(page.result.audit, utility=groups))
+    (said,) = render(many)._tried
+    assert "it takes the exact columns of everybody, which are not known here. Whether" in said
+    assert "50 groups" not in said
+
+
 def test_what_was_not_measured_is_not_claimed(tmp_path):
     page = render(made(tmp_path, "generalized"))
     answers = {answer.question: answer for _, own in page.questions() for answer in own}
     (intruder,) = [own for asked, own in answers.items() if "motivated intruder" in asked]
-    assert "No trial was run" in " ".join(intruder.measured)
+    groups = page.result.audit.utility.groups
+    assert (
+        "No trial was run for this page of what can be learned from the release itself: it takes "
+        f"50 groups instead of {groups}. Whether the publisher tried an attacker, report.html "
+        "says; what was found stays with the owner."
+    ) in intruder.measured
     text = Reader(page.html()).text
     assert "No release in groups" not in text or "can be below that" in text
     for word in ("is anonymous", "complies", "compliant"):

@@ -19,6 +19,8 @@ from foreknow import sample
 from foreknow.report import render
 from foreknow.report.blocks import Items, Sentence, Table
 from foreknow.report.pages.verification import _finding
+from foreknow_judge.command import main as judge_alone
+from foreknow_judge.said import ASSUMED, ASSUMPTIONS, CASES_OF_FILES, SEVERAL_CASES
 
 RULES = fk.Policy.from_dict(policy_of_diagnoses())
 OF_EACH_CASE = "of each case; of people it is the publisher's word"
@@ -235,6 +237,81 @@ def test_where_a_limit_was_judged_evidence_says_so(tmp_path):
     page = render(evidence_of(made, sample.table_path(), policy, tmp_path))
     assert NOBODY in answered(page, "Inference")
     assert "What stays hidden is the diagnosis." in " ".join(page._linking)
+
+
+# ---- what is assumed, and what the judge alone says -----------------------------------------
+
+
+def said_by_the_judge(folder, capsys):
+    assert judge_alone([str(folder)]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.complete
+@pytest.mark.parametrize("limits", [True, False])
+def test_what_safe_assumes_is_said_beside_it_where_inference_is_limited(limits, tmp_path, capsys):
+    policy = sample_policy({"k_anonymity": 5}, *[{"facts": {}, "below": 0.5}] * limits)
+    made = fk.publish(sample.table_path(), policy, seed=1)
+    made.write(tmp_path / "out")
+    report = (tmp_path / "out" / "report.html").read_text("utf-8")
+    texts = {
+        "audit and publish": " ".join(made.audit.summary().split()),
+        "report": Reader(report).text,
+        "verify": " ".join(fk.verify(tmp_path / "out").summary().split()),
+        "the judge alone": " ".join(said_by_the_judge(tmp_path / "out", capsys)),
+    }
+    for where, text in texts.items():
+        for sentence in (ASSUMED, *ASSUMPTIONS):
+            assert (sentence in text) == limits, where
+
+
+def test_the_judge_alone_says_what_a_criterion_is_about_and_how_small_groups_are(tmp_path, capsys):
+    policy = sample_policy({"k_anonymity": 5}, {"facts": {}, "below": 0.5, "values": ["HIV"]})
+    fk.publish(sample.table_path(), policy, seed=1).write(tmp_path / "out")
+    out = said_by_the_judge(tmp_path / "out", capsys)
+    (sizes,) = (line for line in out if line.startswith("- k_anonymity"))
+    assert sizes.endswith("; this is about groups, and not about what anyone can infer of a person")
+    assert any(", about HIV: at most" in line for line in out)
+    least = fk.verify(tmp_path / "out").scope.smallest_group
+    assert f"The smallest group has {least} people." in out
+
+
+def test_the_judge_alone_says_widths_what_was_left_out_and_what_was_judged_apart(tmp_path, capsys):
+    rng = random.Random(1)
+    rows = range(60)
+    table = pa.table(
+        {
+            "age": [rng.randrange(20, 80) for _ in rows],
+            "ill": [None if i < 3 else rng.choice(["flu", "cold", "gout"]) for i in rows],
+            "pay": [rng.randrange(1000, 9000) for _ in rows],
+        }
+    )
+    schema = {"quasi_identifiers": ["age"], "sensitive": ["ill", "pay"], "missing": "drop"}
+    near = {"facts": {}, "within": "10%", "below": 0.9, "sensitive": "pay", "knowing": []}
+    one = {"facts": {}, "below": 0.9, "sensitive": "ill", "knowing": []}
+    for sensitive, require in (("ill", [one]), (["ill", "pay"], [one, near])):
+        folder = tmp_path / str(len(require))
+        policy = {"schema": {**schema, "sensitive": sensitive}, "require": require}
+        fk.publish(table, policy, seed=1).write(folder)
+        out = "\n".join(said_by_the_judge(folder, capsys))
+        left = "3 rows have no sensitive value and were left out; nothing is said about them."
+        assert f"- The publisher notes, which is not verified: {left}" in out
+        assert ("pay: facts" in out) == ("about every value to within 10%: at most" in out)
+        if sensitive == "ill":
+            assert "- Judged each by itself: " in out
+
+
+def test_the_judge_alone_says_that_rows_may_be_cases_of_one_person(tmp_path, capsys):
+    fk.publish(visits(random.Random(1)), OF_PEOPLE, seed=1).write(tmp_path / "out")
+    out = said_by_the_judge(tmp_path / "out", capsys)
+    assert out[0].endswith(f"every requirement holds {OF_EACH_CASE}")
+    assert f"- {CASES_OF_FILES}" in out
+    roles = {key: own for key, own in OF_PEOPLE["schema"].items() if key != "person"}
+    policy = {"schema": roles, "require": OF_PEOPLE["require"][:1]}
+    fk.publish(visits(random.Random(1)), policy, seed=1).write(tmp_path / "alone")
+    out = said_by_the_judge(tmp_path / "alone", capsys)
+    assert f"- {SEVERAL_CASES}" in out
+    assert any("of a group's values to its cases that fits" in line for line in out)
 
 
 # ---- the page that goes out -----------------------------------------------------------------

@@ -13,9 +13,28 @@ from typing import Any
 from foreknow_judge._version import __version__
 from foreknow_judge.errors import ForeknowError, short_of_memory
 from foreknow_judge.numbers import exact_text
+from foreknow_judge.said import (
+    ASSUMED,
+    ASSUMPTIONS,
+    CASES_OF_FILES,
+    SEVERAL_CASES,
+    about,
+    how_far,
+    judged_apart,
+    noted,
+    rows_left_out,
+    smallest_group,
+    unlimited,
+)
 from foreknow_judge.text import encodable, one_line, some, visible
 from foreknow_judge.verdict import Verdict
 
+_ABOUT = {
+    "values": "about",
+    "except": "about all but",
+    "any_of": "about any of",
+    "within": "about every value to within",
+}
 VERIFIED, NOT_VERIFIED, BAD_INPUT = 0, 1, 2
 
 
@@ -86,26 +105,36 @@ def _code(verified: bool, verification: Any) -> int:
 
 
 def _words(verification: Any) -> Iterator[str]:
-    """The lines to print: what was verified, and what was not judged."""
-    noun = ("case", "cases") if verification.in_cases else ("person", "people")
+    """The lines to print: what was verified, what is assumed, and what was not judged."""
+    noun = _noun(verification)
     groups = ", ".join(map(visible, verification.groups))
     size = f"{some(verification.people, *noun)} in {some(verification.n_groups, 'group', 'groups')}"
     if verification.idle:
         yield f"Nothing was judged: {size} by {groups}; no requirement is about any value here"
-    elif not verification.limits_inference:
-        yield f"Verified: {size} by {groups}; every requirement holds, but none limits inference"
     else:
-        yield f"Verified: {size} by {groups}; every requirement holds"
+        far, beyond = how_far(verification)
+        ends = far if verification.limits_inference else unlimited(verification, far)
+        yield f"Verified: {size} by {groups}; every requirement holds{ends}{beyond}"
     yield from (f"- {_finding(finding)}" for finding in verification.findings)
     for name, people in verification.after:
         yield f"Published after {visible(name)}, with {some(people, *noun)}; judged together:"
     yield from (f"- {_finding(finding)}" for finding in verification.together)
+    yield from smallest_group(verification.scope, noun)
     yield f"Judged: {', '.join(map(visible, verification.files))}"
+    if verification.limits_inference:
+        yield ASSUMED
+        yield from (f"- {sentence.replace('people', noun[1])}" for sentence in ASSUMPTIONS)
     yield "Not judged:"
     yield from (f"- {remark}" for remark in _remarks(verification))
 
 
+def _noun(verification: Any) -> tuple[str, str]:
+    return ("case", "cases") if verification.in_cases else ("person", "people")
+
+
 def _finding(finding: Verdict) -> str:
+    from foreknow_judge.criteria import GAUGES
+
     ((kind, settings),) = finding.judged.items()
     words = f"{kind} {_settings(settings)}"
     if "sensitive" in finding.requirement:
@@ -113,7 +142,16 @@ def _finding(finding: Verdict) -> str:
     if finding.known:
         words += f", knowing {', '.join(finding.known)}"
     if finding.of_groups:
-        return one_line(f"{words}: attained {finding.reached}")
+        gauge = GAUGES[kind]
+        attained = "it holds" if gauge.of_labels else f"attained {finding.reached}"
+        alike = f"who has the same {', '.join(finding.alike)}, published exactly"
+        limits = about(gauge, alike if finding.alike else "groups")
+        return one_line(f"{words}: {attained}; {limits}")
+    for key, about_what in _ABOUT.items():
+        if key in finding.requirement:
+            named = finding.requirement[key]
+            named = named if isinstance(named, (str, int)) else ", ".join(map(str, named))
+            words += f", {about_what} {named}"
     value = "nobody has a value" if finding.value is None else finding.value
     limit = "at most" if finding.required.inclusive else "below"
     reached = exact_text(finding.reached or Fraction(0))
@@ -131,12 +169,15 @@ def _settings(settings: Any) -> str:
 
 def _remarks(verification: Any) -> Iterator[str]:
     """What the verdicts do not cover, in short; the JSON has all of it."""
-    scope = verification.scope
+    scope, claimed = verification.scope, verification.claimed_scope
+    if scope.cases:
+        yield CASES_OF_FILES if claimed.word else SEVERAL_CASES
     yield "other releases of the same people, and an adversary who knows the method"
     if scope.beside:
         yield f"columns that no requirement is about: {', '.join(map(visible, scope.beside))}"
     if scope.unprotected:
         yield f"{some(len(scope.unprotected), 'value', 'values')} that no requirement is about"
+    yield from judged_apart(scope)
     for secret, columns in scope.assumed.items():
         names = ", ".join(map(visible, columns))
         yield f"an adversary who knows {names} of everybody, for {visible(secret)}"
@@ -147,7 +188,7 @@ def _remarks(verification: Any) -> Iterator[str]:
             yield f"{visible(name)}, which lies beside the release"
     if verification.to_keep:
         yield f"for the owner only, do not publish: {', '.join(verification.to_keep)}"
-    claimed = verification.claimed_scope
+    yield from map(noted, rows_left_out(claimed.left_out or 0))
     if claimed.word:
         yield f"by the publisher's word: {'; '.join(map(one_line, claimed.word))}"
     for note in verification.claimed:

@@ -27,6 +27,17 @@ def visible(label: object) -> str:
     )
 
 
+def quoted(label: object) -> str:
+    """A label inside a sentence, in quotes if its end would not be seen.
+
+    >>> quoted("Flu"), quoted("Flu, or worse"), quoted("")
+    ('Flu', '“Flu, or worse”', '“”')
+    """
+    text = visible(label)
+    clear = text and text == text.strip() and not set(",;“”") & set(text)
+    return text if clear else f"“{text}”"
+
+
 def number(amount: int) -> str:
     """A whole number with commas between thousands."""
     return f"{amount:,}"

@@ -156,7 +156,7 @@ def test_a_limit_is_read_as_a_fraction_and_a_mistake_is_said(view):
     page.fill("#limit-text", "1/10")
     page.keyboard.press("Tab")
     page.wait_for_selector("#said.unsafe")
-    assert "your limit is 10%" in page.inner_text("#said")
+    assert "the limit is 10%" in page.inner_text("#said")
     page.fill("#limit-text", "many")
     page.keyboard.press("Tab")
     page.wait_for_selector("#trouble:not([hidden])")

@@ -27,6 +27,7 @@ def page_lines(page):
     """A page as lines: a block or row each; those for a glance, too, begin with a bar."""
     yield f"{page.eyebrow} {page.name}: {page.headline} [{page.mood}]"
     yield from (page.said(page.scope), *(f"* {note}" for note in page.said(page.notes)))
+    yield from (f"* assumed: {said}" for said in page.said(list(page.assumed)))
     for block in page.said(list(all_made(page.blocks()))):
         yield from _lines(block)
     yield f"{page.promise} ({'may be published' if page.kept is None else page.kept})"

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 
+import pyarrow as pa
 import pytest
 from tests.report.reading import Reader, words
 from tests.report.results import EVIL, Oracle, evil, register, small, verdict_of
@@ -229,3 +230,44 @@ def test_without_a_schema_the_release_says_which_semantics_it_has():
     text = Reader(render(register(schema=False)).html()).text
     assert "other people" not in text
     assert "one sensitive value that comes only with the one in question" in text
+
+
+def test_names_of_columns_that_are_no_known_nouns_stay_as_they_are():
+    rows = {"Alter": [20, 20, 30, 30], "Befund": ["Grippe", "Gicht"] * 2}
+    policy = {
+        "schema": {"quasi_identifiers": ["Alter"], "sensitive": "Befund"},
+        "require": [{"facts": {}, "below": 0.9}],
+    }
+    found = fk.audit(pa.table(rows), policy, learned=False)
+    text = Reader(found.to_html(published=True)).text
+    assert "every Befund" in text
+    assert "befund" not in text
+    assert "the limit is 90%" in text
+    for word in ("your limit", "any_of", "foreknow attack"):
+        assert word not in text
+    assert "any_of in the policy" in found.summary().replace("\n", " ")
+
+
+@pytest.mark.complete
+@pytest.mark.parametrize(
+    ("missing", "said"),
+    [
+        (
+            {"label": "none, or unknown"},
+            "Published with the label “none, or unknown”, as a value like others",
+        ),
+        ("drop", "Left out"),
+        ("error", None),
+    ],
+)
+def test_the_policy_says_what_was_done_with_rows_without_a_value(missing, said, tmp_path):
+    ill = ["flu", "cold"] * 20 + [None if missing != "error" else "flu"]
+    table = pa.table({"age": list(range(20, 61)), "ill": ill})
+    schema = {"quasi_identifiers": ["age"], "sensitive": "ill", "missing": missing}
+    policy = {"schema": schema, "require": [{"facts": {"l": 0}, "below": 0.9}]}
+    made = fk.publish(table, policy, seed=1)
+    made.write(tmp_path / "out")
+    pages = (tmp_path / "out" / "report.html").read_text("utf-8"), made.audit.to_html()
+    for text in (Reader(page).text.partition("The policy")[2] for page in pages):
+        assert ("Rows without a sensitive value" in text) == (said is not None)
+        assert said is None or said in text

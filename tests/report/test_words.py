@@ -36,7 +36,7 @@ CASES = [
     (plural, ["diagnosis", "disease", "salary", "day", "illness", "status", "symptoms"]),
     (plural, ["sensitive value", "ICD10", "病名"]),
     # names of columns become nouns where they are
-    (noun_of, ["Diagnosis", "blood_type", "ICD_10"]),
+    (noun_of, ["Diagnosis", "blood_type", "ICD_10", "Befund", "Familien_stand"]),
     (lambda number: some(number, "link", "links"), [1, 1200]),
     # a limit is written exactly
     (lambda limit: limit_text(Fraction(limit)), ["0.5", "0.621", "2/3", "1", "0.00125"]),

@@ -89,7 +89,15 @@ def learned_report(
             )
     else:
         found = learned_trial(seen, by, limit=sure)
+    rules = Policy.of(policy) if policy is not None else _policy_of(release)
+    if rules is not None:
+        found = replace(found, required=rules.least_limit(found.sensitive))
     return replace(found, name=name) if name is not None else found
+
+
+def _policy_of(release: Any) -> Policy | None:
+    """The policy of a publication."""
+    return getattr(getattr(release, "audit", None), "policy", None)
 
 
 def _seen(release: Any, people: Any, policy: Any, members: Any, by: Sequence[str]) -> Any:

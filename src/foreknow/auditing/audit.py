@@ -86,6 +86,9 @@ class Audit(Result):
         Attacks that were carried out beside the verdicts: what can be learned from the release by
         the quasi-identifiers that tell most. Empty where these are not known beside it, or the
         groups are few; None where that was not asked for.
+    tried_together : bool
+        Whether they were carried out on this release and earlier ones together, whose own audit
+        has them.
     counted : tuple of RequirementCounts
         What each requirement was judged by, in the policy's order.
     """
@@ -100,6 +103,7 @@ class Audit(Result):
     lattice: LatticeResult | None = None
     scope: Scope = field(default_factory=Scope)
     trials: tuple[Trial, ...] | None = ()
+    tried_together: bool = False
     counted: tuple[RequirementCounts, ...] = ()
 
     def __bool__(self) -> bool:
@@ -475,7 +479,8 @@ def _trials(seen: HasCounts, policy: Policy) -> tuple[Trial, ...]:
             with suppress(DataError, UnsupportedError):  # said as not run
                 ways = [each.attack.by, *([(*each.attack.by, *cohort)] if cohort else [])]
                 found = [learned_trial(seen, by, limit=limit, sensitive=column) for by in ways]
-                tried.append(max(found, key=lambda trial: trial.surest))
+                surest = max(found, key=lambda trial: trial.surest)
+                tried.append(replace(surest, required=policy.least_limit(column)))
         return tuple(tried)
     if len(policy.schema.sensitives) > 1:
         return ()
@@ -484,7 +489,7 @@ def _trials(seen: HasCounts, policy: Policy) -> tuple[Trial, ...]:
     about = [value for code, value in enumerate(counts.values) if code not in free]
     columns = policy.schema.quasi_identifiers
     beside = learned_beside(seen, columns, about or None, apart=cohort)
-    return () if beside is None else (beside,)
+    return () if beside is None else (replace(beside, required=policy.least_limit()),)
 
 
 def _cohort_of(seen: HasCounts) -> tuple[str, ...]:

@@ -34,7 +34,6 @@ from foreknow.report.pages.audit import (
     titled_exposed,
     verdict_mood,
 )
-from foreknow.report.scope import UNLIMITED
 from foreknow.report.values import block_values, table_values
 from foreknow.report.words import average_text, number, visible
 from foreknow.result import page_of
@@ -44,6 +43,7 @@ from foreknow.workers import Failure, side_by_side
 from foreknow_judge.certificate import Certificate
 from foreknow_judge.errors import InputError, NoSafeRelease, OutputError, did_you_mean
 from foreknow_judge.file_names import MEMBERS, owners_folder
+from foreknow_judge.said import UNLIMITED
 from foreknow_judge.scratch import CONTENT, make_private, scratch_folder
 from foreknow_judge.text import some
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from operator import is_
 from pathlib import Path
 from typing import Any, cast
@@ -466,6 +467,18 @@ class Policy:
     def points(self) -> list[Point]:
         """Every adversary with its limit, of all requirements."""
         return [point for requirement in self.requirements for point in requirement.points]
+
+    def least_limit(self, sensitive: str | None = None) -> Fraction | None:
+        """The least limit on who knows facts, without statistics, of a sensitive column."""
+        main = None if self.schema is None else self.schema.sensitive
+        limits = [
+            point.below
+            for requirement in self.requirements
+            if sensitive is None or (requirement.sensitive or main) in (None, sensitive)
+            for point in requirement.points
+            if not point.relative and "priors" not in point.adversary.to_dict()
+        ]
+        return min(limits, default=None)
 
     @property
     def least_listed(self) -> int:

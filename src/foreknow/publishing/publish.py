@@ -852,7 +852,11 @@ def _after(folders: Any, microdata: Microdata, policy: Policy, **how: Any) -> Pu
         made.certificate, after=earlier.said, notes=(*made.certificate.notes, earlier.note)
     )
     earlier_people = tuple(len(own) for own in earlier.groups)
-    judged = replace(made.audit, scope=replace(own, earlier=earlier_people))
+    judged = replace(
+        made.audit,
+        scope=replace(own, earlier=earlier_people),
+        tried_together=bool(together.trials),
+    )
     made = replace(made, audit=judged, certificate=said, since=since, together=together)
     # Of sets that a hierarchy or a level names, it must be certified what is in any release.
     return replace(made, certificate=_certified_by(made, values))

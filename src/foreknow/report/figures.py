@@ -186,7 +186,7 @@ def measures(found: Utility) -> Table:
     """Each measure: its name, its value, and what to compare it with."""
     least = number(found.smallest_group)
     optimum = optimal_discernibility(found.people, found.smallest_group)
-    times = f"{found.discernibility / optimum:,.2f} times the least"
+    times = f"{found.discernibility / optimum:,.2f} times the least for groups of {least} or more"
     rows: list[Row] = [
         ("people", number(found.people), ""),
         (
@@ -195,10 +195,15 @@ def measures(found: Utility) -> Table:
             f"of {least} to {some(found.largest_group, 'person', 'people')}",
         ),
         ("average group size", average_text(found.average_group_size), ""),
-        ("discernibility", number(found.discernibility), f"{times} for groups of {least} or more"),
+        (
+            "discernibility",
+            number(found.discernibility),
+            f"the sum of squared group sizes; {times}",
+        ),
     ]
     if found.average_ncp is not None:
-        rows.append(("NCP", measure_text(found.average_ncp), "0% is exact, 100% is suppressed"))
+        wide = "how wide labels are: 0% is exact, 100% is suppressed"
+        rows.append(("NCP", measure_text(found.average_ncp), wide))
         for name, loss in found.ncp.items():
             rows.append((f"NCP of {visible(name)}", bar_cell(measure_text(loss), loss), ""))
     return Table(("measure", "value", ""), rows, left=(0, 2))

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from foreknow.report.blocks import Block, Heading
 from foreknow.report.page import Page
 from foreknow_judge._version import __version__
+from foreknow_judge.said import ASSUMED
 from foreknow_judge.text import visible
 
 
@@ -31,7 +32,10 @@ def document(page: Page[Any], only: type[Block] = Block) -> str:
         heading=heading,
         name=name,
         scope=page.said(page.scope),
-        notes=page.said(list(page.notes)),
+        lists=[
+            ("notes", page.heading, page.said(list(page.notes))),
+            ("assumed", ASSUMED, page.said(list(page.assumed))),
+        ],
         sections=_sections(each for each in page.shown() if isinstance(each, only)),
     )
 

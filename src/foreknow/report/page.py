@@ -24,6 +24,7 @@ from foreknow.report.terminal import Laid
 from foreknow.report.words import group_text
 from foreknow.wording import in_cases
 from foreknow_judge.errors import InputError
+from foreknow_judge.said import ASSUMED
 from foreknow_judge.text import some, visible
 
 R = TypeVar("R")
@@ -77,6 +78,11 @@ class Page(ABC, Generic[R]):
         return ()
 
     @property
+    def assumed(self) -> Sequence[str]:
+        """What verdicts assume, a sentence each, where any stand on assumptions."""
+        return ()
+
+    @property
     def in_cases(self) -> bool:
         """Whether what the result calls people are cases, of which a person may have several."""
         return bool(getattr(self.result, "in_cases", False))
@@ -109,9 +115,10 @@ class Page(ABC, Generic[R]):
         yield from self.beside()
 
     def beside(self) -> Iterator[Block]:
-        """The notes as blocks."""
-        if self.notes:
-            yield from (Sentence(self.heading, "strong"), Items(self.said(list(self.notes))))
+        """The notes, and what is assumed, as blocks."""
+        for heading, texts in ((self.heading, self.notes), (ASSUMED, self.assumed)):
+            if texts:
+                yield from (Sentence(heading, "strong"), Items(self.said(list(texts))))
 
     def html(self) -> str:
         """One HTML page that asks nothing of any network; the same for the same result."""

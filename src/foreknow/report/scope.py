@@ -10,14 +10,20 @@ from foreknow.methods.proof import AS_REQUIRED, AT_MOST, FREQUENCIES, NOT_JUDGED
 from foreknow.report.knowledge import NOUN
 from foreknow.report.words import listing, named, noun_of, number, some
 from foreknow_judge.numbers import read_number
+from foreknow_judge.said import (
+    CASES_OF_FILES,
+    OF_PEOPLE_CLAIMED,
+    OF_PEOPLE_OPEN,
+    SEVERAL_CASES,
+    UNLIMITED_OF_PEOPLE,
+    judged_apart,
+    rows_left_out,
+    smallest_group,
+)
 from foreknow_judge.scope import Scope
 from foreknow_judge.text import visible
 
 HEADING = "What the verdicts do not cover:"
-# Ends a headline where all that is required counts people, or is about labels.
-UNLIMITED = ", but nothing limits inference"
-# The same where people may have several cases, and criteria of values counted these.
-UNLIMITED_OF_PEOPLE = f" of each case{UNLIMITED} of people"
 # Of a limit relative to priors: what is said to be the worst, and what stands beside it.
 NEAREST = "nearest to its limit"
 RELATIVE = (
@@ -25,29 +31,15 @@ RELATIVE = (
 )
 # Where nothing says which release is attacked.
 ATTACK = "foreknow attack --help"
-_NOTED = "The publisher notes, which is not verified:"
 _METHOD = {
-    NOT_JUDGED: "Knowledge of the method was not judged: an adversary who knows it may be surer. "
-    'See "{attack}".',
+    NOT_JUDGED: "Knowledge of the method was not judged: an adversary who knows it may be surer."
+    "{attack}",
     AS_REQUIRED: "By a proof, the requirements hold also against an adversary who knows the "
     "method.",
     FREQUENCIES: "By a proof, an adversary who knows the method, and nothing else, is as sure of "
     "a value as it is frequent in the group, and no surer. Who also has the knowledge that the "
     "requirements name was not judged.",
 }
-SEVERAL_CASES = (
-    "A row is a case, and not a person: people may have several cases. A group of cases may be of "
-    "one person, and how sure somebody can be of a person who has several was not judged."
-)
-CASES_OF_FILES = (
-    "A row is a case, and the files do not show whose: a person may have several. What is verified "
-    "is about cases; what the publisher counted of people stands below, and is not verified."
-)
-# How far files show that requirements hold, and what else is claimed.
-OF_EACH_CASE, AS_FILES_SHOW = " of each case", " as far as files show it"
-OF_PEOPLE_CLAIMED = "; of people it is the publisher's word"
-OF_PEOPLE_OPEN = "; of people it was not judged"
-OF_OTHERS_CLAIMED = "; what the owner counted beyond that is the publisher's word"
 _ADDED_UP = ", and limits hold for the sum over a person's cases"
 CASES_OF_PEOPLE = (
     f"A row is a case, of which a person may have several; the owner counts people{_ADDED_UP}. "
@@ -82,6 +74,10 @@ _LIMITING_NOTHING = (
     "By a proof, what is required holds also against an adversary who knows the method; nothing of "
     "it limits inference."
 )
+# What the owner can do about it, by the policy.
+_WAYS = ": a set of values can be judged as one secret, by any_of in the policy"
+_RANGES = " A range can be a secret, too, by any_of in the policy."
+_WIDER = "; use within = ..., any_of, or a hierarchy"
 _MOST = 6
 _ENDS = {"lowest": "low", "highest": "high"}
 
@@ -106,28 +102,6 @@ def spread_limits(
     }
 
 
-def about(kind: Any, counted: str = "groups") -> str:
-    """Say what a criterion is about, and so what it says nothing of."""
-    if kind.of_labels:
-        return "this is about labels"
-    if kind.of_people:
-        return f"this is about {counted}, and not about what anyone can infer of a person"
-    return (
-        "this is about how values are spread within groups; what somebody who knows more can infer "
-        "was not judged"
-    )
-
-
-def noted(said: str) -> str:
-    """Mark what a certificate says and its files do not show as the publisher's words."""
-    return f"{_NOTED} {said}"
-
-
-def unlimited(found: Any, far: str = "") -> str:
-    """End a headline of an audit or verification where nothing limits inference of people."""
-    return UNLIMITED_OF_PEOPLE if found.limits_cases else f"{far}{UNLIMITED}"
-
-
 def by_word_of(scope: Scope) -> str:
     """End a headline with what holds by the word of other packages, if anything does."""
     named = [visible(kind) for kind in scope.foreign]
@@ -144,25 +118,27 @@ def sentences(
     unlimited: bool = False,
     spread: Mapping[str, SpreadLimits] = {},
     attack: str = ATTACK,
+    owner: bool = True,
 ) -> list[str]:
     """Everything that stands beside the verdicts, the most important first.
 
     What is only `claimed` is said beside what was found. `limits`: whether any are required of how
     sure somebody may become; `unlimited`: whether nothing that is required limits inference;
-    `spread`: what is required of each sensitive column; `attack`: the command that attacks it.
+    `spread`: what is required of each sensitive column; `attack`: the command that attacks it, if
+    that is said; `owner`: whether the reader is the owner, who can change the policy.
     """
     holders = ("time", "times") if semantics == "multiset" else ("person", "people")
     return [
         *_if_known(scope),
         *_of_proof(scope, limits),
         *_person_numbers(scope.numbers),
-        *_of_values(scope, holders, spread),
-        *_of_names(scope),
+        *_of_values(scope, holders, spread, owner),
+        *_of_names(scope, owner),
         *_of_columns(scope),
         *sight(scope),
         *([] if scope.method is None else [_of_method(scope.method, unlimited, attack)]),
         *_of_rows(scope, noun),
-        *_of_groups(scope),
+        *_of_groups(scope, owner),
         *_households(scope.shared),
         *_of_owner(scope),
         *_of_releases(scope, claimed),
@@ -193,7 +169,7 @@ def _of_proof(scope: Scope, limits: bool) -> Iterator[str]:
 
 
 def _of_values(
-    scope: Scope, holders: tuple[str, str], spread: Mapping[str, SpreadLimits]
+    scope: Scope, holders: tuple[str, str], spread: Mapping[str, SpreadLimits], owner: bool
 ) -> Iterator[str]:
     """Values that no requirement is about, that are too many, or that look alike."""
     free = dict(scope.unprotected)
@@ -214,7 +190,7 @@ def _of_values(
     for of_column, (n_values, n_people) in crowded:
         yield (
             f"{_some(n_values, 'value', 'values')}{of_column} for {some(n_people, *holders)}: a "
-            "requirement about single values says little; use within = ..., any_of, or a hierarchy."
+            f"requirement about single values says little{_WIDER if owner else ''}."
         )
     for column, separator in scope.several_answers:
         of_column = f" of {visible(column)}" if column else ""
@@ -297,13 +273,8 @@ def _of_rows(scope: Scope, noun: str) -> Iterator[str]:
             for column, n_rows in scope.lacking.items()
         ]
         yield f"{_several(rows)}: left out where that column is judged, and nothing is said of it."
-    elif scope.left_out:
-        one = scope.left_out == 1
-        has, were, them = ("row has", "was", "it") if one else ("rows have", "were", "them")
-        yield (
-            f"{_some(scope.left_out, has, has)} no {noun} and {were} left out; nothing is said "
-            f"about {them}."
-        )
+    else:
+        yield from map(_capital, rows_left_out(scope.left_out or 0, noun))
     without = {noun_of(column): n_people for column, n_people in scope.without.items()}
     if scope.without_value and not without:
         without = {noun: scope.without_value}
@@ -315,27 +286,13 @@ def _of_rows(scope: Scope, noun: str) -> Iterator[str]:
         )
 
 
-def _of_groups(scope: Scope) -> Iterator[str]:
+def _of_groups(scope: Scope, owner: bool) -> Iterator[str]:
     """How small groups are, what was judged by itself, and what is not published."""
-    if scope.smallest_group:
-        alone = scope.groups_of_one
-        more = f"; {number(alone)} groups have only one" if alone > 1 else ""
-        least = some(scope.smallest_group, "person", "people")
-        yield f"The smallest group has {least}{more}."
-    if scope.apart:
-        shown = [named(value) for value in scope.apart[: -1 if scope.more_apart else None]]
-        left = scope.more_apart + 1 if scope.more_apart else 0
-        listed = ", ".join(shown) + (f" and {number(left)} more" if left else "")
-        yield (
-            f"Judged each by itself: {listed}. How sure somebody can be of any one of several was "
-            "not judged: see any_of."
-        )
+    yield from smallest_group(scope)
+    yield from judged_apart(scope, _WAYS if owner else "")
     if scope.people_suppressed:
-        many = some(scope.people_suppressed, "person is", "people are")
-        yield (
-            f"{many[0].upper()}{many[1:]} suppressed: in one group, whatever their "
-            "quasi-identifiers."
-        )
+        are = _some(scope.people_suppressed, "person is", "people are")
+        yield f"{are} suppressed: in one group, whatever their quasi-identifiers."
     if scope.suppressed:
         columns = _several([visible(column) for column in scope.suppressed])
         yield f"Nothing is published of {columns}: everybody has *."
@@ -379,8 +336,9 @@ def _of_releases(scope: Scope, claimed: bool) -> Iterator[str]:
         others = some(len(scope.earlier), "earlier release", "earlier releases")
         of_them = some(sum(scope.earlier), "person", "people")
         yield (
-            f"Published after {others} of {of_them} of the same register: nobody is in two groups, "
-            f"and all together, as one release, hold what is required. {FURTHER_RELEASES}"
+            f"Published after {others} of {of_them} of the same register: all together, as one "
+            "release, hold what is required. That nobody is in two groups is the publisher's word. "
+            f"{FURTHER_RELEASES}"
         )
     elif not claimed:
         yield OTHER_RELEASES
@@ -413,7 +371,7 @@ def _households(columns: Sequence[str]) -> list[str]:
     ]
 
 
-def _of_names(scope: Scope) -> list[str]:
+def _of_names(scope: Scope, owner: bool) -> list[str]:
     """Say what requirements name and nobody has, and what lies beside the values that they name."""
     said = [
         f"Nobody has {named(name)}: a requirement on it asks nothing of this table."
@@ -443,8 +401,8 @@ def _of_names(scope: Scope) -> list[str]:
         said.append(
             f"Near values are hidden, and not that they are all {_ENDS[end]}: in "
             f"{some(groups, 'group', 'groups')} ({some(people, 'person', 'people')}) everybody's"
-            f"{of or ' value'} is {bound}, in the {end} tenth of the table. Ranges can be secrets, "
-            "too: see any_of."
+            f"{of or ' value'} is {bound}, in the {end} tenth of the table."
+            f"{_RANGES if owner else ''}"
         )
     for column, low, high, people, groups in scope.near:
         of = f" of {visible(column)}" if column else ""
@@ -492,7 +450,7 @@ def _of_method(method: str, unlimited: bool, attack: str) -> str:
     if method == AS_REQUIRED and unlimited:
         return _LIMITING_NOTHING
     if method in _METHOD:
-        return _METHOD[method].replace("{attack}", attack)
+        return _METHOD[method].replace("{attack}", f' See "{attack}".' if attack else "")
     return (
         "By a proof, an adversary who knows the method, and nothing else, is never surer of a "
         f"value than {method.removeprefix(AT_MOST)}."
@@ -500,7 +458,10 @@ def _of_method(method: str, unlimited: bool, attack: str) -> str:
 
 
 def _some(amount: int, one: str, several: str) -> str:
-    said = some(amount, one, several)
+    return _capital(some(amount, one, several))
+
+
+def _capital(said: str) -> str:
     return said[0].upper() + said[1:]
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from foreknow.figures import percentage
 from foreknow.report.words import (
     group_words,
+    limit_text,
     listing,
     named,
     noun_of,
@@ -14,23 +15,28 @@ from foreknow.report.words import (
     some,
     visible,
 )
+from foreknow.trials.learned import LEAST_GROUPS
 from foreknow.trials.trial import Share, Trial
+
+if TYPE_CHECKING:
+    from foreknow.auditing.audit import Audit
 
 WHAT_IT_IS = (
     "A trial, and no verdict: at least this can be found out. Another attacker may find more, and "
     "no figure here makes a release safe."
 )
 _NOT_RUN = "No trial was run of what can be learned from the release itself"
-_TAKES = (
-    "it takes one sensitive column, of which everybody has one value, their exact columns, and 50 "
-    "groups; see foreknow learned FOLDER TABLE --policy FILE"
-)
+_SEE = "see foreknow learned FOLDER TABLE --policy FILE"
 _KEPT = (
-    "An attacker who learns from the release itself was tried. How often they guess right is "
-    "counted with the table, and stays with the owner: foreknow learned FOLDER TABLE --policy FILE."
+    "An attacker who learns from {} was tried. How often they guess right is counted with the "
+    "table, and stays with the owner: foreknow learned FOLDER TABLE --policy FILE."
 )
 _CLAIMED = (
     "A trial, and no verdict: how much of what an attacker claims is right is not known here."
+)
+_NO_CONTRADICTION = (
+    "That is above a limit of the policy, {}, and no contradiction: the limit is about facts "
+    "within a group, and a trial learns statistics over all groups."
 )
 _OF_OTHERS = "Of other values they may be surer; that is not said here."
 
@@ -51,14 +57,29 @@ def trial_sentences(trial: Trial) -> list[str]:
             claim += f" {_of_those(trial)} they would claim to be {most}. {_OF_OTHERS}"
         return [
             f"{who} would claim to {claim} That is the attacker's claim: who has which is not "
-            f"known here. By the groups alone, it is guessed right for {alone}."
+            f"known here. By the groups alone, it is guessed right for {alone}.{_surest(trial)}"
         ]
     guessed = f"{who} guesses at least {right} of people's values right; by the groups alone, "
     surer = f"and surer than {limit} of {_rightly(trial)}."
     if trial.about is None:
-        return [f"{guessed}{alone}.", f"The attacker is {most} of a person's {noun}, {surer}"]
+        sure = f"The attacker is {most} of a person's {noun}, {surer}"
+        return [f"{guessed}{alone}.", f"{sure}{_surest(trial)}"]
     sure = f"{_of_those(trial)} the attacker is {most}, {surer} {_OF_OTHERS}"
-    return [f"{guessed}{alone}.", sure]
+    return [f"{guessed}{alone}.", f"{sure}{_surest(trial)}"]
+
+
+def _surest(trial: Trial) -> str:
+    """Who of those that were tried is surer than the one told of; and what limits say of it."""
+    said, one = "", trial.surest_tried
+    if one is not None:
+        columns = listing([visible(name) for name in one.by], most=8)
+        are = "is" if trial.measured else "would claim to be"
+        surest = f"up to {percentage(one.surest, 0, 'down')} sure"
+        said = f" The surest of those that were tried {are} {surest}: {one.attacker}, by {columns}."
+    most = trial.surest if one is None else one.surest
+    if trial.required is not None and most > trial.required:
+        said += f" {_NO_CONTRADICTION.format(limit_text(trial.required))}"
+    return said
 
 
 def _of_those(trial: Trial) -> str:
@@ -107,19 +128,34 @@ def claim_sentence(trial: Trial) -> str:
     )
 
 
-def trials_beside(trials: Sequence[Trial] | None, *, kept: bool = False) -> list[str]:
+def trials_beside(audit: Audit, *, kept: bool = False) -> list[str]:
     """Say beside verdicts what trials found, or that none was run, and how to run one.
 
     `kept`: the report goes out with the release, and what was counted stays with the owner.
     """
-    if trials is None:
+    if audit.trials is None:
         return [f"{_NOT_RUN} here: see foreknow audit."]
-    if not trials:
-        return [f"{_NOT_RUN}: {_TAKES}."]
+    if not audit.trials and audit.tried_together:
+        return [_KEPT.format("this release and earlier ones together")]
+    if not audit.trials:
+        return [f"{_NOT_RUN}: it takes {lacking_for_trial(audit)}; {_SEE}."]
     if kept:
-        return [_KEPT]
+        return [_KEPT.format("the release itself")]
     found = []
-    for trial in trials:
+    for trial in audit.trials:
         sample = "" if trial.whole else f" Of {trial.people:,} people, drawn at random."
         found.append(f"{' '.join(trial_sentences(trial))}{sample} {what_it_is(trial)}")
     return found
+
+
+def lacking_for_trial(audit: Audit) -> str:
+    """What a trial takes, and is not there."""
+    schema, groups = audit.policy.schema, audit.utility.groups
+    lacking = []
+    if schema is not None and len(schema.sensitives) > 1:
+        lacking.append(f"one sensitive column instead of {len(schema.sensitives)}")
+    if audit.counts.semantics != "single":
+        lacking.append("one value of each person")
+    if groups < LEAST_GROUPS:
+        lacking.append(f"{LEAST_GROUPS} groups instead of {groups}")
+    return " and ".join(lacking) or "the exact columns of everybody, which are not known here"

@@ -15,6 +15,7 @@ from foreknow.figures import percentage
 from foreknow_judge.grammar import Secret
 from foreknow_judge.numbers import CLOSE, Rounding, fixed, rounded
 from foreknow_judge.text import number as number
+from foreknow_judge.text import quoted
 from foreknow_judge.text import some as some
 from foreknow_judge.text import visible as visible
 from foreknow_judge.verdict import Limit
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 _MOST_SHOWN = 8  # values of a list
 _PLAIN_NAME = re.compile(r"[\w.+*-]+")
-_COMMON_NOUN = re.compile(r"[A-Za-z]?[a-z]+(?:[ _-][a-z]+)*")
 
 
 def named(label: Label) -> str:
@@ -33,11 +33,10 @@ def named(label: Label) -> str:
     >>> named("Flu"), named("Flu, or worse"), named(""), named(Window("between 1 and 2", 0))
     ('Flu', '“Flu, or worse”', '“”', 'a value between 1 and 2')
     """
-    text = visible(label)
     if isinstance(label, Window):
+        text = visible(label)
         return text if text.startswith("a value ") else f"a value {text}"
-    clear = text and text == text.strip() and not set(",;“”") & set(text)
-    return text if clear else f"“{text}”"
+    return quoted(label)
 
 
 def group_text(label: Label) -> str:
@@ -171,13 +170,14 @@ def measure_text(share: float) -> str:
 
 
 def noun_of(column: str) -> str:
-    """Write the name of a column as a noun: "Blood_type" as "blood type", "ICD10" as it is.
+    """Write the name of a column inside a sentence: a known noun in lower case, another as it is.
 
-    >>> noun_of("Blood_type"), noun_of("ICD10")
-    ('blood type', 'ICD10')
+    >>> noun_of("Blood_type"), noun_of("ICD10"), noun_of("Befund")
+    ('blood type', 'ICD10', 'Befund')
     """
     text = visible(column)
-    return text.replace("_", " ").lower() if _COMMON_NOUN.fullmatch(text) else text
+    noun = text.replace("_", " ").lower()
+    return noun if noun in _PLURALS else text
 
 
 def nouns_of(columns: Sequence[str], last: str = "or") -> str:
@@ -187,17 +187,23 @@ def nouns_of(columns: Sequence[str], last: str = "or") -> str:
 
 # The name of a column may be of any language, or an abbreviation: no plural of it is made up.
 _PLURALS = {
+    "blood type": "blood types",
+    "cause of death": "causes of death",
     "condition": "conditions",
     "diagnosis": "diagnoses",
+    "disability": "disabilities",
     "disease": "diseases",
     "illness": "illnesses",
     "income": "incomes",
     "injury": "injuries",
     "job": "jobs",
+    "medication": "medications",
     "occupation": "occupations",
     "profession": "professions",
     "religion": "religions",
     "salary": "salaries",
+    "symptom": "symptoms",
+    "treatment": "treatments",
     "sensitive value": "sensitive values",
     "value": "values",
 }

@@ -7,6 +7,7 @@ better, so no figure of a trial is a limit of anything.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from math import sqrt
 from typing import Any
 
@@ -123,12 +124,14 @@ class Trial(Result):
         All attackers.
     in_cases : bool
         Whether rows are cases, of which a person may have several.
+    required : Fraction or None
+        The policy's least limit on how sure somebody who knows facts may be, if that is known.
     """
 
     format = "foreknow trial"
     _told = (
         "kind release=name sensitive by attacker right baseline surest limit sure sure_and_right "
-        "measured people whole about claim shares tried"
+        "measured people whole about claim shares tried required?"
     )
 
     kind: str
@@ -150,6 +153,13 @@ class Trial(Result):
     shares: dict[str, Share] = field(default_factory=dict)
     tried: tuple[Tried, ...] = ()
     in_cases: bool = False
+    required: Fraction | None = None
+
+    @property
+    def surest_tried(self) -> Tried | None:
+        """The attacker who claims to be surest, where that is not the most successful one."""
+        most = max(self.tried, key=lambda one: one.surest, default=None)
+        return most if most is not None and most.surest > self.surest else None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

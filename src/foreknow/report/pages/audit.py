@@ -13,6 +13,7 @@ from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit import Audit
 from foreknow.auditing.exposed import Exposed
 from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.engines.columns import Relabel
 from foreknow.data.schema import Schema
 from foreknow.data.utility import Utility
 from foreknow.figures import percentage
@@ -71,7 +72,6 @@ from foreknow.report.scope import (
     by_word_of,
     sentences,
     spread_limits,
-    unlimited,
 )
 from foreknow.report.trial import trials_beside
 from foreknow.report.words import (
@@ -96,6 +96,7 @@ from foreknow.report.words import (
     visible,
 )
 from foreknow_judge.grammar import Secret
+from foreknow_judge.said import ASSUMPTIONS, unlimited
 from foreknow_judge.scope import Scope
 from foreknow_judge.verdict import Verdict
 
@@ -190,14 +191,20 @@ class AuditPage(Page[Audit]):
         schema = audit.policy.schema
         nouns = noun if schema is None else nouns_of(schema.sensitives)
         # How many guesses are right is counted in the table: it would confirm them to readers.
-        tried = trials_beside(audit.trials, kept=self.published)
+        tried = trials_beside(audit, kept=self.published)
         scope = replace(audit.scope, method=None) if self._foreseen else audit.scope
         if self.published and schema is not None:
             scope = scope.for_readers(schema)
-        said = beside_audit(audit, nouns, scope, self.attack)
+        attack = "" if self.published else self.attack
+        said = beside_audit(audit, nouns, scope, attack, owner=not self.published)
         said = [*tried, *said] if audit.trials and not self.published else [*said, *tried]
         chosen = all(each.name != BY_DEFAULT for each in audit.policy.requirements)
         return said if chosen else [_UNCHOSEN, *said]
+
+    @property
+    def assumed(self) -> Sequence[str]:
+        """What the verdicts assume, if any limits inference."""
+        return ASSUMPTIONS if self.result.limits_inference else ()
 
     @property
     def _foreseen(self) -> bool:
@@ -425,7 +432,9 @@ def verdict_mood(audit: Audit, verdict: Verdict) -> Mood:
     return mood_of(verdict.safe, limits_of(audit, verdict)) or "lead"
 
 
-def beside_audit(audit: Audit, nouns: str, scope: Scope, attack: str = ATTACK) -> list[str]:
+def beside_audit(
+    audit: Audit, nouns: str, scope: Scope, attack: str = ATTACK, *, owner: bool = True
+) -> list[str]:
     """What stands beside the verdicts of an audit, a sentence each."""
     schema = audit.policy.schema
     judged = [
@@ -442,6 +451,7 @@ def beside_audit(audit: Audit, nouns: str, scope: Scope, attack: str = ATTACK) -
         unlimited=not audit.limits_inference,
         spread=spread,
         attack=attack,
+        owner=owner,
     )
 
 
@@ -525,11 +535,11 @@ def _of_everybody(names: Sequence[str]) -> list[str]:
 def _bound(verdict: Verdict) -> str:
     required, before = verdict.required, verdict.found.prior
     if not required.relative:
-        return f"your limit is {required_text(required)}"
+        return f"the limit is {required_text(required)}"
     times = required_text(required, "times what was likely before")
     if before is None:
-        return f"your limit is {times}"
-    return f"your limit is {share_text(verdict.limit)}, {times} ({share_text(before)})"
+        return f"the limit is {times}"
+    return f"the limit is {share_text(verdict.limit)}, {times} ({share_text(before)})"
 
 
 def group_of(verdict: Verdict) -> str:
@@ -714,7 +724,15 @@ def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
     ):
         said = listing([visible(c) for c in columns], most=_EVERY)
         rows.append((title, [said] if columns else []))
+    rows.append(("Rows without a sensitive value", _of_missing(schema.missing)))
     return [(title, lines) for title, lines in rows if lines]
+
+
+def _of_missing(missing: Any) -> list[str]:
+    """Say what was done with rows that lack a sensitive value, if that was said."""
+    if isinstance(missing, Relabel):
+        return [f"Published with the label {named(str(missing))}, as a value like others"]
+    return ["Left out"] if missing == "drop" else []
 
 
 def _column(schema: Schema, column: str) -> str:

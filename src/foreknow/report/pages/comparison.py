@@ -13,10 +13,10 @@ from foreknow.report.blocks import Block, Cell, Figure, Heading, Mood, Row, Sent
 from foreknow.report.chart import LIMIT, STYLES, Chart, Series, shares
 from foreknow.report.page import Page
 from foreknow.report.pages.utility import explained, figure_text
-from foreknow.report.scope import UNLIMITED
 from foreknow.report.words import limit_text, listing, measure_text, number, percent, some, visible
 from foreknow.utility.comparison import Candidate, Comparison
 from foreknow.utility.models import NEEDED
+from foreknow_judge.said import UNLIMITED
 from foreknow_judge.verdict import NOTHING_JUDGED
 
 _NOTHING = "–"

@@ -45,22 +45,16 @@ from foreknow.report.pages.audit import (
     verdict_sentence,
 )
 from foreknow.report.pages.utility import UtilityPage
-from foreknow.report.pages.verification import how_far
 from foreknow.report.scope import (
     ALL_OF_ONE,
-    CASES_OF_FILES,
     NEAREST,
     OTHER_RELEASES,
     RELATIVE,
-    SEVERAL_CASES,
     TOLD_OF_PEOPLE,
-    about,
     by_word_of,
-    noted,
     sentences,
-    unlimited,
 )
-from foreknow.report.trial import trials_beside
+from foreknow.report.trial import lacking_for_trial, trials_beside
 from foreknow.report.words import (
     average_text,
     listing,
@@ -72,6 +66,7 @@ from foreknow.report.words import (
 )
 from foreknow.toml import from_toml
 from foreknow_judge.file_names import CERTIFICATE, CODE_BOOK, REPORT
+from foreknow_judge.said import CASES_OF_FILES, SEVERAL_CASES, about, how_far, noted, unlimited
 from foreknow_judge.text import people_text
 from foreknow_judge.verdict import Verdict
 
@@ -259,7 +254,7 @@ class EvidencePage(Page[EvidenceReport]):
     @property
     def _beside(self) -> list[str]:
         audit, claimed = self.result.audit, self.result.verification.claimed_scope
-        said = beside_audit(audit, self._any_noun, audit.scope)
+        said = beside_audit(audit, self._any_noun, audit.scope, owner=False)
         if claimed.word:
             said = [CASES_OF_FILES if each == SEVERAL_CASES else each for each in said]
         own = sentences(
@@ -268,6 +263,7 @@ class EvidencePage(Page[EvidenceReport]):
             audit.counts.semantics,
             claimed=True,
             unlimited=not audit.limits_inference,
+            owner=False,
         )
         said += map(noted, own)
         if claimed.method is not None:
@@ -497,7 +493,14 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _tried(self) -> list[str]:
-        return trials_beside(self.result.audit.trials)
+        audit = self.result.audit
+        if audit.trials:
+            return trials_beside(audit)
+        return [
+            "No trial was run for this page of what can be learned from the release itself: it "
+            f"takes {lacking_for_trial(audit)}. Whether the publisher tried an attacker, {REPORT} "
+            "says; what was found stays with the owner."
+        ]
 
     @property
     def _people_said(self) -> list[str]:

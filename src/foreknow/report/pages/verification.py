@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -14,31 +14,30 @@ from foreknow.report.blocks import Block, Heading, Items, Mood, Sentence
 from foreknow.report.knowledge import NOUN
 from foreknow.report.page import Page
 from foreknow.report.scope import (
-    AS_FILES_SHOW,
     ATTACK,
-    CASES_OF_FILES,
     FURTHER_RELEASES,
     HEADING,
     NEAREST,
-    OF_EACH_CASE,
-    OF_OTHERS_CLAIMED,
-    OF_PEOPLE_CLAIMED,
-    OF_PEOPLE_OPEN,
     OTHER_RELEASES,
     RELATIVE,
-    SEVERAL_CASES,
     TOLD_OF_PEOPLE,
-    UNLIMITED,
-    about,
     by_word_of,
-    noted,
     sentences,
     spread_limits,
-    unlimited,
 )
 from foreknow.report.words import listing, named, nouns_of, secret_words, setting_text, some
 from foreknow_judge.grammar import AskedTable, Secret
 from foreknow_judge.numbers import exact_text
+from foreknow_judge.said import (
+    ASSUMPTIONS,
+    CASES_OF_FILES,
+    SEVERAL_CASES,
+    UNLIMITED,
+    about,
+    how_far,
+    noted,
+    unlimited,
+)
 from foreknow_judge.text import one_line, visible
 from foreknow_judge.verdict import Verdict
 
@@ -92,7 +91,12 @@ class VerificationPage(Page[Verification]):
         noun = nouns_of(result.sensitives) if len(result.sensitives) == 1 else NOUN
         nothing = not result.limits_inference
         claimed = sentences(
-            result.claimed_scope, noun, result.semantics, claimed=True, unlimited=nothing
+            result.claimed_scope,
+            noun,
+            result.semantics,
+            claimed=True,
+            unlimited=nothing,
+            owner=False,
         )
         claimed += [f"{one_line(note)}." for note in result.claimed]
         judged = [
@@ -111,6 +115,7 @@ class VerificationPage(Page[Verification]):
             unlimited=nothing,
             spread=spread,
             attack=self.attack,
+            owner=False,
         )
         if result.claimed_scope.word:
             shown = [
@@ -121,6 +126,11 @@ class VerificationPage(Page[Verification]):
                 FURTHER_RELEASES if sentence == OTHER_RELEASES else sentence for sentence in shown
             ]
         return [*shown, *map(noted, claimed)]
+
+    @property
+    def assumed(self) -> Sequence[str]:
+        """What the verdicts assume, if any limits inference."""
+        return ASSUMPTIONS if self.result.limits_inference else ()
 
     def blocks(self) -> Iterator[Block]:
         """What was found of each requirement, in which files, and which others there are."""
@@ -166,15 +176,6 @@ class VerificationPage(Page[Verification]):
 
 
 PAGE = VerificationPage
-
-
-def how_far(found: Verification) -> tuple[str, str]:
-    """How far files show that requirements hold; and what is claimed, or asked, beyond that."""
-    owned = bool(found.claimed_scope.word)
-    if not found.scope.cases:
-        return (AS_FILES_SHOW, OF_OTHERS_CLAIMED) if owned else ("", "")
-    of_people = OF_PEOPLE_CLAIMED if owned else OF_PEOPLE_OPEN if found.own_policy else ""
-    return OF_EACH_CASE, of_people
 
 
 def _finding(finding: Verdict) -> str:

@@ -1,0 +1,99 @@
+"""Sentences on what verdicts assume, and on what they are not about, for both commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from foreknow_judge.text import number, quoted, some
+
+if TYPE_CHECKING:
+    from foreknow_judge.scope import Scope
+
+# What a verdict assumes that limits inference.
+ASSUMED = "What is assumed:"
+ASSUMPTIONS = (
+    "Every assignment of a group's values to its people that fits what the adversary knows is "
+    "taken as equally likely, unless the requirement has priors.",
+    "Statistics known from elsewhere, or learned from the release, are outside the verdict, unless "
+    "the requirement has priors.",
+    "Who is in the table, and in which group, is taken as known: limits on values do not hide it.",
+)
+# The end of a headline if all that is required counts people, or is about labels.
+UNLIMITED = ", but nothing limits inference"
+# The same if people may have several cases, and criteria of values counted these.
+UNLIMITED_OF_PEOPLE = f" of each case{UNLIMITED} of people"
+# How far files show that requirements hold, and what else is claimed.
+OF_EACH_CASE, AS_FILES_SHOW = " of each case", " as far as files show it"
+OF_PEOPLE_CLAIMED = "; of people it is the publisher's word"
+OF_PEOPLE_OPEN = "; of people it was not judged"
+OF_OTHERS_CLAIMED = "; what the owner counted beyond that is the publisher's word"
+SEVERAL_CASES = (
+    "A row is a case, and not a person: people may have several cases. A group of cases may be of "
+    "one person, and how sure somebody can be of a person who has several was not judged."
+)
+CASES_OF_FILES = (
+    "A row is a case, and the files do not show whose: a person may have several. What is verified "
+    "is about cases; what the publisher counted of people stands below, and is not verified."
+)
+_NOTED = "The publisher notes, which is not verified:"
+
+
+def noted(said: str) -> str:
+    """Mark what a certificate says and its files do not show as the publisher's words."""
+    return f"{_NOTED} {said}"
+
+
+def how_far(found: Any) -> tuple[str, str]:
+    """How far the files of a `Verification` show that requirements hold; and what is claimed."""
+    owned = bool(found.claimed_scope.word)
+    if not found.scope.cases:
+        return (AS_FILES_SHOW, OF_OTHERS_CLAIMED) if owned else ("", "")
+    of_people = OF_PEOPLE_CLAIMED if owned else OF_PEOPLE_OPEN if found.own_policy else ""
+    return OF_EACH_CASE, of_people
+
+
+def unlimited(found: Any, far: str = "") -> str:
+    """The end of a headline on an audit or verification if nothing limits inference of people."""
+    return UNLIMITED_OF_PEOPLE if found.limits_cases else f"{far}{UNLIMITED}"
+
+
+def about(kind: Any, counted: str = "groups") -> str:
+    """What a criterion or its gauge is about, and so what it says nothing of."""
+    if kind.of_labels:
+        return "this is about labels"
+    if kind.of_people:
+        return f"this is about {counted}, and not about what anyone can infer of a person"
+    return (
+        "this is about how values are spread within groups; what somebody who knows more can infer "
+        "was not judged"
+    )
+
+
+def rows_left_out(amount: int, noun: str = "sensitive value") -> Iterator[str]:
+    """How many rows were left out, if any were."""
+    if amount:
+        has, them = ("row has", "it") if amount == 1 else ("rows have", "them")
+        yield (
+            f"{some(amount, has, has)} no {noun} and {'was' if amount == 1 else 'were'} left out; "
+            f"nothing is said about {them}."
+        )
+
+
+def smallest_group(scope: Scope, noun: Sequence[str] = ("person", "people")) -> Iterator[str]:
+    """How small groups are, if that is known."""
+    if scope.smallest_group:
+        alone = scope.groups_of_one
+        more = f"; {number(alone)} groups have only one" if alone > 1 else ""
+        yield f"The smallest group has {some(scope.smallest_group, *noun)}{more}."
+
+
+def judged_apart(scope: Scope, way: str = "") -> Iterator[str]:
+    """Which values were judged each by itself, and perhaps a way to judge several as one."""
+    if scope.apart:
+        shown = [quoted(value) for value in scope.apart[: -1 if scope.more_apart else None]]
+        left = f" and {number(scope.more_apart + 1)} more" if scope.more_apart else ""
+        yield (
+            f"Judged each by itself: {', '.join(shown)}{left}. How sure somebody can be of any one "
+            f"of several was not judged{way}."
+        )
