@@ -42,6 +42,21 @@ def test_a_table_that_cannot_be_used(desk, command, content, said):
     assert said in desk.refused(*getattr(desk, command)())
 
 
+def test_missing_values_have_a_way_out_without_a_policy(desk):
+    rows = [
+        f"P{i},{20 + i % 9},{'fm'[i % 2]},{['flu', 'cold', 'gout', ''][i % 4]}" for i in range(80)
+    ]
+    desk.put("table.csv", table(*rows))
+    (desk.folder / "policy.toml").unlink()
+    columns = "--quasi-identifiers", "age,sex", "--sensitive", "disease"
+    said = desk.refused("skyline", "table.csv", *columns, "-c", "0.9")
+    command = "foreknow init TABLE --sensitive disease"
+    assert f"; without a policy file, {command} writes one that says it" in said
+    desk.says(*command.replace("TABLE", "table.csv").split()[1:])
+    desk.says("publish", "table.csv", "--policy", "policy.toml", "--out", "out")
+    desk.says("skyline", "table.csv", "--policy", "policy.toml", "-c", "0.9")
+
+
 @pytest.mark.parametrize("command", ["publish", "audit"])
 @pytest.mark.parametrize(
     ("name", "content", "said"),

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
+from shlex import quote
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -706,5 +707,6 @@ def settle_missing(
     raise DataError(
         f"{name}: the sensitive column {sensitive!r} is missing in {many} "
         f"row{'s' if many > 1 else ''}{where}; fill it, or say "
-        'missing = "drop" or missing = { label = "unknown" } in the schema'
+        'missing = "drop" or missing = { label = "unknown" } in the schema; without a policy file, '
+        f"foreknow init TABLE --sensitive {quote(sensitive)} writes one that says it"
     )
