@@ -19,7 +19,7 @@ from foreknow import sample
 from foreknow.report import render
 from foreknow.report.blocks import Items, Sentence, Table
 from foreknow.report.pages.verification import _finding
-from foreknow_judge.command import main as judge_alone
+from foreknow_judge.lines import main as judge_alone
 from foreknow_judge.said import ASSUMED, ASSUMPTIONS, CASES_OF_FILES, SEVERAL_CASES
 
 RULES = fk.Policy.from_dict(policy_of_diagnoses())
