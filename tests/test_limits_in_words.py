@@ -301,6 +301,19 @@ def test_the_judge_alone_says_widths_what_was_left_out_and_what_was_judged_apart
             assert "- Judged each by itself: " in out
 
 
+def test_the_judge_alone_says_whose_word_it_is_that_nobody_is_in_two_releases(tmp_path, capsys):
+    ages, ills = [20 + i % 40 for i in range(600)], ["flu", "cold", "gout"] * 200
+    table = pa.table({"pid": [f"p{i}" for i in range(600)], "age": ages, "ill": ills})
+    schema = {"identifiers": ["pid"], "quasi_identifiers": ["age"], "sensitive": "ill"}
+    policy = {"schema": schema, "require": [{"facts": {}, "below": 0.9}]}
+    fk.publish(table[:300], policy, seed=1).write(tmp_path / "january")
+    made = fk.publish(table, policy, after=tmp_path / "january", seed=1)
+    made.write(tmp_path / "march")
+    assert judge_alone([str(tmp_path / "march"), "--after", str(tmp_path / "january")]) == 0
+    said = "- that nobody is in two of these releases: it is the publisher's word"
+    assert said in capsys.readouterr().out.splitlines()
+
+
 def test_the_judge_alone_says_that_rows_may_be_cases_of_one_person(tmp_path, capsys):
     fk.publish(visits(random.Random(1)), OF_PEOPLE, seed=1).write(tmp_path / "out")
     out = said_by_the_judge(tmp_path / "out", capsys)

@@ -178,6 +178,8 @@ def _remarks(verification: Any) -> Iterator[str]:
     if scope.unprotected:
         yield f"{some(len(scope.unprotected), 'value', 'values')} that no requirement is about"
     yield from judged_apart(scope)
+    if verification.after:
+        yield "that nobody is in two of these releases: it is the publisher's word"
     for secret, columns in scope.assumed.items():
         names = ", ".join(map(visible, columns))
         yield f"an adversary who knows {names} of everybody, for {visible(secret)}"

@@ -14,6 +14,7 @@ from foreknow.atomic_files import write_whole
 from foreknow.explore.publish import Press
 from foreknow.explore.server import application
 from foreknow.explore.session import Session
+from foreknow_judge.said import ASSUMPTIONS
 
 
 @pytest.fixture
@@ -145,6 +146,13 @@ def test_from_a_table_to_a_folder_in_a_browser(chromium, own):
         page.wait_for_selector("#cancel:not([hidden])")
         page.wait_for_selector("#folder-1", timeout=300_000)
         page.wait_for_selector("#compared td")
+        limits = page.inner_text("#trials .limits")
+        assert "What the verdicts do not cover:" in limits
+        assert "an adversary who knows it may be surer" in limits
+        assert "Who is in the table" not in limits
+        page.click("#trials .limits summary")
+        limits = page.inner_text("#trials .limits")
+        assert all(sentence in limits for sentence in ASSUMPTIONS)
         page.fill("#folder-1", "finished")
         page.keyboard.press("Enter")
         page.wait_for_selector("text=Written to finished.")

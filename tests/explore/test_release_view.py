@@ -8,6 +8,7 @@ from tests.explore.conftest import Place, View, serving
 import foreknow as fk
 from foreknow.explore.session import Session
 from foreknow.toml import toml_value
+from foreknow_judge.said import ASSUMPTIONS
 
 # Texts that would be noticed if they were ever read as HTML, an address, a formula or a script.
 _RUN = "window.hurt=(window.hurt||0)+1"
@@ -120,6 +121,9 @@ def test_dials_follow_what_is_turned_and_the_address_follows_them(view):
     page = view.open("/release?of=out")
     page.wait_for_selector("#said.safe")
     assert page.inner_text("#headline").endswith("Safe: both requirements hold")
+    # Beside the word, and not folded: what it does not cover, and what it assumes.
+    assert "an adversary who knows it may be surer" in page.inner_text("#notes")
+    assert all(sentence in page.inner_text("#assumed") for sentence in ASSUMPTIONS)
     page.fill("#k", "12")
     page.wait_for_selector("#said.unsafe")
     assert "could be found out" in page.inner_text("#said")

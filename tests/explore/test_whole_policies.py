@@ -11,6 +11,7 @@ from tests.explore.conftest import Place, View, serving
 
 import foreknow as fk
 from foreknow.explore.session import Session
+from foreknow_judge.said import ASSUMPTIONS
 
 POLICY = """
 [schema]
@@ -271,6 +272,11 @@ def test_a_trial_and_several_releases_have_a_page(own, browser):
     assert "by ward" in told["headline"]
     both = browser.post("/api/trials/together", {"releases": ["january", "march"]}).json
     assert both["mood"] == "safe"
+    listed = [
+        text for block in both["blocks"] if block["kind"] == "items" for text in block["texts"]
+    ]
+    assert {*ASSUMPTIONS} <= {*listed}
+    assert any(text.startswith("Judged together, as one release: january") for text in listed)
     assert "2 to 20" in browser.post("/api/trials/together", {"releases": ["march"]}).json["error"]
 
 

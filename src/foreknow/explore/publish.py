@@ -80,6 +80,8 @@ class KeptRelease:
     mood: Mood = ""
     why: tuple[str, ...] = ()
     ncp: Mapping[str, float] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    assumed: Sequence[str] = ()
     people: Table | None = None
 
 
@@ -131,7 +133,9 @@ def _publish(order: _Order, job: str) -> KeptRelease:
     page = page_of(made.audit)
     ncp, people = made.utility.ncp, _people(made.certificate, microdata, order)
     sizes = _sizes(made.audit)
-    return KeptRelease(tuple(rows), sizes, page.headline, page.mood, ncp=ncp, people=people)
+    notes, assumed = page.said(list(page.notes)), page.said(list(page.assumed))
+    said = page.said(page.headline)
+    return KeptRelease(tuple(rows), sizes, said, page.mood, (), ncp, notes, assumed, people)
 
 
 def _people(known: Certificate, microdata: Microdata, order: _Order) -> Table | None:
@@ -454,6 +458,8 @@ def _shown(request: PublishRequest, weights: Mapping[str, Any]) -> dict[str, Any
         "mood": "" if made is None else made.mood,
         "said": "" if made is None else made.headline,
         "why": [] if made is None else list(made.why),
+        "notes": [] if made is None else list(made.notes),
+        "assumed": [] if made is None else list(made.assumed),
         "seconds": f"{request.seconds:.1f}",
         "name": request.name,
         "written": request.written,

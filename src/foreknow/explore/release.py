@@ -65,6 +65,7 @@ def overview(looked: Looked) -> dict[str, Any]:
         "headline": page.said(page.headline),
         "mood": page.mood or "plain",
         "notes": page.said(page.notes),
+        "assumed": page.said(list(page.assumed)),
         "blocks": block_values(page.glance()),
         "name": visible(looked.name),
         "published": looked.published,

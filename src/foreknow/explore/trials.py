@@ -83,7 +83,7 @@ def _shown(found: Result) -> dict[str, Any]:
     return {
         "headline": page.headline,
         "mood": page.mood or "plain",
-        "blocks": block_values(page.glance()),
+        "blocks": block_values([*page.glance(), *page.beside()]),
     }
 
 

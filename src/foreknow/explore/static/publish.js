@@ -6,6 +6,18 @@ let begun = 0;
 
 // ---- what was made ----------------------------------------------------------------------------
 
+const FIRST = 2;
+
+// What the verdict does not cover, of which the first lines are open, and what it assumes.
+function limits({ notes, assumed }) {
+  const list = (texts) => el("ul", { class: "said" }, ...texts.map((said) => el("li", {}, said)));
+  const rest = notes.slice(FIRST);
+  const titles = [rest.length ? `${rest.length} more` : "", assumed.length ? "what is assumed" : ""].filter(Boolean);
+  const more = assumed.length ? [el("p", {}, "What is assumed:"), list(assumed)] : [];
+  const folded = el("details", {}, el("summary", {}, "And " + titles.join(", and ")), list(rest), ...more);
+  return [el("div", { class: "limits" }, el("p", {}, "What the verdicts do not cover:"), list(notes.slice(0, FIRST)), titles.length ? folded : null)];
+}
+
 function trial(each) {
   const parts = [];
   if (each.state === "made") {
@@ -20,7 +32,7 @@ function trial(each) {
           el("input", { type: "text", id, value: "release", autocomplete: "off", spellcheck: "false" }),
           el("button", { type: "submit" }, "Write the folder")
         );
-    parts.push(el("span", { class: "word " + each.mood }, each.said), el("span", {}, each.kept), look, writing);
+    parts.push(el("span", { class: "word " + each.mood }, each.said), el("span", {}, each.kept), look, writing, ...limits(each));
   } else if (each.state === "running") {
     parts.push(el("span", {}, "being made"));
   } else {

@@ -15,8 +15,10 @@ function show() {
   const sign = { safe: "✓", unsafe: "✗" }[found.mood];
   fill(byId("headline"), sign ? el("span", { class: "sign", "aria-hidden": "true" }, sign) : "", found.headline);
   byId("scope").textContent = found.scope;
-  byId("notes").hidden = !found.notes.length;
-  fill(byId("notes").querySelector("ul"), ...found.notes.map((said) => el("li", {}, said)));
+  for (const list of ["notes", "assumed"]) {
+    byId(list).hidden = !found[list].length;
+    fill(byId(list).querySelector("ul"), ...found[list].map((said) => el("li", {}, said)));
+  }
   fill(byId("verdicts"), ...blocks(found.blocks));
   chart(byId("sizes"), found.sizes.chart);
   byId("nameless").hidden = found.names;
