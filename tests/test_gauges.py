@@ -73,7 +73,7 @@ def told(criterion, held):
     """The verdict of the verifier on what a certificate would state of a criterion."""
     population = getattr(criterion, "population", None)
     at_hand = {} if population is None else {population.digest(): POPULATION}
-    (found,) = verify(held.asked(populations=at_hand), [criterion.published()])
+    (found,) = verify(held.with_fields(populations=at_hand), [criterion.published()])
     return found
 
 

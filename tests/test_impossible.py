@@ -309,7 +309,7 @@ def test_merging_groups_may_make_somebody_surer_of_another_value():
 def test_a_label_decides_a_rule_or_leaves_it_open(condition, label, said):
     read = Range.of(condition) if isinstance(condition, dict) else tuple(condition)
     assert decided(read, label) is said
-    own = Rules([{"values": ["a"], "where": {"c": condition}}]).holds(0, {"c": label})
+    own = Rules([{"values": ["a"], "where": {"c": condition}}]).applies_to(0, {"c": label})
     assert own is said or own is None
     if "|" not in str(label):
         assert own is said
@@ -334,7 +334,7 @@ def test_a_rule_is_about_whoever_meets_all_that_it_says(nodes):
         met = {means[name][label] for name, label in row.items()}
         said = False if False in met else None if None in met else True
         assert (found.perhaps[code, 0], found.surely[code, 0]) == (said is not False, said is True)
-        assert Rules([rule], nodes).holds(0, row) is said
+        assert Rules([rule], nodes).applies_to(0, row) is said
 
 
 # ---- a hospital: publish, verify, audit ---------------------------------------------------------
@@ -706,7 +706,7 @@ def test_a_list_in_place_of_a_value_is_refused(rule):
     ],
 )
 def test_a_period_leaves_open_what_lies_in_it(label, condition, met):
-    assert Rules([{"values": ["a"], "where": {"c": condition}}]).holds(0, {"c": label}) is met
+    assert Rules([{"values": ["a"], "where": {"c": condition}}]).applies_to(0, {"c": label}) is met
     read = decided(tuple(condition), label)
     assert read is None or read is met
 
@@ -729,8 +729,8 @@ def test_a_label_without_an_upper_end_hides_who_cannot_have_a_value(tmp_path):
 def test_a_rule_that_names_no_column_is_about_the_one_that_is_asked():
     rule = {"values": ["u"], "where": {"sex": ["m"]}}
     for said in ({}, {"sensitive": None}, {"sensitive": "ill"}):
-        assert Rules([{**rule, **said}]).about("ill") == [0]
-    assert Rules([{**rule, "sensitive": "pay"}]).about("ill") == []
+        assert Rules([{**rule, **said}]).positions_for("ill") == [0]
+    assert Rules([{**rule, "sensitive": "pay"}]).positions_for("ill") == []
 
 
 @pytest.mark.parametrize("node", ["2", "1e1", "20 to 20", "1980", "19 or more", "20s"])

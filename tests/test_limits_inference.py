@@ -22,7 +22,7 @@ from foreknow.report.pages.lattice import LatticePage, lattice_figure
 from foreknow.report.pages.verification import VerificationPage
 from foreknow.result import page_of
 from foreknow_judge.criteria import GAUGES
-from foreknow_judge.verdicts import asked_of
+from foreknow_judge.verdicts import read_requirements
 from foreknow_judge.verdicts import verdicts as verify
 from foreknow_judge.written import Written
 
@@ -121,7 +121,7 @@ def test_a_criterion_limits_what_some_group_of_the_people_could_break(seed):
         assert rule.limits_values(counts) == any(broken), (rule, many)
         differ.add(any(broken))
         held = _held(many)
-        ((key, settings),) = asked_of([table])[0].kinds.items()
+        ((key, settings),) = read_requirements([table])[0].kinds.items()
         assert GAUGES[key].limits(settings, held) == any(broken), (rule, many)
     assert differ == {True, False}
 

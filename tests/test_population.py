@@ -17,7 +17,7 @@ from tests.oracle.presence_worlds import chosen, presence
 
 import foreknow as fk
 from foreknow_judge.errors import CertificateError
-from foreknow_judge.population import Everybody, placed
+from foreknow_judge.population import Population, count_matches
 from foreknow_judge.written import Written
 
 boxes = st.tuples(st.integers(0, 5), st.integers(0, 3), st.sampled_from(["m", "f", "*"]))
@@ -50,8 +50,8 @@ def release_of(groups):
 def placed_by_the_verifier(groups, people):
     """How many people each group could hold, by its label, how many are in none, and in two."""
     held = Written("generalized", ["age", "sex"], "ill", {"release": rows_of(groups)}).held
-    everybody = Everybody(["age", "sex"], [(str(age), sex, 1) for age, sex in people])
-    many, outside, overlap = placed(held, {}, everybody)
+    everybody = Population(["age", "sex"], [(str(age), sex, 1) for age, sex in people])
+    many, outside, overlap = count_matches(held, {}, everybody)
     return dict(zip(map(tuple, held), many, strict=True)), outside, overlap
 
 
@@ -201,7 +201,7 @@ LABELS = [
 
 @pytest.mark.parametrize(("text", "values", "inside"), LABELS)
 def test_labels_are_read_as_they_say_by_the_criterion_and_by_the_verifier(text, values, inside):
-    from foreknow_judge.population import _Values
+    from foreknow_judge.population import _LabelReader
 
     inside = values[1:3] if inside is None else inside
     release = fk.Release.from_generalized(
@@ -217,7 +217,7 @@ def test_labels_are_read_as_they_say_by_the_criterion_and_by_the_verifier(text, 
         rows = release.counts.groups.index((text,))
         many = fk.KMap(1, table).population.place(release.counts).many
         assert many[rows] == (value in inside), value
-        known = _Values({None if own is None else str(own)}, "q", None, None, None)
+        known = _LabelReader({None if own is None else str(own)}, "q", None, None, None)
         assert bool(known.in_label(text)) == (value in inside)
 
 

@@ -293,7 +293,7 @@ def test_what_several_requirements_count_at_once_is_what_each_counts_alone(fmt, 
     for position, table in enumerate(asked):
         (alone,) = verify(release(), [table])
         assert alone == replace(found[position], place=0)
-        assert together.held_by(table["sensitive"], table["knowing"]).people.sum() == 60
+        assert together.groups_of(table["sensitive"], table["knowing"]).people.sum() == 60
 
 
 @pytest.mark.parametrize("fmt", ["csv", "parquet"])

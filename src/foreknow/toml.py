@@ -16,7 +16,7 @@ from foreknow_judge.documents import (
     LONG_WORD,
     MOST_KEY_PARTS,
     TOML_TEXT,
-    decoded,
+    decode_utf8,
     read_bytes,
     refuse_deep,
     refuse_texts,
@@ -47,7 +47,7 @@ def from_toml(text: str, number: Callable[[str], Any] = Decimal) -> dict[str, An
 
 def read_text(path: Path, most: int, kind: type[InputError], what: str) -> str:
     """Read a UTF-8 text of at most so many bytes, with or without a byte order mark."""
-    return decoded(read_bytes(path, most, kind, what), kind, what)
+    return decode_utf8(read_bytes(path, most, kind, what), kind, what)
 
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")

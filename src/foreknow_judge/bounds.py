@@ -87,7 +87,7 @@ def check_text(longest: int | None, what: str) -> None:
         )
 
 
-def checked(column: str, what: str) -> str:
+def sql_with_length_check(column: str, what: str) -> str:
     """DuckDB's SQL for a text column that raises an error where a text is too long."""
     said = f"{what} holds a text of over {VALUE_BYTES:,} bytes; shorten it or leave the column out"
     told = "'" + said.replace("'", "''") + "'"

@@ -33,7 +33,7 @@ from pydantic import (
 )
 
 from foreknow_judge._version import __version__
-from foreknow_judge.documents import decoded, from_json, read_bytes
+from foreknow_judge.documents import decode_utf8, from_json, read_bytes
 from foreknow_judge.errors import CertificateError, InputError
 from foreknow_judge.file_names import CERTIFICATE
 from foreknow_judge.grammar import (
@@ -50,7 +50,7 @@ from foreknow_judge.grammar import (
 )
 from foreknow_judge.json_values import plain
 from foreknow_judge.kinds import FactsSettings
-from foreknow_judge.layout import several_of
+from foreknow_judge.layout import multivalued_columns
 from foreknow_judge.named_values import range_ends
 from foreknow_judge.numbers import as_fraction, as_threshold
 from foreknow_judge.registry import OURS, Kinds
@@ -350,7 +350,7 @@ class Certificate:
     @property
     def tables_of_sensitive(self) -> dict[str, tuple[str, ...]]:
         """The columns of each table of sensitive values."""
-        apart = (*self.unlinked, *several_of(self.semantics, self.sensitives))
+        apart = (*self.unlinked, *multivalued_columns(self.semantics, self.sensitives))
         return parts_of_sensitive(self.sensitives, apart)
 
     def to_dict(self) -> dict[str, Any]:
@@ -386,7 +386,7 @@ class Certificate:
         path = Path(path)
         content = bytes_of_certificate(path) if content is None else content
         advice = f"give the folder of a release, or its {CERTIFICATE}"
-        table = checked(parsed(path, content, advice), repr(str(path)), kinds)
+        table = check_certificate(parse_certificate(path, content, advice), repr(str(path)), kinds)
         flat = {**table, **table["release"]}
         keys = {each.name: _RELEASE.get(each.name, each.name) for each in fields(cls)}
         read = {name: flat[key] for name, key in keys.items() if key in flat}
@@ -461,18 +461,18 @@ def bytes_of_certificate(path: Path) -> bytes:
     return read_bytes(path, _MOST_BYTES, CertificateError, repr(str(path)))
 
 
-def parsed(path: Path, content: bytes, advice: str) -> Any:
+def parse_certificate(path: Path, content: bytes, advice: str) -> Any:
     """The JSON of a certificate file, or of a file beside one."""
     name = repr(str(path))
     try:
-        return from_json(decoded(content, CertificateError, name))
+        return from_json(decode_utf8(content, CertificateError, name))
     except InputError:
         raise
     except ValueError as error:
         raise CertificateError(f"{name} is not JSON: {error}; {advice}") from None
 
 
-def checked(table: Any, name: str, kinds: Kinds = OURS) -> dict[str, Any]:
+def check_certificate(table: Any, name: str, kinds: Kinds = OURS) -> dict[str, Any]:
     """Check the tables of a certificate; `name` begins each message."""
     if not isinstance(table, dict) or table.get("format") != FORMAT:
         raise CertificateError(f"{name} is not a {FORMAT}")
@@ -498,7 +498,7 @@ def parts_of(
 ) -> tuple[str, ...]:
     """Names of the tables of a release."""
     one_table = form == "generalized" and semantics == "single"
-    apart = (*unlinked, *several_of(semantics, sensitives))
+    apart = (*unlinked, *multivalued_columns(semantics, sensitives))
     return ("release",) if one_table else ("people", *parts_of_sensitive(sensitives, apart))
 
 
@@ -611,7 +611,7 @@ def _contradiction(
                 for attribute in table.attributes:
                     if attribute not in known:
                         return f"priors are by {attribute!r}, which is not published of people"
-    kept = {place for place, table in enumerate(requirements) if is_kept(table)}
+    kept = {place for place, table in enumerate(requirements) if has_kept_priors(table)}
     if read.report is None and release.files:
         return "a release is written with a report, and its digest is missing"
     for required in read.policy.require:
@@ -747,7 +747,7 @@ def _check_amounts(required: CertifiedTable, kinds: Kinds) -> None:
         raise CertificateError("at_most and at_most_times are for priors")
 
 
-def with_tables(
+def map_prior_tables(
     required: Mapping[str, Any], change: Callable[[Mapping[str, Any]], Mapping[str, Any]]
 ) -> dict[str, Any]:
     """A ``[[require]]`` table, or `judged` of a finding, with each table of priors changed."""
@@ -763,7 +763,7 @@ def with_tables(
     return {key: point(own) if key == _PRIORS else own for key, own in required.items()}
 
 
-def is_kept(required: Mapping[str, Any]) -> bool:
+def has_kept_priors(required: Mapping[str, Any]) -> bool:
     """True if a requirement of a certificate depends on priors that are not in it."""
     kept: list[bool] = []
 
@@ -771,7 +771,7 @@ def is_kept(required: Mapping[str, Any]) -> bool:
         kept.append("digest" in table)
         return table
 
-    with_tables(required, look)
+    map_prior_tables(required, look)
     return any(kept)
 
 

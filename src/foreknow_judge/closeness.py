@@ -34,13 +34,13 @@ def gauge_t_closeness(held: GroupBags, table: Any) -> tuple[Fraction, Group, boo
     else:
         raise CertificateError(f"t_closeness cannot be {dict(table)}")
     worst, at = highest(work, held.people)
-    worst /= int(held.everybody.sum()) * steps
+    worst /= int(held.totals.sum()) * steps
     return worst, held.group(at), worst <= most
 
 
 def t_closeness_limits(table: Any, held: GroupBags) -> bool:
     """Whether a group of a single value, which is as far as a group can be, exceeds the limit."""
-    distance, many = table.get("distance", "equal"), held.everybody.tolist()
+    distance, many = table.get("distance", "equal"), held.totals.tolist()
     total, far = sum(many), 0
     if distance == "ordered":
         order = _order(held.names, table.get("order"))
@@ -69,7 +69,7 @@ def is_of_equal_distance(table: Any) -> bool:
 def gauge_beta_likeness(held: GroupBags, table: Any) -> tuple[Fraction, Group, bool]:
     """The group in which the share of a value is most above its share among all people."""
     require_keys(table, "beta_likeness", {"beta"}, {"beta", "enhanced"})
-    beta, total = number_of(table["beta"]), int(held.everybody.sum())
+    beta, total = number_of(table["beta"]), int(held.totals.sum())
     share, of_all = _shares(held)
     times, at = highest(share, of_all)
     # If no group has a larger share of a value than all people, the first group is as bad as any.
@@ -85,7 +85,7 @@ def gauge_beta_likeness(held: GroupBags, table: Any) -> tuple[Fraction, Group, b
 
 def beta_likeness_limits(table: Any, held: GroupBags) -> bool:
     """Whether a group of only the rarest value, or if `enhanced` of any value, could fail."""
-    had = held.everybody[held.everybody > 0]
+    had = held.totals[held.totals > 0]
     total, rarest = int(had.sum()), int(had.min())
     if table.get("enhanced", False):
         return rarest < total
@@ -98,14 +98,14 @@ def _tops(held: GroupBags, total: int) -> Iterator[tuple[Fraction, Fraction]]:
     cells, _ = distinct(held.codes, held.counts, people)
     for code, some in groupby(cells.tolist(), key=lambda cell: int(held.codes[cell])):
         own = list(some)
-        yield highest(held.counts[own], people[own])[0], Fraction(int(held.everybody[code]), total)
+        yield highest(held.counts[own], people[own])[0], Fraction(int(held.totals[code]), total)
 
 
 def gauge_delta_disclosure(held: GroupBags, table: Any) -> tuple[Fraction | None, Group, bool]:
     """The group in which the share of a value differs by the largest factor from that among all."""
     require_keys(table, "delta_disclosure", {"delta"}, {"delta"})
     delta = number_of(table["delta"])
-    lacks = held.kinds < len(held.names)
+    lacks = held.n_values < len(held.names)
     if lacks.any():
         return None, held.group(int(np.argmax(lacks))), False
     share, of_all = _shares(held)
@@ -123,8 +123,8 @@ def delta_disclosure_limits(table: Any, held: GroupBags) -> bool:
 
 def _shares(held: GroupBags) -> tuple[Ints, Ints]:
     """For each cell, the value's share in the group and overall, times group size and total."""
-    total = int(held.everybody.sum())
-    own, all_of = wide(held.counts, total**2), wide(held.everybody, total**2)
+    total = int(held.totals.sum())
+    own, all_of = wide(held.counts, total**2), wide(held.totals, total**2)
     return own * total, all_of[held.codes] * held.people[held.of_group]
 
 
@@ -134,7 +134,7 @@ def _shares(held: GroupBags) -> tuple[Ints, Ints]:
 def _work_of_moving(held: GroupBags) -> Ints:
     """Work if values are equally far apart: the part of a group above the shares of all."""
     own, of_all = _shares(held)
-    return np.asarray(held.total(np.maximum(own - of_all, 0)))
+    return np.asarray(held.sum_by_group(np.maximum(own - of_all, 0)))
 
 
 def _work_along_line(held: GroupBags, order: Sequence[str]) -> Ints:
@@ -142,11 +142,11 @@ def _work_along_line(held: GroupBags, order: Sequence[str]) -> Ints:
     place, n, total = (
         {name: at for at, name in enumerate(order)},
         len(order),
-        int(held.everybody.sum()),
+        int(held.totals.sum()),
     )
     at = np.array([place[name] for name in held.names], np.int64)
     among = np.empty(n, np.int64)
-    among[at] = held.everybody
+    among[at] = held.totals
     below = wide(np.cumsum(among), 4 * n * total**2)
     sums = np.concatenate([below[:1] * 0, np.cumsum(below)])
     line = GroupBags(held.labels, list(order), held.of_group, at[held.codes], held.counts)
@@ -161,15 +161,15 @@ def _work_along_line(held: GroupBags, order: Sequence[str]) -> Ints:
     work = have * (2 * turn - first - after)
     work += people * (sums[first] + sums[after] - 2 * sums[turn])
     nobody = sums[line.codes[starts[:-1]]] * line.people  # where the group has nobody yet
-    return np.asarray(line.total(work) + nobody)
+    return np.asarray(line.sum_by_group(work) + nobody)
 
 
 def _work_in_tree(held: GroupBags, above: Mapping[str, Sequence[str]], height: int) -> Ints:
     """Work through a tree: at each node, what moves from children with too much to others."""
     group, codes, names = held.of_group, held.codes, held.names
-    total, people = int(held.everybody.sum()), held.people
+    total, people = int(held.totals.sum()), held.people
     share = wide(held.counts, 4 * height * total**2) * total
-    among = held.everybody.astype(share.dtype)
+    among = held.totals.astype(share.dtype)
     nodes = {name: name for name in names}
     work = np.zeros(len(held), share.dtype)
     for level in range(height):

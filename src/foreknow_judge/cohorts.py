@@ -19,7 +19,7 @@ from foreknow_judge.written import Written
 class Cohorts(Written):
     """Written releases by name, counted together; nobody is counted in two of them."""
 
-    each: Mapping[str, Written] = field(default_factory=dict)
+    releases: Mapping[str, Written] = field(default_factory=dict)
     release: str = ""  # the column added to those of a group: its release
 
     @classmethod
@@ -47,7 +47,7 @@ class Cohorts(Written):
             parts=first.parts,
             exact=[release, *first.exact] if first.exact else (),
             shuffled=first.shuffled,
-            each=each,
+            releases=each,
             cohort=release,
             release=release,
         )
@@ -59,15 +59,15 @@ class Cohorts(Written):
 
     def prepare(self, required: Sequence[AskedTable]) -> None:
         """Count each release."""
-        for written in self.each.values():
+        for written in self.releases.values():
             written.prepare(required)
 
-    def counted(self, table: str, beside: Sequence[str]) -> DistinctRows:
+    def count_rows(self, table: str, beside: Sequence[str]) -> DistinctRows:
         """The rows of all releases, one release after the other."""
         groups = [name for name in self.groups if name != self.release]
-        releases = [self._counted(name, groups, table, beside) for name in self.each]
+        releases = [self._counted(name, groups, table, beside) for name in self.releases]
         sizes = [len(rows.times) for rows in releases]
-        names = pa.array([*self.each], pa.string())
+        names = pa.array([*self.releases], pa.string())
         labels = {self.release: Column.of(names, np.repeat(np.arange(len(releases)), sizes))}
         labels |= {name: _stacked([rows.column(name) for rows in releases]) for name in groups}
         others = {name: _stacked([rows.column(name) for rows in releases]) for name in beside}
@@ -78,13 +78,13 @@ class Cohorts(Written):
         self, name: str, groups: Sequence[str], table: str, beside: Sequence[str]
     ) -> DistinctRows:
         """The rows of one release."""
-        written = self.each[name]
+        written = self.releases[name]
         if [*written.groups] == groups:
-            return written.counted(table, beside)
+            return written.count_rows(table, beside)
         # for people who look alike
         asked = replace(written, groups=groups, sensitive=self.sensitive, parts=None)
         asked.memory.files = written.files
-        return asked.counted(table, beside)
+        return asked.count_rows(table, beside)
 
 
 def _shape(written: Written) -> tuple[object, ...]:

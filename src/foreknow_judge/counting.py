@@ -94,7 +94,7 @@ class DistinctRows(NamedTuple):
         """The labels of the group that a row is in."""
         return tuple(column.at(self.of_group[row]) for column in self.groups.values())
 
-    def held(self, known: Sequence[str], values: Column, counts: Ints) -> GroupBags:
+    def counts(self, known: Sequence[str], values: Column, counts: Ints) -> GroupBags:
         """How many people have each value, by group; groups are divided by the `known` columns."""
         labels, of_group = list(self.groups.values()), self.of_group
         divided = [self.column(name) for name in known]
@@ -127,7 +127,7 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
         n_groups = len(labels[0].codes)
         # the first cell of each group, and at the end the number of cells
         self.starts = np.searchsorted(group, np.arange(n_groups + 1))
-        self.people = self.total(self.counts)
+        self.people = self.sum_by_group(self.counts)
 
     @classmethod
     def unnamed(
@@ -174,15 +174,15 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
     @cached_property
     def of_group(self) -> Ints:
         """The group of each cell."""
-        return np.repeat(np.arange(len(self)), self.kinds)
+        return np.repeat(np.arange(len(self)), self.n_values)
 
     @property
-    def kinds(self) -> Ints:
+    def n_values(self) -> Ints:
         """How many different values each group has."""
         return np.diff(self.starts)
 
     @cached_property
-    def frequent(self) -> Ints:
+    def sorted_counts(self) -> Ints:
         """The counts of the cells, sorted within each group from highest to lowest."""
         most = self.counts.max(initial=0)
         if len(self) * (int(most) + 1) < _MOST:
@@ -191,33 +191,33 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
             return np.asarray(most - keys % (most + 1))
         return self.counts[np.lexsort((-self.counts, self.of_group))]
 
-    def total(self, of_cell: Any) -> Any:
+    def sum_by_group(self, of_cell: Any) -> Any:
         """For each group, the sum of `of_cell` over its cells."""
         return self._joined(np.add, of_cell)
 
-    def most(self, of_cell: Any) -> Any:
+    def max_by_group(self, of_cell: Any) -> Any:
         """For each group, the maximum of `of_cell` over its cells; 0 without cells."""
         return self._joined(np.maximum, of_cell)
 
     def _joined(self, how: np.ufunc, of_cell: Any) -> Any:
         found = np.zeros(len(self), of_cell.dtype)
-        some = self.kinds > 0
+        some = self.n_values > 0
         if some.any():
             found[some] = how.reduceat(of_cell, self.starts[:-1][some])
         return found
 
-    def top(self, many: int) -> Ints:
+    def top_sum(self, many: int) -> Ints:
         """For each group, how many people have one of its `many` most frequent values."""
-        sums = np.concatenate([[0], np.cumsum(self.frequent)])
+        sums = np.concatenate([[0], np.cumsum(self.sorted_counts)])
         first = self.starts[:-1]
-        return np.asarray(sums[first + np.minimum(self.kinds, many)] - sums[first])
+        return np.asarray(sums[first + np.minimum(self.n_values, many)] - sums[first])
 
-    def ranked(self, place: int) -> Ints:
+    def count_at_rank(self, place: int) -> Ints:
         """For each group, the count of its value of rank `place`, from 0; 0 if it has none."""
-        if not len(self.frequent):
+        if not len(self.sorted_counts):
             return np.zeros(len(self), np.int64)
-        at = np.minimum(self.starts[:-1] + place, len(self.frequent) - 1)
-        return np.where(place < self.kinds, self.frequent[at], 0)
+        at = np.minimum(self.starts[:-1] + place, len(self.sorted_counts) - 1)
+        return np.where(place < self.n_values, self.sorted_counts[at], 0)
 
     def group(self, at: int) -> Group:
         """The labels of a group."""
@@ -231,14 +231,14 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
 
     def shape(self, at: int) -> tuple[int, ...]:
         """The counts of the values of a group, highest first."""
-        return tuple(self.frequent[self.starts[at] : self.starts[at + 1]].tolist())
+        return tuple(self.sorted_counts[self.starts[at] : self.starts[at + 1]].tolist())
 
     def shares(self) -> NDArray[np.float64]:
         """For each cell, the share of its group that has the value."""
         return np.asarray(self.counts / self.people[self.of_group])
 
     @cached_property
-    def everybody(self) -> Ints:
+    def totals(self) -> Ints:
         """How many people have each value, over all groups."""
         sums = np.zeros(len(self.names), np.int64)
         np.add.at(sums, self.codes, self.counts)

@@ -14,7 +14,7 @@ from foreknow_judge.scope import CLAIMED, Scope
 from foreknow_judge.verdict import Verdict
 
 
-def excess(finding: Verdict, groups: Sequence[str]) -> str:
+def failure_message(finding: Verdict, groups: Sequence[str]) -> str:
     """A message that says which requirement fails, in which group, and what is reached."""
     now = finding.to_dict()
     named = f"group {now['group']}" + (f" ({', '.join(groups)})" if len(groups) > 1 else "")
@@ -77,7 +77,7 @@ def _same(key: str, now: Mapping[str, Any], then: Mapping[str, Any]) -> bool:
     return _plain(one) == _plain(other)
 
 
-def lies(known: Certificate, scope: Scope) -> Iterator[str]:
+def scope_differences(known: Certificate, scope: Scope) -> Iterator[str]:
     """Messages about a certified scope that differs from what the files show."""
     found, certified = scope.to_dict(), known.scope
     for key in dict.fromkeys([*certified, *found]):

@@ -32,10 +32,10 @@ def gauge_l_diversity(held: GroupBags, table: Any) -> tuple[Fraction | None, Gro
     if "c" in table or kind not in ("distinct", "entropy") or least < 1:
         raise CertificateError(f"l_diversity cannot be {dict(table)}")
     if kind == "distinct":
-        at = int(held.kinds.argmin())
-        return Fraction(int(held.kinds[at])), held.group(at), bool(held.kinds[at] >= least)
+        at = int(held.n_values.argmin())
+        return Fraction(int(held.n_values[at])), held.group(at), bool(held.n_values[at] >= least)
     shares = held.shares()
-    numbers = np.exp(held.total(-shares * np.log(shares)))
+    numbers = np.exp(held.sum_by_group(-shares * np.log(shares)))
     # Floats find the groups that may be least diverse, since logarithms are not whole numbers: a
     # sum of n terms is off by at most n * 2^-50, which is 1e-9 for a million values in a group.
     # These groups are settled exactly; 2e-6 covers numbers that are equal in millionths.
@@ -57,7 +57,7 @@ def l_diversity_limits(table: Any, held: GroupBags) -> bool:
 def _recursive(held: GroupBags, l: Fraction, c: Fraction) -> tuple[Fraction | None, Group, bool]:
     if l < 2 or l.denominator > 1 or c <= 0:
         raise CertificateError(f"recursive diversity cannot have l = {l} and c = {c}")
-    top, rest = held.top(1), held.people - held.top(min(int(l), 1 + len(held.names)) - 1)
+    top, rest = held.top_sum(1), held.people - held.top_sum(min(int(l), 1 + len(held.names)) - 1)
     if not rest.all():
         return None, held.group(int(np.argmin(rest))), False
     worst, at = highest(top, rest)
@@ -70,7 +70,7 @@ def gauge_alpha_k(held: GroupBags, table: Any, alike: GroupBags | None = None) -
     alpha, k = number_of(table["alpha"]), number_of(table["k"])
     if not 0 < alpha <= 1 or k < 1 or k.denominator > 1:
         raise CertificateError(f"alpha_k cannot be {dict(table)}")
-    top, people = held.top(1), held.people
+    top, people = held.top_sum(1), held.people
     worst, at = highest(top, people)
     least = Fraction(int((held if alike is None else alike).people.min()))
     holds = worst <= alpha and least >= k

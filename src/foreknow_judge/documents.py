@@ -143,7 +143,7 @@ def read_bytes(path: Path, most: int, kind: type[InputError], what: str) -> byte
     return content
 
 
-def decoded(content: bytes, kind: type[InputError], what: str) -> str:
+def decode_utf8(content: bytes, kind: type[InputError], what: str) -> str:
     """Decode a UTF-8 text, with or without a byte order mark; refuse null characters."""
     try:
         text = content.decode("utf-8-sig")

@@ -32,9 +32,9 @@ from foreknow_judge.bounds import (
     check_columns,
     check_parquet,
     check_unpacked,
-    checked,
     header_lines,
     short_lines,
+    sql_with_length_check,
 )
 from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.scratch import CONTENT, make_private, scratch_folder
@@ -182,7 +182,7 @@ def memory_limit() -> int | None:
     return _limit
 
 
-def memory_there_is() -> int:
+def machine_memory() -> int:
     """The machine's memory in bytes; 8 GiB if that is unknown."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -275,12 +275,12 @@ def literal(path: Path) -> str:
 
 def read_parquet(connection: Any, paths: Sequence[Path]) -> Any:
     """Open Parquet files as one relation; names of folders do not become columns."""
-    refuse_huge(paths)
+    refuse_large_files(paths)
     relation = connection.read_parquet([literal(path) for path in paths], hive_partitioning=False)
     return bounded(relation)
 
 
-def refuse_huge(paths: Sequence[Path]) -> None:
+def refuse_large_files(paths: Sequence[Path]) -> None:
     """Raise `DataError` for Parquet files beyond our bounds, before they are read."""
     for path in paths:
         check_parquet(path)
@@ -291,7 +291,7 @@ def bounded(relation: Any) -> Any:
     made = []
     for column, kind in zip(relation.columns, map(str, relation.types), strict=True):
         name = '"' + column.replace('"', '""') + '"'
-        told = checked(name, f"column {column!r}")
+        told = sql_with_length_check(name, f"column {column!r}")
         made.append(f"{told} AS {name}" if kind == "VARCHAR" else name)
     return relation.project(", ".join(made))
 

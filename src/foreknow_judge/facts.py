@@ -38,7 +38,7 @@ def worst_facts(
     held: GroupBags, about: Collection[str], semantics: str, l: int, k: int, m: int
 ) -> tuple[str | None, Group | None, Fraction]:
     """The worst case: the value, its group and the adversary's probability."""
-    worst = worst_of(DistinctProfiles.of(held, about, semantics, l), Law.of(semantics, k, m))
+    worst = worst_of(DistinctProfiles.of(held, about, semantics, l), Theorem2.of(semantics, k, m))
     if worst is None:
         return None, None, Fraction(0)
     return held.names[worst.value], held.group(worst.group), worst.chance
@@ -57,12 +57,12 @@ class LeastOdds(NamedTuple):
         return 1 / (1 + self.odds)
 
 
-def worst_of(cells: DistinctProfiles, law: Law) -> LeastOdds | None:
+def worst_of(cells: DistinctProfiles, law: Theorem2) -> LeastOdds | None:
     """The lowest odds over all cells; None if there are no cells."""
     worst: tuple[Ratio, int, Target] | None = None
     for value, front in cells.front():
         odds, target = law.least(front)
-        if worst is None or less(odds, worst[0]):
+        if worst is None or is_less(odds, worst[0]):
             worst = odds, value, target
             if not odds[0]:  # certain: nothing is worse, and values come in order
                 break
@@ -93,13 +93,13 @@ class DistinctProfiles(NamedTuple):
         """The distinct cells of a release; a value is never among its own `others`."""
         wanted = np.array([name in about for name in held.names], bool)[held.codes]
         group, holders = held.of_group, held.counts
-        l = min(l, int(held.kinds.max(initial=0)))
+        l = min(l, int(held.n_values.max(initial=0)))
         if semantics == "set":  # from the value's own rank on, the next rank counts
-            ranks = [held.ranked(place)[group] for place in range(l + 1)]
+            ranks = [held.count_at_rank(place)[group] for place in range(l + 1)]
             others = [np.where(holders >= own, after, own) for own, after in pairwise(ranks)]
         else:
-            among = holders >= held.ranked(l)[group]
-            others = [np.where(among, held.top(l + 1)[group] - holders, held.top(l)[group])]
+            among = holders >= held.count_at_rank(l)[group]
+            others = [np.where(among, held.top_sum(l + 1)[group] - holders, held.top_sum(l)[group])]
         columns = [row[wanted] for row in (held.codes, held.people[group], holders, *others)]
         first = distinct(*columns)[0]
         value, *rows = (column[first] for column in columns)
@@ -153,12 +153,12 @@ class DistinctProfiles(NamedTuple):
         own = own[np.argsort(self.group[own], kind="stable")]
         rows = zip(self.group[own].tolist(), self.rows[own].tolist(), strict=True)
         least: Iterator[int] = (
-            at for at, row in rows if not less(target.least, target.odds(Cell.of(row)))
+            at for at, row in rows if not is_less(target.least, target.odds(Cell.of(row)))
         )
         return next(least)
 
 
-class Law(NamedTuple):
+class Theorem2(NamedTuple):
     """Theorem 2 for given k and m: odds against the target, chance that no relative is a holder."""
 
     against: Callable[[Cell, int], Ratio]
@@ -167,7 +167,7 @@ class Law(NamedTuple):
     m: int
 
     @classmethod
-    def of(cls, semantics: str, k: int, m: int) -> Law:
+    def of(cls, semantics: str, k: int, m: int) -> Theorem2:
         """The law for one of the three semantics."""
         return cls.by(_LAWS[semantics][0], k, m, _LAWS[semantics][1])
 
@@ -178,7 +178,7 @@ class Law(NamedTuple):
         k: int,
         m: int,
         none_of: Callable[[int, int, int, int], Ratio] | None = None,
-    ) -> Law:
+    ) -> Theorem2:
         """The law for a function that gives the odds against a target."""
         of = none_of or _no_relative
         return cls(
@@ -270,7 +270,7 @@ def times(one: Ratio, other: Ratio) -> Ratio:
     return one[0] * other[0], one[1] * other[1]
 
 
-def less(one: Ratio, other: Ratio) -> bool:
+def is_less(one: Ratio, other: Ratio) -> bool:
     """Whether one ratio is below another."""
     return one[0] * other[1] < other[0] * one[1]
 
@@ -280,7 +280,7 @@ def least_of(ratios: Iterable[Ratio]) -> Ratio:
     rest = iter(ratios)
     best = next(rest)
     for ratio in rest:
-        if less(ratio, best):
+        if is_less(ratio, best):
             best = ratio
     return best
 
@@ -297,7 +297,7 @@ def worst_implications(
         return None, None, Fraction(0)
     k = min(k, len(held.names))
     # Buckets with the same people and the same top counts are equivalent: keep one of each.
-    frequent = [held.ranked(place) for place in range(k + 2)]
+    frequent = [held.count_at_rank(place) for place in range(k + 2)]
     alike, shape = distinct(held.people, *frequent)
     counts = np.stack([held.people, *frequent])[:, alike]
     buckets = _Buckets(counts)
@@ -307,7 +307,7 @@ def worst_implications(
     shape_of_cell, holders = shape[group][cells], held.counts[about][cells].astype(object)
     odds = list(zip(*_Buckets(counts[:, shape_of_cell]).odds(holders, others), strict=True))
     least = least_of(odds)
-    places = np.array([not less(least, chance) for chance in odds], bool)[cell]
+    places = np.array([not is_less(least, chance) for chance in odds], bool)[cell]
     # Ties: the first value, then its first group, in the order of `held`.
     worst_value = value[places].min()
     surest = int(group[places & (value == worst_value)].min())

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from foreknow_judge.counting import Column, Ints
-from foreknow_judge.duckdb_files import CsvFile, Stamp, literal, read_parquet, refuse_huge
+from foreknow_judge.duckdb_files import CsvFile, Stamp, literal, read_parquet, refuse_large_files
 from foreknow_judge.errors import CertificateError, DataError
 from foreknow_judge.parquet_layout import ROWS, is_ours
 
@@ -57,7 +57,7 @@ def open_written(connection: Any, table: Any, file: File | None) -> tuple[list[s
     if isinstance(file, CsvFile):
         return file.header, file.relation(connection)
     if paths := paths_of(table):
-        refuse_huge(paths)
+        refuse_large_files(paths)
         rows = _columns_of(connection, paths[0])
         header = [name for name, *_ in rows]
         if any(kind == "INT96" for _, kind, *_ in rows):  # DuckDB cuts its nanoseconds off
@@ -172,25 +172,25 @@ def merge_empties(column: Column) -> Column:
     return Column(texts, column.codes)
 
 
-def exchanged(column: Column) -> Column:
+def swap_commas_and_points(column: Column) -> Column:
     """The column with commas and points swapped."""
     texts = [text and text.translate(_EXCHANGED) for text in column.texts.to_pylist()]
     return Column.of(pa.array(texts, pa.string()), column.codes)
 
 
-def rearmed(column: Column, surely: bool) -> Column:
+def unescape_formulas(column: Column, surely: bool) -> Column:
     """The column without apostrophes that mark formulas; `surely`: refuse unmarked formulas."""
     marked = pc.match_substring_regex(column.texts, r"^'*[=+\-@\t\r]")
     if not pc.any(marked).as_py():
         return column
-    texts = [rearmed_text(text, surely) for text in column.texts.to_pylist()]
+    texts = [unescape_formula(text, surely) for text in column.texts.to_pylist()]
     if len(set(texts)) < len(texts):
         raise CertificateError("a column has a formula with the mark of one, and without")
     return Column.of(pa.array(texts, pa.string()), column.codes)
 
 
-def rearmed_text(text: str | None, surely: bool) -> str | None:
-    """Same as `rearmed`, for one text."""
+def unescape_formula(text: str | None, surely: bool) -> str | None:
+    """Same as `unescape_formulas`, for one text."""
     if text is None:
         return None
     if surely and _ARMED.match(text):  # or two texts of the file would be one to us

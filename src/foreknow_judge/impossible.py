@@ -17,8 +17,8 @@ import numpy as np
 
 from foreknow_judge.counting import Group, GroupBags, Ints, distinct
 from foreknow_judge.errors import CertificateError
-from foreknow_judge.facts import Cell, DistinctProfiles, Law, Ratio, worst_of
-from foreknow_judge.named_values import in_range, named
+from foreknow_judge.facts import Cell, DistinctProfiles, Ratio, Theorem2, worst_of
+from foreknow_judge.named_values import in_range, values_named
 from foreknow_judge.numbers import read_number
 from foreknow_judge.windows import place_of
 
@@ -35,7 +35,7 @@ class Rules(NamedTuple):
     nodes: Collection[str] = ()  # columns whose labels are nodes of a hierarchy
     opaque: Collection[str] = ()  # those of them whose labels may read like other values
 
-    def about(self, sensitive: str) -> list[int]:
+    def positions_for(self, sensitive: str) -> list[int]:
         """Positions of the rules on values of a column; a rule that names no column counts."""
         each = enumerate(self.tables)
         return [i for i, own in each if (own.get("sensitive") or sensitive) == sensitive]
@@ -44,7 +44,7 @@ class Rules(NamedTuple):
         """The columns of the conditions under which people cannot have a value."""
         return list(dict.fromkeys(name for own in self.tables for name in own["where"]))
 
-    def holds(self, rule: int, of: Mapping[str, str | None]) -> bool | None:
+    def applies_to(self, rule: int, of: Mapping[str, str | None]) -> bool | None:
         """Whether a rule applies to people with these labels; None if the labels leave it open."""
         met = [
             self._met(name, condition, of.get(name))
@@ -122,7 +122,7 @@ class ImpossibleCounts(NamedTuple):
     rules_of: Sequence[frozenset[int]]  # of each value
 
 
-def able_of(
+def count_possible_holders(
     held: GroupBags,
     people: Mapping[Group, Mapping[tuple[str | None, ...], int]],
     columns: Sequence[str],
@@ -138,13 +138,13 @@ def able_of(
             raise CertificateError(
                 f"nobody has {text!r}, which some people cannot have, but the same number is there"
             )
-    about = {i: {*named(rules.tables[i]["values"], names)} for i in own}
+    about = {i: {*values_named(rules.tables[i]["values"], names)} for i in own}
     rules_of = []
     for name in held.names:
         of_members = {frozenset(i for i in own if name in about[i])}
         if name in sets:
             members = sets[name]
-            about_members = {i: {*named(rules.tables[i]["values"], members)} for i in own}
+            about_members = {i: {*values_named(rules.tables[i]["values"], members)} for i in own}
             of_members = {frozenset(i for i in own if x in about_members[i]) for x in members}
         if len(of_members) > 1:
             raise CertificateError(
@@ -158,7 +158,7 @@ def able_of(
         for labels, many in people[group].items():
             if labels not in cannot:
                 person = dict(zip(columns, labels, strict=True))
-                met = {i: rules.holds(i, person) for i in own}
+                met = {i: rules.applies_to(i, person) for i in own}
                 perhaps = frozenset(i for i in own if met[i] is not False)
                 cannot[labels] = Cannot(perhaps, frozenset(i for i in own if met[i]))
             members_of_group[cannot[labels]] += many
@@ -188,7 +188,7 @@ def _bag(held: GroupBags, at: int) -> list[tuple[int, int]]:
     return list(zip(held.codes[cells].tolist(), held.counts[cells].tolist(), strict=True))
 
 
-def worst_able(
+def worst_with_rules(
     held: GroupBags, about: Collection[str], able: ImpossibleCounts, l: int, k: int, m: int
 ) -> tuple[str | None, Group | None, Fraction]:
     """The worst case: the value, its group and the adversary's probability."""
@@ -202,8 +202,9 @@ def worst_able(
             rows.setdefault((value, row), number)
     of_everybody = wanted[held.codes] & ~restricted[held.of_group]
     group, holders = held.of_group[of_everybody], held.counts[of_everybody]
-    people, l = held.people[group], min(l, int(held.kinds.max(initial=0)))
-    remaining = np.maximum(people - held.top(l + 1)[group], people - held.top(l)[group] - holders)
+    people, l = held.people[group], min(l, int(held.n_values.max(initial=0)))
+    others, with_own = held.top_sum(l)[group], held.top_sum(l + 1)[group]
+    remaining = np.maximum(people - with_own, people - others - holders)
     none = np.zeros_like(remaining)
     columns = [held.codes[of_everybody], people, holders, -remaining, none, none, none]
     first = distinct(*columns[:3], remaining)[0]
@@ -212,7 +213,7 @@ def worst_able(
     profiles = [np.array([row for _, row in rows]).reshape(-1, 6), np.stack(columns[1:], 1)[first]]
     worst = worst_of(
         DistinctProfiles(values, groups, np.concatenate(profiles).astype(np.int64)),
-        Law.by(_odds, k, m),
+        Theorem2.by(_odds, k, m),
     )
     if worst is None:
         return None, None, Fraction(0)

@@ -11,7 +11,14 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, ValidationError
 
-from foreknow_judge.certificate import Digest, TableOfPriors, explain, is_kept, parsed, with_tables
+from foreknow_judge.certificate import (
+    Digest,
+    TableOfPriors,
+    explain,
+    has_kept_priors,
+    map_prior_tables,
+    parse_certificate,
+)
 from foreknow_judge.documents import read_bytes
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.file_names import PRIORS
@@ -61,15 +68,19 @@ class KeptPriors:
     def withheld(self, requirements: Sequence[_Table]) -> list[dict[str, Any]]:
         """The requirements of a policy with a digest in place of each table that was learned."""
         named = self._named
-        return [with_tables(r, lambda t: named(t) if t.get("learned") else t) for r in requirements]
+
+        def look(table: _Table) -> _Table:
+            return named(table) if table.get("learned") else table
+
+        return [map_prior_tables(required, look) for required in requirements]
 
     def withheld_finding(self, finding: _Table) -> dict[str, Any]:
         """A finding without anything that reveals these priors; whether it is safe remains."""
         own = {self.digest(table) for table in self.tables}
-        judged = with_tables(
+        judged = map_prior_tables(
             finding["judged"], lambda t: self._named(t) if self.digest(t) in own else t
         )
-        if not is_kept(judged):
+        if not has_kept_priors(judged):
             return dict(finding)
         # A limit relative to a prior reveals the prior.
         hidden = {"value", "group", "exact", "probability", "limit"} & finding.keys()
@@ -92,7 +103,7 @@ class KeptPriors:
                 )
             return found
 
-        return [with_tables(required, fill) for required in requirements]
+        return [map_prior_tables(required, fill) for required in requirements]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the version of their format."""
@@ -111,7 +122,7 @@ class KeptPriors:
         if path.exists() and not path.is_file():
             raise CertificateError(f"{str(path)!r} is no file")
         content = read_bytes(path, _MOST_BYTES, CertificateError, repr(str(path)))
-        table = parsed(path, content, f"give the {PRIORS} that publish wrote")
+        table = parse_certificate(path, content, f"give the {PRIORS} that publish wrote")
         try:
             _KeptTable.model_validate(table)
         except ValidationError as error:

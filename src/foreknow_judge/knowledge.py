@@ -15,8 +15,8 @@ from foreknow_judge.errors import (
     CertificateError,
 )
 from foreknow_judge.facts import worst_facts, worst_implications
-from foreknow_judge.impossible import ImpossibleCounts, able_of, worst_able
-from foreknow_judge.named_values import named
+from foreknow_judge.impossible import ImpossibleCounts, count_possible_holders, worst_with_rules
+from foreknow_judge.named_values import values_named
 from foreknow_judge.priors import Chances, Worst, worst_priors
 from foreknow_judge.windows import worst_near
 from foreknow_judge.written import Written, people_with
@@ -62,7 +62,7 @@ def _judge_facts(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
     l, k, m = _amounts(settings, "lkm", "facts")
     semantics = asked.written.semantics
     if (able := _able(asked)) is not None:
-        return *worst_able(asked.held, asked.about, able, l, k, m), Fraction(1)
+        return *worst_with_rules(asked.held, asked.about, able, l, k, m), Fraction(1)
     if asked.width is not None:
         return *worst_near(asked.held, asked.width, l, k, m), Fraction(1)
     return *worst_facts(asked.held, asked.about, semantics, l, k, m), Fraction(1)
@@ -71,7 +71,7 @@ def _judge_facts(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
 def _able(asked: JudgeInput) -> ImpossibleCounts | None:
     """How many people can have each value, if the schema has rules of what is impossible."""
     written, rules = asked.written, asked.written.rules
-    own = rules.about(written.sensitive)
+    own = rules.positions_for(written.sensitive)
     if not own:
         return None
     if asked.width is not None or written.semantics != "single":
@@ -80,7 +80,7 @@ def _able(asked: JudgeInput) -> ImpossibleCounts | None:
     shown = [name for name in names if name in written.of_people]
     people = people_with(written, shown, asked.groups)
     sets = dict.fromkeys(asked.about, asked.members) if asked.members else {}
-    return able_of(asked.held, people, shown, rules, own, sets)
+    return count_possible_holders(asked.held, people, shown, rules, own, sets)
 
 
 def _judge_implications(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
@@ -139,7 +139,7 @@ def _judge_priors(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
 
 def _refuse_unheld(chances: Chances, asked: JudgeInput) -> None:
     """Refuse a set with a value that has a prior but no holder: its prior would be counted."""
-    for value in {*named(asked.named, [*chances.values])} - {*asked.members}:
+    for value in {*values_named(asked.named, [*chances.values])} - {*asked.members}:
         if any(chances.of(signature, value) for signature in chances.rows):
             raise CertificateError(
                 f"nobody has {value!r}, which is likely by binary priors of a set that it is in"

@@ -20,10 +20,10 @@ class Seen(NamedTuple):
         return self._replace(assumed=tuple(name for name in self.assumed if name not in by))
 
 
-def several_of(semantics: Any, sensitives: Sequence[str]) -> dict[str, str]:
+def multivalued_columns(semantics: Any, sensitives: Sequence[str]) -> dict[str, str]:
     """The columns in which a person may have several values, with their semantics.
 
-    >>> several_of({"ill": "set", "pay": "single"}, ["ill", "pay"])
+    >>> multivalued_columns({"ill": "set", "pay": "single"}, ["ill", "pay"])
     {'ill': 'set'}
     """
     each = semantics if isinstance(semantics, Mapping) else dict.fromkeys(sensitives, semantics)

@@ -17,7 +17,7 @@ from foreknow_judge.windows import place_of
 _DAY = timedelta(days=1) // timedelta(microseconds=1)
 
 
-def named(given: Any, names: Collection[str]) -> list[str]:
+def values_named(given: Any, names: Collection[str]) -> list[str]:
     """The values of a file that a list or a range of a requirement names."""
     if isinstance(given, Mapping):
         ends = range_ends(given)
@@ -40,7 +40,7 @@ def range_ends(given: Mapping[str, Any]) -> tuple[Any, Any]:
     return low, high
 
 
-def left(given: Iterable[Any], names: Collection[str]) -> set[str]:
+def exempt_values(given: Iterable[Any], names: Collection[str]) -> set[str]:
     """The values that are exempt; a text that is itself a value is not taken for a pattern."""
     found: set[str] = set()
     for text in map(str, given):

@@ -28,7 +28,7 @@ OF_ALL = {"population", "digest"}
 BEYOND = {*OF_ALL, "trees", "orders", "exact"}
 
 
-class Everybody(NamedTuple):
+class Population(NamedTuple):
     """A population: its distinct rows of some columns."""
 
     columns: Sequence[str]
@@ -45,24 +45,24 @@ class Everybody(NamedTuple):
         return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
 
 
-def gauge_k_map(held: GroupBags, table: Any, everybody: Everybody) -> tuple[Fraction, Group, bool]:
+def gauge_k_map(held: GroupBags, table: Any, everybody: Population) -> tuple[Fraction, Group, bool]:
     """The group that the fewest people of the population could be in."""
     require_keys(table, "k_map", {"k", *OF_ALL}, {"k", *BEYOND})
     k = table["k"]
     if not isinstance(k, int) or isinstance(k, bool) or k < 1:
         raise CertificateError(f"k of k_map must be a whole number from 1, not {k!r}")
-    many, _, _ = placed(held, table, everybody)
+    many, _, _ = count_matches(held, table, everybody)
     return Fraction(min(many)), held.group(many.index(min(many))), min(many) >= k
 
 
-def gauge_delta_presence(held: GroupBags, table: Any, everybody: Everybody) -> Measured:
+def gauge_delta_presence(held: GroupBags, table: Any, everybody: Population) -> Measured:
     """The group whose people are most likely in the table; and whether both limits are kept."""
     own = {"lowest", "highest"}
     require_keys(table, "delta_presence", own | OF_ALL, own | BEYOND)
     low, high = number_of(table["lowest"]), number_of(table["highest"])
     if not 0 <= low <= high <= 1:
         raise CertificateError(f"delta_presence cannot be from {low} to {high}")
-    many, outside, overlap = placed(held, table, everybody)
+    many, outside, overlap = count_matches(held, table, everybody)
     if overlap:
         return Measured(Fraction(1), held.group(0), low == 0 and high == 1)
     rates = [Fraction(own, of) for own, of in zip(held.people.tolist(), many, strict=True)]
@@ -72,8 +72,8 @@ def gauge_delta_presence(held: GroupBags, table: Any, everybody: Everybody) -> M
     return Measured(most, held.group(rates.index(most)), holds, found)
 
 
-def placed(
-    held: GroupBags, table: Mapping[str, Any], everybody: Everybody
+def count_matches(
+    held: GroupBags, table: Mapping[str, Any], everybody: Population
 ) -> tuple[list[int], int, bool]:
     """How many people fit each group, how many fit none, and whether anyone fits two.
 
@@ -87,7 +87,7 @@ def placed(
         for at, group in enumerate(groups):
             labels[group[place]] = labels.get(group[place], 0) | 1 << at
         own = [(table.get(key) or {}).get(column) for key in ("trees", "orders", "exact")]
-        values = _Values({row[place] for row in everybody.people}, column, *own)
+        values = _LabelReader({row[place] for row in everybody.people}, column, *own)
         of: dict[Any, int] = dict.fromkeys(values.texts, 0)
         for label, bits in labels.items():
             for value in values.equal(label) if everybody.exact else values.in_label(label):
@@ -120,7 +120,7 @@ def placed(
     return found, outside, overlap
 
 
-class _Values:
+class _LabelReader:
     """The distinct values of a column, and which of them fall in a label."""
 
     def __init__(self, texts: set[Any], column: str, tree: Any, order: Any, exact: Any) -> None:

@@ -17,12 +17,12 @@ from foreknow_judge.counting import GroupBags
 from foreknow_judge.criteria import of_people
 from foreknow_judge.errors import PolicyError, nearest
 from foreknow_judge.grammar import AskedTable, Secret
-from foreknow_judge.layout import Layout, several_of
-from foreknow_judge.named_values import left, named, values_starting
+from foreknow_judge.layout import Layout, multivalued_columns
+from foreknow_judge.named_values import exempt_values, values_named, values_starting
 from foreknow_judge.numbers import is_code, read_number
 from foreknow_judge.registry import Kinds
 from foreknow_judge.scope import Scope
-from foreknow_judge.verdicts import asked_of
+from foreknow_judge.verdicts import read_requirements
 from foreknow_judge.windows import place_of
 from foreknow_judge.written import Written, suppressed_columns
 
@@ -61,10 +61,10 @@ def remarks_of_files(
     known: Certificate, written: Written, required: Sequence[Mapping[str, Any]], kinds: Kinds
 ) -> Scope:
     """What no requirement looks at, as far as the files of a release show."""
-    tables = asked_of(required)
+    tables = read_requirements(required)
     on_values = [table for table in tables if not of_people(table, kinds.gauges)]
     rows = known.beside if known.form == "generalized" else ()
-    several = several_of(known.semantics, known.sensitives)
+    several = multivalued_columns(known.semantics, known.sensitives)
     layout = Layout.of(known.sensitives, () if several else rows, (*known.unlinked, *several))
     sights = [
         layout.seen(table.sensitive, table.known).with_priors(_attributes_of_all(table))
@@ -79,7 +79,7 @@ def remarks_of_files(
     one_table = known.form == "generalized" and known.semantics == "single"
     shuffled = known.unlinked if one_table else ()
     names = [name for name in known.beside if name not in shuffled]
-    columns = {name: written.held_by(name, ()) for name in known.sensitives}
+    columns = {name: written.groups_of(name, ()) for name in known.sensitives}
     foreign = [
         kinds.packages[key] for table in tables for key in table.kinds if key in kinds.packages
     ]
@@ -129,7 +129,7 @@ def remarks_on_values(
         if any(question.secret.width is not None for question in on_knowledge):
             ends |= {(column if several else "", *end) for end in _extremes(held)}
     first = columns[main]
-    nothing = {name: int(held.people[held.kinds == 0].sum()) for name, held in columns.items()}
+    nothing = {name: int(held.people[held.n_values == 0].sum()) for name, held in columns.items()}
     return {
         "smallest_group": int(first.people.min()) if len(first) else 0,
         "groups_of_one": int((first.people == 1).sum()),
@@ -146,15 +146,16 @@ def remarks_on_values(
 
 def _values_of(held: GroupBags) -> list[str]:
     """The values that somebody has, in order."""
-    return [held.names[code] for code in np.flatnonzero(held.everybody).tolist()]
+    return [held.names[code] for code in np.flatnonzero(held.totals).tolist()]
 
 
 def values_about(secret: Secret, values: Collection[str]) -> set[str]:
     """The values of a column that a secret is about, alone or among others."""
     if secret.sets:
-        return {value for members in secret.sets.values() for value in named(members, values)}
-    about = {*values} if secret.values is None else {*named(secret.values, values)}
-    return about - left(secret.excluded, values)
+        each = (values_named(members, values) for members in secret.sets.values())
+        return {value for named in each for value in named}
+    about = {*values} if secret.values is None else {*values_named(secret.values, values)}
+    return about - exempt_values(secret.excluded, values)
 
 
 def _unprotected(held: GroupBags, questions: Iterable[Question]) -> Iterator[tuple[str, int]]:
@@ -164,7 +165,7 @@ def _unprotected(held: GroupBags, questions: Iterable[Question]) -> Iterator[tup
         free -= values_about(question.secret, held.names)
         if SHOWN_ELSEWHERE in question.secret.excluded:
             free -= {SHOWN_ELSEWHERE}
-    people = dict(zip(held.names, held.everybody.tolist(), strict=True))
+    people = dict(zip(held.names, held.totals.tolist(), strict=True))
     yield from ((value, people[value]) for value in sorted(free))
 
 
@@ -178,8 +179,8 @@ def _single_values(held: GroupBags, questions: Sequence[Question]) -> dict[str, 
         if question.secret.sets:
             about -= values_about(question.secret, held.names)
     remarks: dict[str, Any] = {}
-    people_of = dict(zip(held.names, held.everybody.tolist(), strict=True))
-    values, people = np.count_nonzero(held.everybody), int(held.everybody.sum())
+    people_of = dict(zip(held.names, held.totals.tolist(), strict=True))
+    values, people = np.count_nonzero(held.totals), int(held.totals.sum())
     if single and len(single) == len(questions) and people >= _FEW and values * 10 >= people * 8:
         remarks["values_and_people"] = int(values), people
     ranked = sorted((v for v in about if people_of[v]), key=lambda v: (-people_of[v], v))
@@ -209,7 +210,9 @@ def _named_values(held: GroupBags, questions: Iterable[Question]) -> dict[str, A
             if not (text.endswith("*") and values_starting(text, there)):
                 _refuse_other_spelling(question.name, text, there)
                 absent.add(text)
-        sets = {name or " or ".join(own): named(own, there) for name, own in secret.sets.items()}
+        sets = {
+            name or " or ".join(own): values_named(own, there) for name, own in secret.sets.items()
+        }
         if values:
             sets = {" or ".join(values): sorted(values_about(secret, there))}
         idle += [name for name, members in sets.items() if not members]
@@ -279,7 +282,7 @@ def _extremes(held: GroupBags) -> set[tuple[str, str, int, int]]:
     np.add.at(people, rank[held.codes], held.counts)
     there = np.flatnonzero(people)
     tenth = -(-int(people.sum()) // 10)
-    some = held.kinds > 0
+    some = held.n_values > 0
     ends = set()
     for end, ranks in (("lowest", there), ("highest", there[::-1])):
         if not len(ranks):
@@ -288,7 +291,7 @@ def _extremes(held: GroupBags) -> set[tuple[str, str, int, int]]:
         if last == ranks[-1]:
             continue
         outside = rank[held.codes] > last if end == "lowest" else rank[held.codes] < last
-        wholly = some & (held.total(outside.astype(np.int64)) == 0)
+        wholly = some & (held.sum_by_group(outside.astype(np.int64)) == 0)
         if wholly.any():
             groups, members = int(wholly.sum()), int(held.people[wholly].sum())
             ends.add((end, min(texts[last]), groups, members))

@@ -12,7 +12,7 @@ from typing import Any
 from foreknow_judge.counting import Group, GroupBags, Measured
 from foreknow_judge.diversity import number_of, require_keys
 from foreknow_judge.errors import CertificateError
-from foreknow_judge.population import BEYOND, OF_ALL, Everybody, placed
+from foreknow_judge.population import BEYOND, OF_ALL, Population, count_matches
 
 
 def gauge_risk(held: GroupBags, table: Any) -> Measured:
@@ -28,11 +28,11 @@ def gauge_risk(held: GroupBags, table: Any) -> Measured:
     return _worst(table, found, held.group(sizes.index(least)))
 
 
-def gauge_population_risk(held: GroupBags, table: Any, everybody: Everybody) -> Measured:
+def gauge_population_risk(held: GroupBags, table: Any, everybody: Population) -> Measured:
     """Risk in the group that fits the fewest people of the population, and the share of uniques."""
     limits = {"journalist", "uniqueness", "strict"}
     require_keys(table, "population_risk", OF_ALL, limits | BEYOND)
-    many, _, _ = placed(held, table, everybody)
+    many, _, _ = count_matches(held, table, everybody)
     sizes = held.people.tolist()
     alone = sum(size for size, others in zip(sizes, many, strict=True) if others == 1)
     risks = {"journalist": Fraction(1, min(many)), "uniqueness": Fraction(alone, sum(sizes))}

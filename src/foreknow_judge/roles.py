@@ -8,7 +8,7 @@ from typing import Any
 
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.grammar import ImpossibleTable, SchemaTable
-from foreknow_judge.layout import several_of
+from foreknow_judge.layout import multivalued_columns
 from foreknow_judge.named_values import range_ends
 
 
@@ -67,7 +67,7 @@ class Roles:
         for column in semantics if isinstance(semantics, Mapping) else ():
             if column not in self.sensitives:
                 raise CertificateError(f"semantics: {column!r} is no sensitive column")
-        several = several_of(semantics, self.sensitives)
+        several = multivalued_columns(semantics, self.sensitives)
         if several and schema.missing != "error":
             raise CertificateError("missing is for columns of which everybody has one value")
         if several and schema.unit == "row" and schema.person is not None:

@@ -20,7 +20,7 @@ from foreknow_judge.errors import (
 )
 from foreknow_judge.grammar import AskedTable, read
 from foreknow_judge.knowledge import VERIFIERS, Judge, JudgeInput
-from foreknow_judge.named_values import left, named
+from foreknow_judge.named_values import exempt_values, values_named
 from foreknow_judge.priors import Worst
 from foreknow_judge.verdict import Limit, Verdict, WorstCase
 from foreknow_judge.written import Written, everybody_of, group_name
@@ -52,10 +52,10 @@ def verdicts(
     """
     results: list[Verdict] = []
     judges, gauges = {**VERIFIERS, **(judges or {})}, {**GAUGES, **(gauges or {})}
-    tables = asked_of(requirements)
+    tables = read_requirements(requirements)
     whole.prepare(tables)
     for position, table in enumerate(tables):
-        written = whole.about(table.sensitive or whole.sensitive)
+        written = whole.for_sensitive(table.sensitive or whole.sensitive)
         key = next((key for key in table.kinds if key in gauges), None)
         if key is None:
             results += _verdicts_on_knowledge(
@@ -72,10 +72,10 @@ def verdicts(
             more = [everybody_of(written, settings)]
         exact = written.form == "bucketized" and gauge.of_classes
         if exact and gauge.of_people:
-            held = written.alike(table.known)
+            held = written.look_alikes(table.known)
         else:
-            held = written.held_by(*sight_of(written, table, gauge.of_people))
-            more += [written.alike(())] if exact else []
+            held = written.groups_of(*sight_of(written, table, gauge.of_people))
+            more += [written.look_alikes(())] if exact else []
         if gauge.of_columns:
             own = written.exact if exact else written.groups
             more.append(list(dict.fromkeys([*own, *table.known])))
@@ -92,7 +92,7 @@ def verdicts(
     return results
 
 
-def asked_of(requirements: Sequence[Mapping[str, Any]]) -> list[AskedTable]:
+def read_requirements(requirements: Sequence[Mapping[str, Any]]) -> list[AskedTable]:
     """Read ``[[require]]`` tables."""
     return [
         read(AskedTable, table, f"require[{place}]", CertificateError)
@@ -144,7 +144,7 @@ def _counted(written: Written, table: AskedTable, relative: bool) -> list[JudgeI
     """What a requirement counts: the one place where secrets and sights enter the verifier."""
     sensitive, known = sight_of(written, table)
     secret = table.secret
-    whole, groups = written.held_by(sensitive, known), (*written.groups, *known)
+    whole, groups = written.groups_of(sensitive, known), (*written.groups, *known)
     about = set(whole.names)
     if table.has_label:
         raise CertificateError("a label of a hierarchy is not written out as its values")
@@ -163,8 +163,8 @@ def _counted(written: Written, table: AskedTable, relative: bool) -> list[JudgeI
             raise CertificateError("within is for one value per person")
         return [JudgeInput(whole, about, written, relative, groups, width=secret.width)]
     if secret.values is not None:
-        about = set(named(secret.values, about))
-    about -= left(secret.excluded, whole.names)
+        about = set(values_named(secret.values, about))
+    about -= exempt_values(secret.excluded, whole.names)
     return [JudgeInput(whole, about, written, relative, groups)]
 
 
@@ -183,7 +183,7 @@ def sight_of(
 def _sets(written: Written, table: AskedTable, about: Collection[str]) -> dict[str, list[str]]:
     """The values of each set, by its name."""
     each = table.secret.sets.items()
-    sets = {name or " or ".join(map(str, own)): named(own, about) for name, own in each}
+    sets = {name or " or ".join(map(str, own)): values_named(own, about) for name, own in each}
     if written.semantics == "set" or any(set(own) >= set(about) for own in sets.values()):
         raise CertificateError(
             "any_of is of some values, not of all, and not where a person may have several of "

@@ -19,11 +19,11 @@ from foreknow_judge.certificate import (
     Certificate,
     bytes_of_certificate,
     digest_of,
-    is_kept,
+    has_kept_priors,
 )
 from foreknow_judge.cohorts import Cohorts
 from foreknow_judge.criteria import digests_of
-from foreknow_judge.differences import differences, excess, lies
+from foreknow_judge.differences import differences, failure_message, scope_differences
 from foreknow_judge.duckdb_files import Stamp, opened_once
 from foreknow_judge.errors import CertificateError, InputError, memory_for
 from foreknow_judge.file_names import (
@@ -50,7 +50,7 @@ from foreknow_judge.remarks import NOT_JUDGED, remarks_of_files
 from foreknow_judge.scope import CLAIMED, Scope
 from foreknow_judge.text import people_text, some
 from foreknow_judge.verdict import NOTHING_JUDGED, Verdict
-from foreknow_judge.verdicts import asked_of, verdicts
+from foreknow_judge.verdicts import read_requirements, verdicts
 from foreknow_judge.written import Written, count_people, read_population
 
 
@@ -279,9 +279,9 @@ def judge(
     for path in every:
         if not path.is_file():
             raise CertificateError(f"there is no file {str(path)!r}")
-    asked = _Asked.of(known, folder, own_policy, priors, population)
+    asked = _RequirementsAtHand.of(known, folder, own_policy, priors, population)
     with opened_once(every) as opened:
-        place = _Place(release, folder, paths, others, opened)
+        place = _ReleaseFiles(release, folder, paths, others, opened)
         found, problems = _judge_files(known, place, own_policy, asked, kinds, further)
     if alone and found is not None and found.idle and not problems:
         before = "; name the releases before it, which may have one (after, --after)"
@@ -327,7 +327,7 @@ def judge_after(
     for name, path in earlier.items():
         if people[digest_of(path / CERTIFICATE)] != certificates[name].people:
             problems.append(f"{name} has other people than the certificate says")
-    if any(is_kept(table) for table in found.requirements):
+    if any(has_kept_priors(table) for table in found.requirements):
         raise CertificateError("releases cannot be judged together by priors that the owner keeps")
     for key in ("impossible", "shared"):
         if any(c.policy["schema"].get(key) for c in (known, *certificates.values())):
@@ -349,13 +349,15 @@ def judge_after(
         if count_people(several)[0] != everybody:
             problems.append("some people are in no release that the certificate names")
     problems += [
-        f"together: {excess(finding, several.groups)}" for finding in together if not finding.safe
+        f"together: {failure_message(finding, several.groups)}"
+        for finding in together
+        if not finding.safe
     ]
     found = replace(found, after=shown, people_of_all=everybody, together=tuple(together))
     return found, [*problems, NOTHING_JUDGED] if found.idle and not problems else problems
 
 
-class _Place(NamedTuple):
+class _ReleaseFiles(NamedTuple):
     """Where a release lies: what was given, its folder, its files, and what lies beside them."""
 
     given: Path
@@ -375,7 +377,7 @@ class _Place(NamedTuple):
         return None if self.given.is_file() else self.folder / CODE_BOOK
 
 
-class _Asked(NamedTuple):
+class _RequirementsAtHand(NamedTuple):
     """The requirements, and the positions of those that cannot be judged for lack of a file."""
 
     required: Sequence[Any]
@@ -392,7 +394,7 @@ class _Asked(NamedTuple):
         own_policy: OwnPolicy | None,
         priors: str | Path | None,
         population: str | Path | Sequence[str | Path] | None,
-    ) -> _Asked:
+    ) -> _RequirementsAtHand:
         """The requirements of a certificate or of the reader's policy, with the files at hand."""
         if own_policy is not None:
             asked = cls(own_policy.tables["require"], own_policy.populations)
@@ -411,9 +413,11 @@ class _Asked(NamedTuple):
         folder: Path,
         priors: str | Path | None,
         population: str | Path | Sequence[str | Path] | None,
-    ) -> _Asked:
+    ) -> _RequirementsAtHand:
         required, kept = known.policy["require"], None
-        without_priors = frozenset(place for place, table in enumerate(required) if is_kept(table))
+        without_priors = frozenset(
+            place for place, table in enumerate(required) if has_kept_priors(table)
+        )
         at_hand = priors or _kept_beside(folder) if without_priors else None
         if at_hand is not None:
             kept = KeptPriors.load(at_hand)
@@ -447,9 +451,9 @@ class _Asked(NamedTuple):
 
 def _judge_files(
     known: Certificate,
-    place: _Place,
+    place: _ReleaseFiles,
     own_policy: OwnPolicy | None,
-    asked: _Asked,
+    asked: _RequirementsAtHand,
     kinds: Kinds,
     further: Further | None,
 ) -> tuple[Verification | None, list[str]]:
@@ -465,7 +469,7 @@ def _judge_files(
     required = asked.required
     written = written_of(known, place.tables, asked.populations)
     try:
-        written.prepare(asked_of(required))
+        written.prepare(read_requirements(required))
         people, n_groups = count_people(written)
         if not people:
             return None, [*problems, "the release has no rows"]
@@ -490,7 +494,7 @@ def _judge_files(
         return None, [*problems, f"the release cannot be read: {why}"]
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
         raise CertificateError("the policy or findings of the certificate are malformed") from None
-    problems += [excess(finding, known.groups) for finding in findings if not finding.safe]
+    problems += [failure_message(finding, known.groups) for finding in findings if not finding.safe]
     if own_policy is None:
         certified = [then for then in known.findings if then["requirement"] not in asked.unjudged]
         problems += differences(known, findings, certified, asked.kept)
@@ -500,7 +504,7 @@ def _judge_files(
                 f"{some(n_groups, 'group', 'groups')}; certified are "
                 f"{known.people} in {known.n_groups}"
             )
-        problems += [] if problems else lies(known, scope)
+        problems += [] if problems else scope_differences(known, scope)
     problems += [] if problems else more
     if asked.unjudged:
         if not problems:

@@ -23,11 +23,11 @@ from foreknow_judge.errors import CertificateError
 from foreknow_judge.facts import (
     Cell,
     DistinctProfiles,
-    Law,
     LeastOdds,
     Ratio,
+    Theorem2,
+    is_less,
     least_of,
-    less,
     times,
     worst_of,
 )
@@ -63,7 +63,7 @@ def worst_near(
     place = {number: i for i, number in enumerate(numbers)}
     at = np.array([place[line.at[name]] for name in held.names], np.int64)
     placed = GroupBags(held.labels, held.names, held.of_group, at[held.codes], held.counts)
-    law = Law.of("single", k, m)
+    law = Theorem2.of("single", k, m)
     # For a group by itself, windows that begin at one of its own values are enough: any other
     # window holds no more of its values than one of these.
     own, _ = _runs(placed, reach, l, placed.of_group, placed.codes, placed.codes)
@@ -75,7 +75,9 @@ def worst_near(
     return _words(numbers[worst.value], end, line), held.group(worst.group), worst.chance
 
 
-def _of_all(held: GroupBags, reach: Ints, l: int, law: Law, most: Fraction) -> Iterator[LeastOdds]:
+def _of_all(
+    held: GroupBags, reach: Ints, l: int, law: Theorem2, most: Fraction
+) -> Iterator[LeastOdds]:
     """The worst cases of windows whose odds may be as low as `most`, block by block."""
     # The cell of a group changes where the window loses or gains one of its values.
     enters, span = np.searchsorted(reach, held.codes), len(reach) + 1
@@ -100,7 +102,7 @@ def _of_all(held: GroupBags, reach: Ints, l: int, law: Law, most: Fraction) -> I
         yield from [] if found is None else [found]
 
 
-def _near(runs: DistinctProfiles, law: Law, most: Ratio) -> Ints:
+def _near(runs: DistinctProfiles, law: Theorem2, most: Ratio) -> Ints:
     """Which runs, with the best target or relatives of any run, have odds of `most` or less."""
     rows, sort = distinct(*runs.rows.T)
     cells = [Cell.of(row) for row in runs.rows[rows].tolist()]
@@ -110,7 +112,7 @@ def _near(runs: DistinctProfiles, law: Law, most: Ratio) -> Ints:
         none = [law.family(cell, beside_relatives) for cell in cells]
         for mine, others in ((against, none), (none, against)):
             best = least_of(others)
-            near |= np.array([not less(most, times(own, best)) for own in mine])
+            near |= np.array([not is_less(most, times(own, best)) for own in mine])
     return near[sort]
 
 
@@ -135,8 +137,8 @@ def _others(held: GroupBags, group: Ints, begin: Ints, end: Ints, l: int) -> Int
     frequent = np.lexsort((-held.counts, held.of_group))
     others, left = np.zeros(len(group), np.int64), np.full(len(group), l)
     rest = np.arange(len(group) if l else 0)
-    for place in range(int(held.kinds.max(initial=0))):
-        rest = rest[held.kinds[group[rest]] > place]
+    for place in range(int(held.n_values.max(initial=0))):
+        rest = rest[held.n_values[group[rest]] > place]
         if not len(rest):
             break
         cell = frequent[held.starts[group[rest]] + place]

@@ -30,18 +30,18 @@ from foreknow_judge.errors import (
 from foreknow_judge.files import (
     File,
     count_rows,
-    exchanged,
     files_of,
     holds_rows_alone,
     merge_empties,
     open_written,
     paths_of,
-    rearmed,
-    rearmed_text,
+    swap_commas_and_points,
+    unescape_formula,
+    unescape_formulas,
 )
 from foreknow_judge.grammar import AskedTable
 from foreknow_judge.impossible import Rules
-from foreknow_judge.population import Everybody
+from foreknow_judge.population import Population
 
 _COUNT = re.compile(r"[1-9][0-9]{0,14}")
 
@@ -106,40 +106,40 @@ class Written:
     @property
     def held(self) -> GroupBags:
         """How many people of each group have each value of the main sensitive column."""
-        return self.held_by(self.sensitive, ())
+        return self.groups_of(self.sensitive, ())
 
-    def about(self, sensitive: str) -> Written:
+    def for_sensitive(self, sensitive: str) -> Written:
         """The same release, for one sensitive column with its own semantics."""
         if self.semantics == "single" and sensitive != self.sensitive:
-            return self.asked(sensitive=sensitive)
+            return self.with_fields(sensitive=sensitive)
         if isinstance(self.semantics, str):
             return self
         semantics = self.semantics.get(sensitive, "single")
-        return self.asked(sensitive=sensitive, semantics=semantics)
+        return self.with_fields(sensitive=sensitive, semantics=semantics)
 
-    def asked(self, **changed: Any) -> Written:
+    def with_fields(self, **changed: Any) -> Written:
         """The same release with other fields; nothing is read again."""
         own = replace(self, **changed)
         own.memory.files, own.memory.headers = self.files, self.memory.headers
         own.memory.held, own.memory.counted = self.memory.held, self.memory.counted
         return own
 
-    def held_by(self, sensitive: str, known: Sequence[str]) -> GroupBags:
+    def groups_of(self, sensitive: str, known: Sequence[str]) -> GroupBags:
         """The counts of one sensitive column, in groups that the `known` columns divide."""
         key = (sensitive, *known)
         if key not in self.memory.held:
-            self.memory.held[key] = _read(self.about(sensitive), sensitive, known)
+            self.memory.held[key] = _read(self.for_sensitive(sensitive), sensitive, known)
         return self.memory.held[key]
 
-    def alike(self, known: Sequence[str]) -> GroupBags:
+    def look_alikes(self, known: Sequence[str]) -> GroupBags:
         """People with equal exact and `known` columns; their values are the ids of their groups."""
         if not self.exact:
             raise CertificateError("it is not said by which columns people can be recognized")
         columns, ids = list(dict.fromkeys([*self.exact, *known])), self.groups[-1]
         own = replace(self, groups=columns, sensitive=ids, semantics="single", parts=None)
         own.memory.files = self.files  # and no more, as its groups are others
-        rows = own.counted("people", [ids])
-        return rows.held((), rows.column(ids), rows.times)
+        rows = own.count_rows("people", [ids])
+        return rows.counts((), rows.column(ids), rows.times)
 
     def prepare(self, required: Sequence[AskedTable]) -> None:
         """If there is one row per person, count in one scan what the requirements need."""
@@ -150,10 +150,10 @@ class Written:
                 sights.append((*self.groups, *known, own.sensitive or self.sensitive))
             _count(self, "release", sights)
 
-    def counted(self, table: str, beside: Sequence[str]) -> DistinctRows:
+    def count_rows(self, table: str, beside: Sequence[str]) -> DistinctRows:
         """Rows of the group columns and of those `beside`, and their numbers; some may be equal."""
         columns = (*self.groups, *beside)
-        wider = self.wider(table, columns)
+        wider = self.counted_superset(table, columns)
         if wider is None:
             _count(self, table, [columns])
         return self.memory.counted[(table, *(wider or columns))]
@@ -164,13 +164,13 @@ class Written:
         _count(self, table, [(*self.groups, *({name} - {*self.groups})) for name in names])
         found = {}
         for name in self.memory.headers[table]:
-            bare = rearmed_text(name, False) if self.escaped else name
+            bare = unescape_formula(name, False) if self.escaped else name
             called = {f"{own}_shuffled": own for own in self.shuffled}.get(bare or "", bare or "")
-            own = self.counted(table, [called] if called not in self.groups else [])
+            own = self.count_rows(table, [called] if called not in self.groups else [])
             found[name] = own.column(called).texts
         return found
 
-    def wider(self, table: str, columns: Sequence[str]) -> tuple[str, ...] | None:
+    def counted_superset(self, table: str, columns: Sequence[str]) -> tuple[str, ...] | None:
         """The smallest set of columns that was counted already and includes these, or None."""
         known = [
             own for name, *own in self.memory.counted if name == table and set(columns) <= set(own)
@@ -200,7 +200,7 @@ def people_with(
     people: dict[Group, dict[tuple[str | None, ...], int]] = {}
     name = "release" if written.form == "generalized" else "people"
     beside = [name for name in (*groups, *attributes) if name not in written.groups]
-    rows = written.counted(name, list(dict.fromkeys(beside)))
+    rows = written.count_rows(name, list(dict.fromkeys(beside)))
     columns = [rows.column(name) for name in (*groups, *attributes)]
     first, sort = distinct(*(column.codes for column in columns))
     counts = np.zeros(len(first), np.int64)
@@ -213,7 +213,7 @@ def people_with(
     return people
 
 
-def everybody_of(written: Written, table: Any) -> Everybody:
+def everybody_of(written: Written, table: Any) -> Population:
     """The population of a criterion; refuse one with another digest than the criterion names."""
     exact = written.form == "bucketized"
     wanted = table.get("digest") if isinstance(table, Mapping) else None
@@ -226,7 +226,7 @@ def everybody_of(written: Written, table: Any) -> Everybody:
     return found
 
 
-def read_population(source: Any, columns: Sequence[str], named: Sequence[str] = ()) -> Everybody:
+def read_population(source: Any, columns: Sequence[str], named: Sequence[str] = ()) -> Population:
     """Read `columns` of a population; refuse one that has somebody twice by the `named` columns."""
     file = files_of({"population": source}).get("population")
     with _reading("the population") as connection:
@@ -253,7 +253,7 @@ def read_population(source: Any, columns: Sequence[str], named: Sequence[str] = 
     alike: dict[tuple[str | None, ...], int] = {}
     for *key, n in zip(*(column.to_list() for column in cells), times.tolist(), strict=True):
         alike[tuple(key)] = alike.get(tuple(key), 0) + n
-    return Everybody(tuple(columns), [(*key, n) for key, n in alike.items()])
+    return Population(tuple(columns), [(*key, n) for key, n in alike.items()])
 
 
 def _read(written: Written, sensitive: str, known: Sequence[str]) -> GroupBags:
@@ -269,7 +269,7 @@ def _read(written: Written, sensitive: str, known: Sequence[str]) -> GroupBags:
 
 def _with_people(written: Written, held: GroupBags) -> GroupBags:
     """Set the people of each group from the table of people; its values must match in number."""
-    people = written.counted("people", ())
+    people = written.count_rows("people", ())
     labels, place_held, place_counted = _together(held.labels, list(people.groups.values()))
     groups = GroupBags(labels, held.names, place_held[held.of_group], held.codes, held.counts)
     groups.people = np.zeros(len(groups), np.int64)
@@ -277,7 +277,7 @@ def _with_people(written: Written, held: GroupBags) -> GroupBags:
     # Counts that are too large are capped, so that sums do not overflow.
     counts = np.minimum(groups.counts, len(groups.people) and int(groups.people.sum()) + 1)
     none = np.zeros(len(groups), np.int64)
-    needed = {"single": groups.total(counts), "set": groups.most(counts)}.get(
+    needed = {"single": groups.sum_by_group(counts), "set": groups.max_by_group(counts)}.get(
         written.semantics, none
     )
     wrong = (groups.people == 0) | (needed > groups.people)
@@ -307,7 +307,7 @@ def _together(one: Sequence[Column], other: Sequence[Column]) -> tuple[list[Colu
 
 def _read_rows(written: Written, sensitive: str, known: Sequence[str]) -> GroupBags:
     """Read the table that has one row per person."""
-    rows = written.counted("release", [*known, sensitive])
+    rows = written.count_rows("release", [*known, sensitive])
     values = rows.column(sensitive)
     if values.lacks:
         row = np.flatnonzero(values.codes == 0)
@@ -316,7 +316,7 @@ def _read_rows(written: Written, sensitive: str, known: Sequence[str]) -> GroupB
         raise CertificateError(
             f"a sensitive value is missing in group {group_name([*rows.group(first), *beside])}"
         )
-    return rows.held(known, values, rows.times)
+    return rows.counts(known, values, rows.times)
 
 
 def _read_tally(written: Written, sensitive: str, known: Sequence[str]) -> GroupBags:
@@ -324,7 +324,7 @@ def _read_tally(written: Written, sensitive: str, known: Sequence[str]) -> Group
     part = (written.parts or {}).get(sensitive, "sensitive")
     together = [name for name, of in (written.parts or {}).items() if of == part]
     others = [name for name in together if name not in (*known, sensitive)]
-    rows = written.counted(part, [*known, *others, sensitive, "count"])
+    rows = written.count_rows(part, [*known, *others, sensitive, "count"])
     values, amounts = rows.column(sensitive), rows.column("count")
     amount = np.array([_amount(text) for text in amounts.texts.to_pylist()], np.int64)
     counts = amount[amounts.codes]
@@ -345,10 +345,10 @@ def _read_tally(written: Written, sensitive: str, known: Sequence[str]) -> Group
         raise CertificateError(
             f"group {group_name(rows.group(at))} lists {values.at(at)!r} more than once"
         )
-    held = rows.held(known, values, counts)
+    held = rows.counts(known, values, counts)
     if written.semantics == "multiset":
         cut = np.minimum(held.counts, _MOST_OF_A_BAG + 1)
-        large = held.total(cut) > _MOST_OF_A_BAG
+        large = held.sum_by_group(cut) > _MOST_OF_A_BAG
         if large.any():
             name = group_name(held.group(int(np.argmax(large))))
             raise CertificateError(f"group {name} has too many values to be verified")
@@ -367,7 +367,7 @@ def group_name(group: Sequence[str | None]) -> str:
 
 def _count(written: Written, table: str, sights: Sequence[tuple[str, ...]]) -> None:
     """Count equal rows of a table for several sights (sets of columns), in one scan."""
-    new = {frozenset(own): own for own in sights if written.wider(table, own) is None}
+    new = {frozenset(own): own for own in sights if written.counted_superset(table, own) is None}
     sights = [own for columns, own in new.items() if not any(columns < other for other in new)]
     if not sights:
         return
@@ -378,7 +378,7 @@ def _count(written: Written, table: str, sights: Sequence[tuple[str, ...]]) -> N
         header, relation = open_written(connection, written.tables[table], file)
         written.memory.headers[table] = [*header]
         if written.escaped:
-            header = [rearmed_text(name, True) or "" for name in header]
+            header = [unescape_formula(name, True) or "" for name in header]
         called = {f"{name}_shuffled": name for name in written.shuffled}
         for name in set(header) & set(called.values()):
             raise CertificateError(
@@ -401,8 +401,8 @@ def _count(written: Written, table: str, sights: Sequence[tuple[str, ...]]) -> N
                 if isinstance(file, CsvFile) and name in judged:
                     own = merge_empties(own)  # in other columns an empty text is a value
                 if written.escaped:  # other columns may hold numbers, which are not marked
-                    own = rearmed(own, name in judged)
-                plain[name] = exchanged(own) if name in written.commas else own
+                    own = unescape_formulas(own, name in judged)
+                plain[name] = swap_commas_and_points(own) if name in written.commas else own
             groups = {name: plain.pop(name) for name in written.groups}
             written.memory.counted[(table, *sight)] = DistinctRows.of(groups, plain, times)
 

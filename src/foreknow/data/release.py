@@ -46,7 +46,7 @@ from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema, check_semantics, semantics_of_each
 from foreknow.hints import Plain, hinted
 from foreknow_judge.errors import SchemaError, UnsupportedError, did_you_mean, nearest
-from foreknow_judge.layout import Layout, several_of
+from foreknow_judge.layout import Layout, multivalued_columns
 
 COUNT = "count"  # of each value in each group: a column of what is bucketized
 # What the name of a column ends with that was shuffled within each group: a reader must know.
@@ -560,7 +560,7 @@ class Release(Plain):
                 hint = did_you_mean(str(name), [*sensitives, *other])
                 raise SchemaError(f"unlinked: {name!r} is no sensitive or other column{hint}")
         beside = [name for name in (*sensitives, *other) if name not in unlinked]
-        how, several = as_missing(missing), several_of(semantics, sensitives)
+        how, several = as_missing(missing), multivalued_columns(semantics, sensitives)
         refuse_missing(how, semantics)
         for name, how_many in several.items():
             require_person(table, name, person, how_many, listed=holds_lists(table, name))

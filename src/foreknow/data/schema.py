@@ -19,7 +19,7 @@ from foreknow.hints import hints
 from foreknow.result import card_of
 from foreknow_judge.errors import SchemaError, did_you_mean
 from foreknow_judge.grammar import SchemaTable, Unit
-from foreknow_judge.layout import several_of
+from foreknow_judge.layout import multivalued_columns
 
 # Of what is published, whose labels are counted as they stand, these say who is counted.
 OF_PEOPLE = ("unit", "person", "shared", "impossible")
@@ -256,7 +256,7 @@ class Schema:
     @property
     def several(self) -> dict[str, str]:
         """The sensitive columns of which a person may have several values, with their semantics."""
-        return several_of(self.semantics, self.sensitives)
+        return multivalued_columns(self.semantics, self.sensitives)
 
     def semantics_of(self, column: str | None = None) -> Semantics:
         """How many values a person has of one sensitive column, or of the first."""

@@ -10,7 +10,7 @@ from foreknow.exports.writers import LONGEST_TITLE, write_statistics, write_work
 from foreknow.hints import hinted
 from foreknow.publishing.verification import load_signed, verify
 from foreknow.releases.written import Published, open_published
-from foreknow_judge.documents import decoded, from_json, read_bytes
+from foreknow_judge.documents import decode_utf8, from_json, read_bytes
 from foreknow_judge.errors import CertificateError, InputError, OutputError, did_you_mean
 from foreknow_judge.file_names import CODE_BOOK
 from foreknow_judge.verify import certificate_path
@@ -106,7 +106,7 @@ def _titles_of(published: Published) -> dict[str, str]:
         return {}
     try:
         content = read_bytes(book, _MOST_BYTES, CertificateError, CODE_BOOK)
-        table: Any = from_json(decoded(content, CertificateError, CODE_BOOK))
+        table: Any = from_json(decode_utf8(content, CertificateError, CODE_BOOK))
         fields = [field for part in table["resources"] for field in part["schema"]["fields"]]
         return {
             str(field["name"]): str(field["title"])[:LONGEST_TITLE]

@@ -20,7 +20,7 @@ from foreknow.data.extents import About, Extents
 from foreknow.data.release import COUNT, SHUFFLED
 from foreknow.releases.written import hints_of, is_text
 from foreknow_judge.certificate import Certificate
-from foreknow_judge.documents import decoded, from_json, read_bytes
+from foreknow_judge.documents import decode_utf8, from_json, read_bytes
 from foreknow_judge.errors import CertificateError, InputError
 from foreknow_judge.file_names import CERTIFICATE, CODE_BOOK
 from foreknow_judge.written import Written
@@ -179,7 +179,7 @@ def lies_of(path: Path, known: Certificate, written: Written) -> Iterator[str]:
     """Where a code book says something else than the files and the certificate."""
     try:
         content = read_bytes(path, _MOST_BYTES, CertificateError, CODE_BOOK)
-        said = from_json(decoded(content, CertificateError, CODE_BOOK))
+        said = from_json(decode_utf8(content, CertificateError, CODE_BOOK))
     except InputError:
         raise
     except ValueError as error:

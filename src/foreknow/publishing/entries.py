@@ -33,7 +33,7 @@ from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
 from foreknow.publishing.tables import ROW
 from foreknow_judge.certificate import digest_of
-from foreknow_judge.duckdb_files import memory_limit, memory_there_is, new_folder
+from foreknow_judge.duckdb_files import machine_memory, memory_limit, new_folder
 from foreknow_judge.errors import (
     DataError,
     InputError,
@@ -380,6 +380,6 @@ def _is_small(source: Source) -> bool:
     """Whether it fits in what memory is allowed: to read it is faster, and takes less beside."""
     limit = memory_limit()
     if limit is None:
-        limit = memory_there_is() // 4
+        limit = machine_memory() // 4
     size = source.size
     return size is not None and size * (_PER_BYTE if source.untyped else _PER_ROW) < limit

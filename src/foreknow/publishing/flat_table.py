@@ -29,7 +29,7 @@ from foreknow.hints import hinted
 from foreknow.randomness import generator
 from foreknow.releases.written import Published, hints_of, is_text, open_published
 from foreknow_judge.errors import CertificateError, OutputError, memory_for
-from foreknow_judge.layout import several_of
+from foreknow_judge.layout import multivalued_columns
 
 if TYPE_CHECKING:
     from foreknow.publishing.publish import Publication
@@ -426,7 +426,7 @@ class Flat:
     def __init__(self, published: Published | Publication) -> None:
         self._known, parts = published.certificate, published.release.parts()
         known = self._known
-        several = several_of(known.semantics, known.sensitives)
+        several = multivalued_columns(known.semantics, known.sensitives)
         self._labelled = known.groups if known.form == "generalized" else ()
         self._in_rows = parts.people is None
         tables: Mapping[tuple[str, ...], Any] = parts.values

@@ -1101,7 +1101,7 @@ def _certify(
         scope=_for_readers(verdicts.scope, microdata.schema),
     )
     if aside is not None:
-        aside.contents = Contents.of(certificate, written.asked(columns=certificate.columns))
+        aside.contents = Contents.of(certificate, written.with_fields(columns=certificate.columns))
     private = {"digest_key": key, "seed": task.seed, "source": microdata.name}
     return certificate, private, kept
 

@@ -27,13 +27,13 @@ from foreknow.publishing.signature import check_signature
 from foreknow.releases.written import refuse_other_schema
 from foreknow.result import Result
 from foreknow_judge import verify as judges
-from foreknow_judge.certificate import Certificate, bytes_of_certificate, checked
+from foreknow_judge.certificate import Certificate, bytes_of_certificate, check_certificate
 from foreknow_judge.documents import from_json
 from foreknow_judge.errors import CertificateError, InputError, PolicyError
 from foreknow_judge.remarks import remarks_of_files
 from foreknow_judge.scope import Scope
 from foreknow_judge.verdict import Verdict
-from foreknow_judge.verdicts import asked_of, verdicts
+from foreknow_judge.verdicts import read_requirements, verdicts
 from foreknow_judge.verify import OwnPolicy, certificate_path
 from foreknow_judge.written import Written
 
@@ -143,7 +143,7 @@ def write_certificate(certificate: Certificate, path: str | Path) -> None:
     """
     text = as_json(certificate.to_dict())
     try:
-        checked(from_json(text), "the certificate", registered_kinds())
+        check_certificate(from_json(text), "the certificate", registered_kinds())
     except CertificateError:
         raise
     except ValueError as error:
@@ -166,7 +166,7 @@ def judge(
     """
     own_policy = None if policy is None else _own_policy(known, policy)
     required = known.policy["require"] if own_policy is None else own_policy.tables["require"]
-    kinds = registered_kinds(key for table in asked_of(required) for key in table.kinds)
+    kinds = registered_kinds(key for table in read_requirements(required) for key in table.kinds)
     verification, problems = judges.judge(
         known,
         release,
@@ -200,7 +200,7 @@ def _as_result(verification: judges.Verification) -> Verification:
 
 def findings_of(written: Written, required: Sequence[Mapping[str, Any]]) -> list[Verdict]:
     """Let the judge judge; kinds that it does not know bring a judge of their own."""
-    kinds = registered_kinds(key for table in asked_of(required) for key in table.kinds)
+    kinds = registered_kinds(key for table in read_requirements(required) for key in table.kinds)
     return verdicts(written, required, kinds.judges, kinds.gauges)
 
 
@@ -236,7 +236,7 @@ def _own_policy(known: Certificate, policy: Policy) -> OwnPolicy:
 
     def written_out(written: Written) -> Sequence[Mapping[str, Any]]:
         every = {
-            column: Labels(written.held_by(column, ()).names)
+            column: Labels(written.groups_of(column, ()).names)
             for column in (written.parts or (written.sensitive,))
         }
         refuse_misspelt(every, policy.requirements)

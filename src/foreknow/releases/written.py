@@ -27,7 +27,7 @@ from foreknow_judge.errors import CertificateError, InputError, SchemaError
 from foreknow_judge.file_names import CERTIFICATE
 from foreknow_judge.folder import strange_parts
 from foreknow_judge.impossible import is_opaque
-from foreknow_judge.layout import several_of
+from foreknow_judge.layout import multivalued_columns
 
 
 @dataclass(frozen=True, repr=False)
@@ -196,7 +196,7 @@ def refuse_other_schema(known: Certificate, schema: Schema) -> None:
         )
     schema.refuse_other(schema_of(known), published=True)
     _refuse_unread_labels(known, schema)
-    if several_of(known.semantics, known.sensitives) != schema.several:
+    if multivalued_columns(known.semantics, known.sensitives) != schema.several:
         raise SchemaError(
             f"the certificate is for semantics {known.semantics!r}, the policy for "
             f"{schema.semantics!r}"

@@ -19,8 +19,8 @@ from foreknow.result import Result, page_of
 from foreknow.utility.report import UtilityReport, utility_report
 from foreknow_judge.certificate import (
     Certificate,
-    is_kept,
-    with_tables,
+    has_kept_priors,
+    map_prior_tables,
 )
 from foreknow_judge.errors import CertificateError, DataError
 from foreknow_judge.file_names import CERTIFICATE, OWNER, PRIORS, owners_folder
@@ -166,7 +166,7 @@ def evidence_report(
     if found is None or problems:
         raise CertificateError("; ".join(problems))
     required = known.policy["require"]
-    if any(map(is_kept, required)):
+    if any(map(has_kept_priors, required)):
         kept = priors or owners_folder(path.parent) / PRIORS
         required = _learned(KeptPriors.load(kept).filled(required), required)
     required = _with_populations(required, populations_of(known, population))
@@ -189,7 +189,7 @@ def certified_policy(known: Certificate) -> Policy:
     required = [
         own
         for own in known.policy["require"]
-        if not is_kept(own) and not any(_names_population(part) for part in own.values())
+        if not has_kept_priors(own) and not any(_names_population(part) for part in own.values())
     ]
     if not required:
         raise CertificateError(
@@ -218,8 +218,8 @@ def _with_path(own: Any, paths: Mapping[str, Path]) -> Any:
 def _learned(filled: list[dict[str, Any]], required: Any) -> list[dict[str, Any]]:
     """Note again which tables of priors were learned: what they disclose is not shown."""
     return [
-        with_tables(table, lambda of: {**of, "learned": True}) if is_kept(then) else table
-        for table, then in zip(filled, required, strict=True)
+        map_prior_tables(own, lambda of: {**of, "learned": True}) if has_kept_priors(then) else own
+        for own, then in zip(filled, required, strict=True)
     ]
 
 

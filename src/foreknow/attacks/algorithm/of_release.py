@@ -19,7 +19,7 @@ from foreknow.needs import refuse_rules, require
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
 from foreknow.releases.members import OwnRelease, groups_of, table_schema
-from foreknow_judge.certificate import Certificate, is_kept
+from foreknow_judge.certificate import Certificate, has_kept_priors
 from foreknow_judge.documents import from_json
 from foreknow_judge.errors import InputError
 from foreknow_judge.file_names import CERTIFICATE, MEMBERS, OWNER, owners_folder
@@ -155,7 +155,7 @@ def certified_policy(known: Certificate) -> Policy:
     """The policy that a release was made by, where its certificate says all of it."""
     table_schema(None, known)  # which refuses what is in files
     try:
-        if any(map(is_kept, known.policy["require"])):
+        if any(map(has_kept_priors, known.policy["require"])):
             raise InputError("learned priors are not in it")
         return Policy.from_dict(known.policy, name="the certificate")
     except InputError as error:

@@ -23,7 +23,7 @@ from foreknow.data.engines.table import check_columns, choose, sql_name, sql_tex
 from foreknow.data.engines.workbook_bounds import check_workbook
 from foreknow.data.reading import UTF8, Dialect, Reading, to_add
 from foreknow.workers import Failure, side_by_side
-from foreknow_judge.duckdb_files import Stamp, memory_there_is
+from foreknow_judge.duckdb_files import Stamp, machine_memory
 from foreknow_judge.errors import DataError
 
 # Fetches some columns, in the order given: arrays, or values that are to become one.
@@ -265,7 +265,7 @@ def _sheet(path: str, name: str, part: str | None) -> tuple[str, int, list[Any],
 
 def _in_worker(read: Callable[..., Any], given: tuple[Any, ...], name: str) -> Any:
     """What a reader gives that may end its process, or ask for all memory there is."""
-    ((_, found),) = side_by_side(_caught, (read, memory_there_is()), [given], 1)
+    ((_, found),) = side_by_side(_caught, (read, machine_memory()), [given], 1)
     if isinstance(found, Failure):
         raise DataError(f"{name} cannot be read: {found.why}; save it again, or as CSV")
     if isinstance(found, BaseException):

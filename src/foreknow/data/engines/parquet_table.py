@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from foreknow.data.engines.table import check_columns, is_text, most_rows_in_memory, unreadable
 from foreknow_judge.bounds import check_text
-from foreknow_judge.duckdb_files import Stamp, refuse_huge
+from foreknow_judge.duckdb_files import Stamp, refuse_large_files
 from foreknow_judge.errors import DataError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class ParquetTable:
         if not self.files:
             raise DataError(f"the folder {str(path)!r} holds no .parquet file")
         self.stamp = Stamp(self.files)
-        refuse_huge(self.files)
+        refuse_large_files(self.files)
         self._schema = self._schema_of(self.files[0])
         names = [check_columns(self._schema_of(file).names, self.name) for file in self.files]
         self.columns = [*dict.fromkeys(chain.from_iterable(names))]  # some may lack one
