@@ -733,7 +733,7 @@ def test_a_rule_that_names_no_column_is_about_the_one_that_is_asked():
     assert Rules([{**rule, "sensitive": "pay"}]).positions_for("ill") == []
 
 
-@pytest.mark.parametrize("node", ["2", "1e1", "20 to 20", "1980", "19 or more", "20s"])
+@pytest.mark.parametrize("node", ["2", "20", "1e1", "20 to 20", "1980", "19 or more", "20s"])
 def test_a_node_that_reads_like_a_number_leaves_a_range_open(node, tmp_path):
     """Of four people only the one of 20 can have B; all have the same label."""
     ages = [20, 23, 24, 25]

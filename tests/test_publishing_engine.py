@@ -334,7 +334,7 @@ def test_errors_name_the_row_of_the_table(tmp_path):
 
 @pytest.mark.parametrize("limited", [False, True])
 def test_large_tables_are_counted_without_being_asked(tmp_path, monkeypatch, limited):
-    memory = "memory_limit" if limited else "memory_there_is"
+    memory = "memory_limit" if limited else "machine_memory"
     monkeypatch.setattr(entries, memory, lambda: 100 * 200 * (1 if limited else 4))
     policy = {"schema": HOSPITAL, "require": [FACTS]}
     for suffix in (".csv", ".parquet"):
