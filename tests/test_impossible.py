@@ -748,6 +748,12 @@ def test_a_node_that_reads_like_a_number_leaves_a_range_open(node, tmp_path):
     with pytest.raises(CertificateError, match="reaches 1, the limit is 9/10"):
         fk.verify(tmp_path / "out", fk.Policy.from_dict(strict))
     assert not fk.audit(tmp_path / "out", fk.Policy.from_dict(strict)).safe
+    alone = tmp_path / "out" / "release.csv", fk.Policy.from_dict(strict)
+    if node == "20s":  # which no range can be compared with
+        with pytest.raises(InputError, match="cannot be compared"):
+            fk.audit(*alone)
+    else:
+        assert not fk.audit(*alone).safe
     bare = {key: own for key, own in strict["schema"].items() if key != "hierarchies"}
     unread = fk.Policy.from_dict({**strict, "schema": bare})
     for judge in (fk.verify, fk.audit):

@@ -46,7 +46,7 @@ from foreknow.data.engines.table import Snapshot, holds_lists, require, settled
 from foreknow.data.engines.typed import read_as
 from foreknow.data.engines.units import look_beside, refuse_repeated, shared
 from foreknow.data.grids import Grid, ends_of, grid_of, words_of
-from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Ordered
+from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Ordered, Tree
 from foreknow.data.impossible import Fired, about_of, fired, refuse_unmet, refuse_unread
 from foreknow.data.labels import Bags, GroupLabels, JointLabels, Labels, text_of
 from foreknow.data.levels import Level, from_level, opened, topped, without_end
@@ -337,7 +337,8 @@ class Microdata:
             refuse_unmet(rules, name, texts)
             refuse_unread(rules, name, texts)
             columns[name] = codes, texts
-        found = fired(rules, columns, len(rows))
+        texts_of = {name: texts for name, (_, texts) in columns.items()}
+        found = fired(rules, columns, len(rows), self._with_nodes(texts_of))
         about = about_of(rules, {column.name: Labels(column.domain) for column in sensitive})
         for column in sensitive:
             for place, own in enumerate(about.get(column.name, ())):
@@ -756,6 +757,21 @@ class Microdata:
         return self._with(
             replace(self._read, sensitive=joint, more=(), held={}), self._attributes, values
         )
+
+    def _with_nodes(self, texts_of: Mapping[str, Sequence[str | None]]) -> dict[str, Hierarchy]:
+        """The hierarchies of columns whose texts are not all values of it: some may be nodes."""
+        found: dict[str, Hierarchy] = {}
+        for name, texts in texts_of.items():
+            hierarchy: Any = self.schema.hierarchies.get(name)
+            if isinstance(hierarchy, Tree):
+                listed = {str(row[0]) for row in hierarchy.rows}
+            elif isinstance(hierarchy, Ordered):
+                listed = {*map(str, hierarchy.values)}
+            else:
+                continue
+            if not {text for text in texts if text is not None} <= listed:
+                found[name] = hierarchy
+        return found
 
     def fired(self, columns: Collection[str]) -> Fired | None:
         """Which rules are about whom; None where none is about these sensitive columns."""
