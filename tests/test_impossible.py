@@ -304,6 +304,7 @@ def test_merging_groups_may_make_somebody_surer_of_another_value():
         (["m"], "m or missing", None),
         (["1"], "1.0", True),
         (["1"], "01", False),
+        (["m | x"], "m | x", None),
     ],
 )
 def test_a_label_decides_a_rule_or_leaves_it_open(condition, label, said):

@@ -102,6 +102,8 @@ def decided(condition: tuple[str, ...] | Range, label: str | None) -> bool | Non
         open_ = _HOUR.fullmatch(label) and not all(map(_HOUR.fullmatch, condition))
         one = None if open_ else _is(condition, label)
         ways = {_met(condition, m) for m in meanings_of(label)} or {one}
+        if label in condition:  # a value may read like a label, such as "m | x"
+            ways.add(True)
     return ways.pop() if len(ways) == 1 else None
 
 
