@@ -90,20 +90,11 @@ class DistinctProfiles(NamedTuple):
     def of(
         cls, held: GroupBags, about: Collection[str], semantics: str, l: int
     ) -> DistinctProfiles:
-        """The distinct cells of a release; a value is never among its own `others`."""
-        wanted = np.array([name in about for name in held.names], bool)[held.codes]
-        group, holders = held.of_group, held.counts
-        l = min(l, int(held.n_values.max(initial=0)))
-        if semantics == "set":  # from the value's own rank on, the next rank counts
-            ranks = [held.count_at_rank(place)[group] for place in range(l + 1)]
-            others = [np.where(holders >= own, after, own) for own, after in pairwise(ranks)]
-        else:
-            among = holders >= held.count_at_rank(l)[group]
-            others = [np.where(among, held.top_sum(l + 1)[group] - holders, held.top_sum(l)[group])]
-        columns = [row[wanted] for row in (held.codes, held.people[group], holders, *others)]
+        """The distinct cells of a release."""
+        asked, columns = _numbers_of_cells(held, about, semantics, l)
         first = distinct(*columns)[0]
         value, *rows = (column[first] for column in columns)
-        return cls(value, group[wanted][first], np.stack(rows, 1))
+        return cls(value, held.of_group[asked][first], np.stack(rows, 1))
 
     def front(self) -> Iterator[tuple[int, list[Cell]]]:
         """For each value, the cells that no other cell dominates.
@@ -156,6 +147,46 @@ class DistinctProfiles(NamedTuple):
             at for at, row in rows if not is_less(target.least, target.odds(Cell.of(row)))
         )
         return next(least)
+
+
+def _numbers_of_cells(
+    held: GroupBags, about: Collection[str], semantics: str, l: int
+) -> tuple[Ints, list[Ints]]:
+    """The cells that are asked about: values, people, holders, others.
+
+    A value is never among its own `others`.
+    """
+    wanted = np.array([name in about for name in held.names], bool)[held.codes]
+    group, holders = held.of_group, held.counts
+    l = min(l, int(held.n_values.max(initial=0)))
+    if semantics == "set":  # from the value's own rank on, the next rank counts
+        ranks = [held.count_at_rank(place)[group] for place in range(l + 1)]
+        others = [np.where(holders >= own, after, own) for own, after in pairwise(ranks)]
+    else:
+        among = holders >= held.count_at_rank(l)[group]
+        others = [np.where(among, held.top_sum(l + 1)[group] - holders, held.top_sum(l)[group])]
+    columns = (held.codes, held.people[group], holders, *others)
+    return np.flatnonzero(wanted), [row[wanted] for row in columns]
+
+
+def chances_by_facts(
+    held: GroupBags, about: Collection[str], l: int, k: int, m: int
+) -> tuple[Ints, list[Fraction]]:
+    """The cells that are asked about, and for each the probability if its people are targets."""
+    asked, columns = _numbers_of_cells(held, about, "single", l)
+    first, kind = distinct(*columns)
+    value, *rows = (column[first].tolist() for column in columns)
+    cells = [Cell.of(row) for row in zip(*rows, strict=True)]
+    law, chances = Theorem2.of("single", k, m), list[Fraction]()
+    for _, some in groupby(zip(value, cells, strict=True), itemgetter(0)):
+        own = [cell for _, cell in some]
+        helped, free = (least_of(law.family(cell, known) for cell in own) for known in (k, 0))
+        for cell in own:
+            known = law.against(cell, k)
+            odds = [times(law.against(cell, 0), helped), times(known, free)]
+            odds.append(times(known, law.family(cell, k + 1)))
+            chances.append(1 / (1 + Fraction(*least_of(odds))))
+    return asked, [chances[one] for one in kind.tolist()]
 
 
 class Theorem2(NamedTuple):
@@ -292,26 +323,44 @@ def worst_implications(
     held: GroupBags, wanted: Collection[str], k: int
 ) -> tuple[str | None, Group | None, Fraction]:
     """The worst case: the value, the target's group and the adversary's probability."""
-    about = np.array([name in wanted for name in held.names], bool)[held.codes]
-    if not about.any():
+    about, odds, cell = _odds_by_implications(held, wanted, k)
+    if not len(about):
         return None, None, Fraction(0)
-    k = min(k, len(held.names))
-    # Buckets with the same people and the same top counts are equivalent: keep one of each.
-    frequent = [held.count_at_rank(place) for place in range(k + 2)]
-    alike, shape = distinct(held.people, *frequent)
-    counts = np.stack([held.people, *frequent])[:, alike]
-    buckets = _Buckets(counts)
-    others = _others(buckets, k)
-    value, group = held.codes[about], held.of_group[about]
-    cells, cell = distinct(shape[group], held.counts[about])
-    shape_of_cell, holders = shape[group][cells], held.counts[about][cells].astype(object)
-    odds = list(zip(*_Buckets(counts[:, shape_of_cell]).odds(holders, others), strict=True))
-    least = least_of(odds)
+    value, group, least = held.codes[about], held.of_group[about], least_of(odds)
     places = np.array([not is_less(least, chance) for chance in odds], bool)[cell]
     # Ties: the first value, then its first group, in the order of `held`.
     worst_value = value[places].min()
     surest = int(group[places & (value == worst_value)].min())
     return held.names[worst_value], held.group(surest), 1 / (1 + Fraction(*least))
+
+
+def chances_by_implications(
+    held: GroupBags, about: Collection[str], k: int
+) -> tuple[Ints, list[Fraction]]:
+    """The cells that are asked about, and for each the probability if its people are targets."""
+    asked, odds, cell = _odds_by_implications(held, about, k)
+    chances = [1 / (1 + Fraction(*ratio)) for ratio in odds]
+    return asked, [chances[one] for one in cell.tolist()]
+
+
+def _odds_by_implications(
+    held: GroupBags, wanted: Collection[str], k: int
+) -> tuple[Ints, list[Ratio], Ints]:
+    """The cells that are asked about, the distinct lowest odds, and which of these each has."""
+    about = np.flatnonzero(np.array([name in wanted for name in held.names], bool)[held.codes])
+    if not len(about):
+        return about, [], about
+    k = min(k, len(held.names))
+    # Buckets with the same people and the same top counts are equivalent: keep one of each.
+    frequent = [held.count_at_rank(place) for place in range(k + 2)]
+    alike, shape = distinct(held.people, *frequent)
+    counts = np.stack([held.people, *frequent])[:, alike]
+    others = _others(_Buckets(counts), k)
+    shape_of = shape[held.of_group[about]]
+    cells, cell = distinct(shape_of, held.counts[about])
+    holders = held.counts[about][cells].astype(object)
+    odds = zip(*_Buckets(counts[:, shape_of[cells]]).odds(holders, others), strict=True)
+    return about, list(odds), cell
 
 
 def _others(buckets: _Buckets, k: int) -> list[Fraction]:

@@ -10,11 +10,17 @@ from foreknow_judge.counting import (
     Bag,
     Group,
     GroupBags,
+    Ints,
 )
 from foreknow_judge.errors import (
     CertificateError,
 )
-from foreknow_judge.facts import worst_facts, worst_implications
+from foreknow_judge.facts import (
+    chances_by_facts,
+    chances_by_implications,
+    worst_facts,
+    worst_implications,
+)
 from foreknow_judge.impossible import ImpossibleCounts, count_possible_holders, worst_with_rules
 from foreknow_judge.named_values import values_named
 from foreknow_judge.priors import Chances, Worst, worst_priors
@@ -49,6 +55,9 @@ class Judge(NamedTuple):
     bounded: Callable[[Any], bool] = lambda settings: False
     # For relative limits: the lowest prior above 0, None if there is none.
     least: Callable[[JudgeInput, Any], Fraction | None] = lambda asked, settings: None
+    # For people with several cases: the cells of the counts that are asked about, and for each how
+    # sure somebody may become of a case; None if that is not known.
+    cells: Callable[[JudgeInput, Any], tuple[Ints, list[Fraction]]] | None = None
 
 
 def _amounts(settings: Mapping[str, Any], keys: str, of: str) -> list[int]:
@@ -162,9 +171,24 @@ def _least_prior(asked: JudgeInput, settings: Mapping[str, Any]) -> Fraction | N
     return min((prior for prior in priors if prior), default=None)
 
 
+def _cells_by_facts(asked: JudgeInput, settings: Mapping[str, Any]) -> Any:
+    return chances_by_facts(asked.held, asked.about, *_amounts(settings, "lkm", "facts"))
+
+
+def _cells_by_implications(asked: JudgeInput, settings: Mapping[str, Any]) -> Any:
+    return chances_by_implications(
+        asked.held, asked.about, *_amounts(settings, "k", "implications")
+    )
+
+
+def _cells_by_negations(asked: JudgeInput, settings: Mapping[str, Any]) -> Any:
+    (k,) = _amounts(settings, "k", "negations")
+    return chances_by_facts(asked.held, asked.about, k, 0, 0)
+
+
 VERIFIERS: dict[str, Judge] = {
-    "facts": Judge(_judge_facts, of_several=True, of_windows=True),
-    "implications": Judge(_judge_implications),
-    "negations": Judge(_judge_negations, of_windows=True),
+    "facts": Judge(_judge_facts, of_several=True, of_windows=True, cells=_cells_by_facts),
+    "implications": Judge(_judge_implications, cells=_cells_by_implications),
+    "negations": Judge(_judge_negations, of_windows=True, cells=_cells_by_negations),
     "priors": Judge(_judge_priors, relative=True, bounded=_are_exchanges, least=_least_prior),
 }

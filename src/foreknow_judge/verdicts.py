@@ -13,6 +13,7 @@ from foreknow_judge.counting import (
     GroupBags,
     Measured,
 )
+from foreknow_judge.cases import worst_sum
 from foreknow_judge.criteria import GAUGES, Gauge
 from foreknow_judge.errors import (
     CertificateError,
@@ -23,7 +24,7 @@ from foreknow_judge.knowledge import VERIFIERS, Judge, JudgeInput
 from foreknow_judge.named_values import exempt_values, values_named
 from foreknow_judge.priors import Worst
 from foreknow_judge.verdict import Limit, Verdict, WorstCase
-from foreknow_judge.written import Written, everybody_of, group_name
+from foreknow_judge.written import Counted, Written, everybody_of, group_name
 
 # The result for secrets of which nobody has a value.
 _NOBODY: Worst = (None, None, Fraction(0), Fraction(1))
@@ -126,6 +127,8 @@ def _verdicts_on_knowledge(
             key=lambda found: found[2] / found[3] if relative else found[2],
             default=_NOBODY,
         )
+        if isinstance(written, Counted) and written.person:
+            worst = _worst_of_people(written, table, asked, judge, settings, worst)
         value, group, chance, before = worst
         limit = Limit(amount, table.below is None and bool(table.limits), relative)
         prior = before if relative else None
@@ -138,6 +141,25 @@ def _verdicts_on_knowledge(
         found = WorstCase(value, whose, chance, prior, bounded, limits_values=limits)
         safe = limit.holds(chance, prior)
         yield Verdict(position, required, {kind: settings}, limit, found, safe, table.known)
+
+
+def _worst_of_people(
+    written: Counted,
+    table: AskedTable,
+    asked: Sequence[JudgeInput],
+    judge: Judge,
+    settings: Any,
+    worst: Worst,
+) -> Worst:
+    """The worst case of a person with several cases, or of a single case."""
+    if judge.cells is None or table.secret.width is not None or written.rules.tables:
+        raise UnsupportedError("this knowledge is judged of cases, and not of people with several")
+    persons = written.persons_of(*sight_of(written, table))
+    for own in asked:
+        value, chance = worst_sum(own.held, persons, *judge.cells(own, settings))
+        if chance > worst[2]:
+            worst = value, None, chance, Fraction(1)
+    return worst
 
 
 def _counted(written: Written, table: AskedTable, relative: bool) -> list[JudgeInput]:

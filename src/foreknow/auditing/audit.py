@@ -387,6 +387,12 @@ def audit(
         for place, counted in enumerate(judged)
         for verdict in counted.verdicts(known, place)
     ]
+    import os
+
+    if os.environ.get("FOREKNOW_JUDGE"):
+        _compare(
+            release, policy, judged, verdicts, owner, owners if people is None and owners else seen
+        )
     return Audit(
         policy,
         counts,
@@ -397,6 +403,55 @@ def audit(
         trials=_trials(seen, policy) if learned else None,
         counted=tuple(judged),
     )
+
+
+def _compare(release, policy, counted, verdicts, owner, sight):
+    import os, traceback
+    from foreknow.auditing.judged import judged
+
+    for place, requirement in enumerate(policy.requirements):
+        own = [v for v in verdicts if v.place == place]
+        kind = type(release).__name__
+        if True:
+            asks = owner is not None and policy.asks_owner(requirement)
+            try:
+                of = None
+                if asks:
+                    from foreknow.auditing.audit_input import _owners_tables
+
+                    of = _owners_tables(release, policy, sight)[column_of(requirement)]
+                    kind = "OWNER"
+                theirs = judged(release, policy, requirement, of)
+            except Exception as e:
+                tb = traceback.extract_tb(e.__traceback__)[-1]
+                line = f"RAISES {kind} {type(e).__name__} {str(e)[:150]!r} {tb.filename.rsplit('/', 1)[-1]}:{tb.lineno} {str(requirement.to_dict())[:200]}"
+            else:
+                if theirs is None:
+                    line = f"NONE {kind}"
+                else:
+                    kinds = list(dict.fromkeys(v.judged.key for v in own))
+                    own = sorted(own, key=lambda v: kinds.index(v.judged.key))
+                    ok = len(own) == len(theirs) and all(
+                        a.safe == b.safe
+                        and (
+                            (a.found.settled if hasattr(a.found, "settled") else a.reached)
+                            == b.reached
+                            or (
+                                getattr(a.found, "settled", 0) is None
+                                and abs(a.found.probability - float(b.reached)) < 1e-9
+                            )
+                        )
+                        for a, b in zip(own, theirs)
+                    )
+                    line = (
+                        "SAME"
+                        if ok
+                        else f"DIFF {kind} {[(a.safe, str(getattr(a.found, 'settled', a.reached))) for a in own]} {[(b.safe, str(b.reached)) for b in theirs]} {str(requirement.to_dict())[:300]}"
+                    )
+        with open(os.environ["FOREKNOW_JUDGE"], "a") as f:
+            f.write(
+                line.replace("\n", " ") + " @" + os.environ.get("PYTEST_CURRENT_TEST", "") + "\n"
+            )
 
 
 def _of_cases(verdict: Verdict) -> Verdict:
