@@ -89,8 +89,8 @@ class WorstCase:
 
 
 @dataclass(frozen=True, repr=False)
-class Verdict:
-    """The result for one requirement: for one of its points, or for its criterion.
+class Figure:
+    """What was found for one requirement: for one of its points, or for its criterion.
 
     Attributes
     ----------
@@ -105,8 +105,6 @@ class Verdict:
     found : Disclosure
         The worst over the requirement's values; relative to priors if the limit is. Of a
         criterion, what the release attains.
-    safe : bool
-        Settled exactly.
     known : tuple of str
         Columns that are known of everybody, beyond the quasi-identifiers.
     others : tuple of Disclosure
@@ -122,7 +120,6 @@ class Verdict:
     judged: Any
     required: Limit
     found: Any
-    safe: bool
     known: tuple[str, ...] = ()
     others: tuple[Any, ...] = field(default=(), compare=False)
     counts: Any = field(default=None, compare=False)
@@ -169,26 +166,6 @@ class Verdict:
         """Whether it requires nothing, since nobody has a value that it is about."""
         return not self.of_groups and not self.probability
 
-    def __bool__(self) -> bool:
-        raise neither("a verdict")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, as a certificate has them."""
-        judged, exact = self.judged, self.reached
-        said = "inf" if self.of_groups else None
-        return {
-            "requirement": self.place,
-            "judged": dict(judged) if isinstance(judged, Mapping) else judged.to_dict(),
-            **self.required.to_dict(),
-            **({"limit": str(self.limit)} if self.required.relative else {}),
-            "value": self.value,
-            "group": self.group,
-            "exact": said if exact is None else exact_text(exact),
-            **({"bounded": True} if self.bounded else {}),
-            **({} if self.of_groups else {"probability": self.probability}),
-            "safe": self.safe,
-        }
-
     @property
     def said(self) -> tuple[str, str]:
         """The probability reached and the limit, with digits that differ unless both are equal."""
@@ -220,6 +197,48 @@ class Verdict:
     def _most(self) -> str:
         """The prefix of a figure that is only an upper bound."""
         return "at most " if self.bounded else ""
+
+
+class Seal:
+    """What the judge alone puts on a verdict."""
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Verdict(Figure):
+    """What the judge decided about one requirement; nothing else can make one.
+
+    Attributes
+    ----------
+    safe : bool
+        Whether the figure keeps the limit, settled exactly.
+    """
+
+    safe: bool
+    seal: type[Seal] | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.seal is not Seal:
+            raise TypeError("only the judge makes a verdict")
+
+    def __bool__(self) -> bool:
+        raise neither("a verdict")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON, as a certificate has them."""
+        judged, exact = self.judged, self.reached
+        said = "inf" if self.of_groups else None
+        return {
+            "requirement": self.place,
+            "judged": dict(judged) if isinstance(judged, Mapping) else judged.to_dict(),
+            **self.required.to_dict(),
+            **({"limit": str(self.limit)} if self.required.relative else {}),
+            "value": self.value,
+            "group": self.group,
+            "exact": said if exact is None else exact_text(exact),
+            **({"bounded": True} if self.bounded else {}),
+            **({} if self.of_groups else {"probability": self.probability}),
+            "safe": self.safe,
+        }
 
     def __repr__(self) -> str:
         if self.idle:

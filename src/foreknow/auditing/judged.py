@@ -1,7 +1,7 @@
-"""What the judge says of a release: its rows, counted afresh, by the tables of a policy.
+"""The judge's verdicts on a release: its rows are handed over, and the judge counts them.
 
-The trunk prepares rows (spellings, missing values, who is left out) and hands them over as texts.
-Secrets, sights, formulas and limits are the judge's.
+Here rows are prepared: which column is which, how values are spelt, who is left out. Secrets,
+sights, formulas and limits are the judge's alone.
 """
 
 from __future__ import annotations
@@ -12,286 +12,368 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 import pyarrow as pa
 
+from foreknow.adversaries.protocol import counts_of
+from foreknow.adversaries.registry import ADVERSARIES
+from foreknow.criteria.registry import CRITERIA
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import codes_of, fetch, settle_missing, to_python
-from foreknow.data.engines.group_counts import TallyTable, ValuesTable, tallied
-from foreknow.data.engines.table import Table
+from foreknow.data.engines.group_counts import TallyTable, ValuesTable, tallied, with_any
+from foreknow.data.engines.table import free_name
 from foreknow.data.engines.tally import amounts_of
 from foreknow.data.engines.write import rearmed
 from foreknow.data.labels import GroupLabels, Labels
+from foreknow.data.microdata import Microdata
 from foreknow.data.release import COUNT, Release
+from foreknow.policy.counted import RequirementCounts
+from foreknow.policy.explanation import Explanation
+from foreknow.policy.kinds import registered_kinds
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow_judge.counting import Column
 from foreknow_judge.layout import Layout
 from foreknow_judge.verdict import Verdict
-from foreknow_judge.verdicts import verdicts
+from foreknow_judge.verdicts import explained, unjudged, verdicts
 from foreknow_judge.verify import rules_of
 from foreknow_judge.written import Counted
 
+# Columns of the rows that are handed over, and how often each row occurs.
 Rows: TypeAlias = "tuple[list[Column], IntArray]"
+# The people of a table, the group of each, and what groups are called.
+OwnersTable: TypeAlias = "tuple[Microdata, IntArray, Any]"
 
 
 def judged(
-    release: Any, policy: Policy, requirement: Requirement, owner: Any = None
-) -> list[Verdict] | None:
-    """The judge's verdicts on one requirement; None where it cannot see what is asked."""
-    from foreknow.publishing.verification import findings_of
+    release: Any,
+    policy: Policy,
+    counted: RequirementCounts,
+    explanations: Sequence[Explanation],
+    owners: OwnersTable | None = None,
+) -> list[Verdict]:
+    """The verdicts on one requirement, each with the witness of its explanation.
 
-    schema, layout = policy.schema, Layout()
-    if owner is not None:
-        people, groups, labels = owner
-        layout = policy.layout
-        written = _of_owner(people, groups, labels, policy, requirement)
-        values: Any = {c.name: Labels(c.domain) for c in people.sensitives}
-    elif isinstance(release, Release):
-        written, values, layout = _of_release(release, policy), _values(release), release.layout
-    elif isinstance(release, GroupCounts):
-        sensitive = requirement.sensitive or (schema.sensitive if schema else "value")
-        written, values = _of_counts(release, sensitive), release.values
-    else:
-        return None
-    if written is None:
-        return None
-    table = requirement.published(values, schema, layout)
-    known = requirement.sight(layout).known
+    Parameters
+    ----------
+    release : Release or another holder of counts
+    policy : Policy
+    counted : RequirementCounts
+        What the requirement counts of the release.
+    explanations : sequence of Explanation
+        What its adversaries or its criterion find of these counts.
+    owners : tuple, optional
+        The table of the owner, where only that shows what is asked.
+
+    Raises
+    ------
+    InternalError
+        If an explanation has another figure than the judge.
+    """
+    requirement = counted.requirement
+    if not all(map(_is_known, requirement.judged)) or not hasattr(requirement, "published"):
+        return [unjudged(own) for own in explanations]
+    written, values, layout = _written(release, policy, counted, owners)
+    table = _table(requirement, policy, values, layout, joint=written.semantics == "single")
+    findings = verdicts(written, [table])
+    kinds = list(dict.fromkeys(own.judged.key for own in explanations))
+    in_order = sorted(explanations, key=lambda own: kinds.index(own.judged.key))
+    made = {
+        id(own): explained(finding, own)
+        for finding, own in zip(findings, in_order, strict=True)
+    }
+    return [made[id(own)] for own in explanations]
+
+
+def _is_known(kind: Any) -> bool:
+    """Whether the judge knows an adversary or a criterion; else its own word is all there is."""
+    kinds = registered_kinds()
+    registered = {*ADVERSARIES, *CRITERIA}
+    return type(kind) in registered and kind.key in {*kinds.judges, *kinds.gauges}
+
+
+def _table(
+    requirement: Requirement, policy: Policy, values: Any, layout: Layout, *, joint: bool
+) -> dict[str, Any]:
+    """The ``[[require]]`` table that the judge reads."""
     if requirement.unit is not None:
-        table = {requirement.criterion.key: requirement.criterion.k}
-    table["knowing"] = list(known)
-    return findings_of(written, [table])
+        criterion: Any = requirement.criterion
+        table = {criterion.key: criterion.k}
+    else:
+        table = requirement.published(values, policy.schema, layout)
+    table["knowing"] = list(requirement.sight(layout).known) if joint else []
+    return table
 
 
-def _values(release: Release) -> Mapping[str, Labels]:
-    return {name: release.seen(name, []).counts.values for name in release.sensitives}
-
-
-def _of_counts(counts: GroupCounts, sensitive: str) -> Counted:
-    """Counts of groups, as the tables of a release of which nothing else is known."""
-    labels: Any = counts.groups
-    many = 1
-    if labels is not None and len(labels) and isinstance(labels[0], tuple):
-        many = len(labels[0])
-    groups = [f"group{i}" for i in range(many)]
-    return Counted(
+def _written(
+    release: Any, policy: Policy, counted: RequirementCounts, owners: OwnersTable | None
+) -> tuple[Counted, Any, Layout]:
+    """The release as the judge counts it, the values of its columns, and what stands beside."""
+    requirement, seen = counted.requirement, counted.seen
+    if owners is not None:
+        people = owners[0]
+        domains = {column.name: Labels(column.domain) for column in people.sensitives}
+        return _of_owner(owners, policy, requirement), domains, policy.layout
+    if isinstance(release, Release) and isinstance(seen, Release):
+        sight = release.seen(
+            requirement.sensitive, requirement.taken, of_people=requirement.of_people
+        )
+        if isinstance(release.tables, TallyTable) or sight.semantics == "single":
+            domains = {name: release.seen(name, []).counts.values for name in release.sensitives}
+            return _of_release(release, sight, policy), domains, release.layout
+    counts, name = counts_of(seen), requirement.sensitive or "value"
+    groups = _names_of_groups(counts, name)
+    written = Counted(
         "generalized",
         groups,
-        sensitive,
+        name,
         {"people": None, "sensitive": None},
         semantics=counts.semantics,
-        parts={sensitive: "sensitive"},
-        rows=_Tallies({"sensitive": counts}, groups),
-    )
-
-
-def _of_owner(people: Any, groups: Any, labels: Any, policy: Policy, requirement: Any) -> Counted:
-    schema = policy.needed_schema
-    rules = rules_of(policy.to_dict()["schema"])
-    rules = rules._replace(nodes=(), opaque=())
-    sensitives = list(schema.sensitives)
-    main = requirement.sensitive or schema.sensitive
-    others = [*schema.quasi_identifiers, *schema.other, *requirement.known, *schema.conditions]
-    unit = requirement.unit
-    if unit is not None:
-        main = "unit"
-        sensitives = ["unit"]
-    return Counted(
-        "generalized",
-        ["group"],
-        main,
-        {"release": None},
-        parts=dict.fromkeys(sensitives, "release"),
-        beside=others,
-        rules=rules if unit is None else rules_of({}),
+        parts={name: "sensitive"},
         populations=policy.populations,
-        rows=_Owned(people, groups, labels, unit),
-        person=schema.person if schema.counts_people and requirement.points else "",
+        rows=_CountedRows(seen, counts, groups),
     )
-
-
-class _Owned:
-    """Rows of the owner's table, with the group of each."""
-
-    def __init__(self, people: Any, groups: Any, labels: Any, unit: str | None) -> None:
-        self.people, self.groups, self.labels, self.unit = people, groups, labels, unit
-
-    def __call__(self, table: str, names: Sequence[str]) -> Rows:
-        columns = [self._column(name) for name in names]
-        times = self.people.times
-        times = np.ones(len(self.groups), np.int64) if times is None else times.astype(np.int64)
-        if self.unit is None:
-            return columns, times
-        codes, found = self.people.as_it_stands(self.unit)
-        codes = codes.astype(np.int64)
-        nobody = codes >= len(found) - found.null_count
-        codes[nobody] = len(found) + np.arange(int(nobody.sum()))
-        first = np.unique(
-            np.stack([codes, *(c.codes for c in columns)]), axis=1, return_index=True
-        )[1]
-        return [c.take(first) for c in columns], np.ones(len(first), np.int64)
-
-    def _column(self, name: str) -> Column:
-        people = self.people
-        if name == "group":
-            return _texts(self.groups, [str(i) for i in range(int(self.groups.max(initial=0)) + 1)])
-        if name == "unit" and self.unit is not None:
-            return _texts(np.zeros(len(self.groups), np.int64), ["1"])
-        published = {a.name for a in people.attributes} | {c.name for c in people.sensitives}
-        if name in published or name in people.schema.other:
-            codes, values = people.column(name)
-            return _texts(codes, values)
-        codes, found = people.as_it_stands(name)
-        return _texts(codes, to_python(name, found))
-
-
-class _Tallies:
-    """Rows of the tables of people and of (group, value, count), from counts that are at hand."""
-
-    def __init__(self, parts: Mapping[str, GroupCounts], groups: Sequence[str]) -> None:
-        self.parts, self.groups = parts, groups
-
-    def __call__(self, table: str, names: Sequence[str]) -> Rows:
-        if table == "people":
-            counts = next(iter(self.parts.values()))
-            return self._labels(counts, np.arange(counts.n_groups)), counts.sizes.astype(np.int64)
-        counts = self.parts[table]
-        of_cell = np.repeat(np.arange(counts.n_groups), np.diff(counts.offsets))
-        columns = self._labels(counts, of_cell)
-        columns.append(_texts(counts.codes, list(counts.values)))
-        amounts, place = np.unique(counts.counts, return_inverse=True)
-        columns.append(_texts(place, amounts.tolist()))
-        return columns, np.ones(len(of_cell), np.int64)
-
-    def _labels(self, counts: GroupCounts, of_row: IntArray) -> list[Column]:
-        labels: Any = counts.groups
-        if labels is None:
-            labels = range(counts.n_groups)
-        if isinstance(labels, GroupLabels):
-            return [_texts(codes[of_row], own) for own, codes in labels.parts]
-        rows = [x if isinstance(x, tuple) else (x,) for x in labels]
-        return [_texts(of_row, [row[i] for row in rows]) for i in range(len(self.groups))]
+    return written, counts.values, getattr(release, "layout", Layout())
 
 
 def _texts(codes: Any, labels: Sequence[Any]) -> Column:
-    texts = [None if label is None else str(label) for label in labels]
+    """A column of labels as they print; half a character is written out."""
+    texts = [
+        None if label is None else str(label).encode("utf-8", "backslashreplace").decode()
+        for label in labels
+    ]
     return Column.of(pa.array(texts, pa.string()), np.asarray(codes))
 
 
-def _of_release(release: Release, policy: Policy) -> Counted | None:
-    tables = release._tables
-    if release.partly_left_out or release._owner is not None:
-        return None
-    schema = policy.schema
-    rules = rules_of(policy.to_dict()["schema"]) if schema is not None else rules_of({})
-    groups = [*map(release._bare, release.group_columns)]
-    how: dict[str, Any] = {
-        "semantics": release.semantics,
-        "populations": policy.populations,
-        "rules": rules,
-        "cohort": release.cohort,
-    }
-    if isinstance(tables, ValuesTable) and release.semantics == "single":
-        exact = tuple(release.recognized)
-        return Counted(
-            "bucketized" if exact else "generalized",
-            groups,
-            release.sensitive,
-            {"release": None},
-            parts=dict.fromkeys(release.sensitives, "release"),
-            exact=exact,
-            beside=release.other,
-            rows=_Prepared(release),
-            **how,
+def _ones(times: IntArray | None, many: int) -> IntArray:
+    return np.ones(many, np.int64) if times is None else times.astype(np.int64)
+
+
+# ---- counts that are at hand ---------------------------------------------------------------------
+
+
+def _names_of_groups(counts: GroupCounts, sensitive: str) -> list[str]:
+    """The position of each group, and the columns of its label."""
+    labels: Any = counts.groups
+    known = list(labels.columns) if isinstance(labels, GroupLabels) else []
+    return [free_name("group", {*known, sensitive, COUNT}), *known]
+
+
+class _CountedRows:
+    """Rows of a table of people and of one of (group, value, count), from counts."""
+
+    def __init__(self, seen: Any, counts: GroupCounts, groups: Sequence[str]) -> None:
+        self._seen, self._counts, self._groups = seen, counts, groups
+
+    def __call__(self, table: str, names: Sequence[str]) -> Rows:
+        counts, beside = self._counts, [name for name in names if name not in self._groups]
+        if table == "sensitive":
+            cells, cell = np.unique(
+                np.stack([counts.cell_groups, self._code_of_text[counts.codes]]),
+                axis=1,
+                return_inverse=True,
+            )
+            amounts = np.bincount(cell.reshape(-1), counts.counts).astype(np.int64)
+            of, place = np.unique(amounts, return_inverse=True)
+            columns = {
+                COUNT: _texts(place, of.tolist()),
+                **{
+                    name: _texts(cells[1], list(counts.values))
+                    for name in beside
+                    if name != COUNT
+                },
+            }
+            return [*self._labels(cells[0]), *(columns[name] for name in beside)], _ones(
+                None, cells.shape[1]
+            )
+        if not beside:
+            return self._labels(np.arange(counts.n_groups)), _ones(counts.sizes, 0)
+        found = self._seen.signatures(beside)
+        of_cell = np.repeat(np.arange(counts.n_groups), np.diff(found.offsets))
+        parts = [
+            _texts(found.codes, [label[place] for label in found.labels])
+            for place in range(len(beside))
+        ]
+        return [*self._labels(of_cell), *parts], _ones(found.people, 0)
+
+    @property
+    def _code_of_text(self) -> IntArray:
+        """For each value, the first that prints alike."""
+        first: dict[str, int] = {}
+        return np.array(
+            [first.setdefault(str(value), code) for code, value in enumerate(self._counts.values)],
+            dtype=np.int64,
         )
-    parts: dict[str, str] = {}
-    counts: dict[str, GroupCounts] = {}
+
+    def _labels(self, of_row: IntArray) -> list[Column]:
+        labels: Any = self._counts.groups
+        columns = [_texts(of_row, range(self._counts.n_groups))]
+        if len(self._groups) > 1:
+            columns += [_texts(codes[of_row], own) for own, codes in labels.parts]
+        return columns
+
+
+# ---- tables -------------------------------------------------------------------------------------
+
+
+def _of_release(release: Release, sight: Release, policy: Policy) -> Counted:
+    """A release by its own tables, for one sight of it."""
+    tables, exact = release.tables, tuple(release.recognized)
     if isinstance(tables, ValuesTable):
-        for at, name in enumerate(release.sensitives, 1):
-            part = f"sensitive{at if at > 1 else ''}"
-            parts[name], counts[part] = part, release.seen(name, []).counts
-        rows: Any = _Tallies(counts, groups)
+        parts = dict.fromkeys(release.sensitives, "release")
+        rows: Any = _TableRows(release, cast("ValuesTable", sight.tables))
+        form = "bucketized" if exact else "generalized"
     else:
-        parts = {}
-        names: dict[int, str] = {}
+        number: dict[int, str] = {}
         for name in release.sensitives:
-            own = cast("TallyTable", release._apart.get(name, tables))
-            key = id(own.table)
-            names.setdefault(key, f"sensitive{len(names) + 1}")
-            parts[name] = names[key]
-        rows = _TallyRows(release, parts)
-        counts = dict.fromkeys(parts.values())
+            number.setdefault(id(release.table_of(name)), f"sensitive{len(number) + 1}")
+        parts = {name: number[id(release.table_of(name))] for name in release.sensitives}
+        rows = _TallyRows(release, {part: name for name, part in parts.items()})
+        form = "generalized" if release.by_values else "bucketized"
+    schema = None if policy.schema is None else policy.to_dict()["schema"]
+    names = ("release",) if isinstance(tables, ValuesTable) else ("people", *parts.values())
     return Counted(
-        "generalized" if release.by_values else "bucketized",
-        groups,
-        release.sensitive,
-        dict.fromkeys(("people", *counts)),
+        form,
+        release.bare_groups,
+        sight.sensitive,
+        dict.fromkeys(names),
+        semantics="single" if isinstance(tables, ValuesTable) else release.semantics,
+        populations=policy.populations,
         parts=parts,
-        exact=release.recognized,
+        exact=exact,
+        beside=release.other,
+        rules=rules_of(schema or {}),
+        cohort=release.cohort,
         rows=rows,
-        **how,
     )
 
 
-class _TallyRows:
-    """Rows of the tables of people and of (group, value, count), as they are."""
+def _columns(release: Release, rows: pa.Table, names: Sequence[str]) -> list[Column]:
+    """Columns of a table as they print, without what escapes formulas."""
+    made = []
+    for name in names:
+        codes, distinct = codes_of(rows.column(name))
+        labels = to_python(name, distinct)
+        if release.escaped:
+            labels = [rearmed(label) if isinstance(label, str) else label for label in labels]
+        made.append(_texts(codes, labels))
+    return made
 
-    def __init__(self, release: Release, parts: Mapping[str, str]) -> None:
-        self.release, self.parts = release, parts
+
+class _TableRows:
+    """Rows of a table with one row for each person; people without a value are left out."""
+
+    def __init__(self, release: Release, sight: ValuesTable) -> None:
+        self._release, self._sight = release, sight
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
-        release = self.release
-        if table == "people":
-            own = cast("TallyTable", release._tables)
-            written = [release._written(name) for name in names]
-            if own.people is not None:
-                rows, weights = tallied(own.people.table, written, own.groups)
-                times = np.ones(len(rows), np.int64) if weights is None else weights
-                return self._columns(rows, written), times.astype(np.int64)
-            rows = fetch(own.table, [*written, own.amount], own.groups)
-            return self._columns(rows, written), amounts_of(
-                own.table, own.amount, rows.column(own.amount)
+        sight, written = self._sight, [self._release.written_name(name) for name in names]
+        wanted = list(dict.fromkeys([*written, *sight.needed]))
+        rows, weights = sight.rows_of(wanted)
+        if sight.or_else:
+            kept = np.flatnonzero(with_any(rows, sight.needed))
+            rows, weights = rows.take(pa.array(kept)), weights if weights is None else weights[kept]
+            nothing = pa.array(["a value"] * len(rows), pa.string())
+            if sight.sensitive in written and sight.sensitive not in self._release.bare_groups:
+                at = rows.column_names.index(sight.sensitive)
+                rows = rows.set_column(at, sight.sensitive, nothing)
+        elif sight.sensitive in wanted:
+            rows, left = settle_missing(
+                sight.table.name, rows, sight.sensitive, sight.missing, weights=weights
             )
-        name = next(name for name, part in self.parts.items() if part == table)
-        own = cast("TallyTable", release._apart.get(name, release._tables))
-        written = [own.amount if name == COUNT else release._written(name) for name in names]
-        rows = fetch(own.table, written, own.groups)
-        return self._columns(rows, written), np.ones(len(rows), np.int64)
-
-    def _columns(self, rows: pa.Table, names: Sequence[str]) -> list[Column]:
-        made = []
-        for name in names:
-            codes, found = codes_of(rows.column(name))
-            labels = to_python(name, found)
-            if self.release._escaped:
-                labels = [rearmed(x) if isinstance(x, str) else x for x in labels]
-            made.append(_texts(codes, labels))
-        return made
+            if left is not None and weights is not None:
+                weights = weights[left]
+        return _columns(self._release, rows, written), _ones(weights, len(rows))
 
 
-class _Prepared:
-    """Rows of a table with one row for each person."""
+class _TallyRows:
+    """Rows of a table of people, and of those of (group, value, count)."""
 
-    def __init__(self, release: Release) -> None:
-        self._release = release
+    def __init__(self, release: Release, column_of: Mapping[str, str]) -> None:
+        self._release, self._column_of = release, column_of
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
         release = self._release
-        own = cast("ValuesTable", release._tables)
-        written = [release._written(name) for name in names]
-        rows, weights = tallied(own.table, list(dict.fromkeys(written)), own.groups)
-        for name in release.sensitives:
-            if name in names:
-                rows, kept = settle_missing(
-                    own.table.name, rows, release._written(name), own.missing, weights=weights
-                )
-                if kept is not None and weights is not None:
-                    weights = weights[kept]
-        columns = []
-        for name in written:
-            codes, found = codes_of(rows.column(name))
-            labels = to_python(name, found)
-            if release._escaped:
-                labels = [rearmed(x) if isinstance(x, str) else x for x in labels]
-            columns.append(_texts(codes, labels))
-        times = np.ones(len(rows), np.int64) if weights is None else weights.astype(np.int64)
-        return columns, times
+        if table in self._column_of:
+            own = cast("TallyTable", release.table_of(self._column_of[table]))
+            written = [own.amount if n == COUNT else release.written_name(n) for n in names]
+            rows = fetch(own.table, written, own.groups)
+            return _columns(release, rows, written), _ones(None, len(rows))
+        own = cast("TallyTable", release.tables)
+        written = [release.written_name(name) for name in names]
+        if own.people is not None:
+            rows, weights = tallied(own.people.table, written, own.groups)
+            return _columns(release, rows, written), _ones(weights, len(rows))
+        rows = fetch(own.table, [*written, own.amount], own.groups)
+        amounts = amounts_of(own.table, own.amount, rows.column(own.amount))
+        return _columns(release, rows, written), amounts.astype(np.int64)
+
+
+# ---- what only the owner has --------------------------------------------------------------------
+
+_GROUP, _UNIT = "group", "unit"
+
+
+def _of_owner(owners: OwnersTable, policy: Policy, requirement: Requirement) -> Counted:
+    """The owner's table with the groups of a release: exact columns, persons and other units."""
+    people, groups, _ = owners
+    schema = policy.needed_schema
+    taken = {*people.source.columns}
+    group, unit = free_name(_GROUP, taken), free_name(_UNIT, taken)
+    by_unit = requirement.unit is not None
+    rules = rules_of(policy.to_dict()["schema"])._replace(nodes=people.nodes, opaque=())
+    beside = (
+        *schema.quasi_identifiers,
+        *schema.other,
+        *requirement.known,
+        *schema.conditions,
+    )
+    counts_people = schema.counts_people and bool(requirement.points)
+    return Counted(
+        "generalized",
+        [group],
+        unit if by_unit else requirement.sensitive or schema.sensitive,
+        {"release": None},
+        parts=dict.fromkeys((unit,) if by_unit else schema.sensitives, "release"),
+        beside=beside,
+        rules=rules_of({}) if by_unit else rules,
+        populations=policy.populations,
+        rows=_OwnersRows(people, groups, group, unit, requirement.unit),
+        person=str(schema.person) if counts_people else "",
+    )
+
+
+class _OwnersRows:
+    """Rows of the owner's table, with the group of each; of a unit, such as a household, one."""
+
+    def __init__(
+        self, people: Microdata, groups: IntArray, group: str, unit: str, by: str | None
+    ) -> None:
+        self._people, self._groups, self._group, self._unit, self._by = (
+            people,
+            groups,
+            group,
+            unit,
+            by,
+        )
+
+    def __call__(self, table: str, names: Sequence[str]) -> Rows:
+        columns = [self._column(name) for name in names]
+        if self._by is None:
+            return columns, _ones(self._people.times, len(self._groups))
+        codes, distinct = self._people.as_it_stands(self._by)
+        unit = codes.astype(np.int64)
+        nobody = np.flatnonzero(unit >= len(distinct) - distinct.null_count)
+        unit[nobody] = len(distinct) + np.arange(len(nobody))  # each is a unit by itself
+        keys = np.stack([unit, *(column.codes for column in columns)])
+        first = np.unique(keys, axis=1, return_index=True)[1]
+        return [column.take(first) for column in columns], _ones(None, len(first))
+
+    def _column(self, name: str) -> Column:
+        people = self._people
+        if name == self._group:
+            return _texts(self._groups, range(int(self._groups.max(initial=-1)) + 1))
+        if name == self._unit:
+            return _texts(np.zeros(len(self._groups), np.int64), ["1"])
+        for column in people.sensitives:
+            if column.name == name:
+                return _texts(column.codes, column.domain)
+        return _texts(*people.unchanged(name))

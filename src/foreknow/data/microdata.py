@@ -132,6 +132,8 @@ class _Read:
     times: IntArray | None = None  # how many people each entry is; None where each is one
     n_entries: int = 0  # of the table as it was read; left out ones included
     fired: Fired | None = None  # which rules say of everybody what they cannot have
+    # of everybody the columns of conditions; none where these were not kept
+    beside: pa.Table = field(default_factory=lambda: pa.table({}))
 
 
 class Microdata:
@@ -314,6 +316,7 @@ class Microdata:
             times=times,
             n_entries=n_entries,
             fired=found,
+            beside=rows.select(schema.conditions),
         )
 
     @property
@@ -419,6 +422,7 @@ class Microdata:
             times=times,
             n_entries=len(times),
             fired=classes[0] if classes else None,
+            beside=pa.table({}),
         )
         self._keys, self._merged = keys, self._with(merged, None, self._values)
         return self._merged
@@ -772,6 +776,20 @@ class Microdata:
             if not {text for text in texts if text is not None} <= listed:
                 found[name] = hierarchy
         return found
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Columns of conditions whose texts may be nodes of a hierarchy, and not values."""
+        texts = {name: self.unchanged(name)[1] for name in self.schema.conditions}
+        return tuple(self._with_nodes(texts))
+
+    def unchanged(self, name: str) -> tuple[NDArray[Any], list[Any]]:
+        """A column that is no secret, as it stands: the code of everybody, and its values."""
+        if name in self._read.beside.column_names:
+            codes, distinct = codes_of(self._read.beside.column(name))
+        else:
+            codes, distinct = self.as_it_stands(name)
+        return codes, [None if own is None else text_of(own) for own in distinct.to_pylist()]
 
     def fired(self, columns: Collection[str]) -> Fired | None:
         """Which rules are about whom; None where none is about these sensitive columns."""

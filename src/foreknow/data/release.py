@@ -487,6 +487,25 @@ class Release(Plain):
         return made.recognizing(schema.quasi_identifiers)
 
     @property
+    def tables(self) -> ValuesTable | TallyTable:
+        """The table of its groups and values, with how it is read."""
+        return self._tables
+
+    def table_of(self, sensitive: str) -> ValuesTable | TallyTable:
+        """The same for the table of one sensitive column."""
+        return self._apart.get(sensitive, self._tables)
+
+    @property
+    def escaped(self) -> bool:
+        """Whether an apostrophe stands before texts that look like formulas."""
+        return self._escaped
+
+    @property
+    def bare_groups(self) -> list[str]:
+        """The columns that make groups, by their names without what escapes formulas."""
+        return [*map(self._bare, self.group_columns)]
+
+    @property
     def raw(self) -> tuple[Table, Schema] | None:
         """The table that it is, and the schema by which that was read; None of other releases."""
         return self._raw
@@ -611,7 +630,7 @@ class Release(Plain):
             of[id(own.table)] = own
         values = {
             tuple(names): self._bare_rows(
-                of[key].table, [*tables.groups, *map(self._written, names)], of[key].amount
+                of[key].table, [*tables.groups, *map(self.written_name, names)], of[key].amount
             )
             for key, names in each.items()
         }
@@ -681,7 +700,7 @@ class Release(Plain):
                 )
         key = ("", *knowing)
         if key not in self._seen:
-            tables, columns = self._tables, [*map(self._written, (*self.recognized, *knowing))]
+            tables, columns = self._tables, [*map(self.written_name, (*self.recognized, *knowing))]
             if isinstance(tables, TallyTable):
                 people = tables.people
                 assert people is not None
@@ -761,12 +780,12 @@ class Release(Plain):
             if name in known and isinstance(tables, ValuesTable) and tables.semantics != "single":
                 rows = PersonRows.of_texts(tables.table, tables.person, name, tables.semantics)
                 tables = replace(tables, table=rows, semantics="single")  # people are counted
-            of, *beside = map(self._written, (name, *known))
+            of, *beside = map(self.written_name, (name, *known))
             if known or of != tables.sensitive:
                 tables = tables.seen_as(of, beside)
             if anybody:
                 tables = self._counting_anybody(tables)
-            others = [self._written(column) for column in self.unlinked if column != name]
+            others = [self.written_name(column) for column in self.unlinked if column != name]
             sight = Release(
                 tables,
                 escaped=self._escaped,
@@ -800,7 +819,7 @@ class Release(Plain):
 
     def _counting_anybody(self, tables: Any) -> Any:
         """A table by whoever has a value of any sensitive column, where these may be missing."""
-        names = [*map(self._written, self.sensitives)]
+        names = [*map(self.written_name, self.sensitives)]
         return tables.of_anybody(names) if self._leaves_out else tables
 
     def seen_by(self, columns: Iterable[str], sensitive: str | None = None) -> Release:
@@ -826,7 +845,7 @@ class Release(Plain):
         if not isinstance(tables, ValuesTable) or tables.semantics != "single":
             yield
             return
-        read = dict.fromkeys((*tables.groups, *map(self._written, columns)))
+        read = dict.fromkeys((*tables.groups, *map(self.written_name, columns)))
         tables.read_once.columns = [name for name in read if name in tables.table.columns]
         tables.read_once.groups = [name for name in read if name != tables.sensitive]
         alone = {*tables.read_once.columns} <= {*tables.seen}  # what it sees itself
@@ -858,7 +877,8 @@ class Release(Plain):
             others = tuple(name for name in others if name != self.person)
         return Layout(self.sensitive, self.beside, self.unlinked, of_people, people, others)
 
-    def _written(self, name: str) -> str:
+    def written_name(self, name: str) -> str:
+        """What its tables call a column."""
         name = disarm_name(name) if self._escaped else name
         return f"{name}{SHUFFLED}" if f"{name}{SHUFFLED}" in self._shuffled else name
 
@@ -1084,7 +1104,7 @@ class Release(Plain):
     def left_out(self) -> int:
         """How many rows lack a sensitive value, so that this was not counted."""
         if len(self.sensitives) > 1 and isinstance(self._tables, ValuesTable):
-            return self._tables.lacking([self._written(name) for name in self.sensitives])
+            return self._tables.lacking([self.written_name(name) for name in self.sensitives])
         return self._tables.left_out
 
     @property

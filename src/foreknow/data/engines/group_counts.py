@@ -496,6 +496,13 @@ class ValuesTable(PeopleTable):
         """Columns that are judged."""
         return [*self.groups, self.sensitive, *self.or_else]
 
+    def rows_of(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray | None]:
+        """Equal rows of some columns and how often each occurs; those that were read at once."""
+        if set(columns) <= set(self.read_once.columns):
+            rows, weights = self.read_once.rows(self.table)
+            return rows.select(columns), weights
+        return tallied(self.table, columns, self.groups)
+
     def of_anybody(self, sensitives: Sequence[str]) -> ValuesTable:
         """The same by whoever has a value of any of some columns, and not of the one alone."""
         return replace(self, or_else=[name for name in sensitives if name != self.sensitive])
@@ -553,11 +560,7 @@ class ValuesTable(PeopleTable):
 
     def _count_rows(self) -> tuple[GroupCounts, int]:
         name, columns = self.table.name, list(dict.fromkeys(self.seen))
-        if set(columns) <= set(self.read_once.columns):
-            rows, weights = self.read_once.rows(self.table)
-            rows = rows.select(columns)
-        else:
-            rows, weights = tallied(self.table, columns, self.groups)
+        rows, weights = self.rows_of(columns)
         refused = [*self.groups] if not self.null_groups else []
         refused += [self.sensitive] if self.missing == "error" else []
         in_order, before = self._in_order(weights), _people(rows, weights)
