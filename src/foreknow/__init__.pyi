@@ -69,6 +69,8 @@ from foreknow.data.schema import Schema as Schema
 from foreknow.data.utility import Utility as Utility
 from foreknow.data.utility import optimal_discernibility as optimal_discernibility
 from foreknow.data.utility import utility_of as utility_of
+from foreknow.errors import NoSafeRelease as NoSafeRelease
+from foreknow.errors import NotSettled as NotSettled
 from foreknow.exports.export import export as export
 from foreknow.methods.anatomy import Anatomy as Anatomy
 from foreknow.methods.art import ART as ART
@@ -122,8 +124,6 @@ from foreknow_judge.certificate import Certificate as Certificate
 from foreknow_judge.duckdb_files import limit_memory as limit_memory
 from foreknow_judge.errors import ForeknowError as ForeknowError
 from foreknow_judge.errors import InputError as InputError
-from foreknow_judge.errors import NoSafeRelease as NoSafeRelease
-from foreknow_judge.errors import NotSettled as NotSettled
 from foreknow_judge.scope import Scope as Scope
 from foreknow_judge.verdict import Verdict as Verdict
 

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from foreknow_judge.errors import OutputError
+from foreknow.errors import OutputError
 from foreknow_judge.scratch import (
     CONTENT,
     UNFINISHED,

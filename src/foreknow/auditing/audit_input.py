@@ -23,13 +23,14 @@ from foreknow.data.reading import BLANKS, Reading
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight
+from foreknow.errors import SchemaError
 from foreknow.needs import ONE_BY_ONE, Analysis, refuse_rules
 from foreknow.policy.from_call import schema_of
 from foreknow.policy.people import OwnersCounts
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.releases.written import open_published
-from foreknow_judge.errors import DataError, SchemaError
+from foreknow_judge.errors import DataError
 from foreknow_judge.file_names import CERTIFICATE
 
 Part = TypeVar("Part")

@@ -45,8 +45,9 @@ from foreknow.cli.options import (
     is_whole,
     say_readings,
 )
+from foreknow.errors import SchemaError
 from foreknow.needs import Need
-from foreknow_judge.errors import InputError, SchemaError
+from foreknow_judge.errors import InputError
 from foreknow_judge.text import visible
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from foreknow.cli.inputs import require_published
 from foreknow.cli.options import ForwardedOptions, Only, Quiet, command, print_plain, progress
-from foreknow_judge.errors import OutputError
+from foreknow.errors import OutputError
 from foreknow_judge.text import some, visible
 
 if TYPE_CHECKING:

@@ -16,8 +16,9 @@ import click
 from foreknow.cli.process import address_space
 from foreknow.cli.sources import Source
 from foreknow.data.reading import Reading, named_part, with_part
+from foreknow.errors import OutputError
 from foreknow.names import OPTIONS, own_name
-from foreknow_judge.errors import InputError, OutputError
+from foreknow_judge.errors import InputError
 from foreknow_judge.numbers import MOST_DIGITS
 from foreknow_judge.text import visible
 

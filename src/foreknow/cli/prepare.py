@@ -52,8 +52,8 @@ def init(
         Write over one that exists.
     """
     from foreknow.atomic_files import write_whole
+    from foreknow.errors import OutputError
     from foreknow.planning.suggestion import suggest_policy
-    from foreknow_judge.errors import OutputError
 
     if not force and (out.exists() or out.is_symlink()):
         raise OutputError(

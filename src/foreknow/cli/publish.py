@@ -30,7 +30,8 @@ from foreknow.cli.options import (
     progress,
     say_readings,
 )
-from foreknow_judge.errors import InputError, OutputError
+from foreknow.errors import OutputError
+from foreknow_judge.errors import InputError
 from foreknow_judge.text import encodable, one_line, people_text, visible
 
 if TYPE_CHECKING:

@@ -38,10 +38,11 @@ from foreknow.criteria.protocol import (
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.needs import Need, Needs, require
+from foreknow.numbers import whole_number
 from foreknow_judge.errors import InputError, did_you_mean
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.kinds import CRITERIA, DiversityKind
-from foreknow_judge.numbers import CLOSE, Number, as_fraction, whole_number
+from foreknow_judge.numbers import CLOSE, Number, as_fraction
 from foreknow_judge.text import people_text
 
 # Digits by which entropies are compared; of people in a group, for which whole numbers decide.

@@ -32,10 +32,11 @@ from foreknow.data.levels import Level
 from foreknow.data.meaning import MISSING, OR_MISSING, meanings_of
 from foreknow.data.schema import Schema
 from foreknow.needs import Need, Needs, require
+from foreknow.numbers import whole_number
 from foreknow_judge.errors import InputError, PolicyError, did_you_mean
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.kinds import CRITERIA
-from foreknow_judge.numbers import as_fraction, whole_number
+from foreknow_judge.numbers import as_fraction
 from foreknow_judge.text import people_text
 
 _FRACTION = re.compile("[.<]")  # in labels of numbers that are not all whole

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from foreknow import numbers
 from foreknow.adversaries.protocol import HasCounts, KnowledgeReach
 from foreknow.criteria.protocol import (
     Attained,
@@ -23,7 +24,6 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import GroupLabels
 from foreknow.hints import hints
 from foreknow.needs import Need, Needs
-from foreknow_judge import numbers
 from foreknow_judge.errors import InputError, UnsupportedError, did_you_mean
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.kinds import CRITERIA

@@ -55,9 +55,10 @@ from foreknow.data.people import CASES, numbered
 from foreknow.data.possible_values import Classes
 from foreknow.data.reading import Dialect, Reading
 from foreknow.data.schema import Schema
+from foreknow.errors import InternalError, SchemaError
 from foreknow.figures import days_of
 from foreknow.result import card_of
-from foreknow_judge.errors import DataError, InternalError, SchemaError, UnsupportedError
+from foreknow_judge.errors import DataError, UnsupportedError
 from foreknow_judge.layout import Layout
 
 Order: TypeAlias = Literal["ordered", "nominal"]

@@ -19,6 +19,7 @@ from foreknow.auditing.audit import Audit
 from foreknow.data.engines import open_table
 from foreknow.data.engines.write import read_noted
 from foreknow.data.microdata import Microdata
+from foreknow.errors import NoSafeRelease, OutputError
 from foreknow.explore.security import is_device
 from foreknow.explore.session import Draft, Session
 from foreknow.figures import percentage
@@ -41,7 +42,7 @@ from foreknow.toml import from_toml
 from foreknow.utility.query_error import query_error
 from foreknow.workers import Failure, side_by_side
 from foreknow_judge.certificate import Certificate
-from foreknow_judge.errors import InputError, NoSafeRelease, OutputError, did_you_mean
+from foreknow_judge.errors import InputError, did_you_mean
 from foreknow_judge.file_names import MEMBERS, owners_folder
 from foreknow_judge.said import UNLIMITED
 from foreknow_judge.scratch import CONTENT, make_private, scratch_folder

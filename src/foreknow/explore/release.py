@@ -19,6 +19,7 @@ from foreknow.data.engines import open_table
 from foreknow.data.reading import Reading
 from foreknow.data.release import Release
 from foreknow.explore.session import Dial, Looked
+from foreknow.numbers import whole_number
 from foreknow.policy.counted import RequirementCounts
 from foreknow.releases.members import OwnRelease
 from foreknow.releases.written import open_published
@@ -48,7 +49,7 @@ from foreknow.report.words import (
 )
 from foreknow.result import page_of
 from foreknow_judge.errors import InputError
-from foreknow_judge.numbers import as_threshold, read_number, shown, whole_number
+from foreknow_judge.numbers import as_threshold, read_number, shown
 
 _MOST_VALUES, _MOST_GROUPS, _MOST_ANSWERS = 2000, 8, 200
 _MOST_AMOUNT = 10_000

@@ -11,10 +11,10 @@ from typing import Any, ParamSpec, TypedDict, TypeVar
 from foreknow.criteria.registry import CRITERIA
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
+from foreknow.errors import CallError, SchemaError
 from foreknow.hints import hinted
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
-from foreknow_judge.errors import CallError, SchemaError
 from foreknow_judge.file_names import CERTIFICATE
 from foreknow_judge.numbers import Number
 

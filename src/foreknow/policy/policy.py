@@ -21,6 +21,7 @@ from foreknow.data.levels import Level
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import CASES
 from foreknow.data.schema import Schema
+from foreknow.errors import SchemaError
 from foreknow.hints import hints
 from foreknow.needs import Need
 from foreknow.policy.counted import RequirementCounts
@@ -35,7 +36,6 @@ from foreknow_judge.errors import (
     ForeknowError,
     InputError,
     PolicyError,
-    SchemaError,
     UnsupportedError,
     did_you_mean,
 )

@@ -23,6 +23,7 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Register, Sight
+from foreknow.errors import NoSafeRelease, SchemaError
 from foreknow.hints import Plain
 from foreknow.policy.kinds import registered_kinds
 from foreknow.policy.policy import Policy
@@ -30,7 +31,7 @@ from foreknow.publishing.entries import Placed
 from foreknow.releases.joint import Part, known_again, refuse_twice
 from foreknow.releases.members import OwnRelease, alike_but_for_marks, refuse_alike
 from foreknow_judge.certificate import Certificate, digest_of
-from foreknow_judge.errors import InputError, NoSafeRelease, SchemaError, UnsupportedError
+from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.file_names import CERTIFICATE, MEMBERS, owners_folder
 from foreknow_judge.folder import names_apart, paths_of
 from foreknow_judge.text import people_text, some

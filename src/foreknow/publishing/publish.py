@@ -40,6 +40,7 @@ from foreknow.data.release import SHUFFLED, Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight
 from foreknow.data.utility import Utility, utility_of
+from foreknow.errors import InternalError, NoSafeRelease, OutputError, SchemaError
 from foreknow.hints import P
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.methods.protocol import (
@@ -53,6 +54,7 @@ from foreknow.methods.protocol import (
     traits_of,
 )
 from foreknow.methods.registry import METHODS, key_of, kind_of, method_of
+from foreknow.numbers import whole_number
 from foreknow.planning.advice import advice_of
 from foreknow.planning.costs import KeptDetail
 from foreknow.plugins import package_of
@@ -81,16 +83,7 @@ from foreknow.trials.trial import Trial
 from foreknow.wording import in_cases
 from foreknow_judge.certificate import Certificate, digest_of, parts_of_sensitive
 from foreknow_judge.criteria import GAUGES
-from foreknow_judge.errors import (
-    CertificateError,
-    InputError,
-    InternalError,
-    NoSafeRelease,
-    OutputError,
-    SchemaError,
-    UnsupportedError,
-    memory_for,
-)
+from foreknow_judge.errors import CertificateError, InputError, UnsupportedError, memory_for
 from foreknow_judge.file_names import (
     CERTIFICATE,
     CODE_BOOK,
@@ -104,7 +97,6 @@ from foreknow_judge.file_names import (
 from foreknow_judge.grammar import Form
 from foreknow_judge.kept_priors import KeptPriors
 from foreknow_judge.knowledge import VERIFIERS
-from foreknow_judge.numbers import whole_number
 from foreknow_judge.scope import CLAIMED, Scope
 from foreknow_judge.support import WHOLE_AFTER
 from foreknow_judge.verdict import ASK_SOMETHING, NOTHING_JUDGED, Verdict

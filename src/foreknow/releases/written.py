@@ -16,6 +16,7 @@ from foreknow.data.labels import text_of
 from foreknow.data.reading import Reading
 from foreknow.data.release import COUNT, SHUFFLED, Release
 from foreknow.data.schema import Schema
+from foreknow.errors import SchemaError
 from foreknow.policy.kinds import registered_kinds
 from foreknow_judge.certificate import (
     Certificate,
@@ -23,7 +24,7 @@ from foreknow_judge.certificate import (
     files_of,
     parts_of_sensitive,
 )
-from foreknow_judge.errors import CertificateError, InputError, SchemaError
+from foreknow_judge.errors import CertificateError, InputError
 from foreknow_judge.file_names import CERTIFICATE
 from foreknow_judge.folder import strange_parts
 from foreknow_judge.impossible import is_opaque

@@ -25,12 +25,13 @@ from foreknow.data.labels import text_of
 from foreknow.data.microdata import Microdata
 from foreknow.figures import days_of, read_moment
 from foreknow.hints import Plain
+from foreknow.numbers import whole_number
 from foreknow.publishing.flat_table import Coded, Flat
 from foreknow.publishing.publish import Publication
 from foreknow.randomness import generator
 from foreknow.releases.written import Published
 from foreknow_judge.errors import InputError, did_you_mean
-from foreknow_judge.numbers import read_number, whole_number
+from foreknow_judge.numbers import read_number
 
 Kind: TypeAlias = Literal["linear", "logistic", "tree"]
 Key: TypeAlias = str | float | None

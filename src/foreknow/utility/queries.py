@@ -19,6 +19,7 @@ from foreknow.data.labels import text_of
 from foreknow.data.microdata import Attribute, Microdata, printed
 from foreknow.data.release import Release
 from foreknow.data.utility import given_groups
+from foreknow.numbers import is_real, whole_number
 from foreknow.policy.from_call import microdata_of
 from foreknow.policy.options import weights_of
 from foreknow.policy.policy import Policy
@@ -35,7 +36,6 @@ from foreknow.utility.value_positions import (
 from foreknow_judge.errors import DataError, InputError, did_you_mean
 from foreknow_judge.file_names import CERTIFICATE
 from foreknow_judge.grammar import Form
-from foreknow_judge.numbers import is_real, whole_number
 from foreknow_judge.text import people_text
 
 # What some cells have for some queries, shape (cells, queries).

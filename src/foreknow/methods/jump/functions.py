@@ -17,8 +17,8 @@ from foreknow.data.arrays import IntArray, combine
 from foreknow.data.hierarchy import shown
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.methods.fulldomain.lattice import SUPPRESSED, Node, levels_of
+from foreknow.numbers import whole_number
 from foreknow_judge.errors import InputError, did_you_mean
-from foreknow_judge.numbers import whole_number
 
 Person: TypeAlias = Hashable
 Value: TypeAlias = Hashable
