@@ -78,7 +78,7 @@ WORK = {
     "query": """
     many = "FROM (SELECT range a FROM range(1000000)) x, (SELECT range b FROM range(1000000)) y"
     threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
-    duckdb_files.new_file(".csv")
+    duckdb_files.new_folder()
     duckdb_files.connect().execute(f"SELECT sum(hash(a + b)) {many}").fetchall()
 """,
     "fetched": """

@@ -56,6 +56,7 @@ from foreknow.criteria.risk import Risk as Risk
 from foreknow.criteria.size import GroupSize as GroupSize
 from foreknow.criteria.size import KAnonymity as KAnonymity
 from foreknow.data.counts import GroupCounts as GroupCounts
+from foreknow.data.engines.databases import limit_memory as limit_memory
 from foreknow.data.engines.frames import read_table as read_table
 from foreknow.data.hierarchy import DateLevels as DateLevels
 from foreknow.data.hierarchy import Intervals as Intervals
@@ -121,7 +122,6 @@ from foreknow.utility.report import UtilityReport as UtilityReport
 from foreknow.utility.report import utility_report as utility_report
 from foreknow_judge._version import __version__ as __version__
 from foreknow_judge.certificate import Certificate as Certificate
-from foreknow_judge.duckdb_files import limit_memory as limit_memory
 from foreknow_judge.errors import ForeknowError as ForeknowError
 from foreknow_judge.errors import InputError as InputError
 from foreknow_judge.scope import Scope as Scope

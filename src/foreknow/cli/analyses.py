@@ -88,9 +88,9 @@ def audit(
         Print what each column was taken for.
     """
     from foreknow.auditing import audit as auditing
+    from foreknow.data.engines.databases import limit_memory
     from foreknow.data.microdata import Microdata
     from foreknow.result import page_of
-    from foreknow_judge.duckdb_files import limit_memory
 
     limit_memory(memory)
     beside = columns.sensitive is not None and columns.policy is not None

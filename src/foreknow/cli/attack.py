@@ -200,7 +200,7 @@ def _run(path: Path) -> Any:
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.append(folder)
-    from foreknow_judge.duckdb_files import admit_pandas
+    from foreknow.data.engines.databases import admit_pandas
 
     admit_pandas()
     written, sys.dont_write_bytecode = sys.dont_write_bytecode, True

@@ -128,7 +128,7 @@ def publish(
     What is to be kept goes into OUT.owner: the key of the source's digest, who is in which group,
     and what a method says of the table beside its release.
     """
-    from foreknow_judge.duckdb_files import limit_memory
+    from foreknow.data.engines.databases import limit_memory
 
     limit_memory(memory)
     folder.publish(table, choice.over(rules.rules(table)), rules.policy, **given)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from foreknow.atomic_files import name_both, write_whole
+from foreknow.atomic_files import name_both, scratch_folder, write_whole
 from foreknow.auditing.audit import Audit
 from foreknow.data.engines import open_table
 from foreknow.data.engines.write import read_noted
@@ -45,7 +45,7 @@ from foreknow_judge.certificate import Certificate
 from foreknow_judge.errors import InputError, did_you_mean
 from foreknow_judge.file_names import MEMBERS, owners_folder
 from foreknow_judge.said import UNLIMITED
-from foreknow_judge.scratch import CONTENT, make_private, scratch_folder
+from foreknow_judge.scratch import CONTENT, make_private
 from foreknow_judge.text import some
 
 _PURPOSE = "publish it"

@@ -22,6 +22,7 @@ import pyarrow as pa
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import codes_of, plain_table
+from foreknow.data.engines.databases import machine_memory, memory_limit
 from foreknow.data.engines.drawn import Drawing
 from foreknow.data.engines.duckdb_table import DuckTable, OutOfOrder
 from foreknow.data.engines.sources import Source, counted_where_it_lives
@@ -34,7 +35,7 @@ from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
 from foreknow.publishing.tables import ROW
 from foreknow_judge.certificate import digest_of
-from foreknow_judge.duckdb_files import machine_memory, memory_limit, new_folder
+from foreknow_judge.duckdb_files import new_folder
 from foreknow_judge.errors import DataError, InputError, UnsupportedError, did_you_mean
 
 _log = logging.getLogger(__name__)

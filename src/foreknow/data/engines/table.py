@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from foreknow.data.engines.databases import memory_limit
 from foreknow.errors import unknown_column
-from foreknow_judge.duckdb_files import memory_limit
 from foreknow_judge.errors import DataError, ForeknowError, NotEnoughMemory, short_of_memory
 from foreknow_judge.text import one_line
 
