@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+import difflib
 import unicodedata
 from collections.abc import Iterable
 
-from foreknow_judge.errors import DataError, ForeknowError, InputError, did_you_mean
+from foreknow_judge.errors import DataError, ForeknowError, InputError
 
 # How much of a long text is shown before and after a caret.
 _BESIDE = 60
@@ -123,3 +124,25 @@ def unknown_column(name: str, known: Iterable[str], where: str = "the table") ->
     """The error for a column that does not exist; it suggests the nearest name."""
     columns = [str(column) for column in known]
     return DataError(f"{where} has no column {name!r}{did_you_mean(name, columns)}")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a hint that names the nearest known name, or all of them when they are few.
+
+    >>> did_you_mean("diseas", ["disease", "age"])
+    "; did you mean 'disease'?"
+    """
+    options = list(known)
+    lower = {option.lower(): option for option in options}
+    near = difflib.get_close_matches(name.lower(), lower, n=1)
+    near = near or [each for each in lower if name.lower() == _initials(each)]
+    if near:
+        return f"; did you mean {lower[near[0]]!r}?"
+    if not options:
+        return ""
+    shown = ", ".join(repr(o) for o in options[:8])
+    return f"; known: {shown}" + (", ..." if len(options) > 8 else "")
+
+
+def _initials(name: str) -> str:
+    return "".join(word[:1] for word in name.split("_") if "_" in name)

@@ -56,7 +56,7 @@ from foreknow_judge.numbers import as_fraction, as_threshold
 from foreknow_judge.registry import OURS, Kinds
 from foreknow_judge.roles import Roles
 from foreknow_judge.scope import Scope
-from foreknow_judge.settings import Settings
+from foreknow_judge.settings import Settings, explain
 from foreknow_judge.support import WHOLE_AFTER, unsupported_knowledge, unsupported_release
 from foreknow_judge.windows import refuse_width
 
@@ -773,24 +773,6 @@ def has_kept_priors(required: Mapping[str, Any]) -> bool:
 
     map_prior_tables(required, look)
     return any(kept)
-
-
-def explain(error: ValidationError) -> str:
-    """Describe the first problem with the keys of the file."""
-    first = max(error.errors(include_url=False), key=lambda e: len(e["loc"]))
-    place = "".join(
-        f"[{part}]" if isinstance(part, int) else f".{part}"
-        for part in first["loc"]
-        if part not in ("list", "table", "whole", "kept")
-    ).removeprefix(".")
-    if first["type"] == "missing":
-        return f"lacks {place!r}"
-    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        required = place.startswith("policy.require")
-        hint = "; if it is a kind of another package, only who has that can verify it"
-        return f"has an unknown key {place!r}{hint if required else ''}"
-    said = first["msg"].removeprefix("Value error, ")
-    return f"is malformed: {place}: {said[0].lower()}{said[1:]}"
 
 
 def digest_of(path: Path) -> str:

@@ -108,24 +108,6 @@ def memory_for(what: str) -> Iterator[None]:
         raise
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a hint that names the nearest known name, or all of them when they are few.
-
-    >>> did_you_mean("diseas", ["disease", "age"])
-    "; did you mean 'disease'?"
-    """
-    options = list(known)
-    lower = {option.lower(): option for option in options}
-    near = difflib.get_close_matches(name.lower(), lower, n=1)
-    near = near or [each for each in lower if name.lower() == _initials(each)]
-    if near:
-        return f"; did you mean {lower[near[0]]!r}?"
-    if not options:
-        return ""
-    shown = ", ".join(repr(o) for o in options[:8])
-    return f"; known: {shown}" + (", ..." if len(options) > 8 else "")
-
-
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name that is most similar to `name`, or None.
 
@@ -135,7 +117,3 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     lower = {option.lower(): option for option in known}
     near = difflib.get_close_matches(name.lower(), lower, n=1)
     return lower[near[0]] if near else None
-
-
-def _initials(name: str) -> str:
-    return "".join(word[:1] for word in name.split("_") if "_" in name)

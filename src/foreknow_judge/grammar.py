@@ -16,16 +16,15 @@ from pydantic import (
     ConfigDict,
     Field,
     Strict,
-    ValidationError,
     WithJsonSchema,
     create_model,
     model_validator,
 )
 
-from foreknow_judge.errors import InputError, PolicyError, UnsupportedError
+from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.json_values import plain
 from foreknow_judge.numbers import as_fraction, as_threshold, shown
-from foreknow_judge.settings import Settings, explain, one_or_several
+from foreknow_judge.settings import Settings, one_or_several
 
 S = TypeVar("S", bound=Collection[str])
 Semantics: TypeAlias = Literal["single", "set", "multiset"]
@@ -465,11 +464,3 @@ def require_table(
             for kind, settings in knowledge.items()
         }
     return made
-
-
-def read(table: type[T], given: Any, name: str, kind: type[InputError] = PolicyError) -> T:
-    """Read a table; a message begins with its name."""
-    try:
-        return table.model_validate(given)
-    except ValidationError as error:
-        raise kind(f"{name}: {explain(error, table)}") from None

@@ -14,7 +14,6 @@ from pydantic import Field, ValidationError
 from foreknow_judge.certificate import (
     Digest,
     TableOfPriors,
-    explain,
     has_kept_priors,
     map_prior_tables,
     parse_certificate,
@@ -22,7 +21,7 @@ from foreknow_judge.certificate import (
 from foreknow_judge.documents import read_bytes
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.file_names import PRIORS
-from foreknow_judge.settings import Settings
+from foreknow_judge.settings import Settings, explain
 
 _MOST_BYTES = 256 << 20
 

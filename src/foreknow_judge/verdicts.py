@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from pydantic import ValidationError
+
 from foreknow_judge.counting import (
     GroupBags,
     Measured,
@@ -18,10 +20,11 @@ from foreknow_judge.errors import (
     CertificateError,
     UnsupportedError,
 )
-from foreknow_judge.grammar import AskedTable, read
+from foreknow_judge.grammar import AskedTable
 from foreknow_judge.knowledge import VERIFIERS, Judge, JudgeInput
 from foreknow_judge.named_values import exempt_values, values_named
 from foreknow_judge.priors import Worst
+from foreknow_judge.settings import explain
 from foreknow_judge.verdict import Limit, Verdict, WorstCase
 from foreknow_judge.written import Written, everybody_of, group_name
 
@@ -94,10 +97,13 @@ def verdicts(
 
 def read_requirements(requirements: Sequence[Mapping[str, Any]]) -> list[AskedTable]:
     """Read ``[[require]]`` tables."""
-    return [
-        read(AskedTable, table, f"require[{place}]", CertificateError)
-        for place, table in enumerate(requirements)
-    ]
+    tables = []
+    for place, table in enumerate(requirements):
+        try:
+            tables.append(AskedTable.model_validate(table))
+        except ValidationError as error:
+            raise CertificateError(f"require[{place}] {explain(error)}") from None
+    return tables
 
 
 def _verdicts_on_knowledge(

@@ -22,7 +22,8 @@ from foreknow.cli.options import (
     command,
     print_plain,
 )
-from foreknow_judge.errors import InputError, did_you_mean
+from foreknow.errors import did_you_mean
+from foreknow_judge.errors import InputError
 
 if TYPE_CHECKING:
     from foreknow.data.microdata import Microdata

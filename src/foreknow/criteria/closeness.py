@@ -30,8 +30,9 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.hierarchy import Tree
 from foreknow.data.labels import Label
 from foreknow.data.schema import Schema
+from foreknow.errors import did_you_mean
 from foreknow.needs import Need, Needs, require
-from foreknow_judge.errors import InputError, did_you_mean
+from foreknow_judge.errors import InputError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.kinds import (
     CRITERIA,

@@ -37,9 +37,10 @@ from foreknow.criteria.protocol import (
 )
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.errors import did_you_mean
 from foreknow.needs import Need, Needs, require
 from foreknow.numbers import whole_number
-from foreknow_judge.errors import InputError, did_you_mean
+from foreknow_judge.errors import InputError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.kinds import CRITERIA, DiversityKind
 from foreknow_judge.numbers import CLOSE, Number, as_fraction

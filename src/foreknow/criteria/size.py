@@ -22,9 +22,10 @@ from foreknow.criteria.protocol import (
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import GroupLabels
+from foreknow.errors import did_you_mean
 from foreknow.hints import hints
 from foreknow.needs import Need, Needs
-from foreknow_judge.errors import InputError, UnsupportedError, did_you_mean
+from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.kinds import CRITERIA
 from foreknow_judge.text import people_text

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from foreknow.errors import SchemaError
-from foreknow_judge.errors import did_you_mean
+from foreknow.errors import SchemaError, did_you_mean
 
 UTF8 = "utf-8"
 STDIN = "-"

@@ -44,9 +44,9 @@ from foreknow.data.labels import GroupLabels, Label, Labels, in_order
 from foreknow.data.people import Members, Signatures
 from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema, check_semantics, semantics_of_each
-from foreknow.errors import SchemaError
+from foreknow.errors import SchemaError, did_you_mean
 from foreknow.hints import Plain, hinted
-from foreknow_judge.errors import UnsupportedError, did_you_mean, nearest
+from foreknow_judge.errors import UnsupportedError, nearest
 from foreknow_judge.layout import Layout, multivalued_columns
 
 COUNT = "count"  # of each value in each group: a column of what is bucketized

@@ -15,10 +15,9 @@ from foreknow.data.hierarchy import Hierarchy, hierarchy_from
 from foreknow.data.impossible import Rule
 from foreknow.data.levels import Level
 from foreknow.data.reading import Reading
-from foreknow.errors import SchemaError
+from foreknow.errors import SchemaError, did_you_mean
 from foreknow.hints import hints
 from foreknow.result import card_of
-from foreknow_judge.errors import did_you_mean
 from foreknow_judge.grammar import SchemaTable, Unit
 from foreknow_judge.layout import multivalued_columns
 

@@ -33,6 +33,7 @@ from foreknow.data.people import units
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.windows import Range, Width
+from foreknow.errors import did_you_mean
 from foreknow.hints import hints
 from foreknow.names import own_name
 from foreknow.needs import Need, require
@@ -40,9 +41,10 @@ from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.people import refuse_no_sum
 from foreknow.policy.sets import TargetValues, meant, sets_of, written
 from foreknow.result import card_of
-from foreknow_judge.errors import InputError, PolicyError, UnsupportedError, did_you_mean
+from foreknow.settings import read
+from foreknow_judge.errors import InputError, PolicyError, UnsupportedError
 from foreknow_judge.frozen import set_fields
-from foreknow_judge.grammar import LIMITS, SECRET, RequireTable, Secret, Sets, read
+from foreknow_judge.grammar import LIMITS, SECRET, RequireTable, Secret, Sets
 from foreknow_judge.json_values import plain
 from foreknow_judge.layout import Layout, Seen
 from foreknow_judge.numbers import Number, as_threshold

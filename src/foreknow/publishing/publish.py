@@ -79,6 +79,7 @@ from foreknow.randomness import generator
 from foreknow.releases.members import KEYED, OF_COUNTS
 from foreknow.releases.written import as_release
 from foreknow.result import page_of
+from foreknow.settings import known_keys
 from foreknow.trials.trial import Trial
 from foreknow.wording import in_cases
 from foreknow_judge.certificate import Certificate, digest_of, parts_of_sensitive
@@ -878,7 +879,7 @@ def _with_method(
     if isinstance(given, str):
         settings = dict(options.settings)
     elif key in dict(METHODS):
-        known, own = kind_of(key).settings.known_keys(), settings_of(anonymizer).items()
+        known, own = known_keys(kind_of(key).settings), settings_of(anonymizer).items()
         settings[key] = {name: x for name, x in own if name in known and x is not None}
     return replace(options, method=key, settings=settings)
 

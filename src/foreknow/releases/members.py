@@ -29,11 +29,12 @@ from foreknow.data.schema import Schema
 from foreknow.errors import SchemaError, unknown_column
 from foreknow.policy.policy import Policy
 from foreknow.releases.written import Published, open_published
+from foreknow.settings import read
 from foreknow_judge.certificate import Certificate
 from foreknow_judge.documents import from_json
 from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.file_names import MEMBERS, OWNER, owners_folder
-from foreknow_judge.grammar import SchemaTable, read
+from foreknow_judge.grammar import SchemaTable
 
 # How the digest of a source is called: of its rows, or of how often each occurs.
 KEYED = "BLAKE2b-256 keyed with the owner's key"

@@ -20,7 +20,7 @@ from foreknow.auditing.named_values import refuse_misspelt
 from foreknow.data.engines import frame_of
 from foreknow.data.engines.table import Selected
 from foreknow.data.microdata import Microdata
-from foreknow.errors import NoSafeRelease
+from foreknow.errors import NoSafeRelease, did_you_mean
 from foreknow.hints import Plain
 from foreknow.methods.registry import METHODS, OURS, key_of
 from foreknow.numbers import whole_number
@@ -34,7 +34,7 @@ from foreknow.trials.trial import Trial
 from foreknow.utility.models import Fit, Question, models_of
 from foreknow.utility.query_error import query_error
 from foreknow.workers import Failure, cores, side_by_side
-from foreknow_judge.errors import InputError, PolicyError, did_you_mean
+from foreknow_judge.errors import InputError, PolicyError
 from foreknow_judge.numbers import Number, as_fraction, as_threshold, shown
 
 _log = logging.getLogger(__name__)

@@ -24,8 +24,9 @@ from foreknow.adversaries.priors.table import PriorTable
 from foreknow.adversaries.protocol import HasCounts, counts_of, signatures_of
 from foreknow.data.counts import Semantics
 from foreknow.data.labels import Label
+from foreknow.errors import did_you_mean
 from foreknow.needs import Need, Needs
-from foreknow_judge.errors import DataError, InputError, did_you_mean
+from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.kinds import KNOWLEDGE
 from foreknow_judge.numbers import Number, as_fraction

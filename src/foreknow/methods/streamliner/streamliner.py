@@ -17,6 +17,7 @@ from pydantic import Field
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.microdata import Microdata
+from foreknow.errors import did_you_mean
 from foreknow.hints import hints
 from foreknow.methods.eligibility import ADVICE, WithL, settled_l
 from foreknow.methods.proof import FREQUENCIES_ONLY, Proof, by_values_alone
@@ -34,7 +35,7 @@ from foreknow.needs import require
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.randomness import generator
-from foreknow_judge.errors import InputError, did_you_mean
+from foreknow_judge.errors import InputError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.settings import Amount, Settings
 
