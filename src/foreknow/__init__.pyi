@@ -31,6 +31,7 @@ from foreknow.auditing.skyline import skyline_report as skyline_report
 from foreknow.auditing.survey import LatticeSurvey as LatticeSurvey
 from foreknow.auditing.survey import SurveyedNode as SurveyedNode
 from foreknow.auditing.survey import survey as survey
+from foreknow.certificates import Certificate as Certificate
 from foreknow.criteria.closeness import BetaLikeness as BetaLikeness
 from foreknow.criteria.closeness import DeltaDisclosure as DeltaDisclosure
 from foreknow.criteria.closeness import TCloseness as TCloseness
@@ -121,7 +122,6 @@ from foreknow.utility.query_error import query_error_of_groups as query_error_of
 from foreknow.utility.report import UtilityReport as UtilityReport
 from foreknow.utility.report import utility_report as utility_report
 from foreknow_judge._version import __version__ as __version__
-from foreknow_judge.certificate import Certificate as Certificate
 from foreknow_judge.errors import ForeknowError as ForeknowError
 from foreknow_judge.errors import InputError as InputError
 from foreknow_judge.scope import Scope as Scope

@@ -129,16 +129,6 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
         self.starts = np.searchsorted(group, np.arange(n_groups + 1))
         self.people = self.sum_by_group(self.counts)
 
-    @classmethod
-    def unnamed(
-        cls, people: Ints, names: list[str], of_group: Ints, codes: Ints, counts: Ints
-    ) -> GroupBags:
-        """Groups of the given sizes, whose names do not matter."""
-        column = Column(pa.array(["group"]), np.zeros(len(people), np.int64))
-        bags = cls([column], names, of_group, codes, counts)
-        bags.people = people
-        return bags
-
     def __len__(self) -> int:
         return len(self.starts) - 1
 
@@ -148,24 +138,6 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
     def __getitem__(self, group: Group) -> tuple[int, Bag]:
         at = self._places[group]
         return int(self.people[at]), self.bag(at)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, GroupBags):
-            return NotImplemented
-        return (
-            len(self.labels) == len(other.labels)
-            and self.names == other.names
-            and all(
-                one.texts.equals(two.texts) and np.array_equal(one.codes, two.codes)
-                for one, two in zip(self.labels, other.labels, strict=True)
-            )
-            and np.array_equal(self.people, other.people)
-            and np.array_equal(self.starts, other.starts)
-            and np.array_equal(self.codes, other.codes)
-            and np.array_equal(self.counts, other.counts)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
 
     @cached_property
     def _places(self) -> dict[Group, int]:

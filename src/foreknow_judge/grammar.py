@@ -436,16 +436,6 @@ class SchemaTable(Settings):
     reading: dict[str, str | int | list[str] | dict[str, str]] = Field(default={})
     hierarchies: dict[str, dict[str, Any]] = Field(default={})
 
-    @classmethod
-    def written(cls, said: Mapping[str, Any]) -> dict[str, Any]:
-        """The keys for a policy file: roles and semantics always, others if not the default."""
-        fields, always = cls.model_fields, [*cls.model_fields][:4]
-        return {
-            key: list(said[key]) if isinstance(said[key], tuple) else said[key]
-            for key, of in fields.items()
-            if key in always or said[key] not in (of.default, ())
-        }
-
 
 def require_table(
     knowledge: Mapping[str, Any], criteria: Mapping[str, Any], base: type[RequireTable], least: int

@@ -16,6 +16,7 @@ from typing import Any
 
 from foreknow.atomic_files import name_both, scratch_folder, write_whole
 from foreknow.auditing.audit import Audit
+from foreknow.certificates import Certificate
 from foreknow.data.engines import open_table
 from foreknow.data.engines.write import read_noted
 from foreknow.data.microdata import Microdata
@@ -42,7 +43,6 @@ from foreknow.settings import known_keys
 from foreknow.toml import from_toml
 from foreknow.utility.query_error import query_error
 from foreknow.workers import Failure, side_by_side
-from foreknow_judge.certificate import Certificate
 from foreknow_judge.errors import InputError
 from foreknow_judge.file_names import MEMBERS, owners_folder
 from foreknow_judge.said import UNLIMITED

@@ -22,6 +22,8 @@ from foreknow.adversaries.protocol import Gaining
 from foreknow.atomic_files import as_json, replaced, require_new, whole_folders, write_whole
 from foreknow.auditing.audit import Audit, audit
 from foreknow.auditing.named_values import refuse_misspelt
+from foreknow.auditing.scope import for_readers
+from foreknow.certificates import Certificate
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import (
@@ -62,9 +64,17 @@ from foreknow.policy.from_call import KEYS, Arguments, hinted_with_keys, policy_
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
 from foreknow.publishing.code_book import Contents, code_book
+from foreknow.publishing.earlier_releases import ASK_SOMETHING
 from foreknow.publishing.entries import Aside, Entries, Placed, Stored
 from foreknow.publishing.notes import CUT_OFF, NOT_MINIMAL, OF_LISTS, PERHAPS_LARGER, note_of_others
-from foreknow.publishing.priors import learned_note, learned_tables, marked
+from foreknow.publishing.priors import (
+    keep,
+    kept_as_written,
+    learned_note,
+    learned_tables,
+    marked,
+    withheld,
+)
 from foreknow.publishing.signature import Signer
 from foreknow.publishing.tables import (
     GROUP,
@@ -74,7 +84,12 @@ from foreknow.publishing.tables import (
     group_ids,
     refuse_borrowed_priors,
 )
-from foreknow.publishing.verification import findings_of, remarks_as_written, write_certificate
+from foreknow.publishing.verification import (
+    findings_of,
+    remarks_as_written,
+    same_groups,
+    write_certificate,
+)
 from foreknow.randomness import generator
 from foreknow.releases.members import KEYED, OF_COUNTS
 from foreknow.releases.written import as_release
@@ -82,7 +97,7 @@ from foreknow.result import page_of
 from foreknow.settings import known_keys
 from foreknow.trials.trial import Trial
 from foreknow.wording import in_cases
-from foreknow_judge.certificate import Certificate, digest_of, parts_of_sensitive
+from foreknow_judge.certificate import digest_of, parts_of_sensitive
 from foreknow_judge.criteria import GAUGES
 from foreknow_judge.errors import CertificateError, InputError, UnsupportedError, memory_for
 from foreknow_judge.file_names import (
@@ -100,7 +115,7 @@ from foreknow_judge.kept_priors import KeptPriors
 from foreknow_judge.knowledge import VERIFIERS
 from foreknow_judge.scope import CLAIMED, Scope
 from foreknow_judge.support import WHOLE_AFTER
-from foreknow_judge.verdict import ASK_SOMETHING, NOTHING_JUDGED, Verdict
+from foreknow_judge.verdict import NOTHING_JUDGED, Verdict
 from foreknow_judge.verify import rules_of, written_of
 from foreknow_judge.written import Written
 
@@ -297,7 +312,7 @@ class Publication:
             _log.info("writing who is in which group")
             self.placed.write(own / MEMBERS, digests)
             if kept is not None:
-                write_whole(own / PRIORS, as_json(kept.to_dict()), private=True)
+                write_whole(own / PRIORS, as_json(kept_as_written(kept)), private=True)
         return certificate
 
     def _write_table(self, name: str, path: Path) -> list[Path]:
@@ -321,7 +336,9 @@ class Publication:
         """Judge what was written; anything but what was certified is a bug."""
         said, kept, required = self.certificate, self._kept, self.certificate.policy["require"]
         found = findings_of(written, required if kept is None else kept.filled(required))
-        if _certified(found, kept) != said.findings or written.held != self._judged.held:
+        if _certified(found, kept) != said.findings or not same_groups(
+            written.held, self._judged.held
+        ):
             raise InternalError("the release differs from what was written")
 
     @property
@@ -863,7 +880,7 @@ def _certified_by(made: Publication, values: Mapping[str, Labels]) -> Certificat
     scope = remarks_as_written(certificate, written, required["require"]).to_dict()
     scope |= {key: certificate.scope[key] for key in CLAIMED if key in certificate.scope}
     if made._kept is not None:
-        required["require"] = made._kept.withheld(required["require"])
+        required["require"] = withheld(made._kept, required["require"])
     return replace(
         certificate, policy=required, findings=_certified(findings, made._kept), scope=scope
     )
@@ -1046,7 +1063,7 @@ def _certify(
         said, findings = _verified(written, policy, values, verdicts)
     counts, held = verdicts.counts, written.held if tallied else None
     lost = held and (len(held), held.people.sum()) != (counts.n_groups, counts.n_people)
-    if lost or (in_memory is not None and written.held != in_memory.held):
+    if lost or (in_memory is not None and not same_groups(written.held, in_memory.held)):
         raise InternalError("the release differs from what was written")
     notes, minimal = traits_of(groups.method).notes, traits_of(groups.method).minimal
     lattice = groups.found.lattice
@@ -1054,9 +1071,9 @@ def _certify(
     rare = [a.name for a in task.written.attributes if a.cells and a.cells.grid is None]
     loosely = not all(required.searched_exactly for required in policy.requirements)
     learned = learned_tables(policy)
-    kept = KeptPriors.of(secrets.token_bytes(32), learned) if learned else None
+    kept = keep(secrets.token_bytes(32), learned) if learned else None
     if kept is not None:
-        said["require"] = kept.withheld(said["require"])
+        said["require"] = withheld(kept, said["require"])
     of_lists = any(getattr(each.criterion, "lists", ()) for each in policy.requirements)
     certificate = Certificate(
         policy=said,
@@ -1106,7 +1123,7 @@ def _for_readers(scope: Scope, schema: Schema) -> dict[str, Any]:
     """
     known = {*VERIFIERS, *GAUGES}
     foreign = tuple(own for own in scope.foreign if own.partition(" ")[0] not in known)
-    return replace(scope, foreign=foreign, if_known={}).for_readers(schema).to_dict()
+    return for_readers(replace(scope, foreign=foreign, if_known={}), schema).to_dict()
 
 
 def _verified(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.certificates import Certificate
 from foreknow.criteria.levels import levels_of
 from foreknow.data.arrays import IntArray, count_pairs
 from foreknow.data.counts import GroupCounts
@@ -30,7 +31,6 @@ from foreknow.errors import SchemaError, unknown_column
 from foreknow.policy.policy import Policy
 from foreknow.releases.written import Published, open_published
 from foreknow.settings import read
-from foreknow_judge.certificate import Certificate
 from foreknow_judge.documents import from_json
 from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.file_names import MEMBERS, OWNER, owners_folder
