@@ -30,6 +30,7 @@ from foreknow.criteria.size import UNITS
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics, refuse_sets
 from foreknow.data.labels import JointLabels, Label, Labels
+from foreknow.data.layout import Layout
 from foreknow.data.people import CASES
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
@@ -45,7 +46,7 @@ from foreknow.policy.people import (
 )
 from foreknow.policy.sets import TargetValues, meant, refuse_unheld
 from foreknow_judge.errors import InputError, PolicyError
-from foreknow_judge.layout import Layout, Seen
+from foreknow_judge.layout import Seen
 from foreknow_judge.verdict import Limit, Verdict
 
 if TYPE_CHECKING:

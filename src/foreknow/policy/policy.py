@@ -17,6 +17,7 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines.households import Shared
 from foreknow.data.grids import SHARED
 from foreknow.data.labels import Labels
+from foreknow.data.layout import Layout
 from foreknow.data.levels import Level
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import CASES
@@ -34,7 +35,6 @@ from foreknow.result import card_of
 from foreknow.toml import from_toml
 from foreknow_judge.errors import ForeknowError, InputError, PolicyError, UnsupportedError
 from foreknow_judge.frozen import set_fields
-from foreknow_judge.layout import Layout
 from foreknow_judge.numbers import Number
 from foreknow_judge.support import IMPOSSIBLE_LINKED, unsupported_knowledge, unsupported_release
 

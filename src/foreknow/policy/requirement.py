@@ -29,6 +29,7 @@ from foreknow.data.counts import Semantics
 from foreknow.data.engines.households import ELSEWHERE, Shared
 from foreknow.data.hierarchy import Hierarchy
 from foreknow.data.labels import JointLabels, Label, Labels
+from foreknow.data.layout import Layout
 from foreknow.data.people import units
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
@@ -46,7 +47,7 @@ from foreknow_judge.errors import InputError, PolicyError, UnsupportedError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.grammar import LIMITS, SECRET, RequireTable, Secret, Sets
 from foreknow_judge.json_values import plain
-from foreknow_judge.layout import Layout, Seen
+from foreknow_judge.layout import Seen
 from foreknow_judge.numbers import Number, as_threshold
 from foreknow_judge.support import RELATIVE_LINKS
 from foreknow_judge.verdict import Limit

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from foreknow.data.engines.bounds import check_text
 from foreknow.data.engines.table import check_columns, is_text, most_rows_in_memory, unreadable
 from foreknow.errors import unknown_column
-from foreknow_judge.bounds import check_text
 from foreknow_judge.duckdb_files import Stamp, refuse_large_files
 from foreknow_judge.errors import DataError
 
