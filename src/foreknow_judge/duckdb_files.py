@@ -14,7 +14,6 @@ import os
 import re
 import shutil
 import stat
-import sys
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
@@ -88,33 +87,6 @@ def opened_database(database: Any) -> Any:
     connection.execute("SELECT 1").fetchall()
     _connections.add(connection)
     return connection
-
-
-class _NoPandas:
-    """An import finder that raises an error for pandas."""
-
-    @staticmethod
-    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-
-spared = False
-
-
-def spare_pandas() -> None:
-    """Keep PyArrow from importing pandas with its first array, until `admit_pandas`."""
-    global spared
-    if "pandas" in sys.modules:
-        return
-    spared = True
-    sys.meta_path.insert(0, _NoPandas)
-    try:
-        import pyarrow
-
-        pyarrow.array([0])
-    finally:
-        sys.meta_path.remove(_NoPandas)
 
 
 def within_limit() -> dict[str, str]:

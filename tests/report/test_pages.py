@@ -31,7 +31,7 @@ from foreknow.report.blocks import Sentence
 from foreknow.report.page import Page
 from foreknow.result import Result
 from foreknow_judge.errors import InputError
-from foreknow_judge.text import visible
+from foreknow_judge.printed import visible
 
 NEVER_WRITTEN = "NamedWitness"  # is printed, and no file names people
 WRITTEN = [name for name, _ in pages.PAGES if name != NEVER_WRITTEN]

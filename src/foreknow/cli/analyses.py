@@ -48,7 +48,7 @@ from foreknow.cli.options import (
 from foreknow.errors import SchemaError
 from foreknow.needs import Need
 from foreknow_judge.errors import InputError
-from foreknow_judge.text import visible
+from foreknow_judge.printed import visible
 
 if TYPE_CHECKING:
     from foreknow.auditing.skyline import Point, SkylineReport

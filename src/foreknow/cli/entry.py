@@ -35,7 +35,7 @@ from foreknow.errors import InternalError, NoSafeRelease, NotSettled, StatementE
 from foreknow.names import COMMANDS as COMMON
 from foreknow_judge._version import __version__
 from foreknow_judge.errors import ForeknowError, InputError, NotEnoughMemory, short_of_memory
-from foreknow_judge.text import one_line
+from foreknow_judge.printed import one_line
 
 # Set free where memory has run out, so that this can be said.
 _SPARE = 4 << 20

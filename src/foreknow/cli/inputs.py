@@ -15,7 +15,7 @@ from foreknow.data.address import spoken
 from foreknow.errors import SchemaError, did_you_mean
 from foreknow.needs import ONE_BY_ONE, refuse_rules
 from foreknow_judge.errors import InputError, PolicyError, UnsupportedError
-from foreknow_judge.text import visible
+from foreknow_judge.printed import visible
 
 if TYPE_CHECKING:
     from foreknow.data.counts import GroupCounts

@@ -25,7 +25,8 @@ from foreknow.cli.options import (
 from foreknow.cli.process import INTERRUPTED
 from foreknow.data.address import spoken
 from foreknow_judge.errors import InputError
-from foreknow_judge.text import some, visible
+from foreknow_judge.printed import visible
+from foreknow_judge.text import some
 
 
 @command("foreknow.planning.suggestion:suggest_policy")

@@ -32,7 +32,8 @@ from foreknow.cli.options import (
 )
 from foreknow.errors import OutputError
 from foreknow_judge.errors import InputError
-from foreknow_judge.text import encodable, one_line, people_text, visible
+from foreknow_judge.printed import encodable, one_line, visible
+from foreknow_judge.text import people_text
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -34,7 +34,7 @@ from foreknow.report.html import templates
 from foreknow_judge._version import __version__
 from foreknow_judge.documents import from_json
 from foreknow_judge.errors import ForeknowError, InputError
-from foreknow_judge.text import one_line, visible
+from foreknow_judge.printed import one_line, visible
 
 if TYPE_CHECKING:
     import uvicorn

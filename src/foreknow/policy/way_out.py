@@ -29,7 +29,7 @@ from foreknow.policy.requirement import Point, Requirement
 from foreknow.toml import toml_value
 from foreknow_judge.errors import InputError
 from foreknow_judge.grammar import LIMITS, SECRET
-from foreknow_judge.text import visible
+from foreknow_judge.printed import visible
 
 # The most values named in one line, and the most lines with amounts.
 _MOST_VALUES, _MOST_AMOUNTS = 12, 6

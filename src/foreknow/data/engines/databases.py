@@ -12,7 +12,7 @@ from typing import Any
 
 import duckdb
 
-from foreknow_judge import duckdb_files
+from foreknow_judge import duckdb_files, no_pandas
 from foreknow_judge.duckdb_files import opened_database, scratch, within_limit
 from foreknow_judge.errors import InputError
 from foreknow_judge.scratch import CONTENT, make_private
@@ -43,11 +43,11 @@ def connect_to(path: Path) -> tuple[Any, str]:
 
 def admit_pandas() -> None:
     """Let PyArrow find pandas again; else it does not take NaN in a series for a missing value."""
-    if not duckdb_files.spared:
+    if not no_pandas.spared:
         return
     import pyarrow
 
-    duckdb_files.spared = False
+    no_pandas.spared = False
     with suppress(ImportError):
         pyarrow.table({}).to_pandas()
 
