@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from foreknow_judge.settings import Amount, FromOne, Settings
 
@@ -21,31 +21,6 @@ class AmountSettings(Settings):
     """``implications = { k = 3 }`` or ``negations = { k = 3 }`` in a policy file."""
 
     k: Amount = Field(default=0, examples=[1])
-
-
-class TableSettings(Settings):
-    """A table of priors that is written out, as in a certificate."""
-
-    attributes: list[str]
-    values: list[str]
-    rows: list[Any]
-    learned: bool = False
-    estimated: bool = False
-
-
-class PriorsSettings(Settings):
-    """``priors = { file = "by_sex.csv" }`` in a policy file."""
-
-    semantics: Literal["joint", "binary"] = "joint"
-    facts: FactsSettings | None = None
-    file: str | list[str] | None = None
-    tables: list[TableSettings] | None = None
-
-    @model_validator(mode="after")
-    def _require_a_source(self) -> PriorsSettings:
-        if (self.file is None) == (self.tables is None):
-            raise ValueError("give file = a table of probabilities, or several in a list")
-        return self
 
 
 class OfUnits(Settings):
@@ -157,7 +132,6 @@ KNOWLEDGE: dict[str, type[Settings]] = {
     "facts": FactsSettings,
     "implications": AmountSettings,
     "negations": AmountSettings,
-    "priors": PriorsSettings,
 }
 CRITERIA: dict[str, Any] = {
     "k_anonymity": Annotated[
