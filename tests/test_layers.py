@@ -172,6 +172,7 @@ def test_an_adversary_knows_counts_and_no_engines():
         "needs",
         "numbers",
         "plugins",
+        "settings",
         "worlds",
     }
     # a table of probabilities, and one of people, wherever they are

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, Any, TypeVar, cast, get_args
 
-from pydantic import BaseModel, BeforeValidator, Strict, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, Strict, ValidationError, create_model
 
 from foreknow.errors import did_you_mean
 from foreknow_judge.errors import InputError, PolicyError
@@ -105,3 +105,13 @@ def given_of(table: BaseModel) -> dict[str, Any]:
         key: float(value) if isinstance(value, Decimal) else value
         for key, value in table.model_dump(exclude_unset=True).items()
     }
+
+
+def with_examples(table: Any, **examples: Any) -> Any:
+    """The same table with an example of some keys, for editors and forms."""
+    fields, annotated = dict[str, Any](), cast(Any, Annotated)
+    for key, example in examples.items():
+        of = table.model_fields[key]
+        own = annotated[(of.annotation, *of.metadata, Field(examples=[example]))]
+        fields[key] = own, of.default
+    return create_model(table.__name__, __base__=table, __doc__=table.__doc__, **fields)

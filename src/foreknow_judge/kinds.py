@@ -12,15 +12,15 @@ from foreknow_judge.settings import Amount, FromOne, Settings
 class FactsSettings(Settings):
     """``facts = { l = 1, k = 5, m = 2 }`` in a policy file."""
 
-    l: Amount = Field(default=0, description="values ruled out", examples=[1])
-    k: Amount = Field(default=0, description="people known", examples=[3])
-    m: Amount = Field(default=0, description="links", examples=[1])
+    l: Amount = 0
+    k: Amount = 0
+    m: Amount = 0
 
 
 class AmountSettings(Settings):
     """``implications = { k = 3 }`` or ``negations = { k = 3 }`` in a policy file."""
 
-    k: Amount = Field(default=0, examples=[1])
+    k: Amount = 0
 
 
 class OfUnits(Settings):
@@ -43,16 +43,16 @@ DiversityKind = Literal["distinct", "entropy", "recursive"]
 class LDiversitySettings(Settings):
     """``l_diversity`` in a policy file."""
 
-    l: Any = Field(examples=[3])
+    l: Any
     kind: DiversityKind = "distinct"
-    c: Any = Field(default=None, examples=[2])
+    c: Any = None
 
 
 class AlphaKSettings(Settings):
     """``alpha_k`` in a policy file."""
 
-    alpha: Any = Field(examples=[0.5])
-    k: int = Field(examples=[5])
+    alpha: Any
+    k: int
 
 
 Distance = Literal["equal", "ordered", "hierarchical"]
@@ -61,7 +61,7 @@ Distance = Literal["equal", "ordered", "hierarchical"]
 class TClosenessSettings(Settings):
     """``t_closeness`` in a policy file."""
 
-    t: Any = Field(examples=[0.2])
+    t: Any
     distance: Distance = "equal"
     order: list[Any] | None = None
     tree: list[list[Any]] | None = None
@@ -70,14 +70,14 @@ class TClosenessSettings(Settings):
 class BetaLikenessSettings(Settings):
     """``beta_likeness`` in a policy file."""
 
-    beta: Any = Field(examples=[1])
+    beta: Any
     enhanced: bool = False
 
 
 class DeltaDisclosureSettings(Settings):
     """``delta_disclosure`` in a policy file."""
 
-    delta: Any = Field(examples=[1])
+    delta: Any
 
 
 class PopulationSettings(Settings):
@@ -106,16 +106,16 @@ class DeltaPresenceSettings(PopulationSettings):
 class RiskSettings(Settings):
     """``risk`` in a policy file."""
 
-    prosecutor: Any = Field(default=None, examples=[0.09])
-    average: Any = Field(default=None, examples=[0.05])
-    uniqueness: Any = Field(default=None, examples=[0])
+    prosecutor: Any = None
+    average: Any = None
+    uniqueness: Any = None
     strict: bool = False
 
 
 class PopulationRiskSettings(PopulationSettings):
     """``population_risk`` in a policy file."""
 
-    journalist: Any = Field(default=None, examples=[0.09])
+    journalist: Any = None
     uniqueness: Any = None
     strict: bool = False
 
@@ -134,12 +134,8 @@ KNOWLEDGE: dict[str, type[Settings]] = {
     "negations": AmountSettings,
 }
 CRITERIA: dict[str, Any] = {
-    "k_anonymity": Annotated[
-        FromOne | OfColumns, Field(description="people who look alike", examples=[5])
-    ],
-    "group_size": Annotated[
-        FromOne | OfUnits, Field(description="people in each group", examples=[5])
-    ],
+    "k_anonymity": FromOne | OfColumns,
+    "group_size": FromOne | OfUnits,
     "l_diversity": LDiversitySettings,
     "alpha_k": AlphaKSettings,
     "t_closeness": TClosenessSettings,

@@ -40,6 +40,7 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.errors import did_you_mean
 from foreknow.needs import Need, Needs, require
 from foreknow.numbers import whole_number
+from foreknow.settings import with_examples
 from foreknow_judge.errors import InputError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.kinds import CRITERIA, DiversityKind
@@ -108,7 +109,7 @@ class LDiversity(_OfValues):
     kind: DiversityKind = "distinct"
     c: Number | None = None
     key: ClassVar[str] = "l_diversity"
-    settings: ClassVar[Any] = CRITERIA["l_diversity"]
+    settings: ClassVar[Any] = with_examples(CRITERIA["l_diversity"], l=3, c=2)
     of_cases: ClassVar[bool] = True  # which are counted, as its documentation says
 
     def __post_init__(self) -> None:
@@ -245,7 +246,7 @@ class AlphaK(_OfValues):
     alpha: Number
     k: int
     key: ClassVar[str] = "alpha_k"
-    settings: ClassVar[Any] = CRITERIA["alpha_k"]
+    settings: ClassVar[Any] = with_examples(CRITERIA["alpha_k"], alpha=0.5, k=5)
 
     def __post_init__(self) -> None:
         set_fields(self, alpha=as_fraction(self.alpha))

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import model_validator
 
-from foreknow_judge.kinds import FactsSettings
+from foreknow.adversaries.facts.settings import FactsSettings
 from foreknow_judge.settings import Settings
 
 
