@@ -83,6 +83,11 @@ class Certificate(CertificateRead):
 
     versions: dict[str, str] = field(default_factory=_versions)
 
+    @property
+    def safe(self) -> bool:
+        """True if every finding is safe, and there is at least one."""
+        return bool(self.findings) and all(finding["safe"] for finding in self.findings)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the version of their format."""
         table: dict[str, Any] = {"format": FORMAT, "version": FORMAT_VERSION, "safe": self.safe}

@@ -233,11 +233,6 @@ class Certificate:
     code_book: Digest | None = None
 
     @property
-    def safe(self) -> bool:
-        """True if every finding is safe, and there is at least one."""
-        return bool(self.findings) and all(finding["safe"] for finding in self.findings)
-
-    @property
     def sensitives(self) -> tuple[str, ...]:
         """All sensitive columns."""
         given = self.policy.get("schema", {}).get("sensitive", self.sensitive)

@@ -197,9 +197,12 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
 
     def bag(self, at: int) -> Bag:
         """How many people of a group have each value."""
-        cells = slice(int(self.starts[at]), int(self.starts[at + 1]))
-        names = [self.names[code] for code in self.codes[cells].tolist()]
-        return dict(zip(names, self.counts[cells].tolist(), strict=True))
+        return {self.names[code]: count for code, count in self.cells(at)}
+
+    def cells(self, at: int) -> list[tuple[int, int]]:
+        """How many people of a group have each value, by the place of the value in `names`."""
+        own = slice(int(self.starts[at]), int(self.starts[at + 1]))
+        return list(zip(self.codes[own].tolist(), self.counts[own].tolist(), strict=True))
 
     def shape(self, at: int) -> tuple[int, ...]:
         """The counts of the values of a group, highest first."""

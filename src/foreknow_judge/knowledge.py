@@ -6,14 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from foreknow_judge.counting import (
-    Bag,
-    Group,
-    GroupBags,
-)
-from foreknow_judge.errors import (
-    CertificateError,
-)
+from foreknow_judge.counting import Bag, Group, GroupBags
+from foreknow_judge.errors import CertificateError
 from foreknow_judge.facts import worst_facts, worst_implications
 from foreknow_judge.impossible import ImpossibleCounts, count_possible_holders, worst_with_rules
 from foreknow_judge.named_values import values_named

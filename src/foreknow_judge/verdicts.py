@@ -11,15 +11,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from foreknow_judge.counting import (
-    GroupBags,
-    Measured,
-)
+from foreknow_judge.counting import GroupBags, Measured
 from foreknow_judge.criteria import GAUGES, Gauge
-from foreknow_judge.errors import (
-    CertificateError,
-    UnsupportedError,
-)
+from foreknow_judge.errors import CertificateError, UnsupportedError
 from foreknow_judge.grammar import AskedTable
 from foreknow_judge.knowledge import VERIFIERS, Judge, JudgeInput
 from foreknow_judge.named_values import exempt_values, values_named

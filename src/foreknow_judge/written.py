@@ -12,21 +12,9 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from foreknow_judge.counting import (
-    Column,
-    DistinctRows,
-    Group,
-    GroupBags,
-    Ints,
-    distinct,
-)
+from foreknow_judge.counting import Column, DistinctRows, Group, GroupBags, Ints, distinct
 from foreknow_judge.duckdb_files import CsvFile, connect
-from foreknow_judge.errors import (
-    CertificateError,
-    DataError,
-    NotEnoughMemory,
-    short_of_memory,
-)
+from foreknow_judge.errors import CertificateError, DataError, NotEnoughMemory, short_of_memory
 from foreknow_judge.files import (
     File,
     count_rows,
