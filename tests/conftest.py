@@ -55,7 +55,7 @@ def pytest_configure(config):
         be_short(publish, "advice_of", lambda *given: iter(()))
         be_short(audit, "learned_beside", lambda *given, **more: None)
         be_short(audit.Audit, "to_html", short_page)
-        be_short(duckdb_files, "_new_database", of_one_thread, lambda: True)
+        be_short(duckdb_files, "new_database", of_one_thread, lambda: True)
         be_short(comparison, "side_by_side", in_turn, at_home)
         be_short(file_table, "_in_worker", lambda read, given, name: read(*given), at_home)
 
@@ -78,7 +78,7 @@ def at_home():
     return is_at_home
 
 
-def of_one_thread(folder, new=duckdb_files._new_database):
+def of_one_thread(folder, new=duckdb_files.new_database):
     """A database that counts in one thread: as many tests as processors run at once."""
     database = new(folder)
     database.execute("SET threads = 1")

@@ -19,7 +19,7 @@ import pytest
 from tests.signals import heeded
 
 from foreknow.atomic_files import require_new, whole_folders, write_whole
-from foreknow_judge.errors import OutputError
+from foreknow.errors import OutputError
 
 BOTH = ["out", "out.owner"]
 PUBLISHED = ["certificate.json", "datapackage.json", "release.csv", "report.html"]

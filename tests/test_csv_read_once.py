@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 import foreknow as fk
+from foreknow.errors import InternalError, NoSafeRelease
 from foreknow.publishing import entries, publish
 from foreknow_judge import written as verifier
-from foreknow_judge.errors import InternalError, NoSafeRelease
 
 TABLE = pa.table({
     "id": [*range(60)],

@@ -216,10 +216,10 @@ def test_a_database_that_a_broken_file_ended_is_replaced():
             raise duckdb.FatalException("database has been invalidated")
 
     duckdb_files.connect()
-    place = next(key for key in duckdb_files._databases if key[0] == os.getpid())
-    before = duckdb_files._databases[place]
-    duckdb_files._databases[place] = Ended()
+    place = next(key for key in duckdb_files.databases if key[0] == os.getpid())
+    before = duckdb_files.databases[place]
+    duckdb_files.databases[place] = Ended()
     try:
         assert duckdb_files.connect().execute("SELECT 2").fetchone() == (2,)
     finally:
-        duckdb_files._databases[place] = before
+        duckdb_files.databases[place] = before

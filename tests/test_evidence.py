@@ -20,8 +20,9 @@ from tests.report.reading import Reader
 import foreknow as fk
 from foreknow import sample
 from foreknow.cli.entry import app
+from foreknow.errors import OutputError, SchemaError
 from foreknow.report import render
-from foreknow_judge.errors import CertificateError, DataError, InputError, OutputError, SchemaError
+from foreknow_judge.errors import CertificateError, DataError, InputError
 
 pytestmark = pytest.mark.complete
 

@@ -9,7 +9,8 @@ import pytest
 import foreknow as fk
 from foreknow.data.engines import open_table
 from foreknow.data.reading import with_part
-from foreknow_judge.errors import CertificateError, OutputError
+from foreknow.errors import OutputError
+from foreknow_judge.errors import CertificateError
 
 pytest.importorskip("pyreadstat")
 pytest.importorskip("python_calamine")

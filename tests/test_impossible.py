@@ -18,7 +18,8 @@ from foreknow.data.impossible import Rule, decided, fired
 from foreknow.data.possible_values import PossibleMembers
 from foreknow.data.sights import possible
 from foreknow.data.windows import Range
-from foreknow_judge.errors import CertificateError, InputError, PolicyError, SchemaError
+from foreknow.errors import SchemaError
+from foreknow_judge.errors import CertificateError, InputError, PolicyError
 from foreknow_judge.impossible import Rules
 from foreknow_judge.verdicts import verdicts as verify
 from foreknow_judge.written import Written

@@ -4,7 +4,8 @@ import pandas as pd
 import pytest
 
 import foreknow as fk
-from foreknow_judge.errors import CertificateError, SchemaError
+from foreknow.errors import SchemaError
+from foreknow_judge.errors import CertificateError
 
 WARD = {"ward": ["a"] * 6, "sex": list("ffmmmm")}
 CODES = [1, 2, 2, 3, 3, 4]

@@ -13,9 +13,10 @@ from tests.workload.brute import members_of
 
 import foreknow as fk
 from foreknow.data.generalization import coarsened, style_of
+from foreknow.errors import HierarchyError
 from foreknow.methods.protocol import Grouping
 from foreknow.utility.value_positions import covers_of_texts, positions_of
-from foreknow_judge.errors import DataError, HierarchyError
+from foreknow_judge.errors import DataError
 
 pytestmark = pytest.mark.usefixtures("tiny_tables")
 

@@ -165,11 +165,14 @@ def test_an_adversary_knows_counts_and_no_engines():
     allowed = {"data.arrays", "data.counts", "data.labels", "data.people", "data.windows"}
     allowed |= {
         "atomic_files",
+        "errors",
         "figures",
         "hints",
         "toml",
         "needs",
+        "numbers",
         "plugins",
+        "settings",
         "worlds",
     }
     # a table of probabilities, and one of people, wherever they are

@@ -13,7 +13,8 @@ from tests.frames.backends import write
 from foreknow.data.hierarchy import DateLevels, Intervals, Mask, Ordered, Tree
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
-from foreknow_judge.errors import DataError, HierarchyError, SchemaError
+from foreknow.errors import HierarchyError, SchemaError
+from foreknow_judge.errors import DataError
 
 
 def microdata(source, **more):

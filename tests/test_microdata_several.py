@@ -11,7 +11,8 @@ from tests.diagnoses import SEMANTICS, diagnoses
 from tests.examples import examples
 
 import foreknow as fk
-from foreknow_judge.errors import DataError, HierarchyError, SchemaError, UnsupportedError
+from foreknow.errors import HierarchyError, SchemaError
+from foreknow_judge.errors import DataError, UnsupportedError
 
 ROWS = pa.table(
     {

@@ -10,8 +10,9 @@ import pytest
 from tests.people import FORMS, made, schema, short_report
 
 import foreknow as fk
+from foreknow.errors import SchemaError
 from foreknow.releases.written import open_published
-from foreknow_judge.errors import CertificateError, SchemaError
+from foreknow_judge.errors import CertificateError
 
 
 @pytest.mark.parametrize(("form", "fmt"), FORMS)

@@ -13,7 +13,7 @@ import pytest
 from tests.people import EASY, FORMS, HARD, made, people, rows_of, schema, short_report
 
 import foreknow as fk
-from foreknow_judge.errors import OutputError
+from foreknow.errors import OutputError
 
 pytestmark = pytest.mark.usefixtures("tiny_tables")
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from tests.examples import NIGHTLY, examples
 
 import foreknow as fk
+from foreknow.certificates import Certificate
 from foreknow.publishing import entries, tables
 from foreknow.releases.members import OF_COUNTS, named_release
-from foreknow_judge.certificate import Certificate
 
 FACTS = {"facts": {"l": 1, "k": 2, "m": 1}, "below": 0.9}
 HOSPITAL = {

@@ -9,9 +9,10 @@ from tests.people import FORMS, made, people, schema, short_report
 
 import foreknow as fk
 from foreknow import Audit
+from foreknow.errors import InternalError, OutputError
 from foreknow.methods.protocol import Traits
 from foreknow.publishing import publish as publishing
-from foreknow_judge.errors import CertificateError, InternalError, NotEnoughMemory, OutputError
+from foreknow_judge.errors import CertificateError, NotEnoughMemory
 
 
 @pytest.fixture(autouse=True)

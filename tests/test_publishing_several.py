@@ -10,8 +10,8 @@ from tests.diagnoses import SEMANTICS, diagnoses
 from tests.people import rows_of, short_report
 
 import foreknow as fk
+from foreknow.errors import InternalError, OutputError, SchemaError
 from foreknow.publishing.notes import NOT_MINIMAL
-from foreknow_judge.errors import InternalError, OutputError, SchemaError
 
 EVERY = [(semantics, "generalized", fmt) for semantics in SEMANTICS for fmt in ("csv", "parquet")]
 POLICY = [fk.Requirement(fk.Facts(1, 1, 1), "0.8")]

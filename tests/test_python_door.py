@@ -4,7 +4,8 @@ import pytest
 from tests.people import EASY, people, schema
 
 import foreknow as fk
-from foreknow_judge.errors import PolicyError, SchemaError
+from foreknow.errors import SchemaError
+from foreknow_judge.errors import PolicyError
 
 WRONG = {
     "a frame to publish": (

@@ -16,8 +16,8 @@ from tests.examples import examples
 from tests.test_verifier_priors import written
 
 import foreknow as fk
+from foreknow.certificates import Certificate
 from foreknow.report.pages.audit import verdict_sentence
-from foreknow_judge.certificate import Certificate
 from foreknow_judge.errors import CertificateError, PolicyError
 from foreknow_judge.verdict import Limit
 from foreknow_judge.verdicts import verdicts as verify

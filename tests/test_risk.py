@@ -17,7 +17,8 @@ from tests.examples import NIGHTLY
 from tests.oracle import risk_rows as oracle
 
 import foreknow as fk
-from foreknow_judge.errors import DataError, InputError, SchemaError
+from foreknow.errors import SchemaError
+from foreknow_judge.errors import DataError, InputError
 
 MANY = 60 if NIGHTLY else 30
 CASES = 20_000 if NIGHTLY else 400

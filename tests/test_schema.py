@@ -7,7 +7,7 @@ import pytest
 from foreknow.data.engines.columns import Relabel
 from foreknow.data.hierarchy import Intervals, Mask, Tree
 from foreknow.data.schema import Schema
-from foreknow_judge.errors import HierarchyError, SchemaError
+from foreknow.errors import HierarchyError, SchemaError
 
 ROLES = {"quasi_identifiers": ["age", "zip"], "sensitive": "disease"}
 

@@ -17,13 +17,8 @@ from tests.oracle.sights import joint_bags, joint_worlds
 from tests.oracle.worlds import worlds
 
 import foreknow as fk
-from foreknow_judge.errors import (
-    CertificateError,
-    DataError,
-    PolicyError,
-    SchemaError,
-    UnsupportedError,
-)
+from foreknow.errors import SchemaError
+from foreknow_judge.errors import CertificateError, DataError, PolicyError, UnsupportedError
 
 bags = st.lists(st.sampled_from("ab"), max_size=2)
 person = st.fixed_dictionaries(

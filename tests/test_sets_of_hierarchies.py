@@ -15,7 +15,8 @@ from tests.examples import examples
 from tests.oracle.sets import worst_of_set
 
 import foreknow as fk
-from foreknow_judge.errors import CertificateError, HierarchyError, PolicyError, SchemaError
+from foreknow.errors import HierarchyError, SchemaError
+from foreknow_judge.errors import CertificateError, PolicyError
 
 ROWS = [
     ["C34", "lung cancer", "lung disease", "*"],

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import foreknow as fk
-from foreknow_judge.errors import OutputError
+from foreknow.errors import OutputError
 
 DRAWN = {
     "zeros": [0.0, -0.0],

@@ -11,7 +11,8 @@ from click.testing import CliRunner
 
 import foreknow as fk
 from foreknow.cli.entry import app
-from foreknow_judge.errors import DataError, OutputError
+from foreknow.errors import OutputError
+from foreknow_judge.errors import DataError
 
 SEMANTICS = ["single", "set", "multiset"]
 WORST = fk.GroupCounts.from_bags([["Boss", "Boss", "Clerk", "Cook", "Farmer", "Nurse", "Smith"]])

@@ -8,13 +8,12 @@ import pyarrow as pa
 import pytest
 
 import foreknow as fk
+from foreknow.errors import NoSafeRelease, SchemaError
 from foreknow_judge.errors import (
     CertificateError,
     DataError,
     InputError,
-    NoSafeRelease,
     PolicyError,
-    SchemaError,
     UnsupportedError,
 )
 from foreknow_judge.support import UNSUPPORTED

@@ -8,8 +8,9 @@ import pytest
 from tests.people import EASY, bucketized, generalized, made, people, schema
 
 import foreknow as fk
+from foreknow.errors import SchemaError
 from foreknow.publishing.tables import group_ids
-from foreknow_judge.errors import PolicyError, SchemaError
+from foreknow_judge.errors import PolicyError
 
 
 def covers(label, value):

@@ -6,8 +6,8 @@ import pytest
 
 import foreknow as fk
 from foreknow.data.engines import duckdb_table
+from foreknow.errors import InternalError
 from foreknow.publishing import entries
-from foreknow_judge.errors import InternalError
 
 
 def table(n=4000):

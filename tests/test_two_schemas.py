@@ -6,7 +6,8 @@ import pyarrow as pa
 import pytest
 
 import foreknow as fk
-from foreknow_judge.errors import InputError, SchemaError
+from foreknow.errors import SchemaError
+from foreknow_judge.errors import InputError
 
 # Of a person each row, but for somebody who has three.
 CASES = pa.table(

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import foreknow as fk
-from foreknow_judge.errors import SchemaError
+from foreknow.errors import SchemaError
 
 ROWS = {"ward": ["a"] * 3, "ill": ["HIV", "Flu", "Cold"]}
 

@@ -5,7 +5,7 @@ import pytest
 
 import foreknow as fk
 from foreknow.data.people import bare_name
-from foreknow_judge.errors import SchemaError
+from foreknow.errors import SchemaError
 
 TABLE = pd.DataFrame(
     {"ward": ["a"] * 4, "ill": list("wxyz"), "who": ["P1", "P1\u200b", "P2", "P3"]}

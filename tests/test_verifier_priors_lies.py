@@ -17,8 +17,8 @@ from tests.examples import examples
 from tests.test_verifier_priors import READINGS, SEEDS, judged, rule
 
 import foreknow as fk
+from foreknow.certificates import Certificate
 from foreknow_judge import priors as verifier_priors
-from foreknow_judge.certificate import Certificate
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.verdicts import verdicts as verify
 from foreknow_judge.written import Written

@@ -49,8 +49,8 @@ def __getattr__(name: str) -> Any:
         said = f"module 'foreknow' has no attribute {name!r}"
         if name.startswith("__"):
             raise AttributeError(said)
+        from foreknow.errors import did_you_mean
         from foreknow.names import ADVICE
-        from foreknow_judge.errors import did_you_mean
 
         instead, near = ADVICE.get(name), did_you_mean(name, (*__all__, *_ALIAS))
         hint = f"; {instead}" if instead else near if "did you" in near else "; see dir(foreknow)"

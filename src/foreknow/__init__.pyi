@@ -31,6 +31,7 @@ from foreknow.auditing.skyline import skyline_report as skyline_report
 from foreknow.auditing.survey import LatticeSurvey as LatticeSurvey
 from foreknow.auditing.survey import SurveyedNode as SurveyedNode
 from foreknow.auditing.survey import survey as survey
+from foreknow.certificates import Certificate as Certificate
 from foreknow.criteria.closeness import BetaLikeness as BetaLikeness
 from foreknow.criteria.closeness import DeltaDisclosure as DeltaDisclosure
 from foreknow.criteria.closeness import TCloseness as TCloseness
@@ -56,6 +57,7 @@ from foreknow.criteria.risk import Risk as Risk
 from foreknow.criteria.size import GroupSize as GroupSize
 from foreknow.criteria.size import KAnonymity as KAnonymity
 from foreknow.data.counts import GroupCounts as GroupCounts
+from foreknow.data.engines.databases import limit_memory as limit_memory
 from foreknow.data.engines.frames import read_table as read_table
 from foreknow.data.hierarchy import DateLevels as DateLevels
 from foreknow.data.hierarchy import Intervals as Intervals
@@ -69,6 +71,8 @@ from foreknow.data.schema import Schema as Schema
 from foreknow.data.utility import Utility as Utility
 from foreknow.data.utility import optimal_discernibility as optimal_discernibility
 from foreknow.data.utility import utility_of as utility_of
+from foreknow.errors import NoSafeRelease as NoSafeRelease
+from foreknow.errors import NotSettled as NotSettled
 from foreknow.exports.export import export as export
 from foreknow.methods.anatomy import Anatomy as Anatomy
 from foreknow.methods.art import ART as ART
@@ -118,12 +122,8 @@ from foreknow.utility.query_error import query_error_of_groups as query_error_of
 from foreknow.utility.report import UtilityReport as UtilityReport
 from foreknow.utility.report import utility_report as utility_report
 from foreknow_judge._version import __version__ as __version__
-from foreknow_judge.certificate import Certificate as Certificate
-from foreknow_judge.duckdb_files import limit_memory as limit_memory
 from foreknow_judge.errors import ForeknowError as ForeknowError
 from foreknow_judge.errors import InputError as InputError
-from foreknow_judge.errors import NoSafeRelease as NoSafeRelease
-from foreknow_judge.errors import NotSettled as NotSettled
 from foreknow_judge.scope import Scope as Scope
 from foreknow_judge.verdict import Verdict as Verdict
 

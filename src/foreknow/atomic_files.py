@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
+import secrets
 import shutil
 import stat
 from collections.abc import Iterator
@@ -12,19 +14,21 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from foreknow_judge.errors import OutputError
+from foreknow.errors import OutputError
 from foreknow_judge.scratch import (
     CONTENT,
-    UNFINISHED,
+    LOCK,
     create,
     make_private,
-    note_beside,
-    scratch_folder,
     sweep,
 )
+from foreknow_judge.scratch import scratch_folder as private_folder
 
 # What JSON begins with that only the owner may see, also where all that it says is "safe".
 OWNERS_FILE = {"this_file_is": "for the owner only"}
+BESIDE, UNFINISHED = "beside", ".unfinished"
+_NONCE = re.compile(r"[0-9a-f]{32}")
+_MOST_BYTES = 1 << 14
 # What tables and pages are called, and no folder is.
 _FILES = (".csv", ".parquet", ".xlsx", ".json", ".html", ".zip", ".tsv", ".txt")
 
@@ -128,6 +132,65 @@ def name_both(folder: Path, release: tuple[Path, Path], kept: tuple[Path, Path])
         ((own if own.exists() else own_target) / UNFINISHED).unlink(missing_ok=True)
 
 
+def note_beside(folder: Path, whole: Path, moved: Path, target: Path) -> None:
+    """Note in `folder` that `moved` becomes `target` just before `whole`, inside it, is moved.
+
+    If we die in between, `target` is removed. It is recognized by a nonce, which is written into it
+    and into the note.
+    """
+    nonce = secrets.token_hex(16)
+    (moved / UNFINISHED).write_text(nonce, "utf-8")
+    note = f"{nonce}\n{whole.relative_to(folder).as_posix()}\n{target.absolute()}"
+    (folder / BESIDE).write_text(note, "utf-8")
+
+
+def _settle_beside(folder: Path) -> None:
+    """Remove a folder that got its name, if what belongs to it did not.
+
+    An archive that somebody else packed can bring a note and its nonce, so these are not enough:
+    the folder must lie beside ours, and everything in it must date from between our lock and the
+    note, when it was filled. What was there before an archive was unpacked is older, and what came
+    later is newer; a hard link to it, which an archive may bring, renews only its change time.
+    """
+    with suppress(OSError, ValueError):
+        note, noted = _read_own(folder / BESIDE)
+        nonce, whole, path = note.split("\n", 2)
+        target = Path(path)
+        carried, _ = _read_own(target / UNFINISHED)
+        if _NONCE.fullmatch(nonce) is None or carried != nonce or target.is_symlink():
+            return
+        if not target.is_absolute() or not target.parent.samefile(folder.parent):
+            return
+        if not (folder / whole).exists():
+            (target / UNFINISHED).unlink()  # both were moved
+            return
+        began = (folder / LOCK).lstat().st_ctime_ns
+        held = [each.lstat() for each in target.rglob("*")]
+        times = [time for each in held for time in (each.st_mtime_ns, each.st_ctime_ns)]
+        if all(began <= time <= noted for time in times):
+            shutil.rmtree(target)
+
+
+def _read_own(path: Path) -> tuple[str, int]:
+    """The text of a small file of ours, and its change time; opening a pipe does not block."""
+    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        about = os.fstat(file)
+        if not stat.S_ISREG(about.st_mode) or about.st_uid != os.geteuid():
+            raise ValueError(f"{str(path)!r} is no file of ours")
+        return os.read(file, _MOST_BYTES).decode("utf-8"), about.st_ctime_ns
+    finally:
+        os.close(file)
+
+
+_NOTES = {BESIDE: _settle_beside}
+
+
+def scratch_folder(parent: Path) -> tuple[Path, int]:
+    """Make a private folder for one entry `CONTENT`, with a lock, after a sweep."""
+    return private_folder(parent, _NOTES)
+
+
 @contextmanager
 def _aside(parent: Path) -> Iterator[Path]:
     """A name in a folder of our own beside the target, which nobody else can look into."""
@@ -161,7 +224,7 @@ def require_new(path: str | Path, kept: str | Path) -> None:
             raise OutputError(f"{str(each)!r}: the name is not UTF-8; choose another") from None
         with _clear_errors(each):
             os.stat(each.absolute().parent)
-            sweep(each.absolute().parent)
+            sweep(each.absolute().parent, _NOTES)
             if each.exists() or each.is_symlink():
                 raise OutputError(
                     f"{str(each)!r} exists already; name a new folder, or remove it first"

@@ -9,16 +9,8 @@ from fractions import Fraction
 from math import floor, log10
 from typing import Any
 
-from foreknow_judge.numbers import (
-    EXACT,
-    MOST_DECIMALS,
-    Rounding,
-    as_fraction,
-    decimal_text,
-    fixed,
-    floor_of,
-    rounded,
-)
+from foreknow.numbers import EXACT, MOST_DECIMALS, Rounding, decimal_text, fixed, floor_of, rounded
+from foreknow_judge.numbers import as_fraction
 
 
 def read_moment(given: Any) -> datetime | None:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
+from foreknow.errors import CallError, did_you_mean
 from foreknow.names import ELSEWHERE, OF_OBJECTS, renamed
-from foreknow_judge.errors import CallError, did_you_mean
 from foreknow_judge.json_values import Plain as PlainValues
 
 P = ParamSpec("P")

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow_judge.numbers import whole_number
+from foreknow.numbers import whole_number
 
 KEY = 32  # bytes
 _FEW = 1 << 20  # of which two have the same 44 bits once in thirty times, and then all draw again

@@ -11,27 +11,31 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from foreknow_judge.documents import (
-    BETWEEN_KEYS,
-    LONG_WORD,
-    MOST_KEY_PARTS,
-    TOML_TEXT,
-    decode_utf8,
-    read_bytes,
-    refuse_deep,
-    refuse_texts,
-)
+from foreknow.numbers import decimal_text
+from foreknow_judge.documents import decode_utf8, read_bytes, refuse_deep, refuse_texts
 from foreknow_judge.errors import InputError
-from foreknow_judge.numbers import MOST_DIGITS, decimal_text
+from foreknow_judge.numbers import MOST_DIGITS
+
+_MOST_KEY_PARTS = 16
+_TOML_TEXT = re.compile(
+    r'"""(?:[^"\\]|\\.|"{1,2}(?!"))*+(?:"{3,5})?'
+    r"|'''(?:[^']|'{1,2}(?!'))*+(?:'{3,5})?"
+    r'|"(?:[^"\\\n]|\\.)*+"?'
+    r"|'[^'\n]*+'?"
+    r"|\#[^\n]*+",
+    re.DOTALL,
+)
+_BETWEEN_KEYS = re.compile(r"[=\[\]{},\n]")
+_LONG_WORD = re.compile(rf"[^\s=\[\]{{}},]{{{2 * MOST_DIGITS}}}")
 
 
 def from_toml(text: str, number: Callable[[str], Any] = Decimal) -> dict[str, Any]:
     """Parse TOML; `number` reads what has a point or an exponent."""
-    bare = TOML_TEXT.sub("s", text)
+    bare = _TOML_TEXT.sub("s", text)
     refuse_deep(bare)
-    if any(part.count(".") >= MOST_KEY_PARTS for part in BETWEEN_KEYS.split(bare)):
-        raise ValueError(f"a key has more than {MOST_KEY_PARTS} parts")
-    if LONG_WORD.search(bare):
+    if any(part.count(".") >= _MOST_KEY_PARTS for part in _BETWEEN_KEYS.split(bare)):
+        raise ValueError(f"a key has more than {_MOST_KEY_PARTS} parts")
+    if _LONG_WORD.search(bare):
         raise ValueError(f"a key or number has more than {2 * MOST_DIGITS:,} characters")
     try:
         table = tomllib.loads(text, parse_float=number)

@@ -20,8 +20,6 @@ VALUE_BYTES = 1 << 20
 UNPACKED_BYTES = 1 << 28
 # Packing shrinks real tables to a tenth, sorted ones to a hundredth, empty ones to a thousandth.
 TIMES_SMALLER = 500
-# Excel has 1,048,576 rows; with 47 columns, all filled, a sheet takes 2 GB when it is read.
-MOST_CELLS = 50_000_000
 
 _BLOCK = 1 << 20
 
@@ -76,15 +74,6 @@ def check_parquet(path: Path) -> None:
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         return  # reading it will say what is wrong
     check_unpacked(path.name, size, unpacked)
-
-
-def check_text(longest: int | None, what: str) -> None:
-    """Raise `DataError` for a text of too many bytes."""
-    if longest is not None and longest > VALUE_BYTES:
-        raise DataError(
-            f"{what} holds a text of {longest:,} bytes, and {VALUE_BYTES:,} are the most; shorten "
-            "it, or leave the column out"
-        )
 
 
 def sql_with_length_check(column: str, what: str) -> str:

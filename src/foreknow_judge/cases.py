@@ -71,9 +71,9 @@ def worst_sum(
             strict=True,
         ):
             parts.setdefault(kind, []).append((at, times))
-        for kind, cases in parts.items():
+        for kind, pairs in parts.items():
             name = held.names[int(held.codes[cell[pair[kind]]])]
-            near.setdefault(tuple(sorted(cases)), name)
+            near.setdefault(tuple(sorted(pairs)), name)
     for cases, name in near.items():
         total = sum((chances[at] * times for at, times in cases), Fraction(0))
         if total > best or (total == best and value is not None and name < value):

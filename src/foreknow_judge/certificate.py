@@ -7,15 +7,12 @@ old versions of pydantic keep alive whatever a model's functions can see.
 from __future__ import annotations
 
 import hashlib
-import platform
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
 from functools import cache, lru_cache
-from html import escape
-from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, Self, get_type_hints
 
 from pydantic import (
     AfterValidator,
@@ -32,7 +29,6 @@ from pydantic import (
     model_validator,
 )
 
-from foreknow_judge._version import __version__
 from foreknow_judge.documents import decode_utf8, from_json, read_bytes
 from foreknow_judge.errors import CertificateError, InputError
 from foreknow_judge.file_names import CERTIFICATE
@@ -48,7 +44,6 @@ from foreknow_judge.grammar import (
     each_once,
     require_table,
 )
-from foreknow_judge.json_values import plain
 from foreknow_judge.kinds import FactsSettings
 from foreknow_judge.layout import multivalued_columns
 from foreknow_judge.named_values import range_ends
@@ -56,7 +51,7 @@ from foreknow_judge.numbers import as_fraction, as_threshold
 from foreknow_judge.registry import OURS, Kinds
 from foreknow_judge.roles import Roles
 from foreknow_judge.scope import Scope
-from foreknow_judge.settings import Settings
+from foreknow_judge.settings import Settings, explain
 from foreknow_judge.support import WHOLE_AFTER, unsupported_knowledge, unsupported_release
 from foreknow_judge.windows import refuse_width
 
@@ -202,64 +197,15 @@ _Earlier = Annotated[
     tuple[Annotated[Mapping[str, Any], PlainValidator(_After.model_validate)], ...], Strict(False)
 ]
 # The fields that a file has under `release`, and their keys there.
-_RELEASE = {
+IN_RELEASE = {
     name: name
     for name in ("form", "format", "groups", "sensitive", "semantics", "people", "n_groups")
 } | {"escaped": "escape_formulas", "files": "files"}
-# Written only if not empty.
-_SELDOM = ("grids", "commas", "after", "report", "code_book")
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Certificate:
-    """A record that `foreknow verify` can check against the release, without the original table.
-
-    Attributes
-    ----------
-    policy : mapping
-        The tables of the policy file.
-    form, format : str
-        Of the release.
-    groups : tuple of str
-        The columns that make a group.
-    sensitive : str
-    people, n_groups : int
-    method : mapping
-        The anonymizer and its settings.
-    findings : tuple of mappings
-        What `Verdict.to_dict` gives, for each requirement and point.
-    source : mapping
-        The number of rows of the original table, and its digest with a key that stays with the
-        owner: a plain digest would let anyone test guesses of the whole table.
-    seeded : bool
-        Whether the order of rows came from a seed, which stays with the owner too.
-    escaped : bool
-        Whether texts that look like formulas were written with an apostrophe before them.
-    semantics : "single", "set" or "multiset"; of several columns that differ, a mapping
-    minimal : bool
-        Whether no group can be divided further in the ways that the method tries.
-    notes : tuple of str
-        What the owner should know of the release, in plain words.
-    files : mapping of file name to SHA-256 digest
-        Empty until the release is written.
-    versions : mapping
-        Of Foreknow, Python and the packages that the result depends on.
-    scope : mapping
-        What the findings do not look at, as `Scope.to_dict` gives it.
-    grids : mapping of str to str
-        For columns whose ranges begin and end on a grid, the grid, such as "in steps of 5".
-    delimiter : str
-        Of CSV.
-    commas : tuple of str
-        Columns written with decimal commas: commas and points are swapped in the files.
-    after : tuple of mappings
-        The releases that were published before, of other people of the same register: the digest
-        of each certificate, and how many people it shows for the first time.
-    report : str, optional
-        SHA-256 digest of ``report.html``; None before the release is written.
-    code_book : str, optional
-        SHA-256 digest of ``datapackage.json``, which says what the columns hold.
-    """
+    """A record that `foreknow verify` can check against the release, without the original table."""
 
     minimal: bool = False
     notes: _Texts = ()
@@ -278,18 +224,13 @@ class Certificate:
     findings: _Findings
     source: dict[str, str | int]
     seeded: bool
-    versions: dict[str, str] = field(default_factory=lambda: versions())
+    versions: dict[str, str]
     grids: dict[str, str] = field(default_factory=dict)
     delimiter: Literal[",", ";", "\t", "|"] = ","
     commas: _Texts = ()
     after: _Earlier = ()
     report: Digest | None = None
     code_book: Digest | None = None
-
-    @property
-    def safe(self) -> bool:
-        """True if every finding is safe, and there is at least one."""
-        return bool(self.findings) and all(finding["safe"] for finding in self.findings)
 
     @property
     def sensitives(self) -> tuple[str, ...]:
@@ -353,21 +294,8 @@ class Certificate:
         apart = (*self.unlinked, *multivalued_columns(self.semantics, self.sensitives))
         return parts_of_sensitive(self.sensitives, apart)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, with the version of their format."""
-        table: dict[str, Any] = {"format": FORMAT, "version": FORMAT_VERSION, "safe": self.safe}
-        for each in fields(self):
-            given = plain(getattr(self, each.name))
-            if each.name in _RELEASE:
-                table.setdefault("release", {})[_RELEASE[each.name]] = given
-            elif (given or each.name not in _SELDOM) and (each.name, given) != ("delimiter", ","):
-                table[each.name] = given
-        return table
-
     @classmethod
-    def load(
-        cls, path: str | Path, content: bytes | None = None, kinds: Kinds = OURS
-    ) -> Certificate:
+    def load(cls, path: str | Path, content: bytes | None = None, kinds: Kinds = OURS) -> Self:
         """Read a certificate.
 
         Parameters
@@ -388,42 +316,9 @@ class Certificate:
         advice = f"give the folder of a release, or its {CERTIFICATE}"
         table = check_certificate(parse_certificate(path, content, advice), repr(str(path)), kinds)
         flat = {**table, **table["release"]}
-        keys = {each.name: _RELEASE.get(each.name, each.name) for each in fields(cls)}
+        keys = {each.name: IN_RELEASE.get(each.name, each.name) for each in fields(cls)}
         read = {name: flat[key] for name, key in keys.items() if key in flat}
         return cls(**{**read, **{name: tuple(read.get(name, ())) for name in _LISTS}})
-
-    def __repr__(self) -> str:
-        word = "safe" if self.safe else "UNSAFE"
-        noun = "cases" if self.in_cases else "people"
-        return f"Certificate({word}: {self.people} {noun} in {self.n_groups} groups)"
-
-    def _repr_html_(self) -> str:
-        return f"<code>{escape(repr(self))}</code>"
-
-    def check(self, release: str | Path, priors: str | Path | None = None) -> list[str]:
-        """Judge a written release afresh, and compare with what is certified.
-
-        Parameters
-        ----------
-        release : path
-            The folder that was written, or its release file.
-        priors : path, optional
-            The ``priors.json`` of the owner, where priors were learned and so are not in the
-            certificate; the one in ``FOLDER.owner`` when left out.
-
-        Returns
-        -------
-        list of str
-            What is wrong; empty if the release is the certified one and safe.
-
-        Raises
-        ------
-        CertificateError
-            If it cannot be judged: a file is missing, or all is right but the priors are missing.
-        """
-        # `verify` imports this module, so it is imported only here.
-        judge = import_module("foreknow_judge.verify").judge
-        return list(judge(self, Path(release), priors=priors)[1])
 
 
 _LISTS = ("notes", "groups", "findings", "commas", "after")
@@ -434,7 +329,7 @@ def _model(
 ) -> type[Settings]:
     """The model of a table of a certificate file: the fields in `of`, under the keys there."""
     columns: dict[str, Any] = {}
-    needed = {"scope", "versions", "escaped", "files"}  # though they have defaults
+    needed = {"scope", "escaped", "files"}  # though they have defaults
     for part in fields(Certificate):
         if part.name in of:
             factory = part.default_factory
@@ -448,8 +343,8 @@ def _model(
 def certificate_table() -> type[Settings]:
     """The model of a whole certificate file."""
     types = get_type_hints(Certificate, include_extras=True)
-    release = _model("Release", types, _RELEASE)
-    rest = {each.name: each.name for each in fields(Certificate) if each.name not in _RELEASE}
+    release = _model("Release", types, IN_RELEASE)
+    rest = {each.name: each.name for each in fields(Certificate) if each.name not in IN_RELEASE}
     more = {"format": (str, ...), "version": (int, ...), "safe": (bool, ...)}
     return _model("Certificate", types, rest, **more, release=(release, ...))
 
@@ -775,38 +670,7 @@ def has_kept_priors(required: Mapping[str, Any]) -> bool:
     return any(kept)
 
 
-def explain(error: ValidationError) -> str:
-    """Describe the first problem with the keys of the file."""
-    first = max(error.errors(include_url=False), key=lambda e: len(e["loc"]))
-    place = "".join(
-        f"[{part}]" if isinstance(part, int) else f".{part}"
-        for part in first["loc"]
-        if part not in ("list", "table", "whole", "kept")
-    ).removeprefix(".")
-    if first["type"] == "missing":
-        return f"lacks {place!r}"
-    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        required = place.startswith("policy.require")
-        hint = "; if it is a kind of another package, only who has that can verify it"
-        return f"has an unknown key {place!r}{hint if required else ''}"
-    said = first["msg"].removeprefix("Value error, ")
-    return f"is malformed: {place}: {said[0].lower()}{said[1:]}"
-
-
 def digest_of(path: Path) -> str:
     """SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def versions() -> dict[str, str]:
-    """Versions of the software that the result depends on."""
-    packages = {package: _version(package) for package in ("duckdb", "numpy", "pyarrow")}
-    return {"foreknow": __version__, "python": platform.python_version(), **packages}
-
-
-@cache
-def _version(package: str) -> str:
-    from importlib.metadata import version
-
-    return version(package)

@@ -129,16 +129,6 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
         self.starts = np.searchsorted(group, np.arange(n_groups + 1))
         self.people = self.sum_by_group(self.counts)
 
-    @classmethod
-    def unnamed(
-        cls, people: Ints, names: list[str], of_group: Ints, codes: Ints, counts: Ints
-    ) -> GroupBags:
-        """Groups of the given sizes, whose names do not matter."""
-        column = Column(pa.array(["group"]), np.zeros(len(people), np.int64))
-        bags = cls([column], names, of_group, codes, counts)
-        bags.people = people
-        return bags
-
     def __len__(self) -> int:
         return len(self.starts) - 1
 
@@ -148,24 +138,6 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
     def __getitem__(self, group: Group) -> tuple[int, Bag]:
         at = self._places[group]
         return int(self.people[at]), self.bag(at)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, GroupBags):
-            return NotImplemented
-        return (
-            len(self.labels) == len(other.labels)
-            and self.names == other.names
-            and all(
-                one.texts.equals(two.texts) and np.array_equal(one.codes, two.codes)
-                for one, two in zip(self.labels, other.labels, strict=True)
-            )
-            and np.array_equal(self.people, other.people)
-            and np.array_equal(self.starts, other.starts)
-            and np.array_equal(self.codes, other.codes)
-            and np.array_equal(self.counts, other.counts)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
 
     @cached_property
     def _places(self) -> dict[Group, int]:
@@ -225,9 +197,12 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
 
     def bag(self, at: int) -> Bag:
         """How many people of a group have each value."""
-        cells = slice(int(self.starts[at]), int(self.starts[at + 1]))
-        names = [self.names[code] for code in self.codes[cells].tolist()]
-        return dict(zip(names, self.counts[cells].tolist(), strict=True))
+        return {self.names[code]: count for code, count in self.cells(at)}
+
+    def cells(self, at: int) -> list[tuple[int, int]]:
+        """How many people of a group have each value, by the place of the value in `names`."""
+        own = slice(int(self.starts[at]), int(self.starts[at + 1]))
+        return list(zip(self.codes[own].tolist(), self.counts[own].tolist(), strict=True))
 
     def shape(self, at: int) -> tuple[int, ...]:
         """The counts of the values of a group, highest first."""

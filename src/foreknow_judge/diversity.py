@@ -96,6 +96,13 @@ def number_of(given: Any) -> Fraction:
         raise CertificateError(str(error)) from None
 
 
+def size_of(given: Any, key: str) -> int:
+    """Read a whole number from 1 of a certificate."""
+    if not isinstance(given, int) or isinstance(given, bool) or given < 1:
+        raise CertificateError(f"{key} must be a whole number from 1, not {given!r}")
+    return given
+
+
 def _effective(shape: tuple[int, ...]) -> Fraction:
     """How many equally frequent values have the same entropy, rounded down to six decimals."""
     total = sum(shape)

@@ -18,21 +18,10 @@ from foreknow_judge.errors import InputError
 from foreknow_judge.numbers import MOST_DIGITS, is_long
 
 MOST_DEPTH = 32
-MOST_KEY_PARTS = 16
 MOST_TEXT = 100_000
 
 _JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
-TOML_TEXT = re.compile(
-    r'"""(?:[^"\\]|\\.|"{1,2}(?!"))*+(?:"{3,5})?'
-    r"|'''(?:[^']|'{1,2}(?!'))*+(?:'{3,5})?"
-    r'|"(?:[^"\\\n]|\\.)*+"?'
-    r"|'[^'\n]*+'?"
-    r"|\#[^\n]*+",
-    re.DOTALL,
-)
 _NO_BRACKETS = re.compile(r"[^\[\]{}]+")
-BETWEEN_KEYS = re.compile(r"[=\[\]{},\n]")
-LONG_WORD = re.compile(rf"[^\s=\[\]{{}},]{{{2 * MOST_DIGITS}}}")
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 

@@ -14,7 +14,6 @@ import os
 import re
 import shutil
 import stat
-import sys
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
@@ -36,7 +35,7 @@ from foreknow_judge.bounds import (
     short_lines,
     sql_with_length_check,
 )
-from foreknow_judge.errors import DataError, InputError
+from foreknow_judge.errors import DataError
 from foreknow_judge.scratch import CONTENT, make_private, scratch_folder
 
 try:
@@ -44,17 +43,14 @@ try:
 except ImportError:
     resource = None  # type: ignore[assignment]
 
-_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([KMGT])(i?))?B", re.IGNORECASE)
-_LEAST = 64_000_000  # of memory, for DuckDB to count anything
-_limit: int | None = None
+memory_limit: int | None = None  # in bytes, as `foreknow` sets it; None for DuckDB's own
 _PATTERN = re.compile(r"[*?\[]")
 
 _connections: weakref.WeakSet[Any] = weakref.WeakSet()
-_sealed: weakref.WeakSet[Any] = weakref.WeakSet()  # connections to databases of one file each
 _counting: weakref.WeakSet[Thread] = weakref.WeakSet()
 _ending = Event()  # threads that still count a file when the process ends stop
 _scratch: tuple[int, Path, int] | None = None  # process, folder, its lock
-_databases: dict[tuple[int, Path], Any] = {}  # a fork keeps its parent's, which it cannot close
+databases: dict[tuple[int, Path], Any] = {}  # a fork keeps its parent's, which it cannot close
 
 
 def connect() -> Any:
@@ -64,29 +60,15 @@ def connect() -> Any:
     """
     folder = scratch()
     place = os.getpid(), folder
-    if place in _databases:
+    if place in databases:
         with suppress(duckdb.FatalException):  # after a broken file, the database no longer works
-            return _opened(_databases[place])
-    _databases[place] = _new_database(folder)
-    return _opened(_databases[place])
+            return opened_database(databases[place])
+    databases[place] = new_database(folder)
+    return opened_database(databases[place])
 
 
-def connect_to(path: Path) -> tuple[Any, str]:
-    """Open a DuckDB file in a database that can read nothing else; return its name there, too.
-
-    Such a file is code: its views may name other files, addresses and variables of Python.
-    """
-    database, name = _new_database(scratch()), "file"
-    place = str(path.resolve()).replace("'", "''")
-    database.execute(f"ATTACH '{place}' AS {name} (READ_ONLY)")
-    database.execute("SET enable_external_access = false")
-    database.execute("SET python_enable_replacements = false")
-    opened = _opened(database)
-    _sealed.add(opened)
-    return opened, name
-
-
-def _new_database(folder: Path) -> Any:
+def new_database(folder: Path) -> Any:
+    """Start a database with its temporary files in a folder, which loads no extension."""
     return duckdb.connect(
         config={
             "temp_directory": str(folder / CONTENT),
@@ -94,117 +76,23 @@ def _new_database(folder: Path) -> Any:
             "autoload_known_extensions": False,
             # Statistics of a file may be false; then numbers would be cut, and groups merged.
             "disabled_optimizers": "statistics_propagation,compressed_materialization",
-            **_within_limit(),
+            **within_limit(),
         }
     )
 
 
-def _opened(database: Any) -> Any:
+def opened_database(database: Any) -> Any:
+    """A connection to a database, which is closed when the process ends."""
     connection = database.cursor()
     connection.execute("SELECT 1").fetchall()
     _connections.add(connection)
     return connection
 
 
-class _NoPandas:
-    """An import finder that raises an error for pandas."""
-
-    @staticmethod
-    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
-        if name == "pandas":
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-
-_spared = False
-
-
-def spare_pandas() -> None:
-    """Keep PyArrow from importing pandas with its first array, until `admit_pandas`."""
-    global _spared
-    if "pandas" in sys.modules:
-        return
-    _spared = True
-    sys.meta_path.insert(0, _NoPandas)
-    try:
-        import pyarrow
-
-        pyarrow.array([0])
-    finally:
-        sys.meta_path.remove(_NoPandas)
-
-
-def admit_pandas() -> None:
-    """Let PyArrow find pandas again; else it does not take NaN in a series for a missing value."""
-    global _spared
-    if not _spared:
-        return
-    import pyarrow
-
-    _spared = False
-    with suppress(ImportError):
-        pyarrow.table({}).to_pandas()
-
-
-def limit_memory(limit: str | None) -> None:
-    """Limit how much memory DuckDB uses in this process from now on; it spills the rest to disk.
-
-    The counts that Python gets come on top. Relations of your own connections have their own
-    limits.
-
-    Parameters
-    ----------
-    limit : str or None
-        Such as "4GB" or "500 MiB"; DuckDB's own limit, 80% of the machine's memory, for None.
-
-    Raises
-    ------
-    InputError
-        If it is not an amount of memory, or less than 64 MB.
-
-    Examples
-    --------
-    >>> limit_memory("4GB")
-    >>> memory_limit()
-    4000000000
-    >>> limit_memory(None)
-    """
-    global _limit
-    _limit = None if limit is None else _bytes_of(limit)
-    for database in [*_databases.values(), *_sealed]:
-        with suppress(duckdb.ConnectionException):
-            said = _within_limit().get("memory_limit")
-            asked = "RESET memory_limit" if said is None else f"SET memory_limit = '{said}'"
-            database.execute(asked)
-
-
-def memory_limit() -> int | None:
-    """What `limit_memory` was given, in bytes."""
-    return _limit
-
-
-def machine_memory() -> int:
-    """The machine's memory in bytes; 8 GiB if that is unknown."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return 1 << 33
-
-
-def _bytes_of(said: str) -> int:
-    found = _AMOUNT.fullmatch(said.strip()) if isinstance(said, str) else None
-    if found is None:
-        raise InputError(f'memory is {said!r}; give an amount such as "4GB" or "500MB"')
-    base, power = (1024 if found[3] else 1000), " KMGT".index((found[2] or " ").upper())
-    wanted = int(float(found[1]) * base**power)
-    if wanted < _LEAST:
-        raise InputError(f"memory is {said!r}; DuckDB needs at least 64MB")
-    return wanted
-
-
-def _within_limit() -> dict[str, str]:
+def within_limit() -> dict[str, str]:
     """DuckDB's memory limit: as set, or a third of the address space if that is limited."""
-    if _limit is not None:
-        return {"memory_limit": f"{_limit}B"}
+    if memory_limit is not None:
+        return {"memory_limit": f"{memory_limit}B"}
     if resource is None:
         return {}
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
@@ -217,15 +105,6 @@ def scratch() -> Path:
     if _scratch is None or _scratch[0] != os.getpid() or not _scratch[1].is_dir():
         _scratch = os.getpid(), *scratch_folder(Path(tempfile.gettempdir()))
     return _scratch[1]
-
-
-def new_file(suffix: str) -> Path:
-    """Make an empty file in the private folder, which is removed when the process ends."""
-    folder = scratch() / CONTENT
-    make_private(folder)
-    handle, name = tempfile.mkstemp(suffix, "read-", folder)
-    os.close(handle)
-    return Path(name)
 
 
 def new_folder() -> Path:
@@ -244,10 +123,10 @@ def _close() -> None:
         thread.join(timeout=5)
     if _scratch is None or _scratch[0] != os.getpid():
         return
-    for connection in [*_connections, *_databases.values()]:
+    for connection in [*_connections, *databases.values()]:
         with suppress(Exception):
             connection.close()
-    _databases.clear()  # DuckDB objects that exist when the process ends are reported as leaks
+    databases.clear()  # DuckDB objects that exist when the process ends are reported as leaks
     shutil.rmtree(_scratch[1], ignore_errors=True)
 
 

@@ -16,16 +16,15 @@ from pydantic import (
     ConfigDict,
     Field,
     Strict,
-    ValidationError,
     WithJsonSchema,
     create_model,
     model_validator,
 )
 
-from foreknow_judge.errors import InputError, PolicyError, UnsupportedError
+from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.json_values import plain
 from foreknow_judge.numbers import as_fraction, as_threshold, shown
-from foreknow_judge.settings import Settings, explain, one_or_several
+from foreknow_judge.settings import Settings, one_or_several
 
 S = TypeVar("S", bound=Collection[str])
 Semantics: TypeAlias = Literal["single", "set", "multiset"]
@@ -93,22 +92,6 @@ class Secret(NamedTuple):
         """Whether each value is a secret by itself."""
         return not self.as_one and self.width is None
 
-    @property
-    def key(self) -> str | None:
-        """The policy key that makes several values one secret; None if none does."""
-        if self.singly:
-            return None
-        if self.width is not None:
-            return "within"
-        return "any_of" if self.level is None else "at_level"
-
-    @property
-    def texts(self) -> Iterator[str]:
-        """Every value, and every name of a set, that the secret mentions."""
-        yield from map(str, (*(self.values or ()), *self.excluded, *filter(None, self.sets)))
-        for own in self.sets.values():
-            yield from map(str, own if isinstance(own, tuple) else ())
-
 
 class KnownPoint(NamedTuple):
     """One kind of knowledge in a table, with its settings and its limit."""
@@ -122,11 +105,7 @@ class RequireTable(Settings):
     """A ``[[require]]`` table: secret, sight and limit, whatever the adversary or criterion is."""
 
     knowledge: ClassVar[tuple[str, ...]] = ()
-    # Kinds that are known on top of others: given beside a kind, they become settings of it.
-    on_top: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     criteria: ClassVar[tuple[str, ...]] = ()
-    # Whether labels of a hierarchy were written as their values, of which there may be none.
-    written_out: ClassVar[bool] = False
 
     name: str | None = None
     values: tuple[Any, ...] | None = None
@@ -153,7 +132,7 @@ class RequireTable(Settings):
             if key in read:
                 read[key] = _labels(key, read[key])
         if "any_of" in read:
-            read["any_of"] = _members(read["any_of"], empty=cls.written_out)
+            read["any_of"] = _members(read["any_of"])
         if (level := read.get("at_level")) is not None and type(level) is not int:
             raise ValueError(f"at_level must be a whole number from 1, not {level!r}")
         if not isinstance(read.get("sensitive", ""), str):
@@ -166,12 +145,6 @@ class RequireTable(Settings):
                     raise ValueError(f"{key}: {error}") from None
         if "at_most_times" in read:
             read["at_most_times"] = as_times(read["at_most_times"])
-        for kind, parts in cls.on_top.items():
-            for part in parts if isinstance(read.get(kind), Mapping) else ():
-                if isinstance(read.get(part), Mapping):
-                    if part in read[kind]:
-                        raise ValueError(f"{part} is given in {kind} and beside it; keep one")
-                    read[kind] = {**read[kind], part: read.pop(part)}
         return read
 
     @model_validator(mode="after")
@@ -190,8 +163,6 @@ class RequireTable(Settings):
             raise ValueError(f"give {sets} or {beside[0]}, not both; {why}")
         if len(about) > 1 and sets not in about:
             raise ValueError("give values or except, not both")
-        if not self.written_out and self.sensitive in (self.knowing or ()):
-            raise ValueError(f"{self.sensitive!r} cannot be both known and what must stay hidden")
         if len(self.limits) > 1:
             raise ValueError(f"give {' or '.join(self.limits)}, not both")
         self._check_kinds()
@@ -260,7 +231,6 @@ class AskedTable(RequireTable):
     """A ``[[require]]`` table as the judge reads it, with any kinds."""
 
     model_config = ConfigDict(extra="allow")
-    written_out: ClassVar[bool] = True
 
     @property
     def has_label(self) -> bool:
@@ -342,7 +312,7 @@ def _refuse_nested(key: str, labels: Iterable[Any]) -> None:
             raise ValueError(f"{key}: {label!r} is no value; write texts and numbers")
 
 
-def _members(given: Any, *, empty: bool) -> Any:
+def _members(given: Any) -> Any:
     """Read `any_of`: a label, a list of values, or sets and ranges by name."""
     if isinstance(given, (str, Sets)):  # one that was read may have no members
         return given
@@ -356,7 +326,7 @@ def _members(given: Any, *, empty: bool) -> Any:
     for name, own in given.items():
         is_range = isinstance(own, Mapping) or hasattr(own, "holds")  # or one that was read
         sets[str(name)] = own if is_range else _labels(f"any_of.{name}", own)
-        if not name or not (own or empty or is_range):
+        if not name:
             raise ValueError(f"any_of.{name} is empty; name the set, its values")
     return sets
 
@@ -437,16 +407,6 @@ class SchemaTable(Settings):
     reading: dict[str, str | int | list[str] | dict[str, str]] = Field(default={})
     hierarchies: dict[str, dict[str, Any]] = Field(default={})
 
-    @classmethod
-    def written(cls, said: Mapping[str, Any]) -> dict[str, Any]:
-        """The keys for a policy file: roles and semantics always, others if not the default."""
-        fields, always = cls.model_fields, [*cls.model_fields][:4]
-        return {
-            key: list(said[key]) if isinstance(said[key], tuple) else said[key]
-            for key, of in fields.items()
-            if key in always or said[key] not in (of.default, ())
-        }
-
 
 def require_table(
     knowledge: Mapping[str, Any], criteria: Mapping[str, Any], base: type[RequireTable], least: int
@@ -459,17 +419,4 @@ def require_table(
     fields |= {key: (settings | None, None) for key, settings in criteria.items()}
     made: Any = create_model("Require", __base__=base, **fields)
     made.knowledge, made.criteria = tuple(knowledge), tuple(criteria)
-    if not base.written_out:  # certificates have one way to write it
-        made.on_top = {
-            kind: tuple(own for own in knowledge if own in settings.model_fields)
-            for kind, settings in knowledge.items()
-        }
     return made
-
-
-def read(table: type[T], given: Any, name: str, kind: type[InputError] = PolicyError) -> T:
-    """Read a table; a message begins with its name."""
-    try:
-        return table.model_validate(given)
-    except ValidationError as error:
-        raise kind(f"{name}: {explain(error, table)}") from None

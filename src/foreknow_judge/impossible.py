@@ -172,7 +172,7 @@ def _refuse(held: GroupBags, at: int, people: Counter[Cannot], rules_of: Any) ->
     if not any(cannot.surely for cannot in people):
         return
     having = Counter[frozenset[int]]()
-    for value, many in _bag(held, at):
+    for value, many in held.cells(at):
         having[rules_of[value]] += many
     for kind, many in having.items():
         if many > sum(n for cannot, n in people.items() if not cannot.surely & kind):
@@ -181,11 +181,6 @@ def _refuse(held: GroupBags, at: int, people: Counter[Cannot], rules_of: Any) ->
                 f"group {name} has values that too few people there can have, by what the schema "
                 "says is impossible"
             )
-
-
-def _bag(held: GroupBags, at: int) -> list[tuple[int, int]]:
-    cells = slice(int(held.starts[at]), int(held.starts[at + 1]))
-    return list(zip(held.codes[cells].tolist(), held.counts[cells].tolist(), strict=True))
 
 
 def worst_with_rules(
@@ -197,7 +192,7 @@ def worst_with_rules(
     rows: dict[tuple[int, tuple[int, ...]], int] = {}
     for number in np.flatnonzero(restricted).tolist():
         for value, row in _numbers_of_group(
-            _bag(held, number), able.people[number], able.rules_of, wanted, l
+            held.cells(number), able.people[number], able.rules_of, wanted, l
         ):
             rows.setdefault((value, row), number)
     of_everybody = wanted[held.codes] & ~restricted[held.of_group]

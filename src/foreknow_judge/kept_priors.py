@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -14,7 +14,6 @@ from pydantic import Field, ValidationError
 from foreknow_judge.certificate import (
     Digest,
     TableOfPriors,
-    explain,
     has_kept_priors,
     map_prior_tables,
     parse_certificate,
@@ -22,11 +21,11 @@ from foreknow_judge.certificate import (
 from foreknow_judge.documents import read_bytes
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.file_names import PRIORS
-from foreknow_judge.settings import Settings
+from foreknow_judge.settings import Settings, explain
 
 _MOST_BYTES = 256 << 20
 
-_PARTS = tuple(TableOfPriors.model_fields)
+PARTS = tuple(TableOfPriors.model_fields)
 _Table: TypeAlias = Mapping[str, Any]
 
 
@@ -56,29 +55,14 @@ class KeptPriors:
 
     def digest(self, table: _Table) -> str:
         """Keyed digest of one table, in hexadecimal."""
-        text = json.dumps([table[part] for part in _PARTS])
+        text = json.dumps([table[part] for part in PARTS])
         return hashlib.blake2b(text.encode(), key=self.key, digest_size=32).hexdigest()
-
-    @classmethod
-    def of(cls, key: bytes, tables: Iterable[Any]) -> KeptPriors:
-        """Keep some tables of priors."""
-        plain = [table.to_dict() for table in tables]
-        return cls(key, tuple({part: table[part] for part in _PARTS} for table in plain))
-
-    def withheld(self, requirements: Sequence[_Table]) -> list[dict[str, Any]]:
-        """The requirements of a policy with a digest in place of each table that was learned."""
-        named = self._named
-
-        def look(table: _Table) -> _Table:
-            return named(table) if table.get("learned") else table
-
-        return [map_prior_tables(required, look) for required in requirements]
 
     def withheld_finding(self, finding: _Table) -> dict[str, Any]:
         """A finding without anything that reveals these priors; whether it is safe remains."""
         own = {self.digest(table) for table in self.tables}
         judged = map_prior_tables(
-            finding["judged"], lambda t: self._named(t) if self.digest(t) in own else t
+            finding["judged"], lambda t: self.named(t) if self.digest(t) in own else t
         )
         if not has_kept_priors(judged):
             return dict(finding)
@@ -86,7 +70,8 @@ class KeptPriors:
         hidden = {"value", "group", "exact", "probability", "limit"} & finding.keys()
         return {**finding, **dict.fromkeys(hidden), "judged": judged}
 
-    def _named(self, table: _Table) -> dict[str, Any]:
+    def named(self, table: _Table) -> dict[str, Any]:
+        """A table in a certificate: its columns, and its digest in place of the rest."""
         return {"attributes": list(table["attributes"]), "digest": self.digest(table)}
 
     def filled(self, requirements: Sequence[_Table]) -> list[dict[str, Any]]:
@@ -104,16 +89,6 @@ class KeptPriors:
             return found
 
         return [map_prior_tables(required, fill) for required in requirements]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, with the version of their format."""
-        return {
-            "format": "foreknow priors",
-            "version": 1,
-            "this_file_is": "for the owner only",
-            "key": self.key.hex(),
-            "tables": [dict(table) for table in self.tables],
-        }
 
     @classmethod
     def load(cls, path: str | Path) -> KeptPriors:

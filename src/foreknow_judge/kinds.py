@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from foreknow_judge.settings import Amount, FromOne, Settings
 
@@ -12,40 +12,15 @@ from foreknow_judge.settings import Amount, FromOne, Settings
 class FactsSettings(Settings):
     """``facts = { l = 1, k = 5, m = 2 }`` in a policy file."""
 
-    l: Amount = Field(default=0, description="values ruled out", examples=[1])
-    k: Amount = Field(default=0, description="people known", examples=[3])
-    m: Amount = Field(default=0, description="links", examples=[1])
+    l: Amount = 0
+    k: Amount = 0
+    m: Amount = 0
 
 
 class AmountSettings(Settings):
     """``implications = { k = 3 }`` or ``negations = { k = 3 }`` in a policy file."""
 
-    k: Amount = Field(default=0, examples=[1])
-
-
-class TableSettings(Settings):
-    """A table of priors that is written out, as in a certificate."""
-
-    attributes: list[str]
-    values: list[str]
-    rows: list[Any]
-    learned: bool = False
-    estimated: bool = False
-
-
-class PriorsSettings(Settings):
-    """``priors = { file = "by_sex.csv" }`` in a policy file."""
-
-    semantics: Literal["joint", "binary"] = "joint"
-    facts: FactsSettings | None = None
-    file: str | list[str] | None = None
-    tables: list[TableSettings] | None = None
-
-    @model_validator(mode="after")
-    def _require_a_source(self) -> PriorsSettings:
-        if (self.file is None) == (self.tables is None):
-            raise ValueError("give file = a table of probabilities, or several in a list")
-        return self
+    k: Amount = 0
 
 
 class OfUnits(Settings):
@@ -68,16 +43,16 @@ DiversityKind = Literal["distinct", "entropy", "recursive"]
 class LDiversitySettings(Settings):
     """``l_diversity`` in a policy file."""
 
-    l: Any = Field(examples=[3])
+    l: Any
     kind: DiversityKind = "distinct"
-    c: Any = Field(default=None, examples=[2])
+    c: Any = None
 
 
 class AlphaKSettings(Settings):
     """``alpha_k`` in a policy file."""
 
-    alpha: Any = Field(examples=[0.5])
-    k: int = Field(examples=[5])
+    alpha: Any
+    k: int
 
 
 Distance = Literal["equal", "ordered", "hierarchical"]
@@ -86,7 +61,7 @@ Distance = Literal["equal", "ordered", "hierarchical"]
 class TClosenessSettings(Settings):
     """``t_closeness`` in a policy file."""
 
-    t: Any = Field(examples=[0.2])
+    t: Any
     distance: Distance = "equal"
     order: list[Any] | None = None
     tree: list[list[Any]] | None = None
@@ -95,14 +70,14 @@ class TClosenessSettings(Settings):
 class BetaLikenessSettings(Settings):
     """``beta_likeness`` in a policy file."""
 
-    beta: Any = Field(examples=[1])
+    beta: Any
     enhanced: bool = False
 
 
 class DeltaDisclosureSettings(Settings):
     """``delta_disclosure`` in a policy file."""
 
-    delta: Any = Field(examples=[1])
+    delta: Any
 
 
 class PopulationSettings(Settings):
@@ -131,16 +106,16 @@ class DeltaPresenceSettings(PopulationSettings):
 class RiskSettings(Settings):
     """``risk`` in a policy file."""
 
-    prosecutor: Any = Field(default=None, examples=[0.09])
-    average: Any = Field(default=None, examples=[0.05])
-    uniqueness: Any = Field(default=None, examples=[0])
+    prosecutor: Any = None
+    average: Any = None
+    uniqueness: Any = None
     strict: bool = False
 
 
 class PopulationRiskSettings(PopulationSettings):
     """``population_risk`` in a policy file."""
 
-    journalist: Any = Field(default=None, examples=[0.09])
+    journalist: Any = None
     uniqueness: Any = None
     strict: bool = False
 
@@ -157,15 +132,10 @@ KNOWLEDGE: dict[str, type[Settings]] = {
     "facts": FactsSettings,
     "implications": AmountSettings,
     "negations": AmountSettings,
-    "priors": PriorsSettings,
 }
 CRITERIA: dict[str, Any] = {
-    "k_anonymity": Annotated[
-        FromOne | OfColumns, Field(description="people who look alike", examples=[5])
-    ],
-    "group_size": Annotated[
-        FromOne | OfUnits, Field(description="people in each group", examples=[5])
-    ],
+    "k_anonymity": FromOne | OfColumns,
+    "group_size": FromOne | OfUnits,
     "l_diversity": LDiversitySettings,
     "alpha_k": AlphaKSettings,
     "t_closeness": TClosenessSettings,

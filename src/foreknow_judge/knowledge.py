@@ -6,15 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from foreknow_judge.counting import (
-    Bag,
-    Group,
-    GroupBags,
-    Ints,
-)
-from foreknow_judge.errors import (
-    CertificateError,
-)
+from foreknow_judge.counting import Bag, Group, GroupBags, Ints
+from foreknow_judge.errors import CertificateError
 from foreknow_judge.facts import (
     chances_by_facts,
     chances_by_implications,

@@ -36,61 +36,23 @@ class Layout:
 
     main: str = ""  # the sensitive column that is meant where none is named
     linked: tuple[str, ...] = ()  # columns that stand in the same rows
-    apart: tuple[str, ...] = ()  # those that are shuffled, or in tables of their own
-    # whether each row is a person, of whom any column may be said to be known
-    of_people: bool = False
-    # if people are recognized by exact columns: what else is published about them
-    people: tuple[str, ...] | None = None
-    # not sensitive, and published for each person: criteria that count people tell people apart by
-    # these columns if it is not said what is known
-    others: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.linked) < 2:  # nothing stands beside it
             object.__setattr__(self, "linked", ())
 
-    @classmethod
-    def of(
-        cls, sensitives: Sequence[str], other: Iterable[str] = (), apart: Sequence[str] = ()
-    ) -> Layout:
-        """The layout of columns side by side, except those that are published apart."""
-        linked = tuple(name for name in (*sensitives, *other) if name not in apart)
-        others = tuple(name for name in other if name not in apart)
-        return cls(sensitives[0], linked, tuple(apart), others=others)
+    def seen(self, secret: str | None, knowing: Collection[str]) -> Seen:
+        """What stands beside a column, and which of it the adversary knows.
 
-    def seen(
-        self,
-        secret: str | None = None,
-        knowing: Sequence[str] | None = None,
-        *,
-        of_people: bool = False,
-    ) -> Seen:
-        """What stands beside a column; the adversary knows all of it if `knowing` is None.
-
-        Columns that are published apart from it reveal nothing about it. With `of_people`, the
-        question is how many people groups have, whatever their values: every known column divides
-        them, but sensitive columns only if `knowing` names them.
-
-        >>> Layout.of(["ill", "pay"], ["job"], ["pay"]).seen("ill", [])
+        >>> Layout("ill", ("ill", "job")).seen("ill", [])
         Seen(secret='ill', known=(), assumed=('job',))
         """
-        secret, linked = secret or self.main, self.linked
-        if of_people and knowing is None:
-            knowing = self.others if self.of_people else ()
-        if of_people and not self.of_people:  # a table of its own has how many have each value
-            linked = tuple(dict.fromkeys((secret, *linked)))
-        if self.of_people and knowing is not None and (of_people or secret not in self.apart):
-            # What is said to be known counts, whatever role the column was given.
-            linked = tuple(dict.fromkeys((*linked, secret, *knowing)))
-            linked = tuple(name for name in linked if name not in self.apart)
-        if not of_people and secret not in linked:
+        secret = secret or self.main
+        if secret not in self.linked:  # columns that are published apart reveal nothing about it
             return Seen(secret)
-        beside = [name for name in linked if of_people or name != secret]
-        known = tuple(name for name in beside if knowing is None or name in knowing)
-        if not self.of_people and known and secret not in linked:
-            secret = known[0]  # whose table is another
-        open_to = [name for name in self.linked if name not in (secret, *known)]
-        return Seen(secret, known, tuple(open_to) if secret in self.linked else ())
+        beside = [name for name in self.linked if name != secret]
+        known = tuple(name for name in beside if name in knowing)
+        return Seen(secret, known, tuple(name for name in beside if name not in known))
 
     def looked_at(
         self, every: Collection[Seen], of_people: Collection[Collection[str]] = ()

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from foreknow_judge.counting import Group, GroupBags
-from foreknow_judge.diversity import number_of, require_keys
+from foreknow_judge.diversity import number_of, require_keys, size_of
 from foreknow_judge.errors import CertificateError
 
 _NUMBER = r"[-+]?[0-9]{1,300}(?:[.][0-9]*)?(?:[eE][-+]?[0-9]{1,3})?"
@@ -64,9 +64,7 @@ def shows_more(label: str | None, own: Any, whole: bool = True) -> bool:
         return True
     if "at_least" not in own:
         return False
-    level, hierarchy = own["at_least"], own.get("hierarchy")
-    if not isinstance(level, int) or isinstance(level, bool) or level < 1:
-        raise CertificateError(f"levels: at_least must be a whole number from 1, not {level!r}")
+    level, hierarchy = size_of(own["at_least"], "levels: at_least"), own.get("hierarchy")
     if not isinstance(hierarchy, Mapping):
         raise CertificateError("levels: at_least is of no hierarchy")
     if "rows" in hierarchy:  # of which a value may be called "unknown or missing"

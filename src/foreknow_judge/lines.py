@@ -13,6 +13,7 @@ from typing import Any
 from foreknow_judge._version import __version__
 from foreknow_judge.errors import ForeknowError, short_of_memory
 from foreknow_judge.numbers import exact_text
+from foreknow_judge.printed import encodable, one_line, visible
 from foreknow_judge.said import (
     ASSUMED,
     ASSUMPTIONS,
@@ -26,7 +27,7 @@ from foreknow_judge.said import (
     smallest_group,
     unlimited,
 )
-from foreknow_judge.text import encodable, one_line, some, visible
+from foreknow_judge.text import some
 from foreknow_judge.verdict import Verdict
 
 _ABOUT = {
@@ -78,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
 def _verify(options: argparse.Namespace) -> tuple[int, list[str]]:
     """The exit code, and the lines to print."""
     # Imported here, so that --help and a mistake in the options answer at once.
-    from foreknow_judge.duckdb_files import spare_pandas
+    from foreknow_judge.no_pandas import spare_pandas
     from foreknow_judge.verify import certificate_path, judge, judge_after, load_certificate
 
     spare_pandas()

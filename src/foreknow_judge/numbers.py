@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_FLOOR, Context, Decimal
+from decimal import Decimal
 from fractions import Fraction
-from math import ceil, floor
 from numbers import Rational, Real
-from operator import index
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from foreknow_judge.errors import InputError
 
 Number: TypeAlias = "float | Fraction | Decimal | str"
-# Which way a figure is rounded: an upper bound up, a lower bound down.
-Rounding: TypeAlias = Literal["nearest", "up", "down"]
 
 # Floats closer than this (relatively) are compared again as fractions.
 CLOSE = 1e-9
@@ -28,7 +24,6 @@ _SHOWN = 40
 # For numbers in columns: more digits than any float has; stops 1E+999999 from filling memory.
 USUAL_DIGITS = 400
 _NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,4})?")
-EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 def as_fraction(number: Number) -> Fraction:
@@ -75,26 +70,6 @@ def as_threshold(number: Number) -> Fraction:
     if bound < _LEAST_THRESHOLD:
         raise InputError(f"a threshold must be at least 1e-300, not {shown(number)}")
     return bound
-
-
-def whole_number(given: Any, name: str, least: int, more: str = "") -> int:
-    """Read a whole number of at least `least`; `more` tells in the message what else is allowed.
-
-    >>> whole_number(2, "l", 1)
-    2
-    """
-    try:
-        number = least - 1 if isinstance(given, bool) else index(given)
-    except TypeError:
-        number = least - 1
-    if number < least:
-        raise InputError(f"{name} must be a whole number from {least}{more}, not {given!r}")
-    return number
-
-
-def is_real(given: object) -> bool:
-    """True for an int or a float, but not for a bool."""
-    return isinstance(given, (int, float)) and not isinstance(given, bool)
 
 
 def is_long(number: int) -> bool:
@@ -175,48 +150,6 @@ def read_number(given: Any) -> int | Decimal | None:
 def is_code(text: str) -> bool:
     """True for digits with a leading zero, such as 007: a code, not a number."""
     return len(text) > 1 and text[0] == "0" and text.isdigit()
-
-
-def floor_of(number: Decimal, places: int) -> int:
-    """A number in units of 10**-places, rounded down to a whole number."""
-    return int(number.scaleb(places, EXACT).to_integral_value(ROUND_FLOOR, EXACT))
-
-
-def decimal_text(units: int, places: int) -> str:
-    """Write a number of units of 10**-places as a decimal, without trailing zeros.
-
-    >>> decimal_text(-1250, 3), decimal_text(2000, 3)
-    ('-1.25', '2')
-    """
-    if places == 0:
-        return str(units)
-    whole, part = divmod(abs(units), 10**places)
-    text = f"{whole}.{part:0{places}d}".rstrip("0").rstrip(".")
-    return f"-{text}" if units < 0 else text
-
-
-# With more decimals than these, a figure is rounded to the nearest instead of up or down.
-MOST_DECIMALS = 60
-
-
-def rounded(number: Fraction, digits: int, to: Rounding = "nearest") -> Fraction:
-    """A number rounded to `digits` decimals."""
-    units = number * 10**digits
-    if to == "nearest":
-        return Fraction(round(units), 10**digits)
-    return Fraction(floor(units) if to == "down" else ceil(units), 10**digits)
-
-
-def fixed(number: Fraction, digits: int) -> str:
-    """Write a number with exactly `digits` decimals, of which it must not have more.
-
-    >>> fixed(Fraction(5, 2), 2), fixed(Fraction(7), 0)
-    ('2.50', '7')
-    """
-    units = int(number * 10**digits)
-    whole, part = divmod(abs(units), 10**digits)
-    text = f"{whole:,}.{part:0{digits}d}" if digits else f"{whole:,}"
-    return f"-{text}" if units < 0 else text
 
 
 def exact_text(probability: Fraction) -> str:

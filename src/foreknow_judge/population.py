@@ -19,8 +19,9 @@ from operator import and_
 from typing import Any, NamedTuple
 
 from foreknow_judge.counting import Group, GroupBags, Measured
-from foreknow_judge.diversity import number_of, require_keys
+from foreknow_judge.diversity import number_of, require_keys, size_of
 from foreknow_judge.errors import CertificateError
+from foreknow_judge.numbers import is_code
 
 # Distinct rows of some columns; at the end of each, how many people have it.
 People = Sequence[tuple[Any, ...]]
@@ -48,9 +49,7 @@ class Population(NamedTuple):
 def gauge_k_map(held: GroupBags, table: Any, everybody: Population) -> tuple[Fraction, Group, bool]:
     """The group that the fewest people of the population could be in."""
     require_keys(table, "k_map", {"k", *OF_ALL}, {"k", *BEYOND})
-    k = table["k"]
-    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-        raise CertificateError(f"k of k_map must be a whole number from 1, not {k!r}")
+    k = size_of(table["k"], "k of k_map")
     many, _, _ = count_matches(held, table, everybody)
     return Fraction(min(many)), held.group(many.index(min(many))), min(many) >= k
 
@@ -139,7 +138,7 @@ class _LabelReader:
         self._moments: dict[Any, str] = {}
         for text in texts - {None}:
             number = _decimal(text)
-            if number is not None and not _is_code(text):
+            if number is not None and not is_code(text):
                 self._numbers.setdefault(number, set()).add(text)
             if "-" in text:
                 try:
@@ -217,7 +216,7 @@ class _LabelReader:
         return null if quoted else self._one([null, {"missing"} & self.texts], "missing")
 
     def _number(self, label: str) -> set[Any]:
-        number = None if _is_code(label) else _decimal(label)
+        number = None if is_code(label) else _decimal(label)
         return set() if number is None else self._numbers.get(number, set())
 
     def _beginning(self, label: str, masked: int) -> set[Any]:
@@ -281,11 +280,6 @@ def _in_quotes(label: str, joint: str) -> list[str] | None:
     if not re.fullmatch(f"{one}(?:{re.escape(joint)}{one})*", label):
         return None
     return [part[1:-1].replace('""', '"') for part in re.findall(one, label)]
-
-
-def _is_code(text: str) -> bool:
-    """Whether a text is digits with a leading 0, which are a code."""
-    return text.isdigit() and len(text) > 1 and text[0] == "0"
 
 
 def _decimal(text: str) -> Decimal | None:

@@ -18,13 +18,7 @@ import numpy as np
 
 from foreknow_judge.counting import Bag, Group, Ints
 from foreknow_judge.errors import CertificateError
-from foreknow_judge.exchanges import (
-    Amounts,
-    ExchangeQuestion,
-    PriorGroup,
-    Shape,
-    worst_exchanged,
-)
+from foreknow_judge.exchanges import Amounts, ExchangeQuestion, PriorGroup, Shape, worst_exchanged
 
 # A value, a group, the posterior and the prior.
 Worst: TypeAlias = "tuple[str | None, Group | None, Fraction, Fraction]"

@@ -65,7 +65,9 @@ def remarks_of_files(
     on_values = [table for table in tables if not of_people(table, kinds.gauges)]
     rows = known.beside if known.form == "generalized" else ()
     several = multivalued_columns(known.semantics, known.sensitives)
-    layout = Layout.of(known.sensitives, () if several else rows, (*known.unlinked, *several))
+    every = (*known.sensitives, *(() if several else rows))
+    apart = (*known.unlinked, *several)
+    layout = Layout(known.sensitives[0], tuple(name for name in every if name not in apart))
     sights = [
         layout.seen(table.sensitive, table.known).with_priors(_attributes_of_all(table))
         for table in on_values

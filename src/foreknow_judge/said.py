@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from foreknow_judge.text import number, quoted, some
+from foreknow_judge.printed import quoted
+from foreknow_judge.text import number, some
 
 if TYPE_CHECKING:
     from foreknow_judge.scope import Scope

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, TypeAlias
 
 from pydantic import Field
@@ -215,8 +215,3 @@ class Scope(Plain):
     def _content(self) -> dict[str, Any]:
         more = {"more_apart": self.more_apart} if self.apart else {}
         return {**super()._content(), **more}
-
-    def for_readers(self, schema: Any) -> Scope:
-        """The scope as published: without the names of columns that the policy does not name."""
-        names = (name if schema.role(name) else "" for name in self.shared)
-        return replace(self, shared=tuple(dict.fromkeys(names)), open=())

@@ -2,33 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from decimal import Decimal
-from fractions import Fraction
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    Strict,
-    Tag,
-    ValidationError,
-    create_model,
-)
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, create_model
 
-from foreknow_judge.errors import did_you_mean
-
-
-def _number(given: Any) -> Decimal:
-    if isinstance(given, bool) or not isinstance(given, (int, float, Decimal, Fraction)):
-        raise ValueError("it should be a number")
-    return Decimal(str(float(given) if isinstance(given, Fraction) else given))
-
-
-Number = Annotated[Decimal, Strict(False), BeforeValidator(_number)]
 Amount = Annotated[int, Field(ge=0)]
 FromOne = Annotated[int, Field(ge=1)]
 
@@ -39,18 +16,6 @@ class Settings(BaseModel):
     model_config = ConfigDict(
         extra="forbid", strict=True, arbitrary_types_allowed=True, defer_build=True
     )
-
-    @classmethod
-    def known_keys(cls) -> list[str]:
-        """Its keys, as they are written."""
-        return [field.alias or name for name, field in cls.model_fields.items()]
-
-    def given(self) -> dict[str, Any]:
-        """What was set, as plain values."""
-        return {
-            key: float(value) if isinstance(value, Decimal) else value
-            for key, value in self.model_dump(exclude_unset=True).items()
-        }
 
 
 def one_or_several(table: type[Settings], limit: Any, least: int = 0) -> Any:
@@ -64,62 +29,19 @@ def one_or_several(table: type[Settings], limit: Any, least: int = 0) -> Any:
     ]
 
 
-def explain(error: ValidationError, table: type[Settings]) -> str:
-    """The first problem of a table, in the words of its file."""
-    # An unknown key explains a missing one; otherwise the deepest place says most.
-    first = max(error.errors(), key=lambda e: (e["type"] == "extra_forbidden", len(e["loc"])))
-    owner: type[Settings] | None = table
-    place, parts = "", first["loc"]
-    unknown = first["type"] == "extra_forbidden"
-    for i, part in enumerate(parts):
-        last = i == len(parts) - 1
-        if isinstance(part, int):
-            place += f"[{part}]"
-        elif owner is None or part in owner.known_keys() or (unknown and last):
-            place += f".{part}" if place else part
-            if not (unknown and last):
-                owner = None if owner is None else _inner(owner, part, "list" in parts[i:])
-        # anything else is how pydantic names the members of a union
-    if unknown:
-        key = str(parts[-1])
-        return f"unknown key {place}{did_you_mean(key, owner.known_keys() if owner else ())}"
+def explain(error: ValidationError) -> str:
+    """Describe the first problem with the keys of the file."""
+    first = max(error.errors(include_url=False), key=lambda e: len(e["loc"]))
+    place = "".join(
+        f"[{part}]" if isinstance(part, int) else f".{part}"
+        for part in first["loc"]
+        if part not in ("list", "table", "whole", "kept")
+    ).removeprefix(".")
     if first["type"] == "missing":
-        return f"{place} is missing"
-    given = first.get("input")
-    shown = f", not {_as_written(given)}" if isinstance(given, (str, int, float, Decimal)) else ""
-    if first["type"] == "model_type":
-        return f"{place}: it should be a table{shown}"
-    ours = first["msg"].removeprefix("Value error, ")
-    said = first["msg"][0].lower() + first["msg"][1:] if ours == first["msg"] else ours
-    said = said.replace("input should", "it should").replace("valid integer", "whole number")
-    return f"{place}: {said}{shown}" if place else f"{said}{shown}"
-
-
-def _inner(owner: type[Settings], key: str, listed: bool) -> type[Settings] | None:
-    """The table that a key holds; the key's own owner where it holds none but plain values."""
-    for name, field in owner.model_fields.items():
-        if (field.alias or name) == key:
-            tables = [kind for kind in _kinds(field.annotation) if isinstance(kind, type)]
-            own = [kind for kind in tables if issubclass(kind, Settings)]
-            free = any(issubclass(kind, Mapping) for kind in tables)
-            if own:
-                return own[-1] if listed else own[0]
-            return None if free else owner
-    return owner
-
-
-def _kinds(annotation: Any) -> Iterator[Any]:
-    """Every type in an annotation."""
-    inner = get_args(annotation)
-    if not inner:
-        yield annotation
-    elif getattr(annotation, "__origin__", None) is dict:
-        yield dict
-    for part in inner:
-        yield from _kinds(part)
-
-
-def _as_written(given: Any) -> str:
-    if isinstance(given, bool):
-        return str(given).lower()
-    return repr(given) if isinstance(given, str) else str(given)
+        return f"lacks {place!r}"
+    if first["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+        required = place.startswith("policy.require")
+        hint = "; if it is a kind of another package, only who has that can verify it"
+        return f"has an unknown key {place!r}{hint if required else ''}"
+    said = first["msg"].removeprefix("Value error, ")
+    return f"is malformed: {place}{place and ': '}{said[0].lower()}{said[1:]}"

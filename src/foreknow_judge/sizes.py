@@ -8,26 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from foreknow_judge.counting import (
-    Group,
-    GroupBags,
-    distinct,
-)
-from foreknow_judge.diversity import (
-    require_keys,
-)
-from foreknow_judge.errors import (
-    CertificateError,
-)
+from foreknow_judge.counting import Group, GroupBags, distinct
+from foreknow_judge.diversity import require_keys, size_of
+from foreknow_judge.errors import CertificateError
 
 
 def gauge_size(key: str, held: GroupBags, k: Any) -> tuple[Fraction, Group, bool]:
     """The size of the smallest group."""
-    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-        raise CertificateError(f"{key} must be a whole number from 1, not {k!r}")
-    at = int(held.people.argmin())
+    least, at = size_of(k, key), int(held.people.argmin())
     people = int(held.people[at])
-    return Fraction(people), held.group(at), people >= k
+    return Fraction(people), held.group(at), people >= least
 
 
 def gauge_k_anonymity(
@@ -53,5 +43,5 @@ def gauge_k_anonymity(
         worst = found if worst is None or found[0] < worst[0] else worst
     if worst is None:
         raise CertificateError("k_anonymity is of no columns")
-    gauge_size("k_anonymity", held, given["k"])  # refuses a k that is not a size
-    return Fraction(worst[0]), held.group(worst[1]), worst[0] >= given["k"]
+    holds = worst[0] >= size_of(given["k"], "k_anonymity")
+    return Fraction(worst[0]), held.group(worst[1]), holds

@@ -258,11 +258,6 @@ _STRICTLY = ", which must not be reached"
 
 
 NOTHING_JUDGED = "nothing was judged: nobody has a value that a requirement is about"
-ASK_SOMETHING = (
-    "Name a value that somebody has, or require something of every group as well:",
-    "  [[require]]",
-    "  k_anonymity = 5",
-)
 
 
 def neither(what: str) -> InputError:

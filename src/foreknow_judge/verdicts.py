@@ -6,26 +6,26 @@ Only this module makes a `Verdict`. The tests check the theorems by enumeration 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
-from foreknow_judge.counting import (
-    GroupBags,
-    Measured,
-)
+from pydantic import ValidationError
+
 from foreknow_judge.cases import worst_sum
+from foreknow_judge.counting import GroupBags, Measured
 from foreknow_judge.criteria import GAUGES, Gauge
-from foreknow_judge.errors import (
-    CertificateError,
-    UnsupportedError,
-)
-from foreknow_judge.grammar import AskedTable, read
+from foreknow_judge.errors import CertificateError, UnsupportedError
+from foreknow_judge.grammar import AskedTable
 from foreknow_judge.knowledge import VERIFIERS, Judge, JudgeInput
 from foreknow_judge.named_values import exempt_values, values_named
 from foreknow_judge.priors import Worst
-from foreknow_judge.verdict import Limit, Verdict, WorstCase
+from foreknow_judge.settings import explain
+from foreknow_judge.verdict import Figure, Limit, Seal, Verdict, WorstCase
 from foreknow_judge.written import Counted, Written, everybody_of, group_name
 
+# The largest error of a figure that is known as a float only.
+_CLOSE = Fraction(1, 10**9)
 # The result for secrets of which nobody has a value.
 _NOBODY: Worst = (None, None, Fraction(0), Fraction(1))
 
@@ -89,16 +89,54 @@ def verdicts(
         found = WorstCase(None, group_name(group), attained, each=each, limits_values=limits)
         known = table.known
         judged, required = {key: settings}, requirements[position]
-        results.append(Verdict(position, required, judged, Limit(), found, holds, known, alike=of))
+        about = position, required, judged, Limit(), found, known
+        results.append(Verdict(*about, alike=of, safe=holds, seal=Seal))
     return results
+
+
+def explained(finding: Verdict, explanation: Any) -> Verdict | None:
+    """The same verdict with the witness of an explanation; None if that has another figure.
+
+    `explanation` is a `Figure` that says whether it is `safe`. One that is only an upper bound may
+    be higher, and is then safe only if the bound is.
+    """
+    if not _agree(explanation, finding):
+        return None
+    about = {own.name: getattr(explanation, own.name) for own in fields(Figure)}
+    return Verdict(**about, safe=finding.safe and explanation.safe, seal=Seal)
+
+
+def unjudged(explanation: Any) -> Verdict:
+    """A verdict by the word of whoever wrote a kind of knowledge that the judge does not know."""
+    about = {own.name: getattr(explanation, own.name) for own in fields(Figure)}
+    return Verdict(**about, safe=explanation.safe, seal=Seal)
+
+
+def _agree(explanation: Figure, finding: Verdict) -> bool:
+    """True if an explanation has the figure of a verdict; at least that, if it is a bound."""
+    if explanation.required != finding.required:
+        return False
+    claimed, reached = explanation.found, finding.reached
+    if explanation.of_groups or reached is None:
+        return bool(explanation.reached == reached)
+    # Several may be as far from limits of their own: what counts is how far.
+    relative = explanation.required.relative
+    one, other = (claimed.prior or 1, finding.found.prior or 1) if relative else (1, 1)
+    if claimed.exact is None:
+        most = Fraction(claimed.probability) / one * (1 + _CLOSE) + _CLOSE
+        return reached / other <= most
+    return bool(claimed.exact / one == reached / other)
 
 
 def read_requirements(requirements: Sequence[Mapping[str, Any]]) -> list[AskedTable]:
     """Read ``[[require]]`` tables."""
-    return [
-        read(AskedTable, table, f"require[{place}]", CertificateError)
-        for place, table in enumerate(requirements)
-    ]
+    tables = []
+    for place, table in enumerate(requirements):
+        try:
+            tables.append(AskedTable.model_validate(table))
+        except ValidationError as error:
+            raise CertificateError(f"require[{place}] {explain(error)}") from None
+    return tables
 
 
 def _verdicts_on_knowledge(
@@ -140,7 +178,8 @@ def _verdicts_on_knowledge(
         whose = None if group is None else group_name(group)
         found = WorstCase(value, whose, chance, prior, bounded, limits_values=limits)
         safe = limit.holds(chance, prior)
-        yield Verdict(position, required, {kind: settings}, limit, found, safe, table.known)
+        about = position, required, {kind: settings}, limit, found, table.known
+        yield Verdict(*about, safe=safe, seal=Seal)
 
 
 def _worst_of_people(

@@ -15,12 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from foreknow_judge._version import __version__
-from foreknow_judge.certificate import (
-    Certificate,
-    bytes_of_certificate,
-    digest_of,
-    has_kept_priors,
-)
+from foreknow_judge.certificate import Certificate, bytes_of_certificate, digest_of, has_kept_priors
 from foreknow_judge.cohorts import Cohorts
 from foreknow_judge.criteria import digests_of
 from foreknow_judge.differences import differences, failure_message, scope_differences

@@ -12,21 +12,9 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from foreknow_judge.counting import (
-    Column,
-    DistinctRows,
-    Group,
-    GroupBags,
-    Ints,
-    distinct,
-)
+from foreknow_judge.counting import Column, DistinctRows, Group, GroupBags, Ints, distinct
 from foreknow_judge.duckdb_files import CsvFile, connect
-from foreknow_judge.errors import (
-    CertificateError,
-    DataError,
-    NotEnoughMemory,
-    short_of_memory,
-)
+from foreknow_judge.errors import CertificateError, DataError, NotEnoughMemory, short_of_memory
 from foreknow_judge.files import (
     File,
     count_rows,
@@ -148,27 +136,15 @@ class Written:
             for own in required:
                 known = own.known
                 sights.append((*self.groups, *known, own.sensitive or self.sensitive))
-            _count(self, "release", sights)
+            count_sights(self, "release", sights)
 
     def count_rows(self, table: str, beside: Sequence[str]) -> DistinctRows:
         """Rows of the group columns and of those `beside`, and their numbers; some may be equal."""
         columns = (*self.groups, *beside)
         wider = self.counted_superset(table, columns)
         if wider is None:
-            _count(self, table, [columns])
+            count_sights(self, table, [columns])
         return self.memory.counted[(table, *(wider or columns))]
-
-    def texts(self, table: str) -> dict[str, pa.Array]:
-        """The distinct texts of each column of a table, by the name of the column in the file."""
-        names = [*(self.columns or {}).get(table, ())]
-        _count(self, table, [(*self.groups, *({name} - {*self.groups})) for name in names])
-        found = {}
-        for name in self.memory.headers[table]:
-            bare = unescape_formula(name, False) if self.escaped else name
-            called = {f"{own}_shuffled": own for own in self.shuffled}.get(bare or "", bare or "")
-            own = self.count_rows(table, [called] if called not in self.groups else [])
-            found[name] = own.column(called).texts
-        return found
 
     def counted_superset(self, table: str, columns: Sequence[str]) -> tuple[str, ...] | None:
         """The smallest set of columns that was counted already and includes these, or None."""
@@ -401,7 +377,7 @@ def group_name(group: Sequence[str | None]) -> str:
     return ", ".join("missing" if part is None else part for part in group)
 
 
-def _count(written: Written, table: str, sights: Sequence[tuple[str, ...]]) -> None:
+def count_sights(written: Written, table: str, sights: Sequence[tuple[str, ...]]) -> None:
     """Count equal rows of a table for several sights (sets of columns), in one scan."""
     new = {frozenset(own): own for own in sights if written.counted_superset(table, own) is None}
     sights = [own for columns, own in new.items() if not any(columns < other for other in new)]

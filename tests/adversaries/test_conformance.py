@@ -33,9 +33,10 @@ import foreknow as fk
 from foreknow.adversaries import registry
 from foreknow.adversaries.protocol import Searchable
 from foreknow.criteria import registry as criteria
+from foreknow.errors import InternalError
 from foreknow.needs import Need
 from foreknow.policy.ledger import Part, PolicyLedger
-from foreknow_judge.errors import InputError, InternalError, UnsupportedError
+from foreknow_judge.errors import InputError, UnsupportedError
 
 ADVERSARIES = registry.ADVERSARIES
 # Those that read labels of finished groups need more than bags: see tests/test_population.py.

@@ -21,7 +21,7 @@ from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.implications.implications import Implications
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Labels
-from foreknow_judge.errors import InternalError
+from foreknow.errors import InternalError
 
 ONLY_A = np.array([True, False, False, False])
 ALL = pytest.mark.parametrize("semantics", ["single", "set", "multiset"])

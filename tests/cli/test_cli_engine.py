@@ -11,8 +11,8 @@ from tests.cli.desk import TABLE
 from tests.signals import heeded
 
 import foreknow as fk
+from foreknow.data.engines.databases import memory_limit
 from foreknow.releases.members import OF_COUNTS
-from foreknow_judge.duckdb_files import memory_limit
 
 SOURCE = Path(fk.__file__).parents[1]
 

@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import foreknow as fk
+from foreknow.errors import SchemaError
 from foreknow_judge.certificate import digest_of
-from foreknow_judge.errors import CertificateError, SchemaError
+from foreknow_judge.errors import CertificateError
 
 WRITTEN = Path(__file__).parents[1] / "certificates"
 ONE, TWO = "facts-generalized-csv", "facts-bucketized-csv"

@@ -15,7 +15,8 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.people import Members
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
-from foreknow_judge.errors import DataError, InputError, SchemaError
+from foreknow.errors import SchemaError
+from foreknow_judge.errors import DataError, InputError
 
 PEOPLE = pa.table(
     {

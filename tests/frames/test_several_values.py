@@ -18,7 +18,8 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
-from foreknow_judge.errors import DataError, SchemaError
+from foreknow.errors import SchemaError
+from foreknow_judge.errors import DataError
 
 # (name, group, values)
 PEOPLE = [

@@ -12,8 +12,9 @@ from tests.frames.backends import bags, texts, write
 from tests.frames.workbooks import write_workbook
 
 import foreknow as fk
+from foreknow.errors import SchemaError
 from foreknow.planning.suggestion import suggest_policy
-from foreknow_judge.errors import DataError, SchemaError
+from foreknow_judge.errors import DataError
 
 SPELLED = {"missing": ["NA", "k. A."]}
 AGES = ["23", "NA", " k. A. ", "45", "30", None, "23", "61", "30", "NA", "45", "61"]

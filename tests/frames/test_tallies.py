@@ -20,7 +20,8 @@ from tests.frames.backends import spark_frame
 from tests.oracle.sights import joint_worlds, worst_over_worlds
 
 import foreknow as fk
-from foreknow_judge.errors import DataError, InputError, SchemaError, UnsupportedError
+from foreknow.errors import SchemaError
+from foreknow_judge.errors import DataError, InputError, UnsupportedError
 
 NAMES = ["age", "zip", "ill", "pay", "job"]
 POPULATION = pa.table(

@@ -17,7 +17,7 @@ import pytest
 from tests.fuzz.rounds import rounds
 
 import foreknow as fk
-from foreknow_judge.errors import OutputError
+from foreknow.errors import OutputError
 
 pytestmark = pytest.mark.usefixtures("tiny_tables")
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from foreknow.data.hierarchy import Hierarchy, Levels
-from foreknow_judge.errors import HierarchyError
+from foreknow.errors import HierarchyError
 
 DISEASES = [
     ["flu", "viral", "lung", "*"],

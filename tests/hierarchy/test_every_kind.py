@@ -12,7 +12,7 @@ from tests.examples import examples
 from tests.hierarchy.laying import DISEASES, in_leaf_order, lay, refusal
 
 from foreknow.data.hierarchy import DateLevels, Intervals, Mask, Ordered, Tree, hierarchy_from
-from foreknow_judge.errors import HierarchyError
+from foreknow.errors import HierarchyError
 
 
 @pytest.mark.parametrize("empty", [[], [None]])

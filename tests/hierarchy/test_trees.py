@@ -13,7 +13,7 @@ from tests.examples import examples
 from tests.hierarchy.laying import DISEASES, lay, never, path_of, refusal
 
 from foreknow.data.hierarchy import Tree
-from foreknow_judge.errors import HierarchyError
+from foreknow.errors import HierarchyError
 
 
 def test_tree_keeps_siblings_together_in_order_of_appearance():

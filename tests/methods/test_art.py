@@ -9,11 +9,11 @@ from tests.methods.art_tables import ArtTable, random_table, some_limits
 from tests.oracle.art_worlds import exists, keeps, printed_art, robust
 
 from foreknow.adversaries.priors.signature_groups import matrix
+from foreknow.errors import NoSafeRelease
 from foreknow.methods.art.infeasibility import ArtNames, impossible
 from foreknow.methods.art.judge import safe_groups
 from foreknow.methods.art.problem import ArtProblem
 from foreknow.methods.art.search import robust_groups
-from foreknow_judge.errors import NoSafeRelease
 
 TIMES = 80 if os.environ.get("FOREKNOW_NIGHTLY") else 1
 READINGS = ("joint", "binary")

@@ -10,8 +10,9 @@ from tests.adult import table as adult_table
 
 import foreknow as fk
 from foreknow.adversaries.priors.priors import Priors
+from foreknow.errors import SchemaError
 from foreknow.methods.art import ART, Limit
-from foreknow_judge.errors import DataError, SchemaError
+from foreknow_judge.errors import DataError
 
 PEOPLE = pa.table(
     {

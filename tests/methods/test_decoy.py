@@ -18,7 +18,8 @@ from tests.oracle.decoy_worlds import one_trial, worst_posterior
 
 import foreknow as fk
 from foreknow.cli.entry import app
-from foreknow_judge.errors import DataError, NoSafeRelease, PolicyError, UnsupportedError
+from foreknow.errors import NoSafeRelease
+from foreknow_judge.errors import DataError, PolicyError, UnsupportedError
 
 ONE = fk.Schema(quasi_identifiers=["x"], sensitive="v")
 

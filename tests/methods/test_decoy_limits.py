@@ -16,8 +16,8 @@ from tests.oracle.decoy_worlds import one_trial, worst_posterior
 from tests.oracle.implication_worlds import group_by_group
 
 import foreknow as fk
+from foreknow.errors import NoSafeRelease
 from foreknow.methods.decoy.guards import AMOUNTS, Guards
-from foreknow_judge.errors import NoSafeRelease
 
 ONE = fk.Schema(quasi_identifiers=["x"], sensitive="v")
 LABELS = list("abcdef")

@@ -22,8 +22,8 @@ from tests.oracle.decoy_groups import Group, placements, planned, worst
 from tests.oracle.decoy_worlds import worst_posterior
 
 import foreknow as fk
+from foreknow.errors import NoSafeRelease
 from foreknow.methods.decoy import decoy, guards, search
-from foreknow_judge.errors import NoSafeRelease
 
 FACTS = [*product(range(3), repeat=3)]
 # Quasi-identifiers of n people: all different; few different; two columns, one of them categories.

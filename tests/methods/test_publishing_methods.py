@@ -11,7 +11,8 @@ from tests.methods.tables import microdata
 
 import foreknow as fk
 from foreknow.cli.entry import app
-from foreknow_judge.errors import NoSafeRelease, PolicyError
+from foreknow.errors import NoSafeRelease
+from foreknow_judge.errors import PolicyError
 
 KINDS = ["m", "f"]
 VALUES = ["flu", "cold", "hiv", "ulcer", "gout"]

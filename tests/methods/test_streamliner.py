@@ -21,13 +21,13 @@ from tests.oracle.streamliner_ria import next_rows
 
 import foreknow as fk
 from foreknow.data.microdata import Attribute
+from foreknow.errors import NoSafeRelease
 from foreknow.methods.streamliner import Streamliner
 from foreknow.methods.streamliner import gsa as streamliner_gsa
 from foreknow.methods.streamliner.gda import Runs, by_rank, plan_gda
 from foreknow.methods.streamliner.gsa import groups_of_gsa, transversals
 from foreknow.methods.streamliner.rda import plan_rda
 from foreknow.methods.streamliner.ria import choices, merge, partner_colours
-from foreknow_judge.errors import NoSafeRelease
 
 VARIANTS = ["rda", "ria", "gda", "gsa"]
 _STUCK = ("gda", "one")

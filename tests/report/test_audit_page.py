@@ -29,7 +29,7 @@ from foreknow.report.pages.audit import (
     values_phrase,
     verdict_sentence,
 )
-from foreknow_judge.text import visible
+from foreknow_judge.printed import visible
 
 # ---- sentences ----------------------------------------------------------------------------------
 

@@ -14,11 +14,11 @@ from tests.report.snapshots import assert_as_before
 
 import foreknow as fk
 from foreknow.cli.entry import app
+from foreknow.errors import OutputError
 from foreknow.needs import Need
 from foreknow.report import render
 from foreknow.report.exposed import exposed_csv, exposed_figure, exposed_sentence, exposed_table
 from foreknow.report.pages.audit import titled_exposed
-from foreknow_judge.errors import OutputError
 
 
 def audited(bags, *requirements, **more):

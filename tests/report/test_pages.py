@@ -25,12 +25,13 @@ from tests.report.snapshots import assert_as_before, page_lines
 
 import foreknow as fk
 from foreknow.atomic_files import as_json
+from foreknow.errors import InternalError
 from foreknow.report import pages, render
 from foreknow.report.blocks import Sentence
 from foreknow.report.page import Page
 from foreknow.result import Result
-from foreknow_judge.errors import InputError, InternalError
-from foreknow_judge.text import visible
+from foreknow_judge.errors import InputError
+from foreknow_judge.printed import visible
 
 NEVER_WRITTEN = "NamedWitness"  # is printed, and no file names people
 WRITTEN = [name for name, _ in pages.PAGES if name != NEVER_WRITTEN]

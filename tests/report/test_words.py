@@ -22,7 +22,7 @@ from foreknow.report.words import (
     plural,
     some,
 )
-from foreknow_judge.text import one_line, visible
+from foreknow_judge.printed import one_line, visible
 
 CASES = [
     # nothing in a label is hidden

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label, Labels
-from foreknow_judge.errors import InputError, InternalError
+from foreknow.errors import InternalError
+from foreknow_judge.errors import InputError
 from foreknow_judge.numbers import CLOSE
 
 # How many answers of fractions are remembered.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby, product
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from foreknow.auditing.audit_input import (
     under_its_schema,
 )
 from foreknow.auditing.exposed import Exposed, exposed_by
+from foreknow.auditing.judged import judged
 from foreknow.auditing.scope import scope_of, unprotected_codes
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import frame_of
@@ -36,6 +37,7 @@ from foreknow.data.sights import Register, Sight, possible, seen_with
 from foreknow.data.utility import Utility, utility_of
 from foreknow.methods.fulldomain.lattice import LatticeResult
 from foreknow.policy.counted import RequirementCounts
+from foreknow.policy.explanation import Explanation
 from foreknow.policy.from_call import Arguments, hinted_with_keys, policy_of
 from foreknow.policy.policy import Policy
 from foreknow.result import Result, page_of
@@ -334,7 +336,31 @@ def audit(
     """
     if isinstance(release, Policy):
         raise InputError("the release comes first, then the policy: audit(release, policy)")
-    policy, owners = policy_of(policy, said, release), part_of(release, "sight", Sight)
+    how: dict[str, Any] = {"utility": utility, "name": name, "people": people, "learned": learned}
+    return _audit(release, policy_of(policy, said, release), group=group, **how, by_judge=True)
+
+
+@memory_for("the audit")
+def explained_audit(release: Release, policy: Policy, **how: Any) -> Audit:
+    """The same with explanations in place of verdicts, but for what only the owner can count.
+
+    It is for `publish`, whose files the judge counts afterwards.
+    """
+    return _audit(release, policy, group=None, **how, by_judge=False)
+
+
+def _audit(
+    release: Any,
+    policy: Policy,
+    *,
+    group: str | None,
+    by_judge: bool,
+    utility: Utility | None = None,
+    name: str | None = None,
+    people: Any = None,
+    learned: bool = True,
+) -> Audit:
+    owners = part_of(release, "sight", Sight)
     release = release_of(release, policy, group)
     policy = under_its_schema(release, policy)
     exact = people.rows[0] if isinstance(people, Sight) else people
@@ -346,53 +372,55 @@ def audit(
         _refuse_unshown(policy)  # before anything is counted
     release = read_at_once(release, policy)
     shown = policy.shown if policy.owned else policy
-    counts = _counted_at_once(release, shown)
-    how = getattr(release, "semantics", counts.semantics)
-    if policy.schema is not None and policy.schema.semantics != how:
-        raise UnsupportedError(
-            f"the policy is for semantics {policy.schema.semantics!r}, but the release was counted "
-            f"under {how!r}"
-        )
-    if not counts.n_groups:
-        raise DataError("the release has no groups")
-    if isinstance(release, GroupCounts):
-        _refuse_other_columns(policy)
-    _refuse_misread(release, counts, policy)
-    if getattr(release, "releases", ()) and policy.schema is not None and policy.schema.shared:
-        raise UnsupportedError(
-            "what households share is not judged of several releases together: a household may be "
-            "in each of them"
-        )
-    seen = _seen(release, policy, people)
-    known: dict[Any, Any] = {}
-    owner = owners_counts(release, policy, owners if people is None and owners else seen)
-    if owner is None and policy.owned:
-        _refuse_unshown(policy)
-        policy = shown
-    if policy.schema is not None and policy.schema.impossible:
-        release = _possible(release, policy.schema)
-    judged = [
-        requirement.count(
-            release
+    with _counted_at_once(release, shown) as counts:
+        how = getattr(release, "semantics", counts.semantics)
+        if policy.schema is not None and policy.schema.semantics != how:
+            raise UnsupportedError(
+                f"the policy is for semantics {policy.schema.semantics!r}, but the release was "
+                f"counted under {how!r}"
+            )
+        if not counts.n_groups:
+            raise DataError("the release has no groups")
+        if isinstance(release, GroupCounts):
+            _refuse_other_columns(policy)
+        _refuse_misread(release, counts, policy)
+        if getattr(release, "releases", ()) and policy.schema is not None and policy.schema.shared:
+            raise UnsupportedError(
+                "what households share is not judged of several releases together: a household "
+                "may be in each of them"
+            )
+        seen = _seen(release, policy, people)
+        owner = owners_counts(release, policy, owners if people is None and owners else seen)
+        if owner is None and policy.owned:
+            _refuse_unshown(policy)
+            policy = shown
+        if policy.schema is not None and policy.schema.impossible:
+            release = _possible(release, policy.schema)
+        asked = [
+            None
             if owner is None or not policy.asks_owner(requirement)
             else owner[column_of(requirement)]
-        )
-        for requirement in policy.requirements
-    ]
-    word = (policy if owner is not None else policy.filed).word if policy.owned else ()
-    open_to = policy.needed_schema.conditions if any(map(_is_open, judged)) else ()
-    scope = replace(scope_of(release, shown), word=word, open=tuple(open_to))
-    verdicts = [
-        _of_cases(verdict) if scope.cases else verdict
-        for place, counted in enumerate(judged)
-        for verdict in counted.verdicts(known, place)
-    ]
-    import os
-
-    if os.environ.get("FOREKNOW_JUDGE"):
-        _compare(
-            release, policy, judged, verdicts, owner, owners if people is None and owners else seen
-        )
+            for requirement in policy.requirements
+        ]
+        counted = [
+            requirement.count(release if own is None else own.counts)
+            for requirement, own in zip(policy.requirements, asked, strict=True)
+        ]
+        word = (policy if owner is not None else policy.filed).word if policy.owned else ()
+        open_to = policy.needed_schema.conditions if any(map(_is_open, counted)) else ()
+        scope = replace(scope_of(release, shown), word=word, open=tuple(open_to))
+        known: dict[Any, Any] = {}
+        verdicts: list[Verdict] = []
+        for place, (own, of_requirement) in enumerate(zip(asked, counted, strict=True)):
+            explanations = of_requirement.explanations(known, place)
+            if scope.cases:
+                explanations = [*map(_of_cases, explanations)]
+            if own is None and not by_judge:
+                # which `publish` replaces by verdicts on the files, before anybody sees them
+                verdicts += cast("list[Verdict]", explanations)
+                continue
+            table = None if own is None else own.table
+            verdicts += judged(release, policy, of_requirement, explanations, table)
     return Audit(
         policy,
         counts,
@@ -401,66 +429,17 @@ def audit(
         name or str(getattr(release, "name", "release")),
         scope=scope,
         trials=_trials(seen, policy) if learned else None,
-        counted=tuple(judged),
+        counted=tuple(counted),
     )
 
 
-def _compare(release, policy, counted, verdicts, owner, sight):
-    import os, traceback
-    from foreknow.auditing.judged import judged
-
-    for place, requirement in enumerate(policy.requirements):
-        own = [v for v in verdicts if v.place == place]
-        kind = type(release).__name__
-        if True:
-            asks = owner is not None and policy.asks_owner(requirement)
-            try:
-                of = None
-                if asks:
-                    from foreknow.auditing.audit_input import _owners_tables
-
-                    of = _owners_tables(release, policy, sight)[column_of(requirement)]
-                    kind = "OWNER"
-                theirs = judged(release, policy, requirement, of)
-            except Exception as e:
-                tb = traceback.extract_tb(e.__traceback__)[-1]
-                line = f"RAISES {kind} {type(e).__name__} {str(e)[:150]!r} {tb.filename.rsplit('/', 1)[-1]}:{tb.lineno} {str(requirement.to_dict())[:200]}"
-            else:
-                if theirs is None:
-                    line = f"NONE {kind}"
-                else:
-                    kinds = list(dict.fromkeys(v.judged.key for v in own))
-                    own = sorted(own, key=lambda v: kinds.index(v.judged.key))
-                    ok = len(own) == len(theirs) and all(
-                        a.safe == b.safe
-                        and (
-                            (a.found.settled if hasattr(a.found, "settled") else a.reached)
-                            == b.reached
-                            or (
-                                getattr(a.found, "settled", 0) is None
-                                and abs(a.found.probability - float(b.reached)) < 1e-9
-                            )
-                        )
-                        for a, b in zip(own, theirs)
-                    )
-                    line = (
-                        "SAME"
-                        if ok
-                        else f"DIFF {kind} {[(a.safe, str(getattr(a.found, 'settled', a.reached))) for a in own]} {[(b.safe, str(b.reached)) for b in theirs]} {str(requirement.to_dict())[:300]}"
-                    )
-        with open(os.environ["FOREKNOW_JUDGE"], "a") as f:
-            f.write(
-                line.replace("\n", " ") + " @" + os.environ.get("PYTEST_CURRENT_TEST", "") + "\n"
-            )
-
-
-def _of_cases(verdict: Verdict) -> Verdict:
+def _of_cases(explanation: Explanation) -> Explanation:
     """What came of a criterion of values, which says that it counted rows, and not people."""
-    if not verdict.of_groups or verdict.requirement.of_people:
-        return verdict
+    if not explanation.of_groups or explanation.requirement.of_people:
+        return explanation
     counted = "counted are cases, and all of them may be of one person"
-    words = f"{verdict.found.words}; {counted}"
-    return replace(verdict, found=replace(verdict.found, words=words))
+    words = f"{explanation.found.words}; {counted}"
+    return replace(explanation, found=replace(explanation.found, words=words))
 
 
 def _refuse_unshown(policy: Policy) -> None:
@@ -496,13 +475,15 @@ def _possible(release: Any, schema: Schema) -> Any:
     return possible(release, schema)
 
 
-def _counted_at_once(release: HasCounts, policy: Policy) -> GroupCounts:
+@contextmanager
+def _counted_at_once(release: HasCounts, policy: Policy) -> Iterator[GroupCounts]:
     """Count a release, and what requirements see of it, with one reading where one sees most.
 
     A table that may change while it is read is read once, whatever they see.
     """
     if not isinstance(release, Release):
-        return counts_of(release)
+        yield counts_of(release)
+        return
     shown = [of for of in policy.requirements if of.sensitive in (None, *release.sensitives)]
     knowing_all = [all_known for of in shown if (all_known := of.knowing_all(release.layout))]
     sights: list[set[str]] = [
@@ -519,7 +500,7 @@ def _counted_at_once(release: HasCounts, policy: Policy) -> GroupCounts:
         for requirement in knowing_all:
             with suppress(InputError):  # then it is not said how many people it would reach
                 counts_of(requirement.count(release).seen)
-    return counts
+        yield counts
 
 
 def _trials(seen: HasCounts, policy: Policy) -> tuple[Trial, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -23,13 +23,14 @@ from foreknow.data.reading import BLANKS, Reading
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight
+from foreknow.errors import SchemaError
 from foreknow.needs import ONE_BY_ONE, Analysis, refuse_rules
 from foreknow.policy.from_call import schema_of
 from foreknow.policy.people import OwnersCounts
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.releases.written import open_published
-from foreknow_judge.errors import DataError, SchemaError
+from foreknow_judge.errors import DataError
 from foreknow_judge.file_names import CERTIFICATE
 
 Part = TypeVar("Part")
@@ -255,9 +256,16 @@ def has_owner(release: HasCounts, policy: Policy, seen: HasCounts) -> bool:
     return raw is not None and wanted <= {*raw[0].columns}
 
 
+class Owned(NamedTuple):
+    """What only the owner can count, and the table that it was counted of."""
+
+    counts: OwnersCounts
+    table: tuple[Microdata, IntArray, Any]  # people, the group of each, what groups are called
+
+
 def owners_counts(
     release: HasCounts, policy: Policy, seen: HasCounts
-) -> dict[str | None, OwnersCounts] | None:
+) -> dict[str | None, Owned] | None:
     """Count what only the owner can, where the table is at hand with all columns for it.
 
     By the column without whose value a requirement counts nobody; see `column_of`.
@@ -275,7 +283,7 @@ def owners_counts(
                 refuse_two_spellings(people.as_it_stands(name)[1].to_pylist(), repr(name))
             combined = policy.combined(people, True)
             counted[id(people)] = OwnersCounts.of(combined, groups, labels)
-    return {column: counted[id(people)] for column, (people, *_) in tables.items()}
+    return {column: Owned(counted[id(own[0])], own) for column, own in tables.items()}
 
 
 def column_of(requirement: Requirement) -> str | None:

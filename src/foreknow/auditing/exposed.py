@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -26,12 +26,16 @@ from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import GroupLabels, Label
 from foreknow.hints import Plain
 from foreknow.policy.counted import RequirementCounts
+from foreknow.policy.explanation import Explanation
 from foreknow_judge.numbers import CLOSE
 from foreknow_judge.verdict import Limit, Verdict
 
 _TENTHS = 10
 # Chances this close to the limit, or to 1, are worked out as fractions.
 _NEAR = 1e-6
+
+# What says which limit people are over: a verdict, or an explanation beside one.
+Judged: TypeAlias = Verdict | Explanation
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,7 @@ class ExposedGroup:
 class Exposed:
     """How many people are over the limit of a verdict."""
 
-    verdict: Verdict
+    verdict: Judged
     # people over the limit, or in groups that fail the criterion; None if the adversary (or the
     # criterion) has no result for each group
     over: Tally | None = None
@@ -114,13 +118,13 @@ class Exposed:
 
 
 def exposed_by(
-    counted: RequirementCounts, verdicts: Sequence[Verdict], limits: bool
+    counted: RequirementCounts, verdicts: Sequence[Judged], limits: bool
 ) -> list[Exposed]:
     """Count who is exposed, for each verdict on one requirement; see `Exposed.limits`."""
     return [replace(found, limits=limits) for found in _exposed_by(counted, verdicts)]
 
 
-def _exposed_by(counted: RequirementCounts, verdicts: Sequence[Verdict]) -> list[Exposed]:
+def _exposed_by(counted: RequirementCounts, verdicts: Sequence[Judged]) -> list[Exposed]:
     if verdicts[0].of_groups:
         return [_failing(verdict, counted.counts_by_policy) for verdict in verdicts]
     # People are not counted for windows, nor for sets whose values stay apart.
@@ -163,7 +167,7 @@ def _tally_of(
     return Tally(people, len(sizes), sum(sizes.values()), at_most)
 
 
-def _exposed(secret: RequirementCounts, verdicts: Sequence[Verdict]) -> list[Exposed]:
+def _exposed(secret: RequirementCounts, verdicts: Sequence[Judged]) -> list[Exposed]:
     """The exposed people of one secret, for each verdict."""
     counted, asked = secret.counts_by_policy, secret.asked
     counts = counts_of(counted)
@@ -202,7 +206,7 @@ def _exposed(secret: RequirementCounts, verdicts: Sequence[Verdict]) -> list[Exp
     return exposed
 
 
-def _failing(verdict: Verdict, counted: HasCounts) -> Exposed:
+def _failing(verdict: Judged, counted: HasCounts) -> Exposed:
     """The groups that fail a criterion, if it is one of groups."""
     criterion: Any = verdict.judged
     counts, alike = counts_of(counted), classes_of(counted)

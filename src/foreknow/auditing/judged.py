@@ -23,15 +23,16 @@ from foreknow.data.engines.table import free_name
 from foreknow.data.engines.tally import amounts_of
 from foreknow.data.engines.write import rearmed
 from foreknow.data.labels import GroupLabels, Labels
+from foreknow.data.layout import Layout
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import COUNT, Release
+from foreknow.errors import InternalError
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.explanation import Explanation
 from foreknow.policy.kinds import registered_kinds
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow_judge.counting import Column
-from foreknow_judge.layout import Layout
 from foreknow_judge.verdict import Verdict
 from foreknow_judge.verdicts import explained, unjudged, verdicts
 from foreknow_judge.verify import rules_of
@@ -73,14 +74,32 @@ def judged(
         return [unjudged(own) for own in explanations]
     written, values, layout = _written(release, policy, counted, owners)
     table = _table(requirement, policy, values, layout, joint=written.semantics == "single")
-    findings = verdicts(written, [table])
-    kinds = list(dict.fromkeys(own.judged.key for own in explanations))
-    in_order = sorted(explanations, key=lambda own: kinds.index(own.judged.key))
-    made = {
-        id(own): explained(finding, own)
-        for finding, own in zip(findings, in_order, strict=True)
-    }
-    return [made[id(own)] for own in explanations]
+    return with_witnesses(verdicts(written, [table]), explanations)
+
+
+def with_witnesses(
+    findings: Sequence[Verdict], explanations: Sequence[Verdict | Explanation]
+) -> list[Verdict]:
+    """The judge's findings in the order of their explanations, each with its witness.
+
+    Findings are in the order of a policy file, which has points of one kind beside each other.
+    """
+    kinds = list(dict.fromkeys((own.place, own.judged.key) for own in explanations))
+    order = sorted(
+        range(len(explanations)),
+        key=lambda at: kinds.index((explanations[at].place, explanations[at].judged.key)),
+    )
+    if len(order) != len(findings):
+        raise InternalError(f"the judge has {len(findings)} findings, the audit {len(order)}")
+    made: dict[int, Verdict] = {}
+    for at, finding in zip(order, findings, strict=True):
+        verdict = explained(finding, explanations[at])
+        if verdict is None:
+            raise InternalError(
+                f"the judge and the audit disagree: {finding.to_dict()} and {explanations[at]}"
+            )
+        made[at] = verdict
+    return [made[at] for at in range(len(explanations))]
 
 
 def _is_known(kind: Any) -> bool:
@@ -175,11 +194,7 @@ class _CountedRows:
             of, place = np.unique(amounts, return_inverse=True)
             columns = {
                 COUNT: _texts(place, of.tolist()),
-                **{
-                    name: _texts(cells[1], list(counts.values))
-                    for name in beside
-                    if name != COUNT
-                },
+                **{name: _texts(cells[1], list(counts.values)) for name in beside if name != COUNT},
             }
             return [*self._labels(cells[0]), *(columns[name] for name in beside)], _ones(
                 None, cells.shape[1]

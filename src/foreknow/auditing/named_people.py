@@ -15,10 +15,11 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
 from foreknow.data.release import Release
 from foreknow.data.windows import Window
+from foreknow.errors import InternalError
 from foreknow.figures import significant
 from foreknow.hints import Plain
 from foreknow.result import page_of
-from foreknow_judge.errors import InputError, InternalError
+from foreknow_judge.errors import InputError
 
 
 @dataclass(frozen=True, repr=False)

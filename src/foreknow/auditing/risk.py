@@ -36,11 +36,13 @@ from foreknow.data.engines.table import require
 from foreknow.data.microdata import Microdata
 from foreknow.data.reading import Reading
 from foreknow.data.release import Release
+from foreknow.errors import SchemaError, unknown_column
 from foreknow.hints import Plain, hinted
+from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
-from foreknow_judge.errors import DataError, InputError, SchemaError, memory_for
-from foreknow_judge.numbers import Number, as_fraction, as_threshold, shown, whole_number
+from foreknow_judge.errors import DataError, InputError, memory_for
+from foreknow_judge.numbers import Number, as_fraction, as_threshold, shown
 
 # Nobody would read, or wait for, more sets of columns than these.
 _MOST_SETS = 10_000
@@ -434,9 +436,7 @@ def _counted(population: Any, table: _Classes, reading: Reading | None) -> Combi
     columns = table.found.columns
     missing = [column for column in columns if column not in opened.columns]
     if missing:
-        error = DataError.unknown_column(
-            missing[0], opened.columns, f"the population {opened.name}"
-        )
+        error = unknown_column(missing[0], opened.columns, f"the population {opened.name}")
         raise DataError(f"{error}; it needs every column that others may know")
     return combinations_of(opened, columns)
 

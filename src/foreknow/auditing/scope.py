@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,12 +17,13 @@ from foreknow.data.engines.column_advice import amount_marks, has_decimal_commas
 from foreknow.data.engines.households import ELSEWHERE
 from foreknow.data.labels import Labels
 from foreknow.data.release import Release
+from foreknow.data.schema import Schema
 from foreknow.data.windows import Range
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.plugins import foreign
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
-from foreknow_judge.counting import GroupBags
+from foreknow_judge.counting import Column, GroupBags
 from foreknow_judge.errors import InputError
 from foreknow_judge.grammar import Secret
 from foreknow_judge.remarks import Question, remarks_on_values
@@ -114,7 +116,7 @@ def _if_known(
             if (all_known := required.knowing_all(release.layout)) is None:
                 continue
             counted = all_known.count(release)
-            every = exposed_by(counted, counted.verdicts(), limits=True)
+            every = exposed_by(counted, counted.explanations(), limits=True)
             over = [exposed.over.people for exposed in every if exposed.over is not None]
             if over:
                 most, _ = reached.get(counted.sight.secret, (0, 0))
@@ -211,9 +213,11 @@ def _question_of(required: Requirement, values: Labels) -> Question:
 def _bags_of(counts: GroupCounts) -> GroupBags:
     """Counts in the judge's form; values that print alike are merged."""
     names, code_of = np.unique([str(value) for value in counts.values], return_inverse=True)
-    return GroupBags.unnamed(
-        counts.sizes, names.tolist(), counts.cell_groups, code_of[counts.codes], counts.counts
-    )
+    unnamed = Column((), np.zeros(len(counts.sizes), np.int64))
+    codes = code_of[counts.codes]
+    bags = GroupBags([unnamed], names.tolist(), counts.cell_groups, codes, counts.counts)
+    bags.people = counts.sizes
+    return bags
 
 
 def unprotected_codes(counts: GroupCounts, requirements: Iterable[Requirement]) -> IntArray:
@@ -226,3 +230,9 @@ def unprotected_codes(counts: GroupCounts, requirements: Iterable[Requirement]) 
         if ELSEWHERE in requirement.excluded:  # a marker, not a value
             free &= np.array([str(value) != ELSEWHERE for value in counts.values])
     return np.flatnonzero(free)
+
+
+def for_readers(scope: Scope, schema: Schema) -> Scope:
+    """The scope as published: without the names of columns that the policy does not name."""
+    names = (name if schema.role(name) else "" for name in scope.shared)
+    return replace(scope, shared=tuple(dict.fromkeys(names)), open=())

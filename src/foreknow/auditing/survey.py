@@ -15,6 +15,7 @@ from foreknow.adversaries.protocol import whole_amount
 from foreknow.data.arrays import FloatArray, IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
+from foreknow.errors import did_you_mean
 from foreknow.hints import Plain
 from foreknow.methods.fulldomain.lattice import Lattice, Node, label_of_level
 from foreknow.methods.fulldomain.rollup import Rollup
@@ -22,7 +23,7 @@ from foreknow.needs import Analysis, Need, refuse_rules, require
 from foreknow.policy.from_call import Arguments, hinted_with_keys, microdata_of
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
-from foreknow_judge.errors import InputError, did_you_mean
+from foreknow_judge.errors import InputError
 
 Kind: TypeAlias = Literal["implications", "negations"]
 

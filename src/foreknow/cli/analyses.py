@@ -45,9 +45,10 @@ from foreknow.cli.options import (
     is_whole,
     say_readings,
 )
+from foreknow.errors import SchemaError
 from foreknow.needs import Need
-from foreknow_judge.errors import InputError, SchemaError
-from foreknow_judge.text import visible
+from foreknow_judge.errors import InputError
+from foreknow_judge.printed import visible
 
 if TYPE_CHECKING:
     from foreknow.auditing.skyline import Point, SkylineReport
@@ -87,9 +88,9 @@ def audit(
         Print what each column was taken for.
     """
     from foreknow.auditing import audit as auditing
+    from foreknow.data.engines.databases import limit_memory
     from foreknow.data.microdata import Microdata
     from foreknow.result import page_of
-    from foreknow_judge.duckdb_files import limit_memory
 
     limit_memory(memory)
     beside = columns.sensitive is not None and columns.policy is not None

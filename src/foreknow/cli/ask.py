@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from foreknow.cli.inputs import Columns
 from foreknow.cli.options import Answers, AnyOf, command, console
-from foreknow_judge.errors import DataError, HierarchyError, InputError, StatementError
+from foreknow.errors import HierarchyError, StatementError
+from foreknow_judge.errors import DataError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -22,7 +22,8 @@ from foreknow.cli.options import (
     command,
     print_plain,
 )
-from foreknow_judge.errors import InputError, did_you_mean
+from foreknow.errors import did_you_mean
+from foreknow_judge.errors import InputError
 
 if TYPE_CHECKING:
     from foreknow.data.microdata import Microdata
@@ -200,7 +201,7 @@ def _run(path: Path) -> Any:
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.append(folder)
-    from foreknow_judge.duckdb_files import admit_pandas
+    from foreknow.data.engines.databases import admit_pandas
 
     admit_pandas()
     written, sys.dont_write_bytecode = sys.dont_write_bytecode, True

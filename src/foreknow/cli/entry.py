@@ -31,20 +31,11 @@ from foreknow.cli.prepare import compare, init, priors
 from foreknow.cli.process import INTERRUPTED, Interrupts, prepare_memory, streams
 from foreknow.cli.publish import demo, evidence, forget, publish, verify
 from foreknow.data.address import hidden
+from foreknow.errors import InternalError, NoSafeRelease, NotSettled, StatementError, did_you_mean
 from foreknow.names import COMMANDS as COMMON
 from foreknow_judge._version import __version__
-from foreknow_judge.errors import (
-    ForeknowError,
-    InputError,
-    InternalError,
-    NoSafeRelease,
-    NotEnoughMemory,
-    NotSettled,
-    StatementError,
-    did_you_mean,
-    short_of_memory,
-)
-from foreknow_judge.text import one_line
+from foreknow_judge.errors import ForeknowError, InputError, NotEnoughMemory, short_of_memory
+from foreknow_judge.printed import one_line
 
 # Set free where memory has run out, so that this can be said.
 _SPARE = 4 << 20

@@ -12,7 +12,8 @@ import click
 from foreknow.cli.options import Files, More, command, print_plain
 from foreknow.data.address import spoken
 from foreknow.data.reading import NOTHING, is_address, named_part
-from foreknow_judge.errors import InputError, OutputError, UnsupportedError
+from foreknow.errors import OutputError
+from foreknow_judge.errors import InputError, UnsupportedError
 
 
 @command()

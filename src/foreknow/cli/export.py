@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from foreknow.cli.options import Quiet, among, command, print_plain, progress
-from foreknow_judge.text import visible
+from foreknow_judge.printed import visible
 
 
 @command("foreknow.exports.export:export")

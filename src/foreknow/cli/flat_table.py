@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from foreknow.cli.inputs import require_published
 from foreknow.cli.options import ForwardedOptions, Only, Quiet, command, print_plain, progress
-from foreknow_judge.errors import OutputError
-from foreknow_judge.text import some, visible
+from foreknow.errors import OutputError
+from foreknow_judge.printed import visible
+from foreknow_judge.text import some
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,15 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 from foreknow.cli.options import Files, Only, among, listed, print_plain
 from foreknow.data.address import spoken
+from foreknow.errors import SchemaError, did_you_mean
 from foreknow.needs import ONE_BY_ONE, refuse_rules
-from foreknow_judge.errors import (
-    InputError,
-    PolicyError,
-    SchemaError,
-    UnsupportedError,
-    did_you_mean,
-)
-from foreknow_judge.text import visible
+from foreknow_judge.errors import InputError, PolicyError, UnsupportedError
+from foreknow_judge.printed import visible
 
 if TYPE_CHECKING:
     from foreknow.data.counts import GroupCounts

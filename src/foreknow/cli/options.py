@@ -16,10 +16,11 @@ import click
 from foreknow.cli.process import address_space
 from foreknow.cli.sources import Source
 from foreknow.data.reading import Reading, named_part, with_part
+from foreknow.errors import OutputError
 from foreknow.names import OPTIONS, own_name
-from foreknow_judge.errors import InputError, OutputError
+from foreknow_judge.errors import InputError
 from foreknow_judge.numbers import MOST_DIGITS
-from foreknow_judge.text import visible
+from foreknow_judge.printed import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -202,7 +203,7 @@ def command(of: str = "") -> Callable[[Callable[..., int | None]], Command]:
 
         def called(**given: Any) -> None:
             if address_space() is None:  # else imports may fail in any place
-                from foreknow_judge.duckdb_files import spare_pandas
+                from foreknow_judge.no_pandas import spare_pandas
 
                 spare_pandas()
             for name, said in given.items():

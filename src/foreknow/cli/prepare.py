@@ -25,7 +25,8 @@ from foreknow.cli.options import (
 from foreknow.cli.process import INTERRUPTED
 from foreknow.data.address import spoken
 from foreknow_judge.errors import InputError
-from foreknow_judge.text import some, visible
+from foreknow_judge.printed import visible
+from foreknow_judge.text import some
 
 
 @command("foreknow.planning.suggestion:suggest_policy")
@@ -52,8 +53,8 @@ def init(
         Write over one that exists.
     """
     from foreknow.atomic_files import write_whole
+    from foreknow.errors import OutputError
     from foreknow.planning.suggestion import suggest_policy
-    from foreknow_judge.errors import OutputError
 
     if not force and (out.exists() or out.is_symlink()):
         raise OutputError(

@@ -30,8 +30,10 @@ from foreknow.cli.options import (
     progress,
     say_readings,
 )
-from foreknow_judge.errors import InputError, OutputError
-from foreknow_judge.text import encodable, one_line, people_text, visible
+from foreknow.errors import OutputError
+from foreknow_judge.errors import InputError
+from foreknow_judge.printed import encodable, one_line, visible
+from foreknow_judge.text import people_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -127,7 +129,7 @@ def publish(
     What is to be kept goes into OUT.owner: the key of the source's digest, who is in which group,
     and what a method says of the table beside its release.
     """
-    from foreknow_judge.duckdb_files import limit_memory
+    from foreknow.data.engines.databases import limit_memory
 
     limit_memory(memory)
     folder.publish(table, choice.over(rules.rules(table)), rules.policy, **given)

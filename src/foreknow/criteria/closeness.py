@@ -30,8 +30,10 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.hierarchy import Tree
 from foreknow.data.labels import Label
 from foreknow.data.schema import Schema
+from foreknow.errors import did_you_mean
 from foreknow.needs import Need, Needs, require
-from foreknow_judge.errors import InputError, did_you_mean
+from foreknow.settings import with_examples
+from foreknow_judge.errors import InputError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.kinds import (
     CRITERIA,
@@ -191,7 +193,7 @@ class TCloseness(_OfTable):
     order: Sequence[Label] | None = None
     tree: Any = field(default=None, kw_only=True, repr=False)
     key: ClassVar[str] = "t_closeness"
-    settings: ClassVar[Any] = CRITERIA["t_closeness"]
+    settings: ClassVar[Any] = with_examples(CRITERIA["t_closeness"], t=0.2)
     of_cases: ClassVar[bool] = True  # whose values are compared, as its documentation says
 
     def __post_init__(self) -> None:
@@ -402,7 +404,7 @@ class BetaLikeness(_OfTable):
     beta: Number
     enhanced: bool = False
     key: ClassVar[str] = "beta_likeness"
-    settings: ClassVar[Any] = CRITERIA["beta_likeness"]
+    settings: ClassVar[Any] = with_examples(CRITERIA["beta_likeness"], beta=1)
     of_cases: ClassVar[bool] = True  # whose values are compared, as its documentation says
 
     def __post_init__(self) -> None:
@@ -489,7 +491,7 @@ class DeltaDisclosure(_OfTable):
 
     delta: Number
     key: ClassVar[str] = "delta_disclosure"
-    settings: ClassVar[Any] = CRITERIA["delta_disclosure"]
+    settings: ClassVar[Any] = with_examples(CRITERIA["delta_disclosure"], delta=1)
     of_cases: ClassVar[bool] = True  # whose values are compared, as its documentation says
 
     def __post_init__(self) -> None:

@@ -37,11 +37,14 @@ from foreknow.criteria.protocol import (
 )
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.errors import did_you_mean
 from foreknow.needs import Need, Needs, require
-from foreknow_judge.errors import InputError, did_you_mean
+from foreknow.numbers import whole_number
+from foreknow.settings import with_examples
+from foreknow_judge.errors import InputError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.kinds import CRITERIA, DiversityKind
-from foreknow_judge.numbers import CLOSE, Number, as_fraction, whole_number
+from foreknow_judge.numbers import CLOSE, Number, as_fraction
 from foreknow_judge.text import people_text
 
 # Digits by which entropies are compared; of people in a group, for which whole numbers decide.
@@ -106,7 +109,7 @@ class LDiversity(_OfValues):
     kind: DiversityKind = "distinct"
     c: Number | None = None
     key: ClassVar[str] = "l_diversity"
-    settings: ClassVar[Any] = CRITERIA["l_diversity"]
+    settings: ClassVar[Any] = with_examples(CRITERIA["l_diversity"], l=3, c=2)
     of_cases: ClassVar[bool] = True  # which are counted, as its documentation says
 
     def __post_init__(self) -> None:
@@ -243,7 +246,7 @@ class AlphaK(_OfValues):
     alpha: Number
     k: int
     key: ClassVar[str] = "alpha_k"
-    settings: ClassVar[Any] = CRITERIA["alpha_k"]
+    settings: ClassVar[Any] = with_examples(CRITERIA["alpha_k"], alpha=0.5, k=5)
 
     def __post_init__(self) -> None:
         set_fields(self, alpha=as_fraction(self.alpha))

@@ -31,11 +31,14 @@ from foreknow.data.labels import GroupLabels
 from foreknow.data.levels import Level
 from foreknow.data.meaning import MISSING, OR_MISSING, meanings_of
 from foreknow.data.schema import Schema
+from foreknow.errors import did_you_mean
 from foreknow.needs import Need, Needs, require
-from foreknow_judge.errors import InputError, PolicyError, did_you_mean
+from foreknow.numbers import whole_number
+from foreknow.settings import given_of
+from foreknow_judge.errors import InputError, PolicyError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.kinds import CRITERIA
-from foreknow_judge.numbers import as_fraction, whole_number
+from foreknow_judge.numbers import as_fraction
 from foreknow_judge.text import people_text
 
 _FRACTION = re.compile("[.<]")  # in labels of numbers that are not all whole
@@ -108,7 +111,7 @@ class Levels(OfGroups):
     def from_settings(cls, read: Any, folder: Path) -> Levels:
         """Make it of its table in a policy file, or of what a certificate states."""
         limits = {
-            column: {key: own for key, own in given.given().items() if key != "hierarchy"}
+            column: {key: own for key, own in given_of(given).items() if key != "hierarchy"}
             for column, given in read.items()
         }
         hierarchies = {

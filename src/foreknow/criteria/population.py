@@ -38,10 +38,11 @@ from foreknow.data.meaning import Values
 from foreknow.data.microdata import OTHER, Microdata
 from foreknow.data.schema import Schema
 from foreknow.needs import Need, Needs, require
+from foreknow.numbers import whole_number
 from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.kinds import CRITERIA, PopulationSettings
-from foreknow_judge.numbers import Number, as_fraction, whole_number
+from foreknow_judge.numbers import Number, as_fraction
 from foreknow_judge.text import people_text
 
 

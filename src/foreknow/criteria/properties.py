@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
+from foreknow import numbers
 from foreknow.criteria.diversity import at_least
 from foreknow.criteria.size import GroupSize, KAnonymity
-from foreknow_judge import numbers
 from foreknow_judge.errors import InputError
 from foreknow_judge.frozen import set_fields
+from foreknow_judge.numbers import as_fraction
 
 # (colour, number of tables in which a person has that value), for values that are possible
 Row: TypeAlias = Sequence[tuple[Hashable, int]]
@@ -67,7 +68,7 @@ class _About:
                 raise InputError(f"{name}: {key} is a list of values")
         set_fields(self, values=None if values is None else tuple(values))
         set_fields(self, excluded=tuple(excluded))
-        most = numbers.as_fraction(limit)
+        most = as_fraction(limit)
         if not 0 < most <= 1:
             raise InputError(f"{name}: the limit must be above 0 and at most 1, not {limit}")
         return most
@@ -202,7 +203,7 @@ class Entropy(_Symmetric):
     l: Fraction
 
     def __init__(self, l: Any) -> None:
-        number = numbers.as_fraction(l)
+        number = as_fraction(l)
         if number < 1:
             raise InputError(f"Entropy: l must be at least 1, not {l}")
         set_fields(self, l=number)
@@ -231,7 +232,7 @@ class Recursive(_Symmetric):
     l: int
 
     def __init__(self, c: Any, l: int) -> None:
-        times = numbers.as_fraction(c)
+        times = as_fraction(c)
         if times <= 0:
             raise InputError(f"Recursive: c must be above 0, not {c}")
         set_fields(self, c=times)

@@ -32,6 +32,7 @@ from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.figures import significant
 from foreknow.needs import Need, Needs
+from foreknow.settings import with_examples
 from foreknow_judge.errors import InputError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.kinds import CRITERIA
@@ -155,7 +156,9 @@ class Risk(_Limits, OfGroups):
     strict: bool = False
     key: ClassVar[str] = "risk"
     names: ClassVar[tuple[str, ...]] = ("prosecutor", "average", "uniqueness")
-    settings: ClassVar[Any] = CRITERIA["risk"]
+    settings: ClassVar[Any] = with_examples(
+        CRITERIA["risk"], prosecutor=0.09, average=0.05, uniqueness=0
+    )
     needs: ClassVar[Needs] = frozenset({Need.NO_WINDOWS, Need.NO_SETS, Need.EVERYBODY})
     of_people: ClassVar[bool] = True
     compares_table: ClassVar[bool] = False
@@ -374,7 +377,7 @@ class PopulationRisk(_Limits, OfPopulation):
     strict: bool = False
     key: ClassVar[str] = "population_risk"
     names: ClassVar[tuple[str, ...]] = ("journalist", "uniqueness")
-    settings: ClassVar[Any] = CRITERIA["population_risk"]
+    settings: ClassVar[Any] = with_examples(CRITERIA["population_risk"], journalist=0.09)
 
     def __post_init__(self) -> None:
         self._settle()

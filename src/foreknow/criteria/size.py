@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from pydantic import Field
 
+from foreknow import numbers
 from foreknow.adversaries.protocol import HasCounts, KnowledgeReach
 from foreknow.criteria.protocol import (
     Attained,
@@ -21,16 +23,18 @@ from foreknow.criteria.protocol import (
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import GroupLabels
+from foreknow.errors import did_you_mean
 from foreknow.hints import hints
 from foreknow.needs import Need, Needs
-from foreknow_judge import numbers
-from foreknow_judge.errors import InputError, UnsupportedError, did_you_mean
+from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.kinds import CRITERIA
 from foreknow_judge.text import people_text
 
 # What counts remember that are of numbers of units, and not of values.
 UNITS = "units"
+
+_GROUP_SIZE, _K_ANONYMITY = CRITERIA["group_size"], CRITERIA["k_anonymity"]
 
 
 @hints()
@@ -60,7 +64,9 @@ class GroupSize(OfGroups):
     k: int
     of: str | None = None
     key: ClassVar[str] = "group_size"
-    settings: ClassVar[Any] = CRITERIA["group_size"]
+    settings: ClassVar[Any] = Annotated[
+        _GROUP_SIZE, Field(description="people in each group", examples=[5])
+    ]
     needs: ClassVar[Needs] = frozenset({Need.NO_WINDOWS, Need.NO_SETS, Need.EVERYBODY})
     of_people: ClassVar[bool] = True
     compares_table: ClassVar[bool] = False
@@ -189,7 +195,9 @@ class KAnonymity(GroupSize):
 
     of: Any = None
     key: ClassVar[str] = "k_anonymity"
-    settings: ClassVar[Any] = CRITERIA["k_anonymity"]
+    settings: ClassVar[Any] = Annotated[
+        _K_ANONYMITY, Field(description="people who look alike", examples=[5])
+    ]
     of_look_alikes: ClassVar[bool] = True  # and not only who is in a group
 
     def __post_init__(self) -> None:

@@ -30,7 +30,8 @@ from foreknow.data.labels import (
     not_a_label,
 )
 from foreknow.data.possible_values import PossibleMembers
-from foreknow_judge.errors import DataError, UnsupportedError, did_you_mean
+from foreknow.errors import did_you_mean
+from foreknow_judge.errors import DataError, UnsupportedError
 from foreknow_judge.grammar import Semantics as Semantics
 from foreknow_judge.text import people_text, some
 

@@ -14,8 +14,9 @@ from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
 from foreknow.data.meaning import MISSING, Meaning, Rows, Values, meanings_of
+from foreknow.numbers import floor_of
 from foreknow_judge.errors import DataError
-from foreknow_judge.numbers import floor_of, is_code
+from foreknow_judge.numbers import is_code
 
 About: TypeAlias = Literal["number", "date", "text"]
 

@@ -36,7 +36,8 @@ from foreknow.data.meaning import (
     quote,
 )
 from foreknow.data.microdata import Attribute, merged
-from foreknow_judge.errors import InternalError, PolicyError, did_you_mean
+from foreknow.errors import InternalError, did_you_mean
+from foreknow_judge.errors import PolicyError
 
 Style: TypeAlias = Literal["range", "hierarchy", "set"]
 STYLES = ("range", "exact", "hierarchy", "set")  # that may be wanted

@@ -24,7 +24,8 @@ from foreknow.data.hierarchy import (
     period_of,
 )
 from foreknow.figures import common_unit, read_moment
-from foreknow_judge.numbers import decimal_text, exact
+from foreknow.numbers import decimal_text
+from foreknow_judge.numbers import exact
 
 Grid: TypeAlias = Intervals | DateLevels
 

@@ -24,10 +24,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foreknow.data.arrays import IntArray
+from foreknow.errors import HierarchyError, did_you_mean
 from foreknow.figures import common_unit, read_moment
+from foreknow.numbers import decimal_text, floor_of
 from foreknow.toml import read_text
-from foreknow_judge.errors import HierarchyError, did_you_mean
-from foreknow_judge.numbers import USUAL_DIGITS, decimal_text, exact, floor_of, is_long, read_number
+from foreknow_judge.numbers import USUAL_DIGITS, exact, is_long, read_number
 
 Number: TypeAlias = int | float | Decimal | str
 FirstRow: TypeAlias = Callable[[int], int] | None

@@ -16,8 +16,10 @@ from foreknow.data.arrays import BoolArray, combine
 from foreknow.data.labels import Labels, chosen, is_pattern, spelt_otherwise, text_of
 from foreknow.data.meaning import Meaning, meanings_of
 from foreknow.data.windows import Range
-from foreknow_judge.errors import DataError, InputError, SchemaError, UnsupportedError, did_you_mean
-from foreknow_judge.grammar import ImpossibleTable, read
+from foreknow.errors import SchemaError, did_you_mean
+from foreknow.settings import read
+from foreknow_judge.errors import DataError, InputError, UnsupportedError
+from foreknow_judge.grammar import ImpossibleTable
 from foreknow_judge.impossible import is_opaque
 from foreknow_judge.numbers import is_code, read_number
 

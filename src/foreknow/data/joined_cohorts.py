@@ -11,7 +11,8 @@ from foreknow.data.counts import Semantics
 from foreknow.data.engines.stacked import id_of, stacked
 from foreknow.data.engines.table import free_name
 from foreknow.data.release import Parts, Release
-from foreknow_judge.errors import InternalError, UnsupportedError
+from foreknow.errors import InternalError
+from foreknow_judge.errors import UnsupportedError
 
 COHORT = "cohort"  # a column beside those that make a group: which release shows somebody
 

@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.layout import Layout
 from foreknow.data.possible_values import Classes
 from foreknow_judge.errors import DataError
-from foreknow_judge.layout import Layout
 from foreknow_judge.numbers import is_code, read_number
 
 Label: TypeAlias = Hashable

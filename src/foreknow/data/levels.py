@@ -16,7 +16,7 @@ from foreknow.data.engines.columns import narrowest
 from foreknow.data.hierarchy import DateLevels, Intervals, Tree
 from foreknow.data.labels import text_of
 from foreknow.data.meaning import MISSING, OR_MORE, UP_TO
-from foreknow_judge.errors import SchemaError
+from foreknow.errors import SchemaError
 from foreknow_judge.numbers import exact, read_number
 
 if TYPE_CHECKING:

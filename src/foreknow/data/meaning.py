@@ -20,8 +20,9 @@ import numpy as np
 
 from foreknow.data.arrays import BoolArray
 from foreknow.data.labels import text_of
+from foreknow.errors import did_you_mean
 from foreknow.figures import read_moment
-from foreknow_judge.errors import DataError, did_you_mean
+from foreknow_judge.errors import DataError
 from foreknow_judge.numbers import is_code, read_number
 
 Rows: TypeAlias = Sequence[Sequence[str]]

@@ -49,16 +49,17 @@ from foreknow.data.grids import Grid, ends_of, grid_of, words_of
 from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Ordered, Tree
 from foreknow.data.impossible import Fired, about_of, fired, refuse_unmet, refuse_unread
 from foreknow.data.labels import Bags, GroupLabels, JointLabels, Labels, text_of
+from foreknow.data.layout import Layout
 from foreknow.data.levels import Level, from_level, opened, topped, without_end
 from foreknow.data.meaning import OR_MORE
 from foreknow.data.people import CASES, numbered
 from foreknow.data.possible_values import Classes
 from foreknow.data.reading import Dialect, Reading
 from foreknow.data.schema import Schema
+from foreknow.errors import InternalError, SchemaError
 from foreknow.figures import days_of
 from foreknow.result import card_of
-from foreknow_judge.errors import DataError, InternalError, SchemaError, UnsupportedError
-from foreknow_judge.layout import Layout
+from foreknow_judge.errors import DataError, UnsupportedError
 
 Order: TypeAlias = Literal["ordered", "nominal"]
 

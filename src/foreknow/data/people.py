@@ -14,7 +14,8 @@ import numpy as np
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import whole
 from foreknow.data.labels import Label, Labels
-from foreknow_judge.errors import DataError, SchemaError, did_you_mean
+from foreknow.errors import SchemaError, did_you_mean
+from foreknow_judge.errors import DataError
 
 _EACH = "each "
 _DIGIT = re.compile(r"\d")

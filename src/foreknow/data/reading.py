@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from foreknow_judge.errors import SchemaError, did_you_mean
+from foreknow.errors import SchemaError, did_you_mean
 
 UTF8 = "utf-8"
 STDIN = "-"

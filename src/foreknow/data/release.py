@@ -41,12 +41,14 @@ from foreknow.data.engines.tally import Tally
 from foreknow.data.engines.units import refuse_repeated, shared
 from foreknow.data.engines.write import disarm_name, rearmed
 from foreknow.data.labels import GroupLabels, Label, Labels, in_order
+from foreknow.data.layout import Layout
 from foreknow.data.people import Members, Signatures
 from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema, check_semantics, semantics_of_each
+from foreknow.errors import SchemaError, did_you_mean
 from foreknow.hints import Plain, hinted
-from foreknow_judge.errors import SchemaError, UnsupportedError, did_you_mean, nearest
-from foreknow_judge.layout import Layout, multivalued_columns
+from foreknow_judge.errors import UnsupportedError, nearest
+from foreknow_judge.layout import multivalued_columns
 
 COUNT = "count"  # of each value in each group: a column of what is bucketized
 # What the name of a column ends with that was shuffled within each group: a reader must know.

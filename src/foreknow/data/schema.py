@@ -15,9 +15,9 @@ from foreknow.data.hierarchy import Hierarchy, hierarchy_from
 from foreknow.data.impossible import Rule
 from foreknow.data.levels import Level
 from foreknow.data.reading import Reading
+from foreknow.errors import SchemaError, did_you_mean
 from foreknow.hints import hints
 from foreknow.result import card_of
-from foreknow_judge.errors import SchemaError, did_you_mean
 from foreknow_judge.grammar import SchemaTable, Unit
 from foreknow_judge.layout import multivalued_columns
 
@@ -334,7 +334,7 @@ class Schema:
             column: dict(h) if isinstance(h, Mapping) else h.to_dict()
             for column, h in self.hierarchies.items()
         }
-        return SchemaTable.written(said)
+        return _written(said)
 
     def _check_hierarchies(self) -> None:
         for column in (*self.hierarchies, *self.types):
@@ -385,3 +385,13 @@ def check_semantics(given: str) -> Semantics:
         hint = did_you_mean(str(given), get_args(Semantics))
         raise SchemaError(f"semantics {given!r} is unknown{hint}")
     return cast("Semantics", given)
+
+
+def _written(said: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys for a policy file: roles and semantics always, others if not the default."""
+    fields, always = SchemaTable.model_fields, [*SchemaTable.model_fields][:4]
+    return {
+        key: list(said[key]) if isinstance(said[key], tuple) else said[key]
+        for key, of in fields.items()
+        if key in always or said[key] not in (of.default, ())
+    }

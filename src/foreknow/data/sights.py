@@ -21,7 +21,8 @@ from foreknow.data.people import Signature, Signatures, printed
 from foreknow.data.possible_values import Classes, PossibleMembers
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
-from foreknow_judge.errors import DataError, InputError, UnsupportedError, did_you_mean
+from foreknow.errors import did_you_mean
+from foreknow_judge.errors import DataError, InputError, UnsupportedError
 from foreknow_judge.text import people_text
 
 # Points of people times groups that are compared at a time.

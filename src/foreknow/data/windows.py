@@ -25,9 +25,10 @@ from foreknow.data.hierarchy import integers
 from foreknow.data.labels import Label, Labels, text_of
 from foreknow.figures import common_unit, percentage, read_moment
 from foreknow.needs import Need, refuse_rules, require
+from foreknow.numbers import Rounding, decimal_text, rounded
 from foreknow.toml import toml_value
 from foreknow_judge.errors import InputError, UnsupportedError
-from foreknow_judge.numbers import Rounding, as_fraction, decimal_text, read_number, rounded, shown
+from foreknow_judge.numbers import as_fraction, read_number, shown
 
 Kind: TypeAlias = Literal["number", "day", "moment"]
 

@@ -14,6 +14,7 @@ from foreknow.data.engines import open_table
 from foreknow.data.engines.profile import Profile, profiles, reading_of
 from foreknow.data.hierarchy import hierarchy_from
 from foreknow.data.reading import Reading
+from foreknow.errors import HierarchyError, SchemaError
 from foreknow.explore.decisions import (
     Decision,
     moved_requirements,
@@ -28,7 +29,7 @@ from foreknow.report.pages.audit import coarsening
 from foreknow.report.values import table_values
 from foreknow.report.words import number, visible
 from foreknow.toml import from_toml
-from foreknow_judge.errors import HierarchyError, InputError, SchemaError
+from foreknow_judge.errors import InputError
 
 ROLES = ("person", "identifier", "quasi-identifier", "sensitive", "other", "")
 _KEYS = {"identifier": "identifiers", "quasi-identifier": "quasi_identifiers", "other": "other"}

@@ -12,7 +12,7 @@ from foreknow.planning.suggestion import PolicySuggestion
 from foreknow.report.words import listing, some, visible
 from foreknow.toml import from_toml, toml_value
 from foreknow_judge.grammar import SECRET
-from foreknow_judge.text import one_line
+from foreknow_judge.printed import one_line
 
 _QUESTION = "DECIDE: "
 _WITHOUT_ROLE = "# Not published, until you give them a role:"

@@ -16,13 +16,14 @@ from tomlkit.items import AoT
 from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.atomic_files import write_new, write_whole
 from foreknow.criteria.registry import CRITERIA
+from foreknow.errors import OutputError
 from foreknow.explore.security import is_device
 from foreknow.explore.session import Draft, Session
 from foreknow.methods.registry import METHODS
 from foreknow.report.pages.audit import policy_rows
 from foreknow.report.words import visible
 from foreknow.toml import from_toml, toml_value
-from foreknow_judge.errors import InputError, OutputError
+from foreknow_judge.errors import InputError
 from foreknow_judge.grammar import LIMITS, SECRET
 
 _MOST_TEXT = 1 << 20

@@ -14,11 +14,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from foreknow.atomic_files import name_both, write_whole
+from foreknow.atomic_files import name_both, scratch_folder, write_whole
 from foreknow.auditing.audit import Audit
+from foreknow.certificates import Certificate
 from foreknow.data.engines import open_table
 from foreknow.data.engines.write import read_noted
 from foreknow.data.microdata import Microdata
+from foreknow.errors import NoSafeRelease, OutputError, did_you_mean
 from foreknow.explore.security import is_device
 from foreknow.explore.session import Draft, Session
 from foreknow.figures import percentage
@@ -37,14 +39,14 @@ from foreknow.report.pages.audit import (
 from foreknow.report.values import block_values, table_values
 from foreknow.report.words import average_text, number, visible
 from foreknow.result import page_of
+from foreknow.settings import known_keys
 from foreknow.toml import from_toml
 from foreknow.utility.query_error import query_error
 from foreknow.workers import Failure, side_by_side
-from foreknow_judge.certificate import Certificate
-from foreknow_judge.errors import InputError, NoSafeRelease, OutputError, did_you_mean
+from foreknow_judge.errors import InputError
 from foreknow_judge.file_names import MEMBERS, owners_folder
 from foreknow_judge.said import UNLIMITED
-from foreknow_judge.scratch import CONTENT, make_private, scratch_folder
+from foreknow_judge.scratch import CONTENT, make_private
 from foreknow_judge.text import some
 
 _PURPOSE = "publish it"
@@ -267,7 +269,7 @@ class Press:
                 {
                     "key": key,
                     "about": (kind.__doc__ or "").partition("\n")[0],
-                    "settings": kind.settings.known_keys(),
+                    "settings": known_keys(kind.settings),
                 }
                 for key, kind in kinds.items()
             ],
@@ -435,7 +437,7 @@ def _settings(given: Any, method: str) -> dict[str, Any]:
         found = from_toml(given, float)
     except ValueError as error:
         raise InputError(f"settings are written as suppression = 0.05: {error}") from None
-    known = kind_of(method).settings.known_keys()
+    known = known_keys(kind_of(method).settings)
     for key in found:
         if key not in known:
             raise InputError(f"{method} has no setting {key!r}{did_you_mean(key, known)}")

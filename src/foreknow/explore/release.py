@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 from typing import Any
@@ -13,12 +13,14 @@ import numpy as np
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.protocol import counts_of
 from foreknow.adversaries.statements import Statements
+from foreknow.auditing.audit import audit
 from foreknow.auditing.exposed import Exposed, exposed_by
 from foreknow.auditing.skyline import skyline_report
 from foreknow.data.engines import open_table
 from foreknow.data.reading import Reading
 from foreknow.data.release import Release
 from foreknow.explore.session import Dial, Looked
+from foreknow.numbers import whole_number
 from foreknow.policy.counted import RequirementCounts
 from foreknow.releases.members import OwnRelease
 from foreknow.releases.written import open_published
@@ -48,7 +50,7 @@ from foreknow.report.words import (
 )
 from foreknow.result import page_of
 from foreknow_judge.errors import InputError
-from foreknow_judge.numbers import as_threshold, read_number, shown, whole_number
+from foreknow_judge.numbers import as_threshold, read_number, shown
 
 _MOST_VALUES, _MOST_GROUPS, _MOST_ANSWERS = 2000, 8, 200
 _MOST_AMOUNT = 10_000
@@ -172,8 +174,10 @@ def _amount(given: Mapping[str, str], name: str, usual: int) -> int:
 def judged(looked: Looked, given: Mapping[str, str]) -> dict[str, Any]:
     """The verdict, who is over the limit and which groups are, wherever the dials stand."""
     turned = Turned.of(looked, given)
-    dial, counted = turned.dial, turned.counted
-    (verdict,) = counted.verdicts(place=dial.place - 1)
+    dial = turned.dial
+    policy = replace(looked.policy, requirements=[turned.counted.requirement])
+    again = audit(looked.release, policy, learned=False)
+    (verdict,), (counted,) = again.verdicts, again.counted
     limits = counted.limits_inference
     (exposed,) = exposed_by(counted, [verdict], limits)
     title = requirement_title(dial.requirement, dial.place)

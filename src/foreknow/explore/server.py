@@ -24,6 +24,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from foreknow.data.engines.databases import new_file
+from foreknow.errors import OutputError
 from foreknow.explore import columns, policy, release, trials
 from foreknow.explore.publish import Press
 from foreknow.explore.security import HOST, MOST_BYTES, Guard, Keys
@@ -31,9 +33,8 @@ from foreknow.explore.session import Choice, Session
 from foreknow.report.html import templates
 from foreknow_judge._version import __version__
 from foreknow_judge.documents import from_json
-from foreknow_judge.duckdb_files import new_file
-from foreknow_judge.errors import ForeknowError, InputError, OutputError
-from foreknow_judge.text import one_line, visible
+from foreknow_judge.errors import ForeknowError, InputError
+from foreknow_judge.printed import one_line, visible
 
 if TYPE_CHECKING:
     import uvicorn

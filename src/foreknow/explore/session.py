@@ -16,6 +16,7 @@ from typing import Any
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.auditing.audit import Audit, audit
 from foreknow.auditing.audit_input import release_of
+from foreknow.certificates import Certificate
 from foreknow.data.engines.sources import parts_of
 from foreknow.data.labels import Label, is_pattern
 from foreknow.data.reading import Reading, named_part, with_part
@@ -28,7 +29,6 @@ from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
 from foreknow.report.evidence import certified_policy
 from foreknow.toml import from_toml, read_text
-from foreknow_judge.certificate import Certificate
 from foreknow_judge.errors import InputError, PolicyError
 from foreknow_judge.file_names import CERTIFICATE, OWNER, owners_folder
 from foreknow_judge.verdict import Limit

@@ -18,7 +18,8 @@ import pyarrow.compute as pc
 
 from foreknow.data.engines.typed import type_of
 from foreknow.data.engines.write import frame_of, simple
-from foreknow_judge.errors import InputError, OutputError
+from foreknow.errors import OutputError
+from foreknow_judge.errors import InputError
 
 _EXACT = 1 << 53  # floats hold whole numbers up to here
 LONGEST_TITLE = 80  # characters; what Stata holds

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.microdata import Microdata
+from foreknow.errors import NoSafeRelease
 from foreknow.figures import percentage
 from foreknow.methods.protocol import (
     Grouper,
@@ -24,11 +25,11 @@ from foreknow.methods.protocol import (
     notes_of_seed,
     traits_of,
 )
+from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
-from foreknow_judge.errors import InputError, NoSafeRelease, PolicyError
+from foreknow_judge.errors import InputError, PolicyError
 from foreknow_judge.frozen import set_fields
-from foreknow_judge.numbers import whole_number
 
 # Values that are too frequent and that a message names.
 _NAMED = 3

@@ -11,7 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from foreknow import plugins
-from foreknow_judge.errors import PolicyError, did_you_mean
+from foreknow.errors import did_you_mean
+from foreknow_judge.errors import PolicyError
 
 if TYPE_CHECKING:
     from foreknow.methods.protocol import Anonymizer, Kind
@@ -59,19 +60,19 @@ def settings_for(
     name: str, every: Mapping[str, Mapping[str, Any]]
 ) -> tuple[type[Kind], dict[str, Any]]:
     """The class of a method, and what a policy sets for it, checked; `every` has all methods'."""
-    from foreknow_judge.grammar import read
+    from foreknow.settings import given_of, known_keys, read
 
     key = key_of(name)
     kind, own = kind_of(key), [each for other, each in every.items() if key_of(other) == key]
     settings = {setting: x for each in own for setting, x in each.items()}
-    unknown = settings.keys() - kind.settings.known_keys()
+    unknown = settings.keys() - known_keys(kind.settings)
     for setting, field in kind.settings.model_fields.items():
         if field.is_required() and setting not in settings and not unknown:
             raise PolicyError(
                 f"publish.{key}: {setting} is missing; give it in the policy file, or as "
                 f"--set {setting}=..."
             )
-    return kind, read(kind.settings, settings, f"publish.{key}").given()
+    return kind, given_of(read(kind.settings, settings, f"publish.{key}"))
 
 
 def method_of(given: Anonymizer | str, policy: Policy) -> Anonymizer:

@@ -10,6 +10,7 @@ from typing import Any
 
 from foreknow.auditing.audit import Audit
 from foreknow.data.microdata import Microdata
+from foreknow.errors import NoSafeRelease
 from foreknow.methods.protocol import grouping_of, traits_of
 from foreknow.planning.costs import (
     KeptDetail,
@@ -22,7 +23,7 @@ from foreknow.planning.costs import (
     worth_saying,
 )
 from foreknow.policy.policy import Policy
-from foreknow_judge.errors import InputError, NoSafeRelease
+from foreknow_judge.errors import InputError
 from foreknow_judge.text import people_text
 from foreknow_judge.verdict import Verdict
 

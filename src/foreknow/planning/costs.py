@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from foreknow.data.generalization import Coarsened, coarsened, exact_labels, style_of
 from foreknow.data.microdata import Attribute, Microdata
+from foreknow.errors import NoSafeRelease
 from foreknow.methods.protocol import grouping_of
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.policy.way_out import line_of, weaker
-from foreknow_judge.errors import InputError, NoSafeRelease
+from foreknow_judge.errors import InputError
 from foreknow_judge.text import people_text
 
 _log = logging.getLogger(__name__)

@@ -60,7 +60,8 @@ from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.toml import toml_key, toml_value
 from foreknow_judge.errors import DataError, InputError, PolicyError, UnsupportedError, memory_for
-from foreknow_judge.text import one_line, people_text, some
+from foreknow_judge.printed import one_line
+from foreknow_judge.text import people_text, some
 
 Role: TypeAlias = Literal["identifier", "quasi-identifier", "sensitive", "undecided"]
 

@@ -30,11 +30,13 @@ from foreknow.criteria.size import UNITS
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics, refuse_sets
 from foreknow.data.labels import JointLabels, Label, Labels
+from foreknow.data.layout import Layout
 from foreknow.data.people import CASES
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
 from foreknow.data.windows import Window, Windows
 from foreknow.needs import require
+from foreknow.policy.explanation import Explanation
 from foreknow.policy.ledger import Part
 from foreknow.policy.people import (
     MOST_CASES,
@@ -45,8 +47,8 @@ from foreknow.policy.people import (
 )
 from foreknow.policy.sets import TargetValues, meant, refuse_unheld
 from foreknow_judge.errors import InputError, PolicyError
-from foreknow_judge.layout import Layout, Seen
-from foreknow_judge.verdict import Limit, Verdict
+from foreknow_judge.layout import Seen
+from foreknow_judge.verdict import Limit
 
 if TYPE_CHECKING:
     from foreknow.policy.requirement import Point, Requirement
@@ -261,8 +263,10 @@ class RequirementCounts:
 
     # ---- what is asked of it ------------------------------------------------------------------
 
-    def verdicts(self, known: dict[Any, Any] | None = None, place: int = 0) -> list[Verdict]:
-        """The verdicts, one for each point, or for the criterion.
+    def explanations(
+        self, known: dict[Any, Any] | None = None, place: int = 0
+    ) -> list[Explanation]:
+        """What its adversaries or its criterion find: one for each point, or for the criterion.
 
         `place` is the position in the policy; for `known` see `disclosures`.
         """
@@ -270,13 +274,14 @@ class RequirementCounts:
         if (criterion := required.criterion) is not None:
             attained = criterion.attained(self.counts_by_policy)
             holds = attained.holds and criterion.holds(self.counts_by_policy)
-            return [Verdict(place, required, criterion, Limit(), attained, holds, beside)]
+            return [Explanation(place, required, criterion, Limit(), attained, beside, safe=holds)]
         made = []
         for point, found in zip(required.points, self.disclosures(known), strict=True):
-            top, judged, limit = point.worst(found), point.adversary, point.limit
+            top = point.worst(found)
             others = tuple(point.ranked(d for d in found if d is not top))
-            of, safe = counts_of(self.called(top.value).counts), top.keeps(limit)
-            made.append(Verdict(place, required, judged, limit, top, safe, beside, others, of))
+            counts = counts_of(self.called(top.value).counts)
+            about = place, required, point.adversary, point.limit, top, beside, others, counts
+            made.append(Explanation(*about, safe=top.keeps(point.limit)))
         return made
 
     def disclosures(self, known: dict[Any, Any] | None = None) -> list[list[Disclosure]]:

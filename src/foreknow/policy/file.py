@@ -16,15 +16,16 @@ from foreknow.adversaries.protocol import Adversary, Kind
 from foreknow.criteria import registry as criteria
 from foreknow.criteria.protocol import Criterion
 from foreknow.data.schema import Schema
+from foreknow.errors import did_you_mean
 from foreknow.needs import check_members
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.requirement import Requirement
 from foreknow.policy.tables import PublishTable, Registered, policy_table
 from foreknow.policy.tries import Try
+from foreknow.settings import read
 from foreknow.toml import from_toml, read_text, toml_key, toml_value
 from foreknow.trials.learned import Learned, LearnedSettings
-from foreknow_judge.errors import PolicyError, did_you_mean
-from foreknow_judge.grammar import read
+from foreknow_judge.errors import PolicyError
 from foreknow_judge.settings import Settings
 
 _MOST_BYTES = 16 << 20

@@ -11,10 +11,11 @@ from typing import Any, ParamSpec, TypedDict, TypeVar
 from foreknow.criteria.registry import CRITERIA
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
+from foreknow.errors import CallError, SchemaError
 from foreknow.hints import hinted
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
-from foreknow_judge.errors import CallError, SchemaError
+from foreknow.settings import known_keys
 from foreknow_judge.file_names import CERTIFICATE
 from foreknow_judge.numbers import Number
 
@@ -206,6 +207,6 @@ def _schema(given: Mapping[str, Any]) -> Schema | None:
 def _table(key: str, given: Any) -> dict[str, Any]:
     """The table of a policy file; a plain value of a criterion is its first setting."""
     settings: Any = next((kind.settings for kind in CRITERIA if kind.key == key), None)
-    if isinstance(given, Mapping) or not hasattr(settings, "known_keys"):
+    if isinstance(given, Mapping) or not hasattr(settings, "model_fields"):
         return {key: given}
-    return {key: {settings.known_keys()[0]: given}}
+    return {key: {known_keys(settings)[0]: given}}

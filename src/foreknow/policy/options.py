@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 from foreknow.data.reading import Dialect
 from foreknow.data.release import SHUFFLED
 from foreknow.data.schema import Schema
+from foreknow.errors import did_you_mean
 from foreknow.hints import hints
+from foreknow.numbers import whole_number
 from foreknow.policy.tables import PublishTable, Style
 from foreknow_judge.duckdb_files import DELIMITERS
-from foreknow_judge.errors import InputError, PolicyError, did_you_mean
+from foreknow_judge.errors import InputError, PolicyError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.grammar import FileFormat, Form
 from foreknow_judge.json_values import plain
-from foreknow_judge.numbers import as_fraction, whole_number
+from foreknow_judge.numbers import as_fraction
 
 _OF_CSV = "delimiter", "decimal", "bom"
 

@@ -17,10 +17,12 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines.households import Shared
 from foreknow.data.grids import SHARED
 from foreknow.data.labels import Labels
+from foreknow.data.layout import Layout
 from foreknow.data.levels import Level
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import CASES
 from foreknow.data.schema import Schema
+from foreknow.errors import SchemaError, did_you_mean
 from foreknow.hints import hints
 from foreknow.needs import Need
 from foreknow.policy.counted import RequirementCounts
@@ -31,16 +33,8 @@ from foreknow.policy.requirement import Point, Requirement, check_agreement
 from foreknow.policy.tries import Try
 from foreknow.result import card_of
 from foreknow.toml import from_toml
-from foreknow_judge.errors import (
-    ForeknowError,
-    InputError,
-    PolicyError,
-    SchemaError,
-    UnsupportedError,
-    did_you_mean,
-)
+from foreknow_judge.errors import ForeknowError, InputError, PolicyError, UnsupportedError
 from foreknow_judge.frozen import set_fields
-from foreknow_judge.layout import Layout
 from foreknow_judge.numbers import Number
 from foreknow_judge.support import IMPOSSIBLE_LINKED, unsupported_knowledge, unsupported_release
 

@@ -29,22 +29,26 @@ from foreknow.data.counts import Semantics
 from foreknow.data.engines.households import ELSEWHERE, Shared
 from foreknow.data.hierarchy import Hierarchy
 from foreknow.data.labels import JointLabels, Label, Labels
+from foreknow.data.layout import Layout
 from foreknow.data.people import units
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.windows import Range, Width
+from foreknow.errors import did_you_mean
 from foreknow.hints import hints
 from foreknow.names import own_name
 from foreknow.needs import Need, require
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.people import refuse_no_sum
 from foreknow.policy.sets import TargetValues, meant, sets_of, written
+from foreknow.policy.tables import PolicyTable
 from foreknow.result import card_of
-from foreknow_judge.errors import InputError, PolicyError, UnsupportedError, did_you_mean
+from foreknow.settings import read
+from foreknow_judge.errors import InputError, PolicyError, UnsupportedError
 from foreknow_judge.frozen import set_fields
-from foreknow_judge.grammar import LIMITS, SECRET, RequireTable, Secret, Sets, read
+from foreknow_judge.grammar import LIMITS, SECRET, Secret, Sets
 from foreknow_judge.json_values import plain
-from foreknow_judge.layout import Layout, Seen
+from foreknow_judge.layout import Seen
 from foreknow_judge.numbers import Number, as_threshold
 from foreknow_judge.support import RELATIVE_LINKS
 from foreknow_judge.verdict import Limit
@@ -202,10 +206,10 @@ class Requirement:
         if is_criterion:
             check_criterion(given, self.name)
         limits = {key: getattr(self, key) for key in LIMITS}
-        table = read(RequireTable, {**self._said, **limits}, self.name)
+        table = read(PolicyTable, {**self._said, **limits}, self.name)
         set_fields(
             self,
-            **{key: getattr(table, key) for key in RequireTable.model_fields if key not in _NO},
+            **{key: getattr(table, key) for key in PolicyTable.model_fields if key not in _NO},
         )
         set_fields(self, criterion=given if is_criterion else None)
         set_fields(self, points=() if is_criterion else tuple(self._points(table.limits)))
@@ -220,21 +224,22 @@ class Requirement:
     @property
     def _said(self) -> dict[str, Any]:
         """Its secret and sight, by the keys of a policy file."""
-        fields = {key: of.alias or key for key, of in RequireTable.model_fields.items()}
+        fields = {key: of.alias or key for key, of in PolicyTable.model_fields.items()}
         own = {alias: getattr(self, key) for key, alias in fields.items() if key not in _NO}
         return {**own, **{key: own[key] or None for key in ("except", "absent")}}
 
     @classmethod
-    def of(cls, adversary: Any, table: RequireTable, name: str) -> Requirement:
+    def of(cls, adversary: Any, table: PolicyTable, name: str) -> Requirement:
         """Make a requirement from a table that was read."""
-        own = {key: getattr(table, key) for key in RequireTable.model_fields}
+        own = {key: getattr(table, key) for key in PolicyTable.model_fields}
         return cls(adversary, **{**own, "name": name})
 
-    def _check_secret(self, table: RequireTable) -> None:
+    def _check_secret(self, table: PolicyTable) -> None:
         """Refuse a secret or limit that does not go with its knowledge or criterion."""
         criterion, secret = self.criterion, self.secret
         if criterion is not None:
-            sets = secret.key if secret.as_one else None
+            key = "any_of" if secret.level is None else "at_level"
+            sets = key if secret.as_one else None
             require(criterion, windows=self.of_windows, sets=sets, of=self.name, error=PolicyError)
             if self.values is not None or self.excluded or table.limits:
                 raise PolicyError(
@@ -636,10 +641,10 @@ class Requirement:
     def failures(self, release: HasCounts) -> list[str]:
         """Messages that say what fails, and by how much."""
         counted = self.count(release)
-        failing = [verdict for verdict in counted.verdicts() if not verdict.safe]
+        failing = [own for own in counted.explanations() if not own.safe]
         beside = counted.sight.known if isinstance(release, Release) else ()
         name = f"{self.name}, with {', '.join(beside)} known of everybody" if beside else self.name
-        said = [f"{name}: {verdict.words}" for verdict in failing]
+        said = [f"{name}: {own.words}" for own in failing]
         counts = counts_of(counted.seen)
         if said and not failing[-1].of_groups and counts.n_groups == 1:
             of, value = counted.together(failing[-1].found), failing[-1].value

@@ -11,7 +11,8 @@ from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.hierarchy import Hierarchy
 from foreknow.data.labels import Labels, chosen, is_pattern, matching, name_of_set
 from foreknow.data.windows import Range
-from foreknow_judge.errors import HierarchyError, PolicyError, UnsupportedError, did_you_mean
+from foreknow.errors import HierarchyError, did_you_mean
+from foreknow_judge.errors import PolicyError, UnsupportedError
 
 if TYPE_CHECKING:
     from foreknow.policy.requirement import Requirement

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
     create_model,
+    model_validator,
 )
 
-from foreknow_judge.grammar import FileFormat, Form, RequireTable, SchemaTable, require_table
+from foreknow_judge.grammar import FileFormat, Form, RequireTable, SchemaTable, Sets, require_table
 from foreknow_judge.settings import Settings
 
 Style: TypeAlias = Literal["range", "exact", "hierarchy", "set"]
@@ -27,6 +28,43 @@ def _format(given: Any) -> Any:
             "such a file of one)"
         )
     return given
+
+
+class PolicyTable(RequireTable):
+    """A ``[[require]]`` table of a policy file, in which labels stand for their values."""
+
+    # Kinds that are known on top of others: given beside a kind, they become settings of it.
+    on_top: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _put_on_top(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        read = dict(given)
+        for kind, parts in cls.on_top.items():
+            for part in parts if isinstance(read.get(kind), Mapping) else ():
+                if isinstance(read.get(part), Mapping):
+                    if part in read[kind]:
+                        raise ValueError(f"{part} is given in {kind} and beside it; keep one")
+                    read[kind] = {**read[kind], part: read.pop(part)}
+        return read
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_empty_sets(cls, given: Any) -> Any:
+        sets = given.get("any_of") if isinstance(given, Mapping) else None
+        if isinstance(sets, Mapping) and not isinstance(sets, Sets):  # one that was read may be
+            for name, own in sets.items():
+                if isinstance(own, (list, tuple)) and not own:
+                    raise ValueError(f"any_of.{name} is empty; name the set, its values")
+        return given
+
+    @model_validator(mode="after")
+    def _refuse_known_secret(self) -> PolicyTable:
+        if self.sensitive in (self.knowing or ()):
+            raise ValueError(f"{self.sensitive!r} cannot be both known and what must stay hidden")
+        return self
 
 
 class PublishTable(Settings):
@@ -76,7 +114,11 @@ def policy_table(of: Registered) -> type[Settings]:
         )
     attacks: dict[str, Any] = {key: (settings, ...) for key, settings in of.attacks.items()}
     publish: Any = create_model("Publish", __base__=PublishTable, **methods)
-    require: Any = require_table(of.knowledge, of.criteria, RequireTable, 0)
+    require: Any = require_table(of.knowledge, of.criteria, PolicyTable, 0)
+    require.on_top = {
+        kind: tuple(own for own in of.knowledge if own in settings.model_fields)
+        for kind, settings in of.knowledge.items()
+    }
     tries: Any = create_model("TryTable", __base__=TryTable, **attacks)
     return create_model(
         "Policy",

@@ -22,13 +22,14 @@ import numpy as np
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.data.labels import JointLabels, is_pattern, matching
+from foreknow.errors import NoSafeRelease
 from foreknow.figures import significant
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
 from foreknow.toml import toml_value
-from foreknow_judge.errors import InputError, NoSafeRelease
+from foreknow_judge.errors import InputError
 from foreknow_judge.grammar import LIMITS, SECRET
-from foreknow_judge.text import visible
+from foreknow_judge.printed import visible
 
 # The most values named in one line, and the most lines with amounts.
 _MOST_VALUES, _MOST_AMOUNTS = 12, 6

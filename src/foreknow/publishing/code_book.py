@@ -23,7 +23,8 @@ from foreknow_judge.certificate import Certificate
 from foreknow_judge.documents import decode_utf8, from_json, read_bytes
 from foreknow_judge.errors import CertificateError, InputError
 from foreknow_judge.file_names import CERTIFICATE, CODE_BOOK
-from foreknow_judge.written import Written
+from foreknow_judge.files import unescape_formula
+from foreknow_judge.written import Written, count_sights
 
 _SCHEMA = "https://datapackage.org/profiles/2.0/datapackage.json"
 _MOST_BYTES, _LONGEST_TITLE, _SHOWN = 64 << 20, 1000, 200
@@ -60,7 +61,21 @@ class Contents(NamedTuple):
     @classmethod
     def of(cls, known: Certificate, written: Written) -> Contents:
         """Read them, or take what was read."""
-        return cls(written.held.people, {part: written.texts(part) for part in known.parts})
+        return cls(written.held.people, {part: _texts_of(written, part) for part in known.parts})
+
+
+def _texts_of(written: Written, table: str) -> dict[str, pa.Array]:
+    """The distinct texts of each column of a table, by the name of the column in the file."""
+    groups = written.groups
+    names = [*(written.columns or {}).get(table, ())]
+    count_sights(written, table, [(*groups, *({name} - {*groups})) for name in names])
+    found = {}
+    for name in written.memory.headers[table]:
+        bare = unescape_formula(name, False) if written.escaped else name
+        called = {f"{own}_shuffled": own for own in written.shuffled}.get(bare or "", bare or "")
+        rows = written.count_rows(table, [called] if called not in groups else [])
+        found[name] = rows.column(called).texts
+    return found
 
 
 def code_book(

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from foreknow.auditing.audit import Audit, audit
+from foreknow.certificates import Certificate
 from foreknow.data.engines.columns import fetch
 from foreknow.data.engines.table import Selected
 from foreknow.data.joined_cohorts import places_in, united
@@ -23,18 +24,19 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Register, Sight
+from foreknow.errors import NoSafeRelease, SchemaError
 from foreknow.hints import Plain
 from foreknow.policy.kinds import registered_kinds
 from foreknow.policy.policy import Policy
 from foreknow.publishing.entries import Placed
 from foreknow.releases.joint import Part, known_again, refuse_twice
 from foreknow.releases.members import OwnRelease, alike_but_for_marks, refuse_alike
-from foreknow_judge.certificate import Certificate, digest_of
-from foreknow_judge.errors import InputError, NoSafeRelease, SchemaError, UnsupportedError
+from foreknow_judge.certificate import digest_of
+from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.file_names import CERTIFICATE, MEMBERS, owners_folder
 from foreknow_judge.folder import names_apart, paths_of
 from foreknow_judge.text import people_text, some
-from foreknow_judge.verdict import ASK_SOMETHING, NOTHING_JUDGED
+from foreknow_judge.verdict import NOTHING_JUDGED
 
 NEW = "the new release"
 WAIT = "wait for more, or publish them with the next release"
@@ -383,3 +385,10 @@ class Earlier:
                 [TOO_FEW],
             )
         return found, {name: joint.seen(name, []).counts.values for name in joint.sensitives}
+
+
+ASK_SOMETHING = (
+    "Name a value that somebody has, or require something of every group as well:",
+    "  [[require]]",
+    "  k_anonymity = 5",
+)

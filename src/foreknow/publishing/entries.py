@@ -22,25 +22,21 @@ import pyarrow as pa
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import codes_of, plain_table
+from foreknow.data.engines.databases import machine_memory, memory_limit
 from foreknow.data.engines.drawn import Drawing
 from foreknow.data.engines.duckdb_table import DuckTable, OutOfOrder
 from foreknow.data.engines.sources import Source, counted_where_it_lives
 from foreknow.data.engines.table import free_name
 from foreknow.data.engines.write import parts_of_parquet, write_in_parts, write_parts
 from foreknow.data.microdata import Microdata
+from foreknow.errors import InternalError, did_you_mean
 from foreknow.methods.protocol import traits_of
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
 from foreknow.publishing.tables import ROW
 from foreknow_judge.certificate import digest_of
-from foreknow_judge.duckdb_files import machine_memory, memory_limit, new_folder
-from foreknow_judge.errors import (
-    DataError,
-    InputError,
-    InternalError,
-    UnsupportedError,
-    did_you_mean,
-)
+from foreknow_judge.duckdb_files import new_folder
+from foreknow_judge.errors import DataError, InputError, UnsupportedError
 
 _log = logging.getLogger(__name__)
 ENGINES = "auto", "memory", "duckdb"

@@ -25,10 +25,11 @@ from foreknow.data.engines.write import write_parts
 from foreknow.data.extents import Extent, Extents
 from foreknow.data.meaning import AMONG, quote
 from foreknow.data.release import COUNT, SHUFFLED
+from foreknow.errors import OutputError
 from foreknow.hints import hinted
 from foreknow.randomness import generator
 from foreknow.releases.written import Published, hints_of, is_text, open_published
-from foreknow_judge.errors import CertificateError, OutputError, memory_for
+from foreknow_judge.errors import CertificateError, memory_for
 from foreknow_judge.layout import multivalued_columns
 
 if TYPE_CHECKING:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +15,9 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.people import printed
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
+from foreknow_judge.certificate import map_prior_tables
 from foreknow_judge.file_names import PRIORS
+from foreknow_judge.kept_priors import PARTS, KeptPriors
 
 # So near to a frequency, a prior is that frequency, rounded; less near, if all priors are.
 _NEAR, _NEAR_IF_ALL = 0.0005, 0.01
@@ -90,3 +94,32 @@ def _is_own(table: PriorTable, microdata: Microdata, sensitive: str | None = Non
         others = abs(chances.sum() - chances[order].sum())
         missed.append(max(np.abs(chances[order] - share).max(), others))
     return bool(missed) and (min(missed) <= _NEAR or max(missed) <= _NEAR_IF_ALL)
+
+
+# ---- what the owner keeps ------------------------------------------------------------------------
+
+
+def keep(key: bytes, tables: Iterable[PriorTable]) -> KeptPriors:
+    """Keep some tables of priors."""
+    plain = [table.to_dict() for table in tables]
+    return KeptPriors(key, tuple({part: table[part] for part in PARTS} for table in plain))
+
+
+def withheld(kept: KeptPriors, requirements: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The requirements of a policy with a digest in place of each table that was learned."""
+
+    def look(table: Mapping[str, Any]) -> Mapping[str, Any]:
+        return kept.named(table) if table.get("learned") else table
+
+    return [map_prior_tables(required, look) for required in requirements]
+
+
+def kept_as_written(kept: KeptPriors) -> dict[str, Any]:
+    """Kept priors as plain values for JSON, with the version of their format."""
+    return {
+        "format": "foreknow priors",
+        "version": 1,
+        "this_file_is": "for the owner only",
+        "key": kept.key.hex(),
+        "tables": [dict(table) for table in kept.tables],
+    }

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import date
-from fractions import Fraction
 from functools import partial, wraps
 from html import escape
 from pathlib import Path
@@ -20,8 +19,11 @@ import pyarrow as pa
 
 from foreknow.adversaries.protocol import Gaining
 from foreknow.atomic_files import as_json, replaced, require_new, whole_folders, write_whole
-from foreknow.auditing.audit import Audit, audit
+from foreknow.auditing.audit import Audit, explained_audit
+from foreknow.auditing.judged import with_witnesses
 from foreknow.auditing.named_values import refuse_misspelt
+from foreknow.auditing.scope import for_readers
+from foreknow.certificates import Certificate
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import (
@@ -40,6 +42,7 @@ from foreknow.data.release import SHUFFLED, Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight
 from foreknow.data.utility import Utility, utility_of
+from foreknow.errors import InternalError, NoSafeRelease, OutputError, SchemaError
 from foreknow.hints import P
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.methods.protocol import (
@@ -53,6 +56,7 @@ from foreknow.methods.protocol import (
     traits_of,
 )
 from foreknow.methods.registry import METHODS, key_of, kind_of, method_of
+from foreknow.numbers import whole_number
 from foreknow.planning.advice import advice_of
 from foreknow.planning.costs import KeptDetail
 from foreknow.plugins import package_of
@@ -60,9 +64,17 @@ from foreknow.policy.from_call import KEYS, Arguments, hinted_with_keys, policy_
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
 from foreknow.publishing.code_book import Contents, code_book
+from foreknow.publishing.earlier_releases import ASK_SOMETHING
 from foreknow.publishing.entries import Aside, Entries, Placed, Stored
 from foreknow.publishing.notes import CUT_OFF, NOT_MINIMAL, OF_LISTS, PERHAPS_LARGER, note_of_others
-from foreknow.publishing.priors import learned_note, learned_tables, marked
+from foreknow.publishing.priors import (
+    keep,
+    kept_as_written,
+    learned_note,
+    learned_tables,
+    marked,
+    withheld,
+)
 from foreknow.publishing.signature import Signer
 from foreknow.publishing.tables import (
     GROUP,
@@ -72,25 +84,22 @@ from foreknow.publishing.tables import (
     group_ids,
     refuse_borrowed_priors,
 )
-from foreknow.publishing.verification import findings_of, remarks_as_written, write_certificate
+from foreknow.publishing.verification import (
+    findings_of,
+    remarks_as_written,
+    same_groups,
+    write_certificate,
+)
 from foreknow.randomness import generator
 from foreknow.releases.members import KEYED, OF_COUNTS
 from foreknow.releases.written import as_release
 from foreknow.result import page_of
+from foreknow.settings import known_keys
 from foreknow.trials.trial import Trial
 from foreknow.wording import in_cases
-from foreknow_judge.certificate import Certificate, digest_of, parts_of_sensitive
+from foreknow_judge.certificate import digest_of, parts_of_sensitive
 from foreknow_judge.criteria import GAUGES
-from foreknow_judge.errors import (
-    CertificateError,
-    InputError,
-    InternalError,
-    NoSafeRelease,
-    OutputError,
-    SchemaError,
-    UnsupportedError,
-    memory_for,
-)
+from foreknow_judge.errors import CertificateError, InputError, UnsupportedError, memory_for
 from foreknow_judge.file_names import (
     CERTIFICATE,
     CODE_BOOK,
@@ -104,10 +113,9 @@ from foreknow_judge.file_names import (
 from foreknow_judge.grammar import Form
 from foreknow_judge.kept_priors import KeptPriors
 from foreknow_judge.knowledge import VERIFIERS
-from foreknow_judge.numbers import whole_number
 from foreknow_judge.scope import CLAIMED, Scope
 from foreknow_judge.support import WHOLE_AFTER
-from foreknow_judge.verdict import ASK_SOMETHING, NOTHING_JUDGED, Verdict
+from foreknow_judge.verdict import NOTHING_JUDGED, Verdict
 from foreknow_judge.verify import rules_of, written_of
 from foreknow_judge.written import Written
 
@@ -304,7 +312,7 @@ class Publication:
             _log.info("writing who is in which group")
             self.placed.write(own / MEMBERS, digests)
             if kept is not None:
-                write_whole(own / PRIORS, as_json(kept.to_dict()), private=True)
+                write_whole(own / PRIORS, as_json(kept_as_written(kept)), private=True)
         return certificate
 
     def _write_table(self, name: str, path: Path) -> list[Path]:
@@ -328,7 +336,9 @@ class Publication:
         """Judge what was written; anything but what was certified is a bug."""
         said, kept, required = self.certificate, self._kept, self.certificate.policy["require"]
         found = findings_of(written, required if kept is None else kept.filled(required))
-        if _certified(found, kept) != said.findings or written.held != self._judged.held:
+        if _certified(found, kept) != said.findings or not same_groups(
+            written.held, self._judged.held
+        ):
             raise InternalError("the release differs from what was written")
 
     @property
@@ -544,7 +554,8 @@ def _made(
     _refuse_unsafe(task, groups, release, judged)
     filed, shown = _as_filed(task.policy, release, judged)
     files = _judged_files(task, tables, filed)
-    certificate, private, kept = _certify(task, groups, files, filed, shown)
+    certificate, private, kept, findings = _certify(task, groups, files, filed, shown)
+    judged = _by_judge(judged, findings)
     release.schema = task.policy.schema
     return Publication(
         release,
@@ -714,7 +725,9 @@ def _judged(
     if tables.ncp:
         utility = replace(utility, grids=written.grids, weights=options.weights)
     tried = learned or bool(policy.tries)
-    found = audit(release, policy, utility=utility, name="the release", people=seen, learned=tried)
+    found = explained_audit(
+        release, policy, utility=utility, name="the release", people=seen, learned=tried
+    )
     # What others prove of their own methods is not said as if we had.
     proof = None if package_of(type(groups.method)) else traits_of(groups.method).proof
     scope = replace(
@@ -783,7 +796,7 @@ def _as_filed(policy: Policy, release: Release, judged: Audit) -> tuple[Policy, 
     if not policy.owned:
         return policy, judged
     filed = policy.filed
-    found = audit(release, filed, utility=judged.utility, name=judged.name, learned=False)
+    found = explained_audit(release, filed, utility=judged.utility, name=judged.name, learned=False)
     claims: dict[str, Any] = {key: getattr(judged.scope, key) for key in CLAIMED}
     return filed, replace(found, scope=replace(found.scope, **claims))
 
@@ -866,11 +879,11 @@ def _certified_by(made: Publication, values: Mapping[str, Labels]) -> Certificat
     """The certificate of a publication, judged afresh by the sets of some values."""
     certificate = made.certificate
     written = made._judged
-    required, findings = _verified(written, made.audit.policy, values, made.audit)
+    required, findings, _ = _verified(written, made.audit.policy, values, made.audit)
     scope = remarks_as_written(certificate, written, required["require"]).to_dict()
     scope |= {key: certificate.scope[key] for key in CLAIMED if key in certificate.scope}
     if made._kept is not None:
-        required["require"] = made._kept.withheld(required["require"])
+        required["require"] = withheld(made._kept, required["require"])
     return replace(
         certificate, policy=required, findings=_certified(findings, made._kept), scope=scope
     )
@@ -886,7 +899,7 @@ def _with_method(
     if isinstance(given, str):
         settings = dict(options.settings)
     elif key in dict(METHODS):
-        known, own = kind_of(key).settings.known_keys(), settings_of(anonymizer).items()
+        known, own = known_keys(kind_of(key).settings), settings_of(anonymizer).items()
         settings[key] = {name: x for name, x in own if name in known and x is not None}
     return replace(options, method=key, settings=settings)
 
@@ -1042,7 +1055,7 @@ def _spelling(task: _Task) -> dict[str, Any]:
 
 def _certify(
     task: _Task, groups: _Groups, files: _JudgedFiles, policy: Policy, verdicts: Audit
-) -> tuple[Certificate, dict[str, Any], KeptPriors | None]:
+) -> tuple[Certificate, dict[str, Any], KeptPriors | None, list[Verdict]]:
     """Let the verifier judge what is written; anything but agreement and safety is a bug."""
     entries, microdata, options = task.entries, task.microdata, task.options
     written, aside, in_memory, tallied = files
@@ -1050,10 +1063,10 @@ def _certify(
     with ThreadPoolExecutor(1) as beside:
         digest = beside.submit(entries.digest, bytes.fromhex(key))
         values = policy.combined(microdata).values
-        said, findings = _verified(written, policy, values, verdicts)
+        said, findings, explained = _verified(written, policy, values, verdicts)
     counts, held = verdicts.counts, written.held if tallied else None
     lost = held and (len(held), held.people.sum()) != (counts.n_groups, counts.n_people)
-    if lost or (in_memory is not None and written.held != in_memory.held):
+    if lost or (in_memory is not None and not same_groups(written.held, in_memory.held)):
         raise InternalError("the release differs from what was written")
     notes, minimal = traits_of(groups.method).notes, traits_of(groups.method).minimal
     lattice = groups.found.lattice
@@ -1061,9 +1074,9 @@ def _certify(
     rare = [a.name for a in task.written.attributes if a.cells and a.cells.grid is None]
     loosely = not all(required.searched_exactly for required in policy.requirements)
     learned = learned_tables(policy)
-    kept = KeptPriors.of(secrets.token_bytes(32), learned) if learned else None
+    kept = keep(secrets.token_bytes(32), learned) if learned else None
     if kept is not None:
-        said["require"] = kept.withheld(said["require"])
+        said["require"] = withheld(kept, said["require"])
     of_lists = any(getattr(each.criterion, "lists", ()) for each in policy.requirements)
     certificate = Certificate(
         policy=said,
@@ -1103,7 +1116,7 @@ def _certify(
     if aside is not None:
         aside.contents = Contents.of(certificate, written.with_fields(columns=certificate.columns))
     private = {"digest_key": key, "seed": task.seed, "source": microdata.name}
-    return certificate, private, kept
+    return certificate, private, kept, explained
 
 
 def _for_readers(scope: Scope, schema: Schema) -> dict[str, Any]:
@@ -1113,54 +1126,32 @@ def _for_readers(scope: Scope, schema: Schema) -> dict[str, Any]:
     """
     known = {*VERIFIERS, *GAUGES}
     foreign = tuple(own for own in scope.foreign if own.partition(" ")[0] not in known)
-    return replace(scope, foreign=foreign, if_known={}).for_readers(schema).to_dict()
+    return for_readers(replace(scope, foreign=foreign, if_known={}), schema).to_dict()
 
 
 def _verified(
-    written: Written, policy: Policy, values: Any, verdicts: Audit
-) -> tuple[dict[str, Any], list[Verdict]]:
-    """The policy as it is certified of some values, and what the verifier finds by it."""
+    written: Written, policy: Policy, values: Any, explained: Audit
+) -> tuple[dict[str, Any], list[Verdict], list[Verdict]]:
+    """The policy as it is certified of some values, what the judge finds, and that with witnesses.
+
+    Anything but agreement and safety is a bug.
+    """
     said = policy.published(values)
     try:
         findings = findings_of(written, said["require"])
     except CertificateError as error:
         raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None
-    if not _agree(verdicts, findings):
-        judged = [finding.to_dict() for finding in findings]
-        raise InternalError(f"the search and the verifier disagree: {verdicts!r} and {judged}")
-    return said, findings
+    judged = with_witnesses(findings, explained.verdicts)
+    if not all(verdict.safe for verdict in judged):
+        raise InternalError(f"what is written is not safe: {[own.to_dict() for own in findings]}")
+    return said, findings, judged
 
 
-def _agree(verdicts: Audit, findings: Sequence[Verdict]) -> bool:
-    """Whether the verifier found, of each requirement, what the audit did; and that it is safe."""
-    return (
-        not verdicts.failures
-        and all(finding.safe for finding in findings)
-        and len(findings) == len(verdicts.verdicts)
-        and all(map(_is_found, _as_written(verdicts.verdicts), findings))
-    )
-
-
-def _as_written(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """In the order of a policy file, which has points of one kind beside each other."""
-    kinds = list(dict.fromkeys((verdict.place, verdict.judged.key) for verdict in verdicts))
-    return sorted(verdicts, key=lambda verdict: kinds.index((verdict.place, verdict.judged.key)))
-
-
-def _is_found(verdict: Verdict, found: Verdict) -> bool:
-    """Whether the verifier found what the audit did; at most as much, where that is a bound."""
-    if (verdict.place, verdict.required) != (found.place, found.required):
-        return False
-    claimed, reached = verdict.found, found.reached
-    if verdict.of_groups or reached is None:
-        return bool(verdict.reached == reached)
-    # Several may be as far from limits of their own: what counts is how far.
-    relative = verdict.required.relative
-    one, other = (claimed.prior or 1, found.found.prior or 1) if relative else (1, 1)
-    if claimed.exact is None:
-        most = Fraction(claimed.probability) / one * (1 + Fraction(1, 10**9))
-        return reached / other <= most + Fraction(1, 10**9)
-    return bool(claimed.exact / one == reached / other)
+def _by_judge(explained: Audit, judged: Sequence[Verdict]) -> Audit:
+    """An audit with the judge's verdicts on what is written in place of explanations."""
+    each = zip(explained.verdicts, judged, strict=True)
+    verdicts = tuple(own if isinstance(own, Verdict) else of_files for own, of_files in each)
+    return replace(explained, verdicts=verdicts)
 
 
 def _certified(findings: Sequence[Verdict], kept: KeptPriors | None) -> tuple[dict[str, Any], ...]:

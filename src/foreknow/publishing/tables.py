@@ -22,8 +22,8 @@ from foreknow.data.engines.drawn import Bag, Drawing, Run
 from foreknow.data.generalization import Coarsened, coarsened, exact_labels, style_of
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.release import COUNT, SHUFFLED
+from foreknow.errors import NoSafeRelease, SchemaError
 from foreknow_judge.certificate import parts_of_sensitive
-from foreknow_judge.errors import NoSafeRelease, SchemaError
 
 GROUP = "group"
 ROW = "row"

@@ -13,8 +13,11 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
+import numpy as np
+
 from foreknow.atomic_files import as_json, write_whole
 from foreknow.auditing.named_values import refuse_misspelt
+from foreknow.certificates import Certificate
 from foreknow.data.labels import GroupLabels, Labels
 from foreknow.hints import hinted
 from foreknow.methods.proof import NOT_JUDGED
@@ -27,7 +30,9 @@ from foreknow.publishing.signature import check_signature
 from foreknow.releases.written import refuse_other_schema
 from foreknow.result import Result
 from foreknow_judge import verify as judges
-from foreknow_judge.certificate import Certificate, bytes_of_certificate, check_certificate
+from foreknow_judge.certificate import Certificate as CertificateRead
+from foreknow_judge.certificate import bytes_of_certificate, check_certificate
+from foreknow_judge.counting import GroupBags
 from foreknow_judge.documents import from_json
 from foreknow_judge.errors import CertificateError, InputError, PolicyError
 from foreknow_judge.remarks import remarks_of_files
@@ -251,14 +256,14 @@ def _own_policy(known: Certificate, policy: Policy) -> OwnPolicy:
 # ---- what only Foreknow can compare --------------------------------------------------------------
 
 
-def _further(known: Certificate, written: Written, book: Path | None) -> Iterator[str]:
+def _further(known: CertificateRead, written: Written, book: Path | None) -> Iterator[str]:
     """What a code book and a certificate say that the judge does not know."""
     yield from _never_proved(known)
     if known.code_book is not None and book is not None:
         yield from lies_of(book, known, written)
 
 
-def _never_proved(known: Certificate) -> Iterator[str]:
+def _never_proved(known: CertificateRead) -> Iterator[str]:
     """Whether a certificate says more of a method of ours than was ever proved of it."""
     said, settings = known.scope["method"], dict(known.method)
     name = str(settings.pop("name", None))
@@ -276,3 +281,19 @@ def _never_proved(known: Certificate) -> Iterator[str]:
             f"scope: method is certified as {said!r}, which is not proved of {name} with these "
             f"settings in the {known.form} form"
         )
+
+
+def same_groups(one: GroupBags, other: GroupBags) -> bool:
+    """Whether two releases have the same groups, with as many people of each value."""
+    return (
+        len(one.labels) == len(other.labels)
+        and one.names == other.names
+        and all(
+            mine.texts.equals(others.texts) and np.array_equal(mine.codes, others.codes)
+            for mine, others in zip(one.labels, other.labels, strict=True)
+        )
+        and all(
+            np.array_equal(getattr(one, part), getattr(other, part))
+            for part in ("people", "starts", "codes", "counts")
+        )
+    )

@@ -29,10 +29,11 @@ from foreknow.data.labels import Labels
 from foreknow.data.people import Members
 from foreknow.data.release import COUNT, Release
 from foreknow.data.schema import OF_PEOPLE, Schema
+from foreknow.errors import NotSettled
 from foreknow.hints import Plain, hinted
 from foreknow.releases.members import OwnRelease, alike_but_for_marks, printed, refuse_alike
 from foreknow_judge.certificate import digest_of
-from foreknow_judge.errors import InputError, NotSettled, UnsupportedError
+from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.file_names import CERTIFICATE
 from foreknow_judge.folder import names_apart
 from foreknow_judge.text import people_text, some

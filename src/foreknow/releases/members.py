@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.certificates import Certificate
 from foreknow.criteria.levels import levels_of
 from foreknow.data.arrays import IntArray, count_pairs
 from foreknow.data.counts import GroupCounts
@@ -26,13 +27,14 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.people import Members, bare_name, same_name
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
+from foreknow.errors import SchemaError, unknown_column
 from foreknow.policy.policy import Policy
 from foreknow.releases.written import Published, open_published
-from foreknow_judge.certificate import Certificate
+from foreknow.settings import read
 from foreknow_judge.documents import from_json
-from foreknow_judge.errors import DataError, InputError, SchemaError
+from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.file_names import MEMBERS, OWNER, owners_folder
-from foreknow_judge.grammar import SchemaTable, read
+from foreknow_judge.grammar import SchemaTable
 
 # How the digest of a source is called: of its rows, or of how often each occurs.
 KEYED = "BLAKE2b-256 keyed with the owner's key"
@@ -329,7 +331,7 @@ class OwnRelease:
         row, *others = (name for name in names if name not in known.groups)
         if person is not None:
             if person not in (row, *others):
-                raise DataError.unknown_column(person, (row, *others), str(self.path))
+                raise unknown_column(person, (row, *others), str(self.path))
             return person
         declared = known.policy["schema"].get("person")
         if declared in others:

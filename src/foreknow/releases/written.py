@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from foreknow.certificates import Certificate
 from foreknow.data.engines import Table, bare, open_table
 from foreknow.data.engines.stacked import bare_rows
 from foreknow.data.engines.write import disarm_name, rearmed, with_commas
@@ -16,14 +17,15 @@ from foreknow.data.labels import text_of
 from foreknow.data.reading import Reading
 from foreknow.data.release import COUNT, SHUFFLED, Release
 from foreknow.data.schema import Schema
+from foreknow.errors import SchemaError
 from foreknow.policy.kinds import registered_kinds
+from foreknow_judge.certificate import Certificate as CertificateRead
 from foreknow_judge.certificate import (
-    Certificate,
     digest_of,
     files_of,
     parts_of_sensitive,
 )
-from foreknow_judge.errors import CertificateError, InputError, SchemaError
+from foreknow_judge.errors import CertificateError, InputError
 from foreknow_judge.file_names import CERTIFICATE
 from foreknow_judge.folder import strange_parts
 from foreknow_judge.impossible import is_opaque
@@ -217,7 +219,7 @@ def _refuse_unread_labels(known: Certificate, schema: Schema) -> None:
             )
 
 
-def hints_of(known: Certificate, column: str) -> dict[str, Any]:
+def hints_of(known: CertificateRead, column: str) -> dict[str, Any]:
     """What a certificate tells of the labels of a column; nothing has checked it."""
     schema = known.policy["schema"]
     hierarchy = dict(schema.get("hierarchies") or {}).get(column)
@@ -241,6 +243,6 @@ def hints_of(known: Certificate, column: str) -> dict[str, Any]:
     return {"about": "date" if "dates" in hierarchy else "number"}
 
 
-def is_text(known: Certificate, column: str) -> bool:
+def is_text(known: CertificateRead, column: str) -> bool:
     """Whether a certificate says that a column is texts, whatever they look like."""
     return hints_of(known, column).get("about") == "text"

@@ -6,9 +6,9 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from foreknow.errors import InternalError
 from foreknow.names import CallableModule
 from foreknow.report import pages
-from foreknow_judge.errors import InternalError
 
 if TYPE_CHECKING:
     from foreknow.report.page import Page

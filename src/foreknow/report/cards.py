@@ -7,6 +7,7 @@ from typing import Any
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
 from foreknow.data.utility import Utility
+from foreknow.errors import InternalError
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.report.blocks import Pairs, Sentence
@@ -14,7 +15,6 @@ from foreknow.report.figures import measures
 from foreknow.report.html import fragment
 from foreknow.report.pages.audit import policy_rows, schema_rows
 from foreknow.report.words import some
-from foreknow_judge.errors import InternalError
 
 
 def card(given: Any) -> str:

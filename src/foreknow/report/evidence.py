@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from foreknow.auditing.audit import Audit, audit
+from foreknow.certificates import Certificate
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.hints import hinted
@@ -18,7 +19,6 @@ from foreknow.releases.written import Published, open_published, refuse_other_sc
 from foreknow.result import Result, page_of
 from foreknow.utility.report import UtilityReport, utility_report
 from foreknow_judge.certificate import (
-    Certificate,
     has_kept_priors,
     map_prior_tables,
 )

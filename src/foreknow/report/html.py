@@ -13,8 +13,8 @@ from markupsafe import Markup
 from foreknow.report.blocks import Block, Heading
 from foreknow.report.page import Page
 from foreknow_judge._version import __version__
+from foreknow_judge.printed import visible
 from foreknow_judge.said import ASSUMED
-from foreknow_judge.text import visible
 
 
 def document(page: Page[Any], only: type[Block] = Block) -> str:

@@ -24,8 +24,9 @@ from foreknow.report.terminal import Laid
 from foreknow.report.words import group_text
 from foreknow.wording import in_cases
 from foreknow_judge.errors import InputError
+from foreknow_judge.printed import visible
 from foreknow_judge.said import ASSUMED
-from foreknow_judge.text import some, visible
+from foreknow_judge.text import some
 
 R = TypeVar("R")
 

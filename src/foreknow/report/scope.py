@@ -10,6 +10,7 @@ from foreknow.methods.proof import AS_REQUIRED, AT_MOST, FREQUENCIES, NOT_JUDGED
 from foreknow.report.knowledge import NOUN
 from foreknow.report.words import listing, named, noun_of, number, some
 from foreknow_judge.numbers import read_number
+from foreknow_judge.printed import visible
 from foreknow_judge.said import (
     CASES_OF_FILES,
     OF_PEOPLE_CLAIMED,
@@ -21,7 +22,6 @@ from foreknow_judge.said import (
     smallest_group,
 )
 from foreknow_judge.scope import Scope
-from foreknow_judge.text import visible
 
 HEADING = "What the verdicts do not cover:"
 # Of a limit relative to priors: what is said to be the worst, and what stands beside it.

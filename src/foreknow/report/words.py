@@ -12,12 +12,13 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.data.labels import GroupLabel, Label
 from foreknow.data.windows import Range, Width, Window
 from foreknow.figures import percentage
+from foreknow.numbers import Rounding, fixed, rounded
 from foreknow_judge.grammar import Secret
-from foreknow_judge.numbers import CLOSE, Rounding, fixed, rounded
+from foreknow_judge.numbers import CLOSE
+from foreknow_judge.printed import quoted
+from foreknow_judge.printed import visible as visible
 from foreknow_judge.text import number as number
-from foreknow_judge.text import quoted
 from foreknow_judge.text import some as some
-from foreknow_judge.text import visible as visible
 from foreknow_judge.verdict import Limit
 
 if TYPE_CHECKING:

@@ -20,8 +20,10 @@ from foreknow.auditing.named_values import refuse_misspelt
 from foreknow.data.engines import frame_of
 from foreknow.data.engines.table import Selected
 from foreknow.data.microdata import Microdata
+from foreknow.errors import NoSafeRelease, did_you_mean
 from foreknow.hints import Plain
 from foreknow.methods.registry import METHODS, OURS, key_of
+from foreknow.numbers import whole_number
 from foreknow.policy.from_call import Arguments, hinted_with_keys, policy_of
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
@@ -32,8 +34,8 @@ from foreknow.trials.trial import Trial
 from foreknow.utility.models import Fit, Question, models_of
 from foreknow.utility.query_error import query_error
 from foreknow.workers import Failure, cores, side_by_side
-from foreknow_judge.errors import InputError, NoSafeRelease, PolicyError, did_you_mean
-from foreknow_judge.numbers import Number, as_fraction, as_threshold, shown, whole_number
+from foreknow_judge.errors import InputError, PolicyError
+from foreknow_judge.numbers import Number, as_fraction, as_threshold, shown
 
 _log = logging.getLogger(__name__)
 

@@ -23,14 +23,16 @@ from foreknow.data.engines.typed import read_as
 from foreknow.data.hierarchy import DateLevels, Intervals
 from foreknow.data.labels import text_of
 from foreknow.data.microdata import Microdata
+from foreknow.errors import did_you_mean
 from foreknow.figures import days_of, read_moment
 from foreknow.hints import Plain
+from foreknow.numbers import whole_number
 from foreknow.publishing.flat_table import Coded, Flat
 from foreknow.publishing.publish import Publication
 from foreknow.randomness import generator
 from foreknow.releases.written import Published
-from foreknow_judge.errors import InputError, did_you_mean
-from foreknow_judge.numbers import read_number, whole_number
+from foreknow_judge.errors import InputError
+from foreknow_judge.numbers import read_number
 
 Kind: TypeAlias = Literal["linear", "logistic", "tree"]
 Key: TypeAlias = str | float | None

@@ -19,6 +19,8 @@ from foreknow.data.labels import text_of
 from foreknow.data.microdata import Attribute, Microdata, printed
 from foreknow.data.release import Release
 from foreknow.data.utility import given_groups
+from foreknow.errors import did_you_mean
+from foreknow.numbers import is_real, whole_number
 from foreknow.policy.from_call import microdata_of
 from foreknow.policy.options import weights_of
 from foreknow.policy.policy import Policy
@@ -32,10 +34,9 @@ from foreknow.utility.value_positions import (
     covers_of_texts,
     positions_of,
 )
-from foreknow_judge.errors import DataError, InputError, did_you_mean
+from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.file_names import CERTIFICATE
 from foreknow_judge.grammar import Form
-from foreknow_judge.numbers import is_real, whole_number
 from foreknow_judge.text import people_text
 
 # What some cells have for some queries, shape (cells, queries).

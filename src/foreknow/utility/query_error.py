@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from foreknow.data.arrays import FloatArray, IntArray
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.utility import require_microdata
+from foreknow.errors import did_you_mean
 from foreknow.figures import percentage
 from foreknow.policy.from_call import Arguments, hinted_with_keys
 from foreknow.policy.policy import Policy
@@ -27,7 +28,7 @@ from foreknow.utility.queries import (
     shown_by_groups,
     true_answers,
 )
-from foreknow_judge.errors import InputError, did_you_mean
+from foreknow_judge.errors import InputError
 from foreknow_judge.grammar import Form
 
 _QUANTILES = (0.25, 0.5, 0.75, 0.9, 0.95)

@@ -12,7 +12,7 @@ from tests.oracle.statement_worlds import agreeing, posterior, worlds
 import foreknow as fk
 from foreknow.data.labels import Labels
 from foreknow.data.people import Members
-from foreknow_judge.errors import ContradictionError
+from foreknow.errors import ContradictionError
 
 ALL_SEMANTICS = ["single", "set", "multiset"]
 

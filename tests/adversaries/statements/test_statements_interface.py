@@ -16,13 +16,8 @@ from tests.oracle.statement_worlds import agreeing, posterior, worlds
 import foreknow as fk
 from foreknow.data.labels import Labels
 from foreknow.data.people import Members
-from foreknow_judge.errors import (
-    ContradictionError,
-    DataError,
-    InputError,
-    StatementError,
-    UnsupportedError,
-)
+from foreknow.errors import ContradictionError, StatementError
+from foreknow_judge.errors import DataError, InputError, UnsupportedError
 
 FIGURE = release_of(GROUPS)
 

@@ -18,7 +18,8 @@ from foreknow.adversaries.statements.formulas import (
     Same,
     quoted,
 )
-from foreknow_judge.errors import InputError, StatementError
+from foreknow.errors import StatementError
+from foreknow_judge.errors import InputError
 
 NAMES = st.text(min_size=1, max_size=6) | st.sampled_from(
     ["and", "NOT", "a->b", "->", "'", '"', "#"]

@@ -25,6 +25,7 @@ from foreknow.adversaries.facts.minima import (
     theorem2_terms,
 )
 from foreknow.adversaries.facts.profiles import FORMULAS, Profiles, bounded, profiles
+from foreknow.adversaries.facts.settings import FactsSettings
 from foreknow.adversaries.facts.skyline import front
 from foreknow.adversaries.facts.windows import WindowsMeasure, worst_window
 from foreknow.adversaries.ledger import MinLedger
@@ -42,7 +43,6 @@ from foreknow.data.windows import Windows
 from foreknow.hints import hints
 from foreknow.needs import Need, Needs
 from foreknow_judge.frozen import set_fields
-from foreknow_judge.kinds import KNOWLEDGE
 from foreknow_judge.numbers import Number, as_threshold
 
 
@@ -90,7 +90,7 @@ class Facts:
     m: int = 0
     key: ClassVar[str] = "facts"
     needs: ClassVar[Needs] = frozenset({Need.ABSOLUTE})
-    settings: ClassVar[Any] = KNOWLEDGE["facts"]
+    settings: ClassVar[Any] = FactsSettings
 
     def __post_init__(self) -> None:
         for name in ("l", "k", "m"):

@@ -43,9 +43,12 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, in_order
 from foreknow.hints import Plain, hints
 from foreknow.needs import Need, Needs, require
+from foreknow.settings import with_examples
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.kinds import KNOWLEDGE
 from foreknow_judge.numbers import CLOSE, Number, as_threshold
+
+_SETTINGS = with_examples(KNOWLEDGE["implications"], k=1)
 
 
 @hints()
@@ -90,7 +93,7 @@ class Implications:
 
     k: int = 0
     key: ClassVar[str] = "implications"
-    settings: ClassVar[Any] = KNOWLEDGE["implications"]
+    settings: ClassVar[Any] = _SETTINGS
     needs: ClassVar[Needs] = frozenset(
         {Need.ONE_VALUE, Need.NO_WINDOWS, Need.ABSOLUTE, Need.EVERYBODY}
     )
@@ -291,7 +294,7 @@ class Negations:
     k: int = 0
     key: ClassVar[str] = "negations"
     needs: ClassVar[Needs] = frozenset({Need.ONE_VALUE, Need.ABSOLUTE})
-    settings: ClassVar[Any] = KNOWLEDGE["negations"]
+    settings: ClassVar[Any] = _SETTINGS
 
     def __post_init__(self) -> None:
         set_fields(self, k=whole_amount("Negations", "k", self.k))

@@ -19,15 +19,16 @@ from foreknow.adversaries.priors.disclosure import Gain, ReleasePosteriors, judg
 from foreknow.adversaries.priors.exchanges import Amounts
 from foreknow.adversaries.priors.expectation import LEARNING, CaseLayout
 from foreknow.adversaries.priors.fit import Kinds, fits
+from foreknow.adversaries.priors.settings import PriorsSettings
 from foreknow.adversaries.priors.signature_groups import ValueMode
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.adversaries.protocol import HasCounts, counts_of, signatures_of
 from foreknow.data.counts import Semantics
 from foreknow.data.labels import Label
+from foreknow.errors import did_you_mean
 from foreknow.needs import Need, Needs
-from foreknow_judge.errors import DataError, InputError, did_you_mean
+from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.frozen import set_fields
-from foreknow_judge.kinds import KNOWLEDGE
 from foreknow_judge.numbers import Number, as_fraction
 
 
@@ -102,7 +103,7 @@ class Priors:
     tables: tuple[PriorTable, ...] = field(init=False)
     fit: Any = field(init=False, default=None, compare=False)
     key: ClassVar[str] = "priors"
-    settings: ClassVar[Any] = KNOWLEDGE["priors"]
+    settings: ClassVar[Any] = PriorsSettings
     needs: ClassVar[Needs] = frozenset(
         {Need.ONE_VALUE, Need.PEOPLE, Need.NO_WINDOWS, Need.EVERYBODY, Need.FINISHED}
     )

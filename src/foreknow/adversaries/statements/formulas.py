@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
-from foreknow_judge.errors import InputError, StatementError
+from foreknow.errors import StatementError
+from foreknow_judge.errors import InputError
 from foreknow_judge.frozen import set_fields
 
 if TYPE_CHECKING:

@@ -22,8 +22,9 @@ from foreknow.adversaries.statements import formulas as said
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label, Labels
 from foreknow.data.people import Members, like_name
+from foreknow.errors import StatementError, did_you_mean
 from foreknow.needs import ONE_BY_ONE, refuse_rules
-from foreknow_judge.errors import DataError, InputError, StatementError, did_you_mean
+from foreknow_judge.errors import DataError, InputError
 
 # ---- names -----------------------------------------------------------------------------------
 

@@ -27,12 +27,14 @@ from foreknow.adversaries.statements.posterior import Posterior, Posteriors, Pos
 from foreknow.adversaries.statements.weighed import WeighedCase, require_weights
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, name_of_set
+from foreknow.errors import ContradictionError, StatementError
 from foreknow.hints import Plain
 from foreknow.needs import Need, Needs, require
+from foreknow.numbers import whole_number
 from foreknow.worlds import components
-from foreknow_judge.errors import ContradictionError, InputError, StatementError, UnsupportedError
+from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.frozen import set_fields
-from foreknow_judge.numbers import CLOSE, whole_number
+from foreknow_judge.numbers import CLOSE
 
 
 @dataclass(eq=False)

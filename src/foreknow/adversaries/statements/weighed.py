@@ -18,8 +18,9 @@ import foreknow.adversaries.statements.formulas as said
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.statements.model import Model
 from foreknow.adversaries.statements.posterior import Posterior
+from foreknow.errors import ContradictionError
 from foreknow.worlds import components
-from foreknow_judge.errors import ContradictionError, DataError, InputError, UnsupportedError
+from foreknow_judge.errors import DataError, InputError, UnsupportedError
 
 
 class WeighedCase:

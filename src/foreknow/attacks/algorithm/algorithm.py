@@ -34,10 +34,10 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
 from foreknow.methods.registry import kind_of, method_of
 from foreknow.needs import Need, Needs
+from foreknow.numbers import whole_number
 from foreknow.policy.from_call import Arguments, hinted_with_keys, microdata_of, policy_of
 from foreknow.policy.policy import Policy
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
-from foreknow_judge.numbers import whole_number
 
 _log = logging.getLogger(__name__)
 # Defaults: runs of the method, and seconds.

@@ -22,20 +22,15 @@ from foreknow.data.arrays import IntArray
 from foreknow.data.engines.arrow_table import with_column_from
 from foreknow.data.labels import text_of
 from foreknow.data.microdata import Microdata
+from foreknow.errors import NoSafeRelease
 from foreknow.methods.jump.disclosure_set import BeyondReach
 from foreknow.methods.mondrian.replay import Replay
 from foreknow.methods.protocol import as_written, grouping_of, in_its_form, traits_of
 from foreknow.methods.protocol import settings_of as plain_settings
 from foreknow.needs import refuse_rules, require
+from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
-from foreknow_judge.errors import (
-    DataError,
-    ForeknowError,
-    InputError,
-    NoSafeRelease,
-    UnsupportedError,
-)
-from foreknow_judge.numbers import whole_number
+from foreknow_judge.errors import DataError, ForeknowError, InputError, UnsupportedError
 
 Weight: TypeAlias = "int | Fraction"
 

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from foreknow.attacks.algorithm.worlds import ATTACK
+from foreknow.certificates import Certificate
 from foreknow.data.arrays import IntArray
 from foreknow.data.microdata import Microdata
 from foreknow.needs import refuse_rules, require
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
 from foreknow.releases.members import OwnRelease, groups_of, table_schema
-from foreknow_judge.certificate import Certificate, has_kept_priors
+from foreknow_judge.certificate import has_kept_priors
 from foreknow_judge.documents import from_json
 from foreknow_judge.errors import InputError
 from foreknow_judge.file_names import CERTIFICATE, MEMBERS, OWNER, owners_folder

@@ -22,7 +22,8 @@ from foreknow.data.engines.column_advice import has_decimal_commas, way_out
 from foreknow.data.engines.table import Table, is_listed, is_text, require
 from foreknow.data.labels import text_of
 from foreknow.data.reading import Reading
-from foreknow_judge.errors import DataError, SchemaError
+from foreknow.errors import SchemaError
+from foreknow_judge.errors import DataError
 from foreknow_judge.grammar import Kind as Kind
 from foreknow_judge.grammar import as_missing as read_missing
 

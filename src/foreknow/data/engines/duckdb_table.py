@@ -26,6 +26,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from foreknow.data.arrays import IntArray
+from foreknow.data.engines.databases import connect_to
 from foreknow.data.engines.spelled import is_spelled
 from foreknow.data.engines.table import (
     check_columns,
@@ -35,14 +36,7 @@ from foreknow.data.engines.table import (
     with_signs,
 )
 from foreknow.data.reading import Dialect, to_add
-from foreknow_judge.duckdb_files import (
-    DELIMITERS,
-    CsvFile,
-    bounded,
-    connect,
-    connect_to,
-    read_parquet,
-)
+from foreknow_judge.duckdb_files import DELIMITERS, CsvFile, bounded, connect, read_parquet
 from foreknow_judge.errors import DataError, NotEnoughMemory, short_of_memory
 
 # Of each column: how many rows have a value, and how many values there are.

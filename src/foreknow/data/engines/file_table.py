@@ -19,11 +19,12 @@ from xml.etree import ElementTree
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from foreknow.data.engines.databases import machine_memory
 from foreknow.data.engines.table import check_columns, choose, sql_name, sql_text, unreadable
 from foreknow.data.engines.workbook_bounds import check_workbook
 from foreknow.data.reading import UTF8, Dialect, Reading, to_add
 from foreknow.workers import Failure, side_by_side
-from foreknow_judge.duckdb_files import Stamp, machine_memory
+from foreknow_judge.duckdb_files import Stamp
 from foreknow_judge.errors import DataError
 
 # Fetches some columns, in the order given: arrays, or values that are to become one.

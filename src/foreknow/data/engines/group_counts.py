@@ -38,7 +38,8 @@ from foreknow.data.engines.table import Table, is_listed, is_text, require
 from foreknow.data.engines.tally import amounts_of, refuse_repeated_rows
 from foreknow.data.labels import GroupLabels, Label, Labels, Part
 from foreknow.data.people import Members, Signatures, refuse_two_spellings
-from foreknow_judge.errors import DataError, InputError, SchemaError
+from foreknow.errors import SchemaError
+from foreknow_judge.errors import DataError, InputError
 
 # ---- people ------------------------------------------------------------------------------
 

@@ -20,9 +20,11 @@ from foreknow.data.engines.columns import Relabel, as_plain_texts, codes_of, pla
 from foreknow.data.engines.group_counts import first_rows
 from foreknow.data.engines.table import Derived, Table
 from foreknow.data.people import refuse_two_spellings
+from foreknow.errors import SchemaError, did_you_mean
 from foreknow.hints import Plain
-from foreknow_judge.errors import DataError, SchemaError, did_you_mean
-from foreknow_judge.grammar import SharedTable, read
+from foreknow.settings import read
+from foreknow_judge.errors import DataError
+from foreknow_judge.grammar import SharedTable
 from foreknow_judge.remarks import SHOWN_ELSEWHERE
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 from narwhals.exceptions import NarwhalsError
 
+from foreknow.data.engines.databases import admit_pandas
 from foreknow.data.engines.table import check_columns, free_name
-from foreknow_judge.duckdb_files import admit_pandas
 from foreknow_judge.errors import DataError, NotEnoughMemory, short_of_memory
 
 _SEVERAL = (set, frozenset, tuple, np.ndarray)  # of values in one cell, beside a list

@@ -14,8 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from foreknow.data.engines.bounds import check_text
 from foreknow.data.engines.table import check_columns, is_text, most_rows_in_memory, unreadable
-from foreknow_judge.bounds import check_text
+from foreknow.errors import unknown_column
 from foreknow_judge.duckdb_files import Stamp, refuse_large_files
 from foreknow_judge.errors import DataError
 
@@ -81,7 +82,7 @@ class ParquetTable:
         schema = self._schema_of(file)
         for name in names:
             if name not in schema.names:
-                raise DataError.unknown_column(name, schema.names, file.name)
+                raise unknown_column(name, schema.names, file.name)
         texts = [name for name in names if is_text(schema.field(name).type)]
         found = self._read(lambda: _valid(_opened(file, read_dictionary=texts), names))
         for name in texts:

@@ -17,12 +17,13 @@ import pyarrow as pa
 
 from foreknow.data.address import spoken
 from foreknow.data.engines.arrow_table import ArrowTable
+from foreknow.data.engines.databases import new_file
 from foreknow.data.engines.divided import Divided
 from foreknow.data.engines.spelled import Spelled
 from foreknow.data.engines.table import Snapshot, Table
 from foreknow.data.reading import STDIN, UTF8, Dialect, Reading, is_address, named_part, to_add
 from foreknow_judge.documents import is_named_pipe
-from foreknow_judge.duckdb_files import DELIMITERS, CsvFile, Stamp, new_file
+from foreknow_judge.duckdb_files import DELIMITERS, CsvFile, Stamp
 from foreknow_judge.errors import DataError
 
 if TYPE_CHECKING:

@@ -12,9 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from foreknow_judge.duckdb_files import memory_limit
+from foreknow.data.engines.databases import memory_limit
+from foreknow.errors import unknown_column
 from foreknow_judge.errors import DataError, ForeknowError, NotEnoughMemory, short_of_memory
-from foreknow_judge.text import one_line
+from foreknow_judge.printed import one_line
 
 
 class Table(Protocol):
@@ -132,7 +133,7 @@ def require(table: Table, columns: Sequence[str]) -> None:
                     "frame.reset_index()"
                 )
             if len(table.columns) > 1 or not table.untyped:
-                raise DataError.unknown_column(column, table.columns, table.name)
+                raise unknown_column(column, table.columns, table.name)
             raise DataError(
                 f"{table.name} has no column {column!r} but only {table.columns[0]!r}; if these "
                 "are several, say what stands between them, such as --delimiter :"

@@ -14,7 +14,8 @@ import pyarrow as pa
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.engines.columns import codes_of, plain, plain_table
 from foreknow.data.engines.table import Table, sql_name
-from foreknow_judge.errors import DataError, InputError, UnsupportedError, did_you_mean
+from foreknow.errors import did_you_mean
+from foreknow_judge.errors import DataError, InputError, UnsupportedError
 
 _MOST = 2**53  # of an amount: what a float holds
 # What stands around a name: in standard SQL, and in Spark, Databricks and BigQuery.

@@ -7,7 +7,8 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from foreknow_judge.bounds import _BLOCK, MOST_CELLS, check_unpacked
+from foreknow.data.engines.bounds import MOST_CELLS
+from foreknow_judge.bounds import _BLOCK, check_unpacked
 from foreknow_judge.errors import DataError
 
 _OVERLAP = 100

@@ -19,7 +19,8 @@ import pyarrow.parquet as pq
 
 from foreknow.atomic_files import replaced
 from foreknow.data.engines.columns import plain
-from foreknow_judge.errors import DataError, InputError, did_you_mean
+from foreknow.errors import did_you_mean
+from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.parquet_layout import write
 
 # Texts that a spreadsheet runs; with apostrophes before, so that one more can be taken off again.

@@ -22,6 +22,7 @@ from foreknow.data.arrays import IntArray, combine
 from foreknow.data.labels import Label, matching
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.people import Signature, signature_text
+from foreknow.errors import NoSafeRelease, SchemaError, did_you_mean
 from foreknow.hints import hints
 from foreknow.methods.art.infeasibility import ArtNames
 from foreknow.methods.art.limits import Limit, LimitTable
@@ -29,10 +30,10 @@ from foreknow.methods.art.problem import ArtProblem
 from foreknow.methods.art.search import robust_groups
 from foreknow.methods.protocol import ONE_COLUMN, Grouper, Grouping, Traits
 from foreknow.policy.policy import Policy
-from foreknow_judge.errors import InputError, NoSafeRelease, PolicyError, SchemaError, did_you_mean
+from foreknow.settings import Number as NumberSetting
+from foreknow_judge.errors import InputError, PolicyError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.numbers import as_fraction
-from foreknow_judge.settings import Number as NumberSetting
 from foreknow_judge.settings import Settings
 
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from foreknow.data.arrays import IntArray, ranges
+from foreknow.errors import InternalError, NoSafeRelease
 from foreknow.methods.art.groups import LARGEST, like_parts, uniform_groups
 from foreknow.methods.art.infeasibility import (
     WHAT_TO_DO,
@@ -22,7 +23,6 @@ from foreknow.methods.art.judge import safe_bags, safe_groups, safe_lists
 from foreknow.methods.art.mixer import Mixer, Way
 from foreknow.methods.art.problem import ArtProblem
 from foreknow.randomness import generator
-from foreknow_judge.errors import InternalError, NoSafeRelease
 
 _log = logging.getLogger(__name__)
 

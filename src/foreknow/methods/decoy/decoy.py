@@ -9,6 +9,7 @@ import numpy as np
 
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.microdata import Microdata
+from foreknow.errors import NoSafeRelease
 from foreknow.hints import hints
 from foreknow.methods.decoy.guards import AMOUNTS, COUPLED, Guards, speaks_of
 from foreknow.methods.decoy.search import Outcome, Search, TriedCuts
@@ -23,11 +24,11 @@ from foreknow.methods.protocol import (
     check_needs,
     notes_of_seed,
 )
+from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.randomness import generator
-from foreknow_judge.errors import InputError, NoSafeRelease
+from foreknow_judge.errors import InputError
 from foreknow_judge.frozen import set_fields
-from foreknow_judge.numbers import whole_number
 from foreknow_judge.settings import FromOne, Settings
 from foreknow_judge.text import people_text
 

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.microdata import Microdata
+from foreknow.errors import InternalError, NoSafeRelease, did_you_mean
 from foreknow.hints import hints
 from foreknow.methods.fulldomain.bestfirst import BestFirst
 from foreknow.methods.fulldomain.lattice import SAFE, Lattice, LatticeResult, level_names
@@ -24,10 +25,11 @@ from foreknow.methods.fulldomain.rollup import Rollup, View
 from foreknow.methods.fulldomain.search import LatticeSearch, OutOfTime
 from foreknow.methods.fulldomain.suppression import Judge, NodeVerdict
 from foreknow.methods.protocol import ADVICE, Grouper, Grouping, Traits, share_of_people
+from foreknow.numbers import is_real
 from foreknow.policy.policy import Policy
-from foreknow_judge.errors import InputError, InternalError, NoSafeRelease, did_you_mean
-from foreknow_judge.numbers import Number, is_real
-from foreknow_judge.settings import Number as NumberSetting
+from foreknow.settings import Number as NumberSetting
+from foreknow_judge.errors import InputError
+from foreknow_judge.numbers import Number
 from foreknow_judge.settings import Settings
 from foreknow_judge.text import people_text
 

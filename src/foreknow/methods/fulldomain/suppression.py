@@ -13,12 +13,12 @@ import numpy as np
 
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts
+from foreknow.errors import NoSafeRelease
 from foreknow.methods.fulldomain.losses import joined, together
 from foreknow.methods.fulldomain.rollup import View
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.policy import Policy
 from foreknow.policy.way_out import no_safe_release
-from foreknow_judge.errors import NoSafeRelease
 
 # How far above the limit a ledger may put what is safe.
 _CLOSE = 1e-6

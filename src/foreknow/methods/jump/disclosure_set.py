@@ -23,9 +23,10 @@ from itertools import product
 from typing import Any, Literal, TypeAlias
 
 from foreknow.criteria.properties import Property
+from foreknow.errors import NoSafeRelease
 from foreknow.methods.jump.blocks import Below, Block, BlockTree
 from foreknow.methods.jump.bounds import surely_safe
-from foreknow_judge.errors import NoSafeRelease, UnsupportedError
+from foreknow_judge.errors import UnsupportedError
 
 Column: TypeAlias = tuple[int, tuple[int, ...]]  # a value: (colour, how often in each group)
 Part: TypeAlias = tuple[Block, tuple[Column, ...]]  # a block and its values

@@ -16,9 +16,10 @@ from foreknow.criteria.properties import Property
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.hierarchy import shown
 from foreknow.data.microdata import Attribute, Microdata
+from foreknow.errors import did_you_mean
 from foreknow.methods.fulldomain.lattice import SUPPRESSED, Node, levels_of
-from foreknow_judge.errors import InputError, did_you_mean
-from foreknow_judge.numbers import whole_number
+from foreknow.numbers import whole_number
+from foreknow_judge.errors import InputError
 
 Person: TypeAlias = Hashable
 Value: TypeAlias = Hashable

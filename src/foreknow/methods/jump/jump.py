@@ -21,6 +21,7 @@ from pydantic import Field
 from foreknow.criteria.properties import MaxRatio, Property, as_property
 from foreknow.data.arrays import IntArray
 from foreknow.data.microdata import Microdata
+from foreknow.errors import NoSafeRelease
 from foreknow.methods.jump.disclosure_set import BeyondReach, Strategy
 from foreknow.methods.jump.functions import (
     Function,
@@ -37,10 +38,10 @@ from foreknow.methods.jump.run import DisclosureSet, Run, walked
 from foreknow.methods.proof import Proof
 from foreknow.methods.protocol import OF_ITS_OWN, ONE_COLUMN, Grouper, Grouping, Traits
 from foreknow.needs import require
+from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
-from foreknow_judge.errors import InputError, NoSafeRelease, PolicyError, UnsupportedError
+from foreknow_judge.errors import InputError, PolicyError, UnsupportedError
 from foreknow_judge.frozen import set_fields
-from foreknow_judge.numbers import whole_number
 from foreknow_judge.settings import Amount, FromOne, Settings
 
 STEPS = 2_000_000

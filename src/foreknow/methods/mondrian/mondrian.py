@@ -38,10 +38,10 @@ from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.policy import Policy
 from foreknow.policy.way_out import no_safe_release
 from foreknow.randomness import generator
+from foreknow.settings import Number as NumberSetting
 from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.numbers import Number
 from foreknow_judge.settings import FromOne, Settings
-from foreknow_judge.settings import Number as NumberSetting
 from foreknow_judge.text import people_text
 
 _log = logging.getLogger(__name__)

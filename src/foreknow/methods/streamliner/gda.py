@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.microdata import Attribute
+from foreknow.errors import NoSafeRelease
 from foreknow.methods.eligibility import shuffle_each
 from foreknow.methods.streamliner.rda import Plan
-from foreknow_judge.errors import NoSafeRelease
 
 # The rank of a colour that is used up, and the distance of a group that is full.
 _FARTHEST = np.iinfo(np.int64).max

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray
+from foreknow.errors import InternalError
 from foreknow.methods.eligibility import by_value
-from foreknow_judge.errors import InternalError
 
 
 @dataclass(frozen=True, eq=False)

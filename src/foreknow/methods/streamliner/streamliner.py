@@ -17,6 +17,7 @@ from pydantic import Field
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.microdata import Microdata
+from foreknow.errors import did_you_mean
 from foreknow.hints import hints
 from foreknow.methods.eligibility import ADVICE, WithL, settled_l
 from foreknow.methods.proof import FREQUENCIES_ONLY, Proof, by_values_alone
@@ -31,11 +32,11 @@ from foreknow.methods.streamliner.gsa import groups_of_gsa
 from foreknow.methods.streamliner.rda import assigned, groups_of_plan, plan_rda
 from foreknow.methods.streamliner.ria import groups_of_ria
 from foreknow.needs import require
+from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.randomness import generator
-from foreknow_judge.errors import InputError, did_you_mean
+from foreknow_judge.errors import InputError
 from foreknow_judge.frozen import set_fields
-from foreknow_judge.numbers import whole_number
 from foreknow_judge.settings import Amount, Settings
 
 _log = logging.getLogger(__name__)
@@ -115,7 +116,7 @@ class Streamliner(WithL):
     True
     >>> Streamliner(l=3).partition(microdata)
     Traceback (most recent call last):
-    foreknow_judge.errors.NoSafeRelease: Streamliner: l = 3 allows at most 1 of 4 people to share
+    foreknow.errors.NoSafeRelease: Streamliner: l = 3 allows at most 1 of 4 people to share
     a value of 'disease': 2 have 'Flu', which is 1 too many. 'Flu' is had by 2 of 4 people (50.0%),
     which allows l = 2 at most
     """

@@ -12,6 +12,7 @@ from typing import Any
 from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit import Audit
 from foreknow.auditing.exposed import Exposed
+from foreknow.auditing.scope import for_readers
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines.columns import Relabel
 from foreknow.data.schema import Schema
@@ -194,7 +195,7 @@ class AuditPage(Page[Audit]):
         tried = trials_beside(audit, kept=self.published)
         scope = replace(audit.scope, method=None) if self._foreseen else audit.scope
         if self.published and schema is not None:
-            scope = scope.for_readers(schema)
+            scope = for_readers(scope, schema)
         attack = "" if self.published else self.attack
         said = beside_audit(audit, nouns, scope, attack, owner=not self.published)
         said = [*tried, *said] if audit.trials and not self.published else [*said, *tried]

@@ -28,6 +28,7 @@ from foreknow.report.scope import (
 from foreknow.report.words import listing, named, nouns_of, secret_words, setting_text, some
 from foreknow_judge.grammar import AskedTable, Secret
 from foreknow_judge.numbers import exact_text
+from foreknow_judge.printed import one_line, visible
 from foreknow_judge.said import (
     ASSUMPTIONS,
     CASES_OF_FILES,
@@ -38,7 +39,6 @@ from foreknow_judge.said import (
     noted,
     unlimited,
 )
-from foreknow_judge.text import one_line, visible
 from foreknow_judge.verdict import Verdict
 
 _SHORT = 11  # a fraction that is longer says less than its decimals
@@ -172,7 +172,14 @@ class VerificationPage(Page[Verification]):
         texts = [text for each in found.findings for text in (each.group, each.value)]
         yield from (x for x in (*texts, *found.scope.unprotected, *found.scope.apart) if x)
         for required in found.requirements:
-            yield from _secret(required).texts
+            yield from _texts_of(_secret(required))
+
+
+def _texts_of(secret: Secret) -> Iterator[str]:
+    """Every value, and every name of a set, that a secret mentions."""
+    yield from map(str, (*(secret.values or ()), *secret.excluded, *filter(None, secret.sets)))
+    for own in secret.sets.values():
+        yield from map(str, own if isinstance(own, tuple) else ())
 
 
 PAGE = VerificationPage

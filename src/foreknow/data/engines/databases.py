@@ -1,0 +1,116 @@
+"""Databases: DuckDB files of others, files in the private folder, and how much memory there is."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import weakref
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from foreknow_judge import duckdb_files, no_pandas
+from foreknow_judge.duckdb_files import opened_database, scratch, within_limit
+from foreknow_judge.errors import InputError
+from foreknow_judge.scratch import CONTENT, make_private
+
+_sealed: weakref.WeakSet[Any] = weakref.WeakSet()  # connections to databases of one file each
+
+
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([KMGT])(i?))?B", re.IGNORECASE)
+
+
+_LEAST = 64_000_000  # of memory, for DuckDB to count anything
+
+
+def connect_to(path: Path) -> tuple[Any, str]:
+    """Open a DuckDB file in a database that can read nothing else; return its name there, too.
+
+    Such a file is code: its views may name other files, addresses and variables of Python.
+    """
+    database, name = duckdb_files.new_database(scratch()), "file"
+    place = str(path.resolve()).replace("'", "''")
+    database.execute(f"ATTACH '{place}' AS {name} (READ_ONLY)")
+    database.execute("SET enable_external_access = false")
+    database.execute("SET python_enable_replacements = false")
+    opened = opened_database(database)
+    _sealed.add(opened)
+    return opened, name
+
+
+def admit_pandas() -> None:
+    """Let PyArrow find pandas again; else it does not take NaN in a series for a missing value."""
+    if not no_pandas.spared:
+        return
+    import pyarrow
+
+    no_pandas.spared = False
+    with suppress(ImportError):
+        pyarrow.table({}).to_pandas()
+
+
+def limit_memory(limit: str | None) -> None:
+    """Limit how much memory DuckDB uses in this process from now on; it spills the rest to disk.
+
+    The counts that Python gets come on top. Relations of your own connections have their own
+    limits.
+
+    Parameters
+    ----------
+    limit : str or None
+        Such as "4GB" or "500 MiB"; DuckDB's own limit, 80% of the machine's memory, for None.
+
+    Raises
+    ------
+    InputError
+        If it is not an amount of memory, or less than 64 MB.
+
+    Examples
+    --------
+    >>> limit_memory("4GB")
+    >>> memory_limit()
+    4000000000
+    >>> limit_memory(None)
+    """
+    duckdb_files.memory_limit = None if limit is None else _bytes_of(limit)
+    for database in [*duckdb_files.databases.values(), *_sealed]:
+        with suppress(duckdb.ConnectionException):
+            said = within_limit().get("memory_limit")
+            asked = "RESET memory_limit" if said is None else f"SET memory_limit = '{said}'"
+            database.execute(asked)
+
+
+def memory_limit() -> int | None:
+    """What `limit_memory` was given, in bytes."""
+    return duckdb_files.memory_limit
+
+
+def machine_memory() -> int:
+    """The machine's memory in bytes; 8 GiB if that is unknown."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 33
+
+
+def _bytes_of(said: str) -> int:
+    found = _AMOUNT.fullmatch(said.strip()) if isinstance(said, str) else None
+    if found is None:
+        raise InputError(f'memory is {said!r}; give an amount such as "4GB" or "500MB"')
+    base, power = (1024 if found[3] else 1000), " KMGT".index((found[2] or " ").upper())
+    wanted = int(float(found[1]) * base**power)
+    if wanted < _LEAST:
+        raise InputError(f"memory is {said!r}; DuckDB needs at least 64MB")
+    return wanted
+
+
+def new_file(suffix: str) -> Path:
+    """Make an empty file in the private folder, which is removed when the process ends."""
+    folder = scratch() / CONTENT
+    make_private(folder)
+    handle, name = tempfile.mkstemp(suffix, "read-", folder)
+    os.close(handle)
+    return Path(name)

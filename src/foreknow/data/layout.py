@@ -1,0 +1,66 @@
+"""Layout: which columns of a table stand side by side, and so what is seen beside a secret."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from foreknow_judge.layout import Layout as LayoutOfFiles
+from foreknow_judge.layout import Seen
+
+
+@dataclass(frozen=True)
+class Layout(LayoutOfFiles):
+    """Which sensitive and other columns of a release stand beside each other in its rows."""
+
+    apart: tuple[str, ...] = ()  # those that are shuffled, or in tables of their own
+    # whether each row is a person, of whom any column may be said to be known
+    of_people: bool = False
+    # if people are recognized by exact columns: what else is published about them
+    people: tuple[str, ...] | None = None
+    # not sensitive, and published for each person: criteria that count people tell people apart by
+    # these columns if it is not said what is known
+    others: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls, sensitives: Sequence[str], other: Iterable[str] = (), apart: Sequence[str] = ()
+    ) -> Layout:
+        """The layout of columns side by side, except those that are published apart."""
+        linked = tuple(name for name in (*sensitives, *other) if name not in apart)
+        others = tuple(name for name in other if name not in apart)
+        return cls(sensitives[0], linked, tuple(apart), others=others)
+
+    def seen(
+        self,
+        secret: str | None = None,
+        knowing: Collection[str] | None = None,
+        *,
+        of_people: bool = False,
+    ) -> Seen:
+        """What stands beside a column; the adversary knows all of it if `knowing` is None.
+
+        Columns that are published apart from it reveal nothing about it. With `of_people`, the
+        question is how many people groups have, whatever their values: every known column divides
+        them, but sensitive columns only if `knowing` names them.
+
+        >>> Layout.of(["ill", "pay"], ["job"], ["pay"]).seen("ill", [])
+        Seen(secret='ill', known=(), assumed=('job',))
+        """
+        secret, linked = secret or self.main, self.linked
+        if of_people and knowing is None:
+            knowing = self.others if self.of_people else ()
+        if of_people and not self.of_people:  # a table of its own has how many have each value
+            linked = tuple(dict.fromkeys((secret, *linked)))
+        if self.of_people and knowing is not None and (of_people or secret not in self.apart):
+            # What is said to be known counts, whatever role the column was given.
+            linked = tuple(dict.fromkeys((*linked, secret, *knowing)))
+            linked = tuple(name for name in linked if name not in self.apart)
+        if not of_people and secret not in linked:
+            return Seen(secret)
+        beside = [name for name in linked if of_people or name != secret]
+        known = tuple(name for name in beside if knowing is None or name in knowing)
+        if not self.of_people and known and secret not in linked:
+            secret = known[0]  # whose table is another
+        open_to = [name for name in self.linked if name not in (secret, *known)]
+        return Seen(secret, known, tuple(open_to) if secret in self.linked else ())

@@ -1,0 +1,148 @@
+"""Errors that the judge never raises: of calls, schemas, statements, and places to write to.
+
+`NoSafeRelease` and `NotSettled` are answers, not mistakes (exit 1); `InternalError` is our own bug.
+"""
+
+from __future__ import annotations
+
+import difflib
+import unicodedata
+from collections.abc import Iterable
+
+from foreknow_judge.errors import DataError, ForeknowError, InputError
+
+# How much of a long text is shown before and after a caret.
+_BESIDE = 60
+
+
+class SchemaError(InputError):
+    """Roles of columns contradict each other or the table."""
+
+    code = "schema"
+
+
+class HierarchyError(InputError):
+    """A hierarchy is malformed, or a value lies outside it."""
+
+    code = "hierarchy"
+
+
+class OutputError(InputError):
+    """The place to write to cannot be used; nothing was written there."""
+
+    code = "output"
+
+
+class CallError(InputError, TypeError):
+    """A function has no such parameter, or lacks one."""
+
+    code = "call"
+
+
+class StatementError(InputError):
+    """A statement cannot be read, or names someone or something that is not in the release.
+
+    `said` is the message without the caret, which points to `position` of `text`, if given.
+    """
+
+    code = "statement"
+
+    def __init__(self, said: str, text: str | None = None, position: int | None = None) -> None:
+        self.said, self.text, self.position = said, text, position
+        if text is not None and position is not None:
+            said += _pointing(text, position)
+        super().__init__(said)
+
+    def placed(self, where: str) -> StatementError:
+        """The same error, with `where` in front of its message."""
+        return StatementError(f"{where}: {self.said}", self.text, self.position)
+
+
+class ContradictionError(StatementError):
+    """No world satisfies the statements; those at positions `together` contradict each other."""
+
+    code = "contradiction"
+
+    def __init__(self, message: str, together: tuple[int, ...] = ()) -> None:
+        self.together = together
+        super().__init__(message)
+
+
+class NoSafeRelease(ForeknowError):
+    """Not even one group of everybody is safe; the message says which requirement fails.
+
+    Attributes
+    ----------
+    said : str
+        The message without the way out.
+    way_out : tuple of str
+        What to change, line by line; lines that begin with two blanks can be pasted into a policy.
+    """
+
+    code = "no-safe-release"
+
+    def __init__(self, said: str, way_out: Iterable[str] = ()) -> None:
+        self.said, self.way_out = said, tuple(way_out)
+        super().__init__("\n".join([said, *self.way_out]))
+
+
+class NotSettled(ForeknowError):
+    """Groups of several releases overlap in a way that allows no joint verdict on them.
+
+    This is an answer, not a mistake: neither safe nor unsafe.
+    """
+
+    code = "not-settled"
+
+
+class InternalError(ForeknowError):
+    """An invariant of Foreknow itself is broken; please report it (exit 3)."""
+
+    code = "internal"
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"{message}. This is probably a bug in Foreknow; please report it.")
+
+
+def _pointing(text: str, position: int) -> str:
+    """The line of a text that contains a position, with a caret below it."""
+    start = text.rfind("\n", 0, position) + 1
+    line = text[start:].split("\n")[0]
+    at = position - start
+    first = max(0, at - _BESIDE)
+    shown = "".join(char if char.isprintable() else " " for char in line[first : at + _BESIDE])
+    width = sum(map(_cells, shown[: at - first]))
+    return f"\n  {shown}\n  {' ' * width}^"
+
+
+def _cells(char: str) -> int:
+    """How many columns of a terminal a character takes."""
+    return 0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF")
+
+
+def unknown_column(name: str, known: Iterable[str], where: str = "the table") -> DataError:
+    """The error for a column that does not exist; it suggests the nearest name."""
+    columns = [str(column) for column in known]
+    return DataError(f"{where} has no column {name!r}{did_you_mean(name, columns)}")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a hint that names the nearest known name, or all of them when they are few.
+
+    >>> did_you_mean("diseas", ["disease", "age"])
+    "; did you mean 'disease'?"
+    """
+    options = list(known)
+    lower = {option.lower(): option for option in options}
+    near = difflib.get_close_matches(name.lower(), lower, n=1)
+    near = near or [each for each in lower if name.lower() == _initials(each)]
+    if near:
+        return f"; did you mean {lower[near[0]]!r}?"
+    if not options:
+        return ""
+    shown = ", ".join(repr(o) for o in options[:8])
+    return f"; known: {shown}" + (", ..." if len(options) > 8 else "")
+
+
+def _initials(name: str) -> str:
+    return "".join(word[:1] for word in name.split("_") if "_" in name)

@@ -1,0 +1,117 @@
+"""Settings: tables of policy files, and what is wrong with them in the words of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Annotated, Any, TypeVar, cast, get_args
+
+from pydantic import BaseModel, BeforeValidator, Field, Strict, ValidationError, create_model
+
+from foreknow.errors import did_you_mean
+from foreknow_judge.errors import InputError, PolicyError
+from foreknow_judge.settings import Settings
+
+T = TypeVar("T", bound=Settings)
+
+
+def _number(given: Any) -> Decimal:
+    if isinstance(given, bool) or not isinstance(given, (int, float, Decimal, Fraction)):
+        raise ValueError("it should be a number")
+    return Decimal(str(float(given) if isinstance(given, Fraction) else given))
+
+
+Number = Annotated[Decimal, Strict(False), BeforeValidator(_number)]
+
+
+def explain(error: ValidationError, table: type[Settings]) -> str:
+    """The first problem of a table, in the words of its file."""
+    # An unknown key explains a missing one; otherwise the deepest place says most.
+    first = max(error.errors(), key=lambda e: (e["type"] == "extra_forbidden", len(e["loc"])))
+    owner: type[Settings] | None = table
+    place, parts = "", first["loc"]
+    unknown = first["type"] == "extra_forbidden"
+    for i, part in enumerate(parts):
+        last = i == len(parts) - 1
+        if isinstance(part, int):
+            place += f"[{part}]"
+        elif owner is None or part in known_keys(owner) or (unknown and last):
+            place += f".{part}" if place else part
+            if not (unknown and last):
+                owner = None if owner is None else _inner(owner, part, "list" in parts[i:])
+        # anything else is how pydantic names the members of a union
+    if unknown:
+        key = str(parts[-1])
+        return f"unknown key {place}{did_you_mean(key, known_keys(owner) if owner else ())}"
+    if first["type"] == "missing":
+        return f"{place} is missing"
+    given = first.get("input")
+    shown = f", not {_as_written(given)}" if isinstance(given, (str, int, float, Decimal)) else ""
+    if first["type"] == "model_type":
+        return f"{place}: it should be a table{shown}"
+    ours = first["msg"].removeprefix("Value error, ")
+    said = first["msg"][0].lower() + first["msg"][1:] if ours == first["msg"] else ours
+    said = said.replace("input should", "it should").replace("valid integer", "whole number")
+    return f"{place}: {said}{shown}" if place else f"{said}{shown}"
+
+
+def _inner(owner: type[Settings], key: str, listed: bool) -> type[Settings] | None:
+    """The table that a key holds; the key's own owner where it holds none but plain values."""
+    for name, field in owner.model_fields.items():
+        if (field.alias or name) == key:
+            tables = [kind for kind in _kinds(field.annotation) if isinstance(kind, type)]
+            own = [kind for kind in tables if issubclass(kind, Settings)]
+            free = any(issubclass(kind, Mapping) for kind in tables)
+            if own:
+                return own[-1] if listed else own[0]
+            return None if free else owner
+    return owner
+
+
+def _kinds(annotation: Any) -> Iterator[Any]:
+    """Every type in an annotation."""
+    inner = get_args(annotation)
+    if not inner:
+        yield annotation
+    elif getattr(annotation, "__origin__", None) is dict:
+        yield dict
+    for part in inner:
+        yield from _kinds(part)
+
+
+def _as_written(given: Any) -> str:
+    if isinstance(given, bool):
+        return str(given).lower()
+    return repr(given) if isinstance(given, str) else str(given)
+
+
+def read(table: type[T], given: Any, name: str, kind: type[InputError] = PolicyError) -> T:
+    """Read a table; a message begins with its name."""
+    try:
+        return table.model_validate(given)
+    except ValidationError as error:
+        raise kind(f"{name}: {explain(error, table)}") from None
+
+
+def known_keys(table: type[BaseModel]) -> list[str]:
+    """The keys of a table, as they are written."""
+    return [field.alias or name for name, field in table.model_fields.items()]
+
+
+def given_of(table: BaseModel) -> dict[str, Any]:
+    """What was set in a table, as plain values."""
+    return {
+        key: float(value) if isinstance(value, Decimal) else value
+        for key, value in table.model_dump(exclude_unset=True).items()
+    }
+
+
+def with_examples(table: Any, **examples: Any) -> Any:
+    """The same table with an example of some keys, for editors and forms."""
+    fields, annotated = dict[str, Any](), cast(Any, Annotated)
+    for key, example in examples.items():
+        of = table.model_fields[key]
+        own = annotated[(of.annotation, *of.metadata, Field(examples=[example]))]
+        fields[key] = own, of.default
+    return create_model(table.__name__, __base__=table, __doc__=table.__doc__, **fields)

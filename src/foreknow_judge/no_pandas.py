@@ -1,0 +1,33 @@
+"""The command without pandas: PyArrow would import it with its first array, which takes as long."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+
+class _NoPandas:
+    """An import finder that raises an error for pandas."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+spared = False
+
+
+def spare_pandas() -> None:
+    """Keep PyArrow from importing pandas with its first array, until `admit_pandas`."""
+    global spared
+    if "pandas" in sys.modules:
+        return
+    spared = True
+    sys.meta_path.insert(0, _NoPandas)
+    try:
+        import pyarrow
+
+        pyarrow.array([0])
+    finally:
+        sys.meta_path.remove(_NoPandas)
