@@ -18,7 +18,7 @@ from foreknow.criteria.registry import CRITERIA
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import codes_of, fetch, settle_missing, to_python
-from foreknow.data.engines.group_counts import TallyTable, ValuesTable, tallied, with_any
+from foreknow.data.engines.group_counts import TallyTable, ValuesTable, changed, tallied, with_any
 from foreknow.data.engines.table import free_name
 from foreknow.data.engines.tally import amounts_of
 from foreknow.data.engines.write import rearmed
@@ -26,6 +26,7 @@ from foreknow.data.labels import GroupLabels, Labels
 from foreknow.data.layout import Layout
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import COUNT, Release
+from foreknow.data.schema import Schema
 from foreknow.errors import InternalError
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.explanation import Explanation
@@ -74,7 +75,13 @@ def judged(
         return [unjudged(own) for own in explanations]
     written, values, layout = _written(release, policy, counted, owners)
     table = _table(requirement, policy, values, layout, joint=written.semantics == "single")
-    return with_witnesses(verdicts(written, [table]), explanations)
+    findings = verdicts(written, [table])
+    try:
+        return with_witnesses(findings, explanations)
+    except InternalError:
+        if isinstance(release, Release) and not release.settled:
+            raise changed(release.tables.table) from None
+        raise
 
 
 def with_witnesses(
@@ -119,6 +126,8 @@ def _table(
     else:
         table = requirement.published(values, policy.schema, layout)
     table["knowing"] = list(requirement.sight(layout).known) if joint else []
+    if requirement.of_people:
+        table.pop("sensitive", None)
     return table
 
 
@@ -131,13 +140,13 @@ def _written(
         people = owners[0]
         domains = {column.name: Labels(column.domain) for column in people.sensitives}
         return _of_owner(owners, policy, requirement), domains, policy.layout
-    if isinstance(release, Release) and isinstance(seen, Release):
+    if isinstance(release, Release):
         sight = release.seen(
             requirement.sensitive, requirement.taken, of_people=requirement.of_people
         )
         if isinstance(release.tables, TallyTable) or sight.semantics == "single":
             domains = {name: release.seen(name, []).counts.values for name in release.sensitives}
-            return _of_release(release, sight, policy), domains, release.layout
+            return _of_release(release, sight, policy, requirement), domains, release.layout
     counts, name = counts_of(seen), requirement.sensitive or "value"
     groups = _names_of_groups(counts, name)
     written = Counted(
@@ -229,12 +238,17 @@ class _CountedRows:
 # ---- tables -------------------------------------------------------------------------------------
 
 
-def _of_release(release: Release, sight: Release, policy: Policy) -> Counted:
+def _of_release(
+    release: Release, sight: Release, policy: Policy, requirement: Requirement
+) -> Counted:
     """A release by its own tables, for one sight of it."""
     tables, exact = release.tables, tuple(release.recognized)
+    secret = sight.sensitive
     if isinstance(tables, ValuesTable):
-        parts = dict.fromkeys(release.sensitives, "release")
-        rows: Any = _TableRows(release, cast("ValuesTable", sight.tables))
+        anything = free_name(_ANYTHING, {*tables.table.columns})
+        secret = anything if requirement.of_people else secret
+        parts = dict.fromkeys((*release.sensitives, secret), "release")
+        rows: Any = _TableRows(release, cast("ValuesTable", sight.tables), anything)
         form = "bucketized" if exact else "generalized"
     else:
         number: dict[int, str] = {}
@@ -248,7 +262,7 @@ def _of_release(release: Release, sight: Release, policy: Policy) -> Counted:
     return Counted(
         form,
         release.bare_groups,
-        sight.sensitive,
+        secret,
         dict.fromkeys(names),
         semantics="single" if isinstance(tables, ValuesTable) else release.semantics,
         populations=policy.populations,
@@ -273,30 +287,38 @@ def _columns(release: Release, rows: pa.Table, names: Sequence[str]) -> list[Col
     return made
 
 
+# What people are counted by whose values do not matter.
+_ANYTHING = "anything"
+
+
 class _TableRows:
     """Rows of a table with one row for each person; people without a value are left out."""
 
-    def __init__(self, release: Release, sight: ValuesTable) -> None:
-        self._release, self._sight = release, sight
+    def __init__(self, release: Release, sight: ValuesTable, anything: str) -> None:
+        self._release, self._sight, self._anything = release, sight, anything
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
-        sight, written = self._sight, [self._release.written_name(name) for name in names]
-        wanted = list(dict.fromkeys([*written, *sight.needed]))
-        rows, weights = sight.rows_of(wanted)
+        sight, anything = self._sight, self._anything
+        written = [self._release.written_name(name) for name in names if name != anything]
+        rows, weights = sight.rows_of(list(dict.fromkeys([*written, *sight.needed])))
         if sight.or_else:
-            kept = np.flatnonzero(with_any(rows, sight.needed))
-            rows, weights = rows.take(pa.array(kept)), weights if weights is None else weights[kept]
-            nothing = pa.array(["a value"] * len(rows), pa.string())
-            if sight.sensitive in written and sight.sensitive not in self._release.bare_groups:
-                at = rows.column_names.index(sight.sensitive)
-                rows = rows.set_column(at, sight.sensitive, nothing)
-        elif sight.sensitive in wanted:
-            rows, left = settle_missing(
+            kept: IntArray | None = np.flatnonzero(with_any(rows, sight.needed))
+            rows = rows.take(pa.array(kept))
+        elif sight.sensitive in rows.column_names:
+            rows, kept = settle_missing(
                 sight.table.name, rows, sight.sensitive, sight.missing, weights=weights
             )
-            if left is not None and weights is not None:
-                weights = weights[left]
-        return _columns(self._release, rows, written), _ones(weights, len(rows))
+        else:
+            kept = None
+        if kept is not None and weights is not None:
+            weights = weights[kept]
+        columns = dict(zip(written, _columns(self._release, rows, written), strict=True))
+        columns[anything] = _texts(np.zeros(len(rows), np.int64), ["a value"])
+        made = [
+            columns[anything if name == anything else self._release.written_name(name)]
+            for name in names
+        ]
+        return made, _ones(weights, len(rows))
 
 
 class _TallyRows:
@@ -334,12 +356,15 @@ def _of_owner(owners: OwnersTable, policy: Policy, requirement: Requirement) -> 
     taken = {*people.source.columns}
     group, unit = free_name(_GROUP, taken), free_name(_UNIT, taken)
     by_unit = requirement.unit is not None
-    rules = rules_of(policy.to_dict()["schema"])._replace(nodes=people.nodes, opaque=())
+    said = policy.to_dict()["schema"]
+    rules = rules_of(said if people.times is None else {**said, "impossible": _by_class(schema)})
+    nodes = people.nodes if people.times is None else ()
+    rules = rules._replace(nodes=nodes, opaque=nodes)
     beside = (
         *schema.quasi_identifiers,
         *schema.other,
         *requirement.known,
-        *schema.conditions,
+        *rules.columns(),
     )
     counts_people = schema.counts_people and bool(requirement.points)
     return Counted(
@@ -354,6 +379,22 @@ def _of_owner(owners: OwnersTable, policy: Policy, requirement: Requirement) -> 
         rows=_OwnersRows(people, groups, group, unit, requirement.unit),
         person=str(schema.person) if counts_people else "",
     )
+
+
+def _rule_name(place: int) -> str:
+    return f"rule {place}"
+
+
+def _by_class(schema: Schema) -> list[dict[str, Any]]:
+    """Rules of equal rows that were counted, of which it is kept which rules are about them."""
+    return [
+        {
+            "values": [*rule.values],
+            "where": {_rule_name(place): ["yes"]},
+            "sensitive": rule.sensitive,
+        }
+        for place, rule in enumerate(schema.impossible)
+    ]
 
 
 class _OwnersRows:
@@ -391,4 +432,8 @@ class _OwnersRows:
         for column in people.sensitives:
             if column.name == name:
                 return _texts(column.codes, column.domain)
+        if people.times is not None:
+            for place in range(len(people.schema.impossible)):
+                if name == _rule_name(place):
+                    return _texts(*people.about_rule(place))
         return _texts(*people.unchanged(name))

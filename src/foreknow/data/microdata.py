@@ -784,6 +784,16 @@ class Microdata:
         texts = {name: self.unchanged(name)[1] for name in self.schema.conditions}
         return tuple(self._with_nodes(texts))
 
+    def about_rule(self, place: int) -> tuple[NDArray[Any], list[str | None]]:
+        """Whether a rule is about everybody: the code, and yes, no, or None where it is open."""
+        fired = self._read.fired
+        if fired is None:
+            return np.zeros(self.n_people, np.int64), ["no"]
+        each = zip(fired.perhaps[:, place], fired.surely[:, place], strict=True)
+        return fired.codes, [
+            "yes" if surely else None if perhaps else "no" for perhaps, surely in each
+        ]
+
     def unchanged(self, name: str) -> tuple[NDArray[Any], list[Any]]:
         """A column that is no secret, as it stands: the code of everybody, and its values."""
         if name in self._read.beside.column_names:
