@@ -89,8 +89,8 @@ def verdicts(
         found = WorstCase(None, group_name(group), attained, each=each, limits_values=limits)
         known = table.known
         judged, required = {key: settings}, requirements[position]
-        about = position, required, judged, Limit(), found, known
-        results.append(Verdict(*about, alike=of, safe=holds, seal=Seal))
+        figure = Figure(position, required, judged, Limit(), found, known, alike=of)
+        results.append(_decided(figure, holds))
     return results
 
 
@@ -102,14 +102,17 @@ def explained(finding: Verdict, explanation: Any) -> Verdict | None:
     """
     if not _agree(explanation, finding):
         return None
-    about = {own.name: getattr(explanation, own.name) for own in fields(Figure)}
-    return Verdict(**about, safe=finding.safe and explanation.safe, seal=Seal)
+    return _decided(explanation, finding.safe and explanation.safe)
 
 
 def unjudged(explanation: Any) -> Verdict:
     """A verdict by the word of whoever wrote a kind of knowledge that the judge does not know."""
-    about = {own.name: getattr(explanation, own.name) for own in fields(Figure)}
-    return Verdict(**about, safe=explanation.safe, seal=Seal)
+    return _decided(explanation, explanation.safe)
+
+
+def _decided(figure: Figure, safe: bool) -> Verdict:
+    about = {own.name: getattr(figure, own.name) for own in fields(Figure)}
+    return Verdict(**about, safe=safe, seal=Seal)
 
 
 def _agree(explanation: Figure, finding: Verdict) -> bool:
@@ -178,8 +181,8 @@ def _verdicts_on_knowledge(
         whose = None if group is None else group_name(group)
         found = WorstCase(value, whose, chance, prior, bounded, limits_values=limits)
         safe = limit.holds(chance, prior)
-        about = position, required, {kind: settings}, limit, found, table.known
-        yield Verdict(*about, safe=safe, seal=Seal)
+        figure = Figure(position, required, {kind: settings}, limit, found, table.known)
+        yield _decided(figure, safe)
 
 
 def _worst_of_people(

@@ -210,7 +210,7 @@ def people_with(
 ) -> dict[Group, dict[tuple[str | None, ...], int]]:
     """For each group, how many people have each combination of `attributes`."""
     people: dict[Group, dict[tuple[str | None, ...], int]] = {}
-    name = "release" if written.form == "generalized" else "people"
+    name = "release" if "release" in written.tables else "people"
     beside = [name for name in (*groups, *attributes) if name not in written.groups]
     rows = written.count_rows(name, list(dict.fromkeys(beside)))
     columns = [rows.column(name) for name in (*groups, *attributes)]

@@ -16,12 +16,13 @@ from foreknow import (
     Policy,
     Requirement,
     Schema,
-    Verdict,
     audit,
     sample,
 )
 from foreknow.adversaries.facts.facts import FactsWitness
 from foreknow.needs import Need
+from foreknow.policy.explanation import Explanation
+from foreknow_judge.verdicts import unjudged
 
 BAGS = [
     {"Flu": 6, "AIDS": 2, "Cancer": 3, "Asthma": 4},
@@ -120,7 +121,7 @@ def verdict_of(
     requirement = Requirement(facts, below=limit, values=[value])
     found = Disclosure(value, float(exact), lambda: exact, lambda: witness)
     own = requirement.points[0].limit
-    return Verdict(0, requirement, facts, own, found, found.keeps(own))
+    return unjudged(Explanation(0, requirement, facts, own, found, safe=found.keeps(own)))
 
 
 # ---- several values of a person -----------------------------------------------------------------

@@ -16,10 +16,10 @@ from foreknow import (
     GroupCounts,
     Policy,
     Requirement,
-    Verdict,
     __version__,
     audit,
 )
+from foreknow.policy.explanation import Explanation
 from foreknow.report import render
 from foreknow.report.knowledge import describe
 from foreknow.report.pages.audit import (
@@ -30,6 +30,7 @@ from foreknow.report.pages.audit import (
     verdict_sentence,
 )
 from foreknow_judge.printed import visible
+from foreknow_judge.verdicts import unjudged
 
 # ---- sentences ----------------------------------------------------------------------------------
 
@@ -72,7 +73,8 @@ def test_sentences_of_verdicts_are_as_before():
     counts = GroupCounts([2], [0, 2], [0, 1], [1, 1], ["Flu", "Gout", "AIDS"])
     said.append(judged(counts, Requirement(Facts(), below="0.5", values=["AIDS"])))
     requirement = Requirement(Facts(), below="0.5", excluded=["Flu"])
-    nothing = Verdict(0, requirement, *requirement.points[0], Disclosure(None, 0.0), True)
+    found = Disclosure(None, 0.0)
+    nothing = unjudged(Explanation(0, requirement, *requirement.points[0], found, safe=True))
     said.append(verdict_sentence(nothing, "diagnosis"))
     verdict = verdict_of("0.62", ruled_out=["Flu"], known=5, family=2, group=("20 to 37", "M"))
     used = describe(verdict.judged, verdict.disclosure.witness)

@@ -75,7 +75,7 @@ def judged(
         return [unjudged(own) for own in explanations]
     written, values, layout = _written(release, policy, counted, owners)
     table = _table(requirement, policy, values, layout, joint=written.semantics == "single")
-    findings = verdicts(written, [table])
+    findings = verdicts(written, [_encodable(table)])
     try:
         return with_witnesses(findings, explanations)
     except InternalError:
@@ -163,12 +163,18 @@ def _written(
 
 
 def _texts(codes: Any, labels: Sequence[Any]) -> Column:
-    """A column of labels as they print; half a character is written out."""
-    texts = [
-        None if label is None else str(label).encode("utf-8", "backslashreplace").decode()
-        for label in labels
-    ]
+    """A column of labels as they print."""
+    texts = [None if label is None else _encodable(str(label)) for label in labels]
     return Column.of(pa.array(texts, pa.string()), np.asarray(codes))
+
+
+def _encodable(given: Any) -> Any:
+    """The same texts with half characters written out, which no file can hold."""
+    if isinstance(given, str):
+        return given.encode("utf-8", "backslashreplace").decode()
+    if isinstance(given, Mapping):
+        return {_encodable(key): _encodable(own) for key, own in given.items()}
+    return [*map(_encodable, given)] if isinstance(given, (list, tuple)) else given
 
 
 def _ones(times: IntArray | None, many: int) -> IntArray:

@@ -1,0 +1,114 @@
+"""Only the judge makes a verdict: an audit counts, explains, and asks it."""
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import foreknow as fk
+from foreknow.data.labels import Labels
+from foreknow.data.release import Release
+from foreknow.errors import InternalError
+from foreknow.policy.explanation import Explanation
+from foreknow_judge.verdict import Limit, Verdict
+
+SOURCE = Path(__file__).parents[1] / "src"
+ROWS = pa.table(
+    {
+        "age": ["30"] * 4 + ["40"] * 5,
+        "job": ["cook", "nurse"] * 4 + ["cook"],
+        "ill": ["HIV", "Flu", "Flu", "Cold", "HIV", "Flu", "Cold", "Cold", "Gout"],
+        "who": ["a1x", "a1x", "b2x", "c3x", "d4x", "e5x", "f6x", "g7x", "h8x"],
+    }
+)
+SCHEMA = {"quasi_identifiers": ["age"], "sensitive": "ill", "other": ["job"]}
+
+
+def requires(*more, schema=SCHEMA, **keys):
+    return fk.Policy.from_dict({"schema": schema, "require": [{**keys}, *more]})
+
+
+def calls_of(name):
+    """The files that call a name, once for each call."""
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == name:
+                yield path.relative_to(SOURCE).as_posix()
+
+
+def test_one_place_makes_verdicts():
+    assert [*calls_of("Verdict")] == ["foreknow_judge/verdicts.py"]
+
+
+def test_nobody_else_can_make_one():
+    with pytest.raises(TypeError, match="only the judge"):
+        Verdict(0, None, None, Limit(), None, safe=True)
+
+
+def test_an_explanation_is_no_verdict():
+    (verdict,) = fk.audit(ROWS, requires(k_anonymity=2)).verdicts
+    assert isinstance(verdict, Verdict)
+    assert not isinstance(verdict, Explanation)
+
+
+def doors(folder):
+    """Ways to give the same release to an audit."""
+    made = fk.publish(ROWS, requires(k_anonymity=2), seed=1, method="fulldomain")
+    made.write(folder)
+    generalized = fk.Release.from_generalized(
+        ROWS, quasi_identifiers=["age"], sensitive="ill", other=["job"]
+    )
+    return {"frame": ROWS, "release": generalized, "counts": generalized.counts, "folder": folder}
+
+
+@pytest.mark.parametrize("door", ["frame", "release", "counts", "folder"])
+def test_a_wrong_figure_is_caught(door, monkeypatch, tmp_path):
+    given = doors(tmp_path / "out")[door]
+    policy = requires(facts={"k": 1}, below="9/10", knowing=[])
+    find = fk.Facts.disclosures
+
+    def too_low(self, release):
+        return find(fk.Facts(), release)
+
+    fk.audit(given, policy, learned=False)
+    monkeypatch.setattr(fk.Facts, "disclosures", too_low)
+    with pytest.raises(InternalError, match="the judge and the audit disagree"):
+        fk.audit(given, policy, learned=False)
+
+
+def test_a_forgotten_column_is_caught(monkeypatch):
+    policy = requires(facts={"k": 1}, below="9/10")
+    see = Release.seen
+
+    def blind(self, sensitive=None, knowing=None, *, of_people=False):
+        return see(self, sensitive, [], of_people=of_people)
+
+    monkeypatch.setattr(Release, "seen", blind)
+    with pytest.raises(InternalError, match="disagree"):
+        fk.audit(ROWS, policy, learned=False)
+
+
+def test_persons_taken_for_rows_are_caught(monkeypatch):
+    schema = {**SCHEMA, "person": "who", "unit": "row"}
+    policy = requires(facts={}, below="9/10", schema=schema, knowing=[])
+    (verdict,) = fk.audit(ROWS, policy, learned=False).verdicts
+    assert verdict.found.settled == 1  # twice 1/2 of a flu
+    from foreknow.policy import people
+
+    monkeypatch.setattr(
+        people.CaseOwners, "disclosures", lambda self, *given: people._of_single_cases(*given)
+    )
+    with pytest.raises(InternalError, match="disagree"):
+        fk.audit(ROWS, policy, learned=False)
+
+
+def test_units_taken_for_rows_are_caught(monkeypatch):
+    policy = requires(group_size={"k": 3, "of": "who"}, knowing=[])
+    (verdict,) = fk.audit(ROWS, policy, learned=False).verdicts
+    assert verdict.reached == 3
+    each_row = np.arange(ROWS.num_rows), Labels(range(ROWS.num_rows))
+    monkeypatch.setattr(fk.Microdata, "_units", lambda self, name, most: each_row)
+    with pytest.raises(InternalError, match="disagree"):
+        fk.audit(ROWS, policy, learned=False)
