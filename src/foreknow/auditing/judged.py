@@ -34,6 +34,7 @@ from foreknow.policy.kinds import registered_kinds
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow_judge.counting import Column
+from foreknow_judge.errors import CertificateError
 from foreknow_judge.verdict import Verdict
 from foreknow_judge.verdicts import explained, unjudged, verdicts
 from foreknow_judge.verify import rules_of
@@ -41,6 +42,8 @@ from foreknow_judge.written import Counted
 
 # Columns of the rows that are handed over, and how often each row occurs.
 Rows: TypeAlias = "tuple[list[Column], IntArray]"
+# What the judge says of groups whose worlds are too many to be weighed.
+_OUT_OF_REACH = "too large to be verified against priors"
 # The people of a table, the group of each, and what groups are called.
 OwnersTable: TypeAlias = "tuple[Microdata, IntArray, Any]"
 
@@ -75,7 +78,12 @@ def judged(
         return [unjudged(own) for own in explanations]
     written, values, layout = _written(release, policy, counted, owners)
     table = _table(requirement, policy, values, layout, joint=written.semantics == "single")
-    findings = verdicts(written, [_encodable(table)])
+    try:
+        findings = verdicts(written, [_encodable(table)])
+    except CertificateError as error:
+        if _OUT_OF_REACH not in str(error):
+            raise
+        return [unjudged(own) for own in explanations]  # whose figure is an upper bound
     try:
         return with_witnesses(findings, explanations)
     except InternalError:

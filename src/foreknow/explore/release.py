@@ -176,7 +176,8 @@ def judged(looked: Looked, given: Mapping[str, str]) -> dict[str, Any]:
     turned = Turned.of(looked, given)
     dial = turned.dial
     policy = replace(looked.policy, requirements=[turned.counted.requirement])
-    again = audit(looked.release, policy, learned=False)
+    with looked.lock:
+        again = audit(looked.release, policy, learned=False)
     (verdict,), (counted,) = again.verdicts, again.counted
     limits = counted.limits_inference
     (exposed,) = exposed_by(counted, [verdict], limits)

@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -185,6 +185,9 @@ class Looked:
     published: bool
     policy: Policy
     release: Any
+    lock: Any = field(
+        default_factory=threading.RLock, repr=False
+    )  # a release is counted by one at a time
 
     @cached_property
     def audit(self) -> Audit:
