@@ -439,3 +439,20 @@ def test_statistics_of_a_file_that_lie_make_no_two_groups_one(columns, tmp_path)
     assert [(group[0], people) for group, (people, _) in held.items()] == [("1", 40), ("257", 40)]
     release = fk.Release.from_generalized(path, quasi_identifiers=columns, sensitive="disease")
     assert sorted(release.counts.sizes.tolist()) == [40, 40]
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 4)] * 3), max_size=30))
+def test_sorted_rows_count_alike(rows):
+    columns = np.array(rows, np.int64).reshape(-1, 3).T
+    first, sort = counting.distinct(*columns)
+    kinds = sorted(set(rows))
+    assert [rows[at] for at in first] == kinds
+    assert [kinds[at] for at in sort] == rows
+    assert [*first] == [rows.index(kind) for kind in kinds]
+    names = [Column(pa.array([*"abcde"]), codes) for codes in columns]
+    groups = dict(zip("xy", names, strict=False))
+    made = counting.DistinctRows.of(groups, {"ill": names[2]}, np.arange(len(rows)))
+    cells = zip(*(made.column(name).codes.tolist() for name in ("x", "y", "ill")), strict=True)
+    cells = [*zip(cells, made.times.tolist(), strict=True)]
+    assert sorted(cells) == sorted(zip(rows, range(len(rows)), strict=True))
+    assert [cell for cell, _ in cells] == sorted(rows)

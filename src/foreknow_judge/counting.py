@@ -81,7 +81,11 @@ class DistinctRows(NamedTuple):
     def of(
         cls, groups: Mapping[str, Column], beside: Mapping[str, Column], times: Ints
     ) -> DistinctRows:
-        """Work out the groups; the columns of `groups`, too, have an entry for each row."""
+        """Sort the rows, and work out the groups; `groups`, too, have an entry for each row."""
+        key, _ = _key([column.codes for column in (*groups.values(), *beside.values())])
+        order = np.argsort(key)  # sorted once, so that nothing later has to
+        groups = {name: column.take(order) for name, column in groups.items()}
+        beside, times = {name: column.take(order) for name, column in beside.items()}, times[order]
         first, of_group = distinct(*(column.codes for column in groups.values()))
         labels = {name: column.take(first) for name, column in groups.items()}
         return cls(labels, of_group.astype(np.int32), beside, times)
@@ -263,12 +267,11 @@ def distinct(*columns: Ints) -> tuple[Ints, Ints]:
     >>> first.tolist(), sort.tolist()
     ([1, 3, 0], [2, 0, 2, 1])
     """
-    key, span = np.zeros(len(columns[0]), np.int64), 1
-    for column in columns:
-        most = int(column.max(initial=0)) + 1
-        if span * most >= _MOST:  # there are no more ranks than rows, so they fit
-            (key, span), (column, most) = _ranked(key), _ranked(column)
-        key, span = key * most + column, span * most
+    key, span = _key(columns)
+    step = np.diff(key, prepend=-1)
+    if (step >= 0).all():  # in order already
+        new = step > 0
+        return np.flatnonzero(new), np.cumsum(new) - 1
     if span > _ROOM * len(key) + 1024:
         order = np.argsort(key)
         new = np.diff(key[order], prepend=-1) > 0
@@ -281,6 +284,17 @@ def distinct(*columns: Ints) -> tuple[Ints, Ints]:
     first = np.empty(int(seen.sum()), np.int64)
     first[sort[::-1]] = np.arange(len(key) - 1, -1, -1)
     return first, sort
+
+
+def _key(columns: Sequence[Ints]) -> tuple[Ints, int]:
+    """A number for each row, less where the row comes earlier, and a number above all of them."""
+    key, span = np.zeros(len(columns[0]), np.int64), 1
+    for column in columns:
+        most = int(column.max(initial=0)) + 1
+        if span * most >= _MOST:  # there are no more ranks than rows, so they fit
+            (key, span), (column, most) = _ranked(key), _ranked(column)
+        key, span = key * most + column, span * most
+    return key, span
 
 
 def _ranked(numbers: Ints) -> tuple[Ints, int]:
