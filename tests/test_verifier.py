@@ -439,3 +439,32 @@ def test_statistics_of_a_file_that_lie_make_no_two_groups_one(columns, tmp_path)
     assert [(group[0], people) for group, (people, _) in held.items()] == [("1", 40), ("257", 40)]
     release = fk.Release.from_generalized(path, quasi_identifiers=columns, sensitive="disease")
     assert sorted(release.counts.sizes.tolist()) == [40, 40]
+
+
+@pytest.mark.parametrize("room", [0, 8])
+@given(rows=st.lists(st.tuples(*[st.integers(0, 4)] * 3), max_size=30), wide=st.booleans())
+def test_sorted_rows_count_alike(room, rows, wide):
+    with mock.patch.object(counting, "_room", lambda key: room * len(key)):
+        sorted_alike(rows, 1 << 40 if wide else 1)
+
+
+def sorted_alike(rows, times):
+    """Compare kinds and order of rows with those of Python; codes of the first column are large."""
+    columns = np.array(rows, np.int64).reshape(-1, 3).T
+    columns[0] *= times
+    first, sort = counting.distinct(*columns)
+    kinds = sorted(set(rows))
+    assert [rows[at] for at in first] == kinds
+    assert [kinds[at] for at in sort] == rows
+    assert [*first] == [rows.index(kind) for kind in kinds]
+    columns[0] //= times
+    names = [Column(pa.array([*"abcde"]), codes) for codes in columns]
+    groups = dict(zip("xy", names, strict=False))
+    made = counting.DistinctRows.of(groups, {"ill": names[2]}, np.arange(len(rows)))
+    cells = zip(*(made.column(name).codes.tolist() for name in ("x", "y", "ill")), strict=True)
+    cells = [*zip(cells, made.times.tolist(), strict=True)]
+    assert sorted(cells) == sorted(zip(rows, range(len(rows)), strict=True))
+    assert [cell for cell, _ in cells] == sorted(rows)
+    held = made.counts((), made.beside["ill"], np.arange(1, len(rows) + 1))
+    counts = [sorted(held.bag(at).values(), reverse=True) for at in range(len(held))]
+    assert held.sorted_counts.tolist() == [count for bag in counts for count in bag]

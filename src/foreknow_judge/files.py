@@ -32,6 +32,7 @@ _WHOLE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)")
 # How `escape_formulas` marks texts; taking one apostrophe off undoes it.
 _DISARMED = re.compile(r"'('*[=+\-@\t\r])")
 _EXCHANGED = str.maketrans(".,", ",.")
+_LONG = 1 << 17  # rows
 _ARMED = re.compile(r"[=+\-@\t\r]")
 
 
@@ -120,7 +121,11 @@ def count_rows(
         if len(sights) > 1:
             mask = sum((key not in sight) << at for at, key in enumerate(reversed(keys)))
             rows = found.filter(pc.equal(found["which"], mask))
-        columns = [_encoded(connection, rows.column(keys.index(key)), kinds[key]) for key in sight]
+        encoded = _encoded([rows.column(keys.index(key)) for key in sight])
+        columns = [
+            _as_printed(connection, own, kinds[key])
+            for key, own in zip(sight, encoded, strict=True)
+        ]
         counted.append((columns, rows["n"].to_numpy()))
     return counted
 
@@ -130,9 +135,19 @@ def _told_apart(key: str, kind: str) -> str:
     return f"CAST({key} AS VARCHAR)" if kind in ("FLOAT", "DOUBLE") else key
 
 
-def _encoded(connection: Any, texts: pa.ChunkedArray, kind: str) -> Column:
+def _encoded(columns: Sequence[pa.ChunkedArray]) -> list[pa.ChunkedArray]:
+    """Columns with the distinct values of each once, and codes; in threads if they are long."""
+    if len(columns[0]) < _LONG:
+        return [column.dictionary_encode("encode") for column in columns]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor() as threads:
+        return [*threads.map(lambda column: column.dictionary_encode("encode"), columns)]
+
+
+def _as_printed(connection: Any, encoded: pa.ChunkedArray, kind: str) -> Column:
     """A column of DuckDB, of texts or whole numbers, as the texts that Python prints."""
-    chunks = texts.dictionary_encode("encode").chunks
+    chunks = encoded.chunks
     if not chunks:
         return Column(pa.array([], pa.string()), np.zeros(0, np.int32))
     known = chunks[0].dictionary

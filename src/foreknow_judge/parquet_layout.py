@@ -23,7 +23,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 ROWS, ENTRIES = 1 << 17, 1 << 16
@@ -79,6 +78,8 @@ def is_ours(path: Path) -> bool:
 
 def _groups_of(source: Any) -> Iterator[pa.Table]:
     """An empty table, then the row groups of a file."""
+    import pyarrow.parquet as pq  # which imports readers of clouds, too
+
     schema = pq.read_schema(source)
     texts = [field.name for field in schema if pa.types.is_string(field.type)]
     file = pq.ParquetFile(source, read_dictionary=texts)
