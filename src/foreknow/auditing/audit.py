@@ -410,6 +410,7 @@ def _audit(
         open_to = policy.needed_schema.conditions if any(map(_is_open, counted)) else ()
         scope = replace(scope_of(release, shown), word=word, open=tuple(open_to))
         known: dict[Any, Any] = {}
+        memo: dict[Any, Any] = {}
         verdicts: list[Verdict] = []
         for place, (own, of_requirement) in enumerate(zip(asked, counted, strict=True)):
             explanations = of_requirement.explanations(known, place)
@@ -420,7 +421,7 @@ def _audit(
                 verdicts += cast("list[Verdict]", explanations)
                 continue
             table = None if own is None else own.table
-            verdicts += judged(release, policy, of_requirement, explanations, table)
+            verdicts += judged(release, policy, of_requirement, explanations, table, memo)
     return Audit(
         policy,
         counts,

@@ -15,7 +15,7 @@ import pyarrow as pa
 from foreknow.adversaries.protocol import counts_of
 from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.criteria.registry import CRITERIA
-from foreknow.data.arrays import IntArray
+from foreknow.data.arrays import IntArray, combine
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import codes_of, fetch, settle_missing, to_python
 from foreknow.data.engines.group_counts import TallyTable, ValuesTable, changed, tallied, with_any
@@ -54,6 +54,7 @@ def judged(
     counted: RequirementCounts,
     explanations: Sequence[Explanation],
     owners: OwnersTable | None = None,
+    memo: dict[Any, Any] | None = None,
 ) -> list[Verdict]:
     """The verdicts on one requirement, each with the witness of its explanation.
 
@@ -67,6 +68,8 @@ def judged(
         What its adversaries or its criterion find of these counts.
     owners : tuple, optional
         The table of the owner, where only that shows what is asked.
+    memo : dict, optional
+        What was counted for other requirements on the same release.
 
     Raises
     ------
@@ -77,6 +80,9 @@ def judged(
     if not all(map(_is_known, requirement.judged)) or not hasattr(requirement, "published"):
         return [unjudged(own) for own in explanations]
     written, values, layout = _written(release, policy, counted, owners)
+    if isinstance(rows := written.rows, _TableRows) and memo is not None:
+        share = memo.setdefault(rows.key, written.memory)
+        written.memory.counted, written.memory.held = share.counted, share.held
     table = _table(requirement, policy, values, layout, joint=written.semantics == "single")
     try:
         findings = verdicts(written, [_encodable(table)])
@@ -260,7 +266,7 @@ def _of_release(
     secret = sight.sensitive
     if isinstance(tables, ValuesTable):
         anything = free_name(_ANYTHING, {*tables.table.columns})
-        secret = anything if requirement.of_people else secret
+        secret = anything if requirement.of_people and tables.missing != "error" else secret
         parts = dict.fromkeys((*release.sensitives, secret), "release")
         rows: Any = _TableRows(release, cast("ValuesTable", sight.tables), anything)
         form = "bucketized" if exact else "generalized"
@@ -291,14 +297,14 @@ def _of_release(
 
 def _columns(release: Release, rows: pa.Table, names: Sequence[str]) -> list[Column]:
     """Columns of a table as they print, without what escapes formulas."""
-    made = []
-    for name in names:
-        codes, distinct = codes_of(rows.column(name))
-        labels = to_python(name, distinct)
-        if release.escaped:
-            labels = [rearmed(label) if isinstance(label, str) else label for label in labels]
-        made.append(_texts(codes, labels))
-    return made
+    return [_column(release, name, *codes_of(rows.column(name))) for name in names]
+
+
+def _column(release: Release, name: str, codes: Any, distinct: pa.Array) -> Column:
+    labels = to_python(name, distinct)
+    if release.escaped:
+        labels = [rearmed(label) if isinstance(label, str) else label for label in labels]
+    return _texts(codes, labels)
 
 
 # What people are counted by whose values do not matter.
@@ -310,6 +316,12 @@ class _TableRows:
 
     def __init__(self, release: Release, sight: ValuesTable, anything: str) -> None:
         self._release, self._sight, self._anything = release, sight, anything
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What is alike for sights of which equal rows are counted alike."""
+        sight = self._sight
+        return id(sight.table), tuple(sight.needed), self._anything
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
         sight, anything = self._sight, self._anything
@@ -326,13 +338,18 @@ class _TableRows:
             kept = None
         if kept is not None and weights is not None:
             weights = weights[kept]
-        columns = dict(zip(written, _columns(self._release, rows, written), strict=True))
-        columns[anything] = _texts(np.zeros(len(rows), np.int64), ["a value"])
-        made = [
-            columns[anything if name == anything else self._release.written_name(name)]
-            for name in names
-        ]
-        return made, _ones(weights, len(rows))
+        encoded = [codes_of(rows.column(name)) for name in written]
+        # Equal rows are counted here, since most tables have few different ones.
+        codes = [own for own, _ in encoded]
+        kind, first = combine(codes, [len(distinct) for _, distinct in encoded])
+        times = np.bincount(kind, weights, len(first)).astype(np.int64)
+        columns = {
+            name: _column(self._release, name, own[first], distinct)
+            for name, (own, distinct) in zip(written, encoded, strict=True)
+        }
+        columns[anything] = _texts(np.zeros(len(first), np.int64), ["a value"])
+        called = [own if own == anything else self._release.written_name(own) for own in names]
+        return [columns[name] for name in called], times
 
 
 class _TallyRows:
