@@ -7,13 +7,27 @@ bound; of people with one case each it is that of the case.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from foreknow_judge.counting import GroupBags, Ints, distinct
+from foreknow_judge.facts import (
+    Cell,
+    Theorem2,
+    least_of,
+    numbers_of_cells,
+    odds_by_implications,
+    times,
+)
+from foreknow_judge.knowledge import amounts_of
 
+# How sure somebody may become of each cell that is asked about, by the kind of knowledge.
+Cells: TypeAlias = tuple[Ints, list[Fraction]]
 # Sums of floats closer than this (relatively) are compared as fractions.
 _CLOSE = 1e-8
 # How many pairs of a person and a value are added up at a time.
@@ -33,52 +47,52 @@ def worst_sum(
     chance[cells] = [float(own) for own in chances]
     asked = np.zeros(len(held.counts), bool)
     asked[cells] = True
-    of_cell = np.full(len(held.counts), -1)
-    of_cell[cells] = np.arange(len(cells))
+    place = np.zeros(len(held.counts), np.int64)  # of each cell among those that are asked about
+    place[cells] = np.arange(len(cells))
     several = np.bincount(persons.codes, persons.counts, len(persons.names))[persons.codes] > 1
     order = np.flatnonzero(several)
     order = order[np.argsort(persons.codes[order], kind="stable")]
     person, group, many = (of[order] for of in (persons.codes, persons.of_group, persons.counts))
-    # Persons with the same number of cases in the same groups are alike.
-    best = Fraction(0)
-    value: str | None = None
     top = 0.0
+    # The sums that may be the highest: cells and how many cases of the person each counts for.
     near: dict[tuple[tuple[int, int], ...], str] = {}
     for low, high in _blocks(person, held.n_values[group]):
-        own = np.repeat(np.arange(low, high), held.n_values[group[low:high]])
-        first = np.repeat(np.cumsum(held.n_values[group[low:high]]), held.n_values[group[low:high]])
-        cell = held.starts[:-1][group[own]] + (
-            np.arange(len(own)) - (first - held.n_values[group[own]])
-        )
+        row, cell = _pairs(held, group[low:high])
         kept = asked[cell]
-        own, cell = own[kept], cell[kept]
-        if not len(own):
+        row, cell = row[kept] + low, cell[kept]
+        if not len(row):
             continue
-        pair, of = distinct(person[own], held.codes[cell])
-        sums = np.bincount(of, many[own] * chance[cell])
-        if sums.max() < top * (1 - _CLOSE):
-            continue
+        first, sum_of = distinct(person[row], held.codes[cell])
+        sums = np.bincount(sum_of, many[row] * chance[cell])
         if sums.max() > top * (1 + _CLOSE):
             near.clear()
         top = max(top, float(sums.max()))
-        close = np.flatnonzero(sums >= top * (1 - _CLOSE))
-        members = np.isin(of, close)
-        parts: dict[int, list[tuple[int, int]]] = {}
-        for kind, at, times in zip(
-            of[members].tolist(),
-            of_cell[cell[members]].tolist(),
-            many[own[members]].tolist(),
+        members = sums[sum_of] >= top * (1 - _CLOSE)
+        summands: dict[int, list[tuple[int, int]]] = {}
+        for number, at, cases in zip(
+            sum_of[members].tolist(),
+            place[cell[members]].tolist(),
+            many[row[members]].tolist(),
             strict=True,
         ):
-            parts.setdefault(kind, []).append((at, times))
-        for kind, pairs in parts.items():
-            name = held.names[int(held.codes[cell[pair[kind]]])]
+            summands.setdefault(number, []).append((at, cases))
+        for number, pairs in summands.items():
+            name = held.names[int(held.codes[cell[first[number]]])]
             near.setdefault(tuple(sorted(pairs)), name)
-    for cases, name in near.items():
-        total = sum((chances[at] * times for at, times in cases), Fraction(0))
-        if total > best or (total == best and value is not None and name < value):
-            best, value = total, name
-    return value, min(best, Fraction(1))
+    totals = (
+        (sum((chances[at] * cases for at, cases in pairs), Fraction(0)), name)
+        for pairs, name in near.items()
+    )
+    best, value = min(((-total, name) for total, name in totals), default=(Fraction(0), None))
+    return value, min(-best, Fraction(1))
+
+
+def _pairs(held: GroupBags, group: Ints) -> tuple[Ints, Ints]:
+    """Each row's place with each cell of its group."""
+    sizes = held.n_values[group]
+    row = np.repeat(np.arange(len(group)), sizes)
+    offset = np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return row, held.starts[:-1][group[row]] + offset
 
 
 def _blocks(person: Ints, sizes: Ints) -> list[tuple[int, int]]:
@@ -89,3 +103,52 @@ def _blocks(person: Ints, sizes: Ints) -> list[tuple[int, int]]:
     before = np.concatenate([[0], np.cumsum(sizes)])[starts]
     cuts = starts[np.flatnonzero(np.diff(before // _AT_ONCE, prepend=-1))].tolist()
     return list(zip(cuts, [*cuts[1:], len(person)], strict=True))
+
+
+def chances_by_facts(
+    held: GroupBags, about: Collection[str], l: int, k: int, m: int
+) -> tuple[Ints, list[Fraction]]:
+    """The cells that are asked about, and for each the probability if its people are targets."""
+    asked, columns = numbers_of_cells(held, about, "single", l)
+    first, kind = distinct(*columns)
+    value, *rows = (column[first].tolist() for column in columns)
+    cells = [Cell.of(row) for row in zip(*rows, strict=True)]
+    law, chances = Theorem2.of("single", k, m), list[Fraction]()
+    for _, some in groupby(zip(value, cells, strict=True), itemgetter(0)):
+        own = [cell for _, cell in some]
+        helped, free = (least_of(law.family(cell, known) for cell in own) for known in (k, 0))
+        for cell in own:
+            known = law.against(cell, k)
+            odds = [times(law.against(cell, 0), helped), times(known, free)]
+            odds.append(times(known, law.family(cell, k + 1)))
+            chances.append(1 / (1 + Fraction(*least_of(odds))))
+    return asked, [chances[one] for one in kind.tolist()]
+
+
+def chances_by_implications(
+    held: GroupBags, about: Collection[str], k: int
+) -> tuple[Ints, list[Fraction]]:
+    """The cells that are asked about, and for each the probability if its people are targets."""
+    asked, odds, cell = odds_by_implications(held, about, k)
+    chances = [1 / (1 + Fraction(*ratio)) for ratio in odds]
+    return asked, [chances[one] for one in cell.tolist()]
+
+
+def _by_facts(held: GroupBags, about: Collection[str], settings: Any) -> Cells:
+    return chances_by_facts(held, about, *amounts_of(settings, "lkm", "facts"))
+
+
+def _by_implications(held: GroupBags, about: Collection[str], settings: Any) -> Cells:
+    return chances_by_implications(held, about, *amounts_of(settings, "k", "implications"))
+
+
+def _by_negations(held: GroupBags, about: Collection[str], settings: Any) -> Cells:
+    (k,) = amounts_of(settings, "k", "negations")
+    return chances_by_facts(held, about, k, 0, 0)
+
+
+CELLS: Mapping[str, Callable[[GroupBags, Collection[str], Any], Cells]] = {
+    "facts": _by_facts,
+    "implications": _by_implications,
+    "negations": _by_negations,
+}

@@ -91,7 +91,7 @@ class DistinctProfiles(NamedTuple):
         cls, held: GroupBags, about: Collection[str], semantics: str, l: int
     ) -> DistinctProfiles:
         """The distinct cells of a release."""
-        asked, columns = _numbers_of_cells(held, about, semantics, l)
+        asked, columns = numbers_of_cells(held, about, semantics, l)
         first = distinct(*columns)[0]
         value, *rows = (column[first] for column in columns)
         return cls(value, held.of_group[asked][first], np.stack(rows, 1))
@@ -149,7 +149,7 @@ class DistinctProfiles(NamedTuple):
         return next(least)
 
 
-def _numbers_of_cells(
+def numbers_of_cells(
     held: GroupBags, about: Collection[str], semantics: str, l: int
 ) -> tuple[Ints, list[Ints]]:
     """The cells that are asked about: values, people, holders, others.
@@ -167,26 +167,6 @@ def _numbers_of_cells(
         others = [np.where(among, held.top_sum(l + 1)[group] - holders, held.top_sum(l)[group])]
     columns = (held.codes, held.people[group], holders, *others)
     return np.flatnonzero(wanted), [row[wanted] for row in columns]
-
-
-def chances_by_facts(
-    held: GroupBags, about: Collection[str], l: int, k: int, m: int
-) -> tuple[Ints, list[Fraction]]:
-    """The cells that are asked about, and for each the probability if its people are targets."""
-    asked, columns = _numbers_of_cells(held, about, "single", l)
-    first, kind = distinct(*columns)
-    value, *rows = (column[first].tolist() for column in columns)
-    cells = [Cell.of(row) for row in zip(*rows, strict=True)]
-    law, chances = Theorem2.of("single", k, m), list[Fraction]()
-    for _, some in groupby(zip(value, cells, strict=True), itemgetter(0)):
-        own = [cell for _, cell in some]
-        helped, free = (least_of(law.family(cell, known) for cell in own) for known in (k, 0))
-        for cell in own:
-            known = law.against(cell, k)
-            odds = [times(law.against(cell, 0), helped), times(known, free)]
-            odds.append(times(known, law.family(cell, k + 1)))
-            chances.append(1 / (1 + Fraction(*least_of(odds))))
-    return asked, [chances[one] for one in kind.tolist()]
 
 
 class Theorem2(NamedTuple):
@@ -323,7 +303,7 @@ def worst_implications(
     held: GroupBags, wanted: Collection[str], k: int
 ) -> tuple[str | None, Group | None, Fraction]:
     """The worst case: the value, the target's group and the adversary's probability."""
-    about, odds, cell = _odds_by_implications(held, wanted, k)
+    about, odds, cell = odds_by_implications(held, wanted, k)
     if not len(about):
         return None, None, Fraction(0)
     value, group, least = held.codes[about], held.of_group[about], least_of(odds)
@@ -334,16 +314,7 @@ def worst_implications(
     return held.names[worst_value], held.group(surest), 1 / (1 + Fraction(*least))
 
 
-def chances_by_implications(
-    held: GroupBags, about: Collection[str], k: int
-) -> tuple[Ints, list[Fraction]]:
-    """The cells that are asked about, and for each the probability if its people are targets."""
-    asked, odds, cell = _odds_by_implications(held, about, k)
-    chances = [1 / (1 + Fraction(*ratio)) for ratio in odds]
-    return asked, [chances[one] for one in cell.tolist()]
-
-
-def _odds_by_implications(
+def odds_by_implications(
     held: GroupBags, wanted: Collection[str], k: int
 ) -> tuple[Ints, list[Ratio], Ints]:
     """The cells that are asked about, the distinct lowest odds, and which of these each has."""

@@ -6,14 +6,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from foreknow_judge.counting import Bag, Group, GroupBags, Ints
+from foreknow_judge.counting import Bag, Group, GroupBags
 from foreknow_judge.errors import CertificateError
-from foreknow_judge.facts import (
-    chances_by_facts,
-    chances_by_implications,
-    worst_facts,
-    worst_implications,
-)
+from foreknow_judge.facts import worst_facts, worst_implications
 from foreknow_judge.impossible import ImpossibleCounts, count_possible_holders, worst_with_rules
 from foreknow_judge.named_values import values_named
 from foreknow_judge.priors import Chances, Worst, worst_priors
@@ -48,12 +43,10 @@ class Judge(NamedTuple):
     bounded: Callable[[Any], bool] = lambda settings: False
     # For relative limits: the lowest prior above 0, None if there is none.
     least: Callable[[JudgeInput, Any], Fraction | None] = lambda asked, settings: None
-    # For people with several cases: the cells of the counts that are asked about, and for each how
-    # sure somebody may become of a case; None if that is not known.
-    cells: Callable[[JudgeInput, Any], tuple[Ints, list[Fraction]]] | None = None
 
 
-def _amounts(settings: Mapping[str, Any], keys: str, of: str) -> list[int]:
+def amounts_of(settings: Mapping[str, Any], keys: str, of: str) -> list[int]:
+    """The amounts under one-letter keys, 0 if not given; refuse what is no amount."""
     amounts = [settings.get(key, 0) for key in keys]
     if not all(isinstance(amount, int) and amount >= 0 for amount in amounts):
         raise CertificateError(f"amounts of {of} must be whole numbers from 0, not {amounts}")
@@ -61,7 +54,7 @@ def _amounts(settings: Mapping[str, Any], keys: str, of: str) -> list[int]:
 
 
 def _judge_facts(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
-    l, k, m = _amounts(settings, "lkm", "facts")
+    l, k, m = amounts_of(settings, "lkm", "facts")
     semantics = asked.written.semantics
     if (able := _able(asked)) is not None:
         return *worst_with_rules(asked.held, asked.about, able, l, k, m), Fraction(1)
@@ -86,13 +79,13 @@ def _able(asked: JudgeInput) -> ImpossibleCounts | None:
 
 
 def _judge_implications(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
-    (k,) = _amounts(settings, "k", "implications")
+    (k,) = amounts_of(settings, "k", "implications")
     return *worst_implications(asked.held, asked.about, k), Fraction(1)
 
 
 def _judge_negations(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
     """Negations are worst when they are about the target: then they are facts of the first kind."""
-    (k,) = _amounts(settings, "k", "negations")
+    (k,) = amounts_of(settings, "k", "negations")
     if _able(asked) is not None:  # what others lack reveals no more than what they have
         splits = [{"l": l, "k": k - l} for l in range(min(k, len(asked.held.names)) + 1)]
         return max((_judge_facts(asked, own) for own in splits), key=lambda found: found[2])
@@ -104,7 +97,7 @@ def _on_top(settings: Mapping[str, Any]) -> list[int]:
     facts = settings.get("facts") or {}
     if not isinstance(facts, Mapping) or set(facts) - {"l", "k", "m"}:
         raise CertificateError(f"facts on top of priors are amounts l, k and m, not {facts}")
-    return _amounts(facts, "lkm", "facts")
+    return amounts_of(facts, "lkm", "facts")
 
 
 def _are_exchanges(settings: Mapping[str, Any]) -> bool:
@@ -164,24 +157,9 @@ def _least_prior(asked: JudgeInput, settings: Mapping[str, Any]) -> Fraction | N
     return min((prior for prior in priors if prior), default=None)
 
 
-def _cells_by_facts(asked: JudgeInput, settings: Mapping[str, Any]) -> Any:
-    return chances_by_facts(asked.held, asked.about, *_amounts(settings, "lkm", "facts"))
-
-
-def _cells_by_implications(asked: JudgeInput, settings: Mapping[str, Any]) -> Any:
-    return chances_by_implications(
-        asked.held, asked.about, *_amounts(settings, "k", "implications")
-    )
-
-
-def _cells_by_negations(asked: JudgeInput, settings: Mapping[str, Any]) -> Any:
-    (k,) = _amounts(settings, "k", "negations")
-    return chances_by_facts(asked.held, asked.about, k, 0, 0)
-
-
 VERIFIERS: dict[str, Judge] = {
-    "facts": Judge(_judge_facts, of_several=True, of_windows=True, cells=_cells_by_facts),
-    "implications": Judge(_judge_implications, cells=_cells_by_implications),
-    "negations": Judge(_judge_negations, of_windows=True, cells=_cells_by_negations),
+    "facts": Judge(_judge_facts, of_several=True, of_windows=True),
+    "implications": Judge(_judge_implications),
+    "negations": Judge(_judge_negations, of_windows=True),
     "priors": Judge(_judge_priors, relative=True, bounded=_are_exchanges, least=_least_prior),
 }

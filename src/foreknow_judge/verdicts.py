@@ -12,7 +12,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from foreknow_judge.cases import worst_sum
 from foreknow_judge.counting import GroupBags, Measured
 from foreknow_judge.criteria import GAUGES, Gauge
 from foreknow_judge.errors import CertificateError, UnsupportedError
@@ -22,10 +21,8 @@ from foreknow_judge.named_values import exempt_values, values_named
 from foreknow_judge.priors import Worst
 from foreknow_judge.settings import explain
 from foreknow_judge.verdict import Figure, Limit, Seal, Verdict, WorstCase
-from foreknow_judge.written import Counted, Written, everybody_of, group_name
+from foreknow_judge.written import Written, everybody_of, group_name
 
-# The largest error of a figure that is known as a float only.
-_CLOSE = Fraction(1, 10**9)
 # The result for secrets of which nobody has a value.
 _NOBODY: Worst = (None, None, Fraction(0), Fraction(1))
 
@@ -90,45 +87,14 @@ def verdicts(
         known = table.known
         judged, required = {key: settings}, requirements[position]
         figure = Figure(position, required, judged, Limit(), found, known, alike=of)
-        results.append(_decided(figure, holds))
+        results.append(decided(figure, holds))
     return results
 
 
-def explained(finding: Verdict, explanation: Any) -> Verdict | None:
-    """The same verdict with the witness of an explanation; None if that has another figure.
-
-    `explanation` is a `Figure` that says whether it is `safe`. One that is only an upper bound may
-    be higher, and is then safe only if the bound is.
-    """
-    if not _agree(explanation, finding):
-        return None
-    return _decided(explanation, finding.safe and explanation.safe)
-
-
-def unjudged(explanation: Any) -> Verdict:
-    """A verdict by the word of whoever wrote a kind of knowledge that the judge does not know."""
-    return _decided(explanation, explanation.safe)
-
-
-def _decided(figure: Figure, safe: bool) -> Verdict:
+def decided(figure: Figure, safe: bool) -> Verdict:
+    """The verdict on a figure: the only place that makes one."""
     about = {own.name: getattr(figure, own.name) for own in fields(Figure)}
     return Verdict(**about, safe=safe, seal=Seal)
-
-
-def _agree(explanation: Figure, finding: Verdict) -> bool:
-    """True if an explanation has the figure of a verdict; at least that, if it is a bound."""
-    if explanation.required != finding.required:
-        return False
-    claimed, reached = explanation.found, finding.reached
-    if explanation.of_groups or reached is None:
-        return bool(explanation.reached == reached)
-    # Several may be as far from limits of their own: what counts is how far.
-    relative = explanation.required.relative
-    one, other = (claimed.prior or 1, finding.found.prior or 1) if relative else (1, 1)
-    if claimed.exact is None:
-        most = Fraction(claimed.probability) / one * (1 + _CLOSE) + _CLOSE
-        return reached / other <= most
-    return bool(claimed.exact / one == reached / other)
 
 
 def read_requirements(requirements: Sequence[Mapping[str, Any]]) -> list[AskedTable]:
@@ -150,7 +116,7 @@ def _verdicts_on_knowledge(
     judges: Mapping[str, Judge],
 ) -> Iterator[Verdict]:
     relative = table.at_most_times is not None
-    asked = _counted(written, table, relative)
+    asked, sight = _counted(written, table, relative), sight_of(written, table)
     for kind, settings, amount in table.points:
         if kind not in judges:
             raise UnsupportedError(f"this version cannot verify the adversary {kind!r}")
@@ -168,8 +134,7 @@ def _verdicts_on_knowledge(
             key=lambda found: found[2] / found[3] if relative else found[2],
             default=_NOBODY,
         )
-        if isinstance(written, Counted) and written.person:
-            worst = _worst_of_people(written, table, asked, judge, settings, worst)
+        worst = written.worst_of_people(worst, kind, settings, asked, sight)
         value, group, chance, before = worst
         limit = Limit(amount, table.below is None and bool(table.limits), relative)
         prior = before if relative else None
@@ -182,26 +147,7 @@ def _verdicts_on_knowledge(
         found = WorstCase(value, whose, chance, prior, bounded, limits_values=limits)
         safe = limit.holds(chance, prior)
         figure = Figure(position, required, {kind: settings}, limit, found, table.known)
-        yield _decided(figure, safe)
-
-
-def _worst_of_people(
-    written: Counted,
-    table: AskedTable,
-    asked: Sequence[JudgeInput],
-    judge: Judge,
-    settings: Any,
-    worst: Worst,
-) -> Worst:
-    """The worst case of a person with several cases, or of a single case."""
-    if judge.cells is None or table.secret.width is not None or written.rules.tables:
-        raise UnsupportedError("this knowledge is judged of cases, and not of people with several")
-    persons = written.persons_of(*sight_of(written, table))
-    for own in asked:
-        value, chance = worst_sum(own.held, persons, *judge.cells(own, settings))
-        if chance > worst[2]:
-            worst = value, None, chance, Fraction(1)
-    return worst
+        yield decided(figure, safe)
 
 
 def _counted(written: Written, table: AskedTable, relative: bool) -> list[JudgeInput]:

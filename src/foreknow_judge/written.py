@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -138,6 +138,10 @@ class Written:
                 sights.append((*self.groups, *known, own.sensitive or self.sensitive))
             count_sights(self, "release", sights)
 
+    def worst_of_people(self, worst: Any, *asked: Any) -> Any:
+        """The worst case of a person; a release shows one row for each."""
+        return worst
+
     def count_rows(self, table: str, beside: Sequence[str]) -> DistinctRows:
         """Rows of the group columns and of those `beside`, and their numbers; some may be equal."""
         columns = (*self.groups, *beside)
@@ -152,42 +156,6 @@ class Written:
             own for name, *own in self.memory.counted if name == table and set(columns) <= set(own)
         ]
         return min(map(tuple, known), key=len, default=None)
-
-
-@dataclass(frozen=True)
-class Counted(Written):
-    """A release whose equal rows are counted where they are: by an engine, or in memory."""
-
-    # for a table and some of its columns: the columns of its rows, and how often each row occurs
-    rows: Callable[[str, Sequence[str]], tuple[Sequence[Column], Ints]] = lambda table, names: (
-        (),
-        np.zeros(0, np.int64),
-    )
-    person: str = ""  # if rows are cases and people are counted: the column that says whose
-
-    @property
-    def files(self) -> dict[str, File]:
-        """Empty: nothing is read from files."""
-        return {}
-
-    def prepare(self, required: Sequence[AskedTable]) -> None:
-        """Count nothing before it is needed."""
-
-    def persons_of(self, sensitive: str, known: Sequence[str]) -> GroupBags:
-        """How many cases each person has in each of the groups of `groups_of`."""
-        rows = self.count_rows("release", [*known, sensitive, self.person])
-        return rows.counts(known, rows.column(self.person), rows.times)
-
-    def count_rows(self, table: str, beside: Sequence[str]) -> DistinctRows:
-        """Rows of the group columns and of those `beside`, and their numbers."""
-        names = (*self.groups, *(name for name in beside if name not in self.groups))
-        key = (table, *names)
-        if key not in self.memory.counted:
-            columns, times = self.rows(table, names)
-            by_name = dict(zip(names, columns, strict=True))
-            groups = {name: by_name.pop(name) for name in self.groups}
-            self.memory.counted[key] = DistinctRows.of(groups, by_name, times)
-        return self.memory.counted[key]
 
 
 def suppressed_columns(written: Written) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from foreknow import (
 from foreknow.adversaries.facts.facts import FactsWitness
 from foreknow.needs import Need
 from foreknow.policy.explanation import Explanation
-from foreknow_judge.verdicts import unjudged
+from foreknow_judge.explained import unjudged
 
 BAGS = [
     {"Flu": 6, "AIDS": 2, "Cancer": 3, "Asthma": 4},

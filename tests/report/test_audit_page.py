@@ -29,8 +29,8 @@ from foreknow.report.pages.audit import (
     values_phrase,
     verdict_sentence,
 )
+from foreknow_judge.explained import unjudged
 from foreknow_judge.printed import visible
-from foreknow_judge.verdicts import unjudged
 
 # ---- sentences ----------------------------------------------------------------------------------
 

@@ -33,12 +33,13 @@ from foreknow.policy.explanation import Explanation
 from foreknow.policy.kinds import registered_kinds
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
+from foreknow_judge.counted import Counted
 from foreknow_judge.counting import Column
 from foreknow_judge.errors import CertificateError
+from foreknow_judge.explained import explained, unjudged
 from foreknow_judge.verdict import Verdict
-from foreknow_judge.verdicts import explained, unjudged, verdicts
+from foreknow_judge.verdicts import verdicts
 from foreknow_judge.verify import rules_of
-from foreknow_judge.written import Counted
 
 # Columns of the rows that are handed over, and how often each row occurs.
 Rows: TypeAlias = "tuple[list[Column], IntArray]"

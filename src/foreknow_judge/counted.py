@@ -1,0 +1,76 @@
+"""Counted: a release whose rows are counted elsewhere, and what only its owner can count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from foreknow_judge.cases import CELLS, worst_sum
+from foreknow_judge.counting import Column, DistinctRows, GroupBags, Ints
+from foreknow_judge.errors import UnsupportedError
+from foreknow_judge.files import File
+from foreknow_judge.grammar import AskedTable
+from foreknow_judge.knowledge import JudgeInput
+from foreknow_judge.priors import Worst
+from foreknow_judge.written import Written
+
+
+@dataclass(frozen=True)
+class Counted(Written):
+    """A release whose equal rows are counted where they are: by an engine, or in memory."""
+
+    # for a table and some of its columns: the columns of its rows, and how often each row occurs
+    rows: Callable[[str, Sequence[str]], tuple[Sequence[Column], Ints]] = lambda table, names: (
+        (),
+        np.zeros(0, np.int64),
+    )
+    person: str = ""  # if rows are cases and people are counted: the column that says whose
+
+    @property
+    def files(self) -> dict[str, File]:
+        """Empty: nothing is read from files."""
+        return {}
+
+    def prepare(self, required: Sequence[AskedTable]) -> None:
+        """Count nothing before it is needed."""
+
+    def persons_of(self, sensitive: str, known: Sequence[str]) -> GroupBags:
+        """How many cases each person has in each of the groups of `groups_of`."""
+        rows = self.count_rows("release", [*known, sensitive, self.person])
+        return rows.counts(known, rows.column(self.person), rows.times)
+
+    def count_rows(self, table: str, beside: Sequence[str]) -> DistinctRows:
+        """Rows of the group columns and of those `beside`, and their numbers."""
+        names = (*self.groups, *(name for name in beside if name not in self.groups))
+        key = (table, *names)
+        if key not in self.memory.counted:
+            columns, times = self.rows(table, names)
+            by_name = dict(zip(names, columns, strict=True))
+            groups = {name: by_name.pop(name) for name in self.groups}
+            self.memory.counted[key] = DistinctRows.of(groups, by_name, times)
+        return self.memory.counted[key]
+
+    def worst_of_people(
+        self,
+        worst: Worst,
+        kind: str,
+        settings: Any,
+        asked: Sequence[JudgeInput],
+        sight: tuple[str, Sequence[str]],
+    ) -> Worst:
+        """The worst case of a person with several cases, or of a single case."""
+        if not self.person:
+            return worst
+        if kind not in CELLS or self.rules.tables or any(own.width is not None for own in asked):
+            raise UnsupportedError(f"{kind} are judged of cases here, and not of people")
+        persons = self.persons_of(*sight)
+        for own in asked:
+            cells = CELLS[kind](own.held, own.about, settings)
+            value, chance = worst_sum(own.held, persons, *cells)
+            if chance > worst[2]:
+                worst = value, None, chance, Fraction(1)
+        return worst
