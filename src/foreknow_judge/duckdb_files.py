@@ -192,12 +192,12 @@ def machine_memory() -> int:
 
 def _bytes_of(said: str) -> int:
     found = _AMOUNT.fullmatch(said.strip()) if isinstance(said, str) else None
-    if found is None:
-        raise InputError(f'memory is {said!r}; give an amount such as "4GB" or "500MB"')
-    base, power = (1024 if found[3] else 1000), " KMGT".index((found[2] or " ").upper())
-    wanted = int(float(found[1]) * base**power)
+    wanted = 0
+    if found is not None:
+        base, power = (1024 if found[3] else 1000), " KMGT".index((found[2] or " ").upper())
+        wanted = int(float(found[1]) * base**power)
     if wanted < _LEAST:
-        raise InputError(f"memory is {said!r}; DuckDB needs at least 64MB")
+        raise InputError("wrong-memory", given=said)
     return wanted
 
 
@@ -262,14 +262,11 @@ def literal(path: Path) -> str:
     try:
         name.encode()
     except UnicodeEncodeError:
-        raise DataError(f"{str(path)!r}: the name is not UTF-8; rename the file") from None
+        raise DataError("unusable-name", file=str(path)) from None
     if not _PATTERN.search(name):
         return name
     if "\\" in name:
-        raise DataError(
-            f"{str(path)!r}: the name has a backslash beside one of * ? [ and cannot be opened; "
-            "rename it"
-        )
+        raise DataError("unusable-name", file=str(path))
     return _PATTERN.sub(lambda found: f"[{found[0]}]", name)
 
 
@@ -317,9 +314,9 @@ def opened_once(paths: Sequence[Path]) -> Iterator[dict[Path, Path]]:
             try:
                 file = stack.enter_context(open(path, "rb", opener=_without_waiting))
             except OSError as error:
-                raise DataError(f"{path.name} cannot be read: {error.strerror}") from None
+                raise DataError("unreadable-file", file=path.name, problem=error.strerror) from None
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise DataError(f"{path.name} cannot be read: it is no file")
+                raise DataError("not-a-file", file=path.name)
             own = found[path] = folder / str(number) / path.name
             own.parent.mkdir()
             named = _DESCRIPTORS / str(file.fileno())
@@ -368,9 +365,7 @@ class Stamp:
         """Raise `DataError` for the first file that changed; `n_rows` is ignored."""
         for path, known in self._known.items():
             if _status(path) != known:
-                raise DataError(
-                    f"{path.name} changed while it was read; run again when it is complete"
-                )
+                raise DataError("file-changed", file=path.name)
 
 
 def _status(path: Path) -> tuple[int, ...]:
@@ -412,7 +407,7 @@ class CsvFile:
             except csv.Error as error:
                 wrong = error
         if not headers:
-            raise DataError(f"{self.name}: the first line must name the columns: {wrong}") from None
+            raise DataError("no-header", file=self.name, problem=wrong) from None
         return headers
 
     def _header(self, delimiter: str) -> list[str]:
@@ -422,18 +417,13 @@ class CsvFile:
             with opened(self.path, "rt", encoding="utf-8-sig", newline="") as file:
                 lines = header_lines(file, name)
                 header = next(csv.reader(lines, delimiter=delimiter), None)
-                rest = "" if header else file.read(_BLOCK)
         except UnicodeDecodeError as error:
-            raise DataError(
-                f"{name} is not UTF-8 (byte {error.start + 1}); save it again as UTF-8"
-            ) from None
+            raise DataError("not-utf-8", file=name, place=f"byte {error.start + 1}") from None
         except (OSError, EOFError) as error:
-            raise DataError(f"{name} cannot be read: {error}") from None
+            raise DataError("unreadable-file", file=name, problem=error) from None
         if header:
             return header
-        if rest.strip():
-            raise DataError(f"{name}: the first line is empty; it must name the columns")
-        raise DataError(f"{name} is empty; its first line must name the columns")
+        raise DataError("no-header", file=name, problem="it is empty")
 
     def relation(self, connection: Any) -> Any:
         """Open it in DuckDB, as texts c0, c1, ...; an empty field is null, and "" an empty text."""
@@ -462,19 +452,12 @@ class CsvFile:
         if found.fields != found.records * len(self.header):
             line, fields = self._odd_line()
             raise DataError(
-                f"{name}, line {line}: {fields} field{'s' if fields > 1 else ''} where the header "
-                f"has {len(self.header)}"
+                "uneven-row", file=name, line=line, cells=fields, columns=len(self.header)
             )
         if found.blank and len(self.header) == 1:
-            raise DataError(
-                f"{name} has one column and an empty line, which some readers skip and others take "
-                'for a missing value; write "" or remove the line'
-            )
+            raise DataError("empty-line", file=name)
         if found.records - 1 != n_rows:
-            raise DataError(
-                f"{name} has {found.records - 1} rows, but {n_rows} were read; is a line longer "
-                "than 2 MB?"
-            )
+            raise DataError("rows-lost", file=name)
         self.stamp.check()
 
     def _odd_line(self) -> tuple[int, int]:
@@ -487,7 +470,9 @@ class CsvFile:
                     if row and len(row) != len(self.header):
                         return rows.line_num, len(row)
             except csv.Error as error:
-                raise DataError(f"{self.name}, line {rows.line_num}: {error}") from None
+                raise DataError(
+                    "unreadable-file", file=self.name, problem=f"line {rows.line_num}: {error}"
+                ) from None
         return 1, len(self.header)
 
     def _begin(self) -> Thread:
@@ -527,9 +512,7 @@ class CsvFile:
                 ]
                 if stray:
                     raise DataError(
-                        f"{self.name}, line {line + _line_ends(text[: min(stray)])}: a quote "
-                        "with something beside it, such as a space; put the whole field in "
-                        'quotes, and write a quote in it twice, such as "say ""a"""'
+                        "stray-quote", file=self.name, line=line + _line_ends(text[: min(stray)])
                     )
                 outside = _is_odd(quotes) == quoted
                 counted = [marks & outside for marks in counted]
@@ -541,7 +524,7 @@ class CsvFile:
             line += _line_ends(text)
             last = block[-1]
         if quoted:
-            raise DataError(f"{self.name}: a quote is not closed")
+            raise DataError("open-quote", file=self.name)
         unfinished = last not in (_NEWLINE, _RETURN)
         return _Shape(records + unfinished, fields + unfinished, blank)
 
@@ -560,7 +543,7 @@ class CsvFile:
                     yield before, block, later[:1] or b"\n"
                     before, block = block[-1:], later
         except (OSError, EOFError) as error:
-            raise DataError(f"{self.name} cannot be read: {error}") from None
+            raise DataError("unreadable-file", file=self.name, problem=error) from None
 
 
 class _Shape(NamedTuple):

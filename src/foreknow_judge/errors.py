@@ -7,11 +7,15 @@ exits with 2. `NoSafeRelease` and `NotSettled` are answers, not mistakes (exit 1
 
 from __future__ import annotations
 
+import copyreg
 import difflib
 import errno
 import unicodedata
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any, Self
+
+from foreknow_judge.messages import MESSAGES
 
 # How much of a long text is shown before and after a caret.
 _BESIDE = 60
@@ -33,16 +37,35 @@ _NO_MEMORY = (
 class ForeknowError(Exception):
     """Root of everything that Foreknow raises on purpose.
 
-    `code` names the kind of error; that of a combination which is refused is listed in
-    ``docs/reference/support.md``.
+    Raised with a code of `MESSAGES` and its fields, or with a sentence of one's own.
+
+    Attributes
+    ----------
+    code : str
+        The kind of mistake, such as ``"unknown-column"``; that of the class for a sentence of
+        one's own. Combinations that are refused are listed in ``docs/reference/support.md``.
+    title : str
+        The same in words.
+    fields : dict
+        What the sentence is about, such as `column`, `file`, `key` and `value`.
     """
 
     code = "error"
 
-    def __init__(self, *args: object, code: str | None = None) -> None:
+    def __init__(self, *args: Any, code: str | None = None, **fields: Any) -> None:
+        self.fields = fields
+        if args and args[0] in MESSAGES:
+            code, args = args[0], (MESSAGES[args[0]].filled(fields),)
         super().__init__(*args)
-        if code is not None:
-            self.code = code
+        self.code = code or self.code
+
+    @property
+    def title(self) -> str:
+        """The kind of mistake, in words."""
+        return MESSAGES[self.code].title if self.code in MESSAGES else self.code
+
+    def __reduce__(self) -> Any:
+        return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
 
 
 class InputError(ForeknowError, ValueError):
@@ -50,17 +73,17 @@ class InputError(ForeknowError, ValueError):
 
     code = "input"
 
+    @classmethod
+    def unknown_column(cls, name: str, known: Iterable[str], where: str = "the table") -> Self:
+        """The error for a column that does not exist; it suggests the nearest name."""
+        hint = did_you_mean(name, map(str, known))
+        return cls("unknown-column", where=where, column=name, hint=hint)
+
 
 class DataError(InputError):
     """A table, file or column is missing, malformed or inconsistent."""
 
     code = "data"
-
-    @classmethod
-    def unknown_column(cls, name: str, known: Iterable[str], where: str = "the table") -> DataError:
-        """The error for a column that does not exist; it suggests the nearest name."""
-        columns = [str(c) for c in known]
-        return cls(f"{where} has no column {name!r}{did_you_mean(name, columns)}")
 
 
 class SchemaError(InputError):
@@ -167,11 +190,7 @@ class NotEnoughMemory(ForeknowError, MemoryError):
     code = "memory"
 
     def __init__(self, needed_for: str) -> None:
-        super().__init__(
-            f"not enough memory for {needed_for}; use a machine with more, raise the limit on this "
-            "process if it has one (ulimit -v, --memory), or give fewer columns or rows, Parquet "
-            "rather than CSV"
-        )
+        super().__init__("not-enough-memory", what=needed_for)
 
 
 class InternalError(ForeknowError):

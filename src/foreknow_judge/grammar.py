@@ -275,9 +275,9 @@ class AskedTable(RequireTable):
             several = isinstance(own, (list, tuple))
             for point in own if several else [own]:
                 if not isinstance(point, Mapping):
-                    raise UnsupportedError(f"this version cannot verify {kind!r}")
+                    raise UnsupportedError("unknown-kind", key=kind)
                 if several == bool(limits):
-                    raise InputError(f"{kind} needs exactly one limit, or one in each point")
+                    raise InputError("one-limit", key=kind)
                 settings = {key: given for key, given in point.items() if key != "below"}
                 limit = as_threshold(point["below"]) if several else next(iter(limits), None)
                 yield KnownPoint(kind, settings, limit)
@@ -311,7 +311,10 @@ def as_times(number: Any, name: str = "at_most_times") -> Fraction:
     times = as_fraction(number)
     if times < 1:
         raise InputError(
-            f"{name} must be 1 or more (1 means as likely as before), not {shown(number)}"
+            "out-of-range",
+            key=name,
+            right="1 or more (1 means as likely as before)",
+            given=shown(number),
         )
     return times
 
@@ -472,4 +475,4 @@ def read(table: type[T], given: Any, name: str, kind: type[InputError] = PolicyE
     try:
         return table.model_validate(given)
     except ValidationError as error:
-        raise kind(f"{name}: {explain(error, table)}") from None
+        raise kind("wrong-table", where=name, problem=explain(error, table)) from None

@@ -45,9 +45,7 @@ def as_fraction(number: Number) -> Fraction:
     (Fraction(1, 10), Fraction(2, 3))
     """
     if _too_long(number):
-        raise InputError(
-            f"{shown(number)} is too large or too small; give at most {MOST_DIGITS} digits"
-        )
+        raise InputError("too-many-digits", given=shown(number), most=MOST_DIGITS)
     try:
         if isinstance(number, bool):
             raise TypeError
@@ -58,9 +56,7 @@ def as_fraction(number: Number) -> Fraction:
         return Fraction(number)
     except (ValueError, TypeError, OverflowError, ZeroDivisionError):
         said = shown(number) if isinstance(number, Decimal) else quoted(number)
-        raise InputError(
-            f'{said} is not a number; write one such as 0.95, or a fraction such as "2/3"'
-        ) from None
+        raise InputError("not-a-number", given=said) from None
 
 
 def as_threshold(number: Number) -> Fraction:
@@ -70,10 +66,9 @@ def as_threshold(number: Number) -> Fraction:
     Fraction(1, 2)
     """
     bound = as_fraction(number)
-    if not 0 < bound <= 1:
-        raise InputError(f"a threshold must be above 0 and at most 1, not {shown(number)}")
-    if bound < _LEAST_THRESHOLD:
-        raise InputError(f"a threshold must be at least 1e-300, not {shown(number)}")
+    if not _LEAST_THRESHOLD <= bound <= 1:
+        right = "above 0 and at most 1 (and at least 1e-300)"
+        raise InputError("out-of-range", key="a threshold", right=right, given=shown(number))
     return bound
 
 
@@ -88,7 +83,7 @@ def whole_number(given: Any, name: str, least: int, more: str = "") -> int:
     except TypeError:
         number = least - 1
     if number < least:
-        raise InputError(f"{name} must be a whole number from {least}{more}, not {given!r}")
+        raise InputError("not-a-whole-number", key=name, least=f"{least}{more}", given=given)
     return number
 
 

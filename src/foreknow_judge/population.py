@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 from foreknow_judge.counting import Group, GroupBags, Measured
 from foreknow_judge.diversity import number_of, require_keys
 from foreknow_judge.errors import CertificateError
+from foreknow_judge.numbers import whole_number
 
 # Distinct rows of some columns; at the end of each, how many people have it.
 People = Sequence[tuple[Any, ...]]
@@ -49,8 +50,7 @@ def gauge_k_map(held: GroupBags, table: Any, everybody: Population) -> tuple[Fra
     """The group that the fewest people of the population could be in."""
     require_keys(table, "k_map", {"k", *OF_ALL}, {"k", *BEYOND})
     k = table["k"]
-    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-        raise CertificateError(f"k of k_map must be a whole number from 1, not {k!r}")
+    whole_number(k, "k of k_map", 1)
     many, _, _ = count_matches(held, table, everybody)
     return Fraction(min(many)), held.group(many.index(min(many))), min(many) >= k
 
@@ -61,7 +61,7 @@ def gauge_delta_presence(held: GroupBags, table: Any, everybody: Population) -> 
     require_keys(table, "delta_presence", own | OF_ALL, own | BEYOND)
     low, high = number_of(table["lowest"]), number_of(table["highest"])
     if not 0 <= low <= high <= 1:
-        raise CertificateError(f"delta_presence cannot be from {low} to {high}")
+        raise CertificateError("wrong-setting", key="delta_presence")
     many, outside, overlap = count_matches(held, table, everybody)
     if overlap:
         return Measured(Fraction(1), held.group(0), low == 0 and high == 1)
@@ -113,10 +113,7 @@ def count_matches(
             inside ^= last
     for group, there, *least in zip(groups, found, covered, sizes, strict=True):
         if there < max(least):
-            raise CertificateError(
-                f"the population is none of this table: it has {there} people in group "
-                f"{', '.join(map(str, group))}, and the table {max(least)}"
-            )
+            raise CertificateError("other-population", group=", ".join(map(str, group)))
     return found, outside, overlap
 
 
@@ -125,7 +122,7 @@ class _LabelReader:
 
     def __init__(self, texts: set[Any], column: str, tree: Any, order: Any, exact: Any) -> None:
         if any(not 2 <= len(row) == len(tree[0]) for row in tree or ()):
-            raise CertificateError("the rows of a tree are lists of one length, from 2 on")
+            raise CertificateError("malformed-tree")
         self.texts, self._column = texts, column
         self._rows = {str(row[0]): [str(cell) for cell in row] for row in tree or ()}
         self._order = {str(value): place for place, value in enumerate(order or ())}
@@ -165,10 +162,7 @@ class _LabelReader:
     def _one(self, ways: Sequence[set[Any]], label: str) -> set[Any]:
         found = [way for way in ways if way]
         if any(way != found[0] for way in found):
-            raise CertificateError(
-                f"{label!r} of {self._column!r} may be one value, or a label that others of the "
-                "population fall in"
-            )
+            raise CertificateError("ambiguous-label", value=label, column=self._column)
         return found[0] if found else set()
 
     def _of_node(self, label: str) -> set[Any] | None:
@@ -180,7 +174,7 @@ class _LabelReader:
             if name in self._nodes and name[0]:
                 if self._unlisted:
                     raise CertificateError(
-                        f"the trees of the population do not list {self._unlisted[0]!r}"
+                        "not-listed", where="a tree of the population", value=self._unlisted[0]
                     )
                 return self._nodes[name] & self.texts
         return None

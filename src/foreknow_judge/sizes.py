@@ -19,12 +19,12 @@ from foreknow_judge.diversity import (
 from foreknow_judge.errors import (
     CertificateError,
 )
+from foreknow_judge.numbers import whole_number
 
 
 def gauge_size(key: str, held: GroupBags, k: Any) -> tuple[Fraction, Group, bool]:
     """The size of the smallest group."""
-    if not isinstance(k, int) or isinstance(k, bool) or k < 1:
-        raise CertificateError(f"{key} must be a whole number from 1, not {k!r}")
+    whole_number(k, key, 1)
     at = int(held.people.argmin())
     people = int(held.people[at])
     return Fraction(people), held.group(at), people >= k
@@ -43,7 +43,7 @@ def gauge_k_anonymity(
     worst: tuple[int, int] | None = None
     for names in given["of"] if isinstance(given["of"], list) else ():
         if not isinstance(names, list) or not names or not {*map(str, names)} <= {*columns}:
-            raise CertificateError(f"{names!r} are no columns of {', '.join(columns)}")
+            raise CertificateError("wrong-setting", key="k_anonymity")
         names = [*({cohort} & {*columns}), *names]
         _, sort = distinct(*(held.labels[columns.index(name)].codes for name in names))
         many = np.zeros(int(sort.max()) + 1, np.int64)
@@ -52,6 +52,6 @@ def gauge_k_anonymity(
         found = int(many[sort[at]]), at
         worst = found if worst is None or found[0] < worst[0] else worst
     if worst is None:
-        raise CertificateError("k_anonymity is of no columns")
+        raise CertificateError("wrong-setting", key="k_anonymity")
     gauge_size("k_anonymity", held, given["k"])  # refuses a k that is not a size
     return Fraction(worst[0]), held.group(worst[1]), worst[0] >= given["k"]

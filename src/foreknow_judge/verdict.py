@@ -248,4 +248,4 @@ ASK_SOMETHING = (
 
 def neither(what: str) -> InputError:
     """The error for asking whether a result is true."""
-    return InputError(f"{what} is neither true nor false by itself; ask .safe")
+    return InputError("no-truth-value", what=what)

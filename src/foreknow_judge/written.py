@@ -134,7 +134,7 @@ class Written:
     def look_alikes(self, known: Sequence[str]) -> GroupBags:
         """People with equal exact and `known` columns; their values are the ids of their groups."""
         if not self.exact:
-            raise CertificateError("it is not said by which columns people can be recognized")
+            raise CertificateError("no-exact-columns")
         columns, ids = list(dict.fromkeys([*self.exact, *known])), self.groups[-1]
         own = replace(self, groups=columns, sensitive=ids, semantics="single", parts=None)
         own.memory.files = self.files  # and no more, as its groups are others
@@ -218,11 +218,11 @@ def everybody_of(written: Written, table: Any) -> Population:
     exact = written.form == "bucketized"
     wanted = table.get("digest") if isinstance(table, Mapping) else None
     if not isinstance(wanted, str) or wanted not in written.populations:
-        raise CertificateError(f"the population {str(table)[:200]} is not at hand")
+        raise CertificateError("no-population", given=table)
     columns = written.exact if exact else written.groups
     found = read_population(written.populations[wanted], columns)._replace(exact=exact)
     if found.digest != wanted:
-        raise CertificateError("the population is not the one that was certified (digest differs)")
+        raise CertificateError("digest-differs", file="the population")
     return found
 
 
@@ -233,7 +233,7 @@ def read_population(source: Any, columns: Sequence[str], named: Sequence[str] = 
         header, relation = open_written(connection, source, file)
         for column in columns:
             if header.count(column) != 1:
-                raise CertificateError(f"the population does not have one column {column!r}")
+                raise CertificateError("not-one-column", where="the population", column=column)
         places = [f"c{header.index(column)}" for column in columns]
         ((cells, times),) = count_rows(connection, relation, [places])
         names = [f"c{header.index(column)}" for column in named if column in header]
@@ -243,9 +243,7 @@ def read_population(source: Any, columns: Sequence[str], named: Sequence[str] = 
             lacks = [sum(not text for text in own.texts[:2].to_pylist()) for own in who]
             known = np.all([own.codes >= n for own, n in zip(who, lacks, strict=True)], axis=0)
             if (often[known] > 1).any():
-                raise CertificateError(
-                    "the population has somebody in several rows, by the columns that name people"
-                )
+                raise CertificateError("person-twice")
         if file is not None:
             file.check(int(times.sum()))
         if isinstance(file, CsvFile):
@@ -259,7 +257,7 @@ def read_population(source: Any, columns: Sequence[str], named: Sequence[str] = 
 def _read(written: Written, sensitive: str, known: Sequence[str]) -> GroupBags:
     """Read the tables of a release, and refuse those that contradict each other."""
     if written.semantics not in ("single", "set", "multiset"):
-        raise CertificateError(f"semantics {written.semantics!r} is unknown")
+        raise CertificateError("wrong-setting", key="semantics")
     if "release" in written.tables:
         return _read_rows(written, sensitive, known)
     held = _read_tally(written, sensitive, known)
@@ -285,11 +283,7 @@ def _with_people(written: Written, held: GroupBags) -> GroupBags:
         wrong |= needed < groups.people
     if wrong.any():
         first = int(np.argmax(wrong))
-        raise CertificateError(
-            f"the people and the sensitive values of the groups do not match: group "
-            f"{group_name(groups.group(first))} has {groups.people[first]} people for "
-            f"{groups.bag(first)}"
-        )
+        raise CertificateError("people-differ", group=group_name(groups.group(first)))
     return groups
 
 
@@ -313,9 +307,7 @@ def _read_rows(written: Written, sensitive: str, known: Sequence[str]) -> GroupB
         row = np.flatnonzero(values.codes == 0)
         first = int(row[np.argmin(rows.of_group[row])])
         beside = [rows.column(name).at(first) for name in known]
-        raise CertificateError(
-            f"a sensitive value is missing in group {group_name([*rows.group(first), *beside])}"
-        )
+        raise CertificateError("missing-value", group=group_name([*rows.group(first), *beside]))
     return rows.counts(known, values, rows.times)
 
 
@@ -334,7 +326,7 @@ def _read_tally(written: Written, sensitive: str, known: Sequence[str]) -> Group
     if wrong.any():
         at = int(np.argmax(wrong))
         group, value = group_name(rows.group(at)), values.at(at)
-        raise CertificateError(f"group {group}: {value!r} has no count, but {amounts.at(at)!r}")
+        raise CertificateError("no-count", group=group, value=value)
     cells = [rows.column(name).codes for name in (*known, *others, sensitive)]
     first, _ = distinct(rows.of_group, *cells)
     again = np.ones(len(counts), bool)
@@ -343,7 +335,7 @@ def _read_tally(written: Written, sensitive: str, known: Sequence[str]) -> Group
     if again.any():
         at = int(np.argmax(again))
         raise CertificateError(
-            f"group {group_name(rows.group(at))} lists {values.at(at)!r} more than once"
+            "listed-twice", group=group_name(rows.group(at)), value=values.at(at)
         )
     held = rows.counts(known, values, counts)
     if written.semantics == "multiset":
@@ -351,7 +343,7 @@ def _read_tally(written: Written, sensitive: str, known: Sequence[str]) -> Group
         large = held.sum_by_group(cut) > _MOST_OF_A_BAG
         if large.any():
             name = group_name(held.group(int(np.argmax(large))))
-            raise CertificateError(f"group {name} has too many values to be verified")
+            raise CertificateError("too-large", what=f"group {name}")
     return held
 
 
@@ -381,16 +373,13 @@ def _count(written: Written, table: str, sights: Sequence[tuple[str, ...]]) -> N
             header = [unescape_formula(name, True) or "" for name in header]
         called = {f"{name}_shuffled": name for name in written.shuffled}
         for name in set(header) & set(called.values()):
-            raise CertificateError(
-                f"the column {name!r} is shuffled within groups, and must be called "
-                f"{name + '_shuffled'!r}"
-            )
+            raise CertificateError("not-called-shuffled", column=name)
         header = [called.get(name, name) for name in header]
         _require_columns(header, len(relation.columns), written, table)
         _refuse_metadata(connection, written, table)
         for name in (name for sight in sights for name in sight):
             if name not in header:
-                raise CertificateError(f"the release has no column {name!r}")
+                raise CertificateError.unknown_column(name, header, "the release")
         places = [[f"c{header.index(name)}" for name in sight] for sight in sights]
         found = count_rows(connection, relation, places)
         if file is not None:
@@ -416,9 +405,11 @@ def _reading(what: str) -> Iterator[Any]:
     except duckdb.Error as error:
         if short_of_memory(error):
             raise NotEnoughMemory("judging the release afresh") from error
-        raise CertificateError(f"{what} cannot be read: {str(error).splitlines()[0]}") from None
+        raise CertificateError(
+            "unreadable-file", file=what, problem=str(error).splitlines()[0]
+        ) from None
     except DataError as error:
-        raise CertificateError(f"{what} cannot be read: {error}") from None
+        raise CertificateError("unreadable-file", file=what, problem=error) from None
     finally:
         connection.close()
 
@@ -429,10 +420,7 @@ def _refuse_metadata(connection: Any, written: Written, table: str) -> None:
         if written.columns is None or path.suffix != ".parquet":
             return
         if not holds_rows_alone(connection, path):
-            raise CertificateError(
-                f"{path.name} is not laid out as publish writes Parquet, and may hold more than "
-                "its columns; publish the table again"
-            )
+            raise CertificateError("parquet-layout", file=path.name)
 
 
 def _require_columns(header: Sequence[str], readable: int, written: Written, table: str) -> None:
@@ -440,13 +428,9 @@ def _require_columns(header: Sequence[str], readable: int, written: Written, tab
     wanted = header if written.columns is None else written.columns[table]
     for name in header:
         if name not in wanted:
-            raise CertificateError(
-                f"the table {table!r} has a column {name!r}, which its policy does not account for"
-            )
-        if header.count(name) > 1:
-            raise CertificateError(f"the table {table!r} has the column {name!r} twice")
+            raise CertificateError("unaccounted-column", where=f"the table {table!r}", column=name)
     if readable != len(header):
-        raise CertificateError(f"the columns of the table {table!r} are not plain")
+        raise CertificateError("odd-columns", where=f"the table {table!r}")
     for name in wanted:
-        if name not in header:
-            raise CertificateError(f"the table {table!r} has no column {name!r}")
+        if header.count(name) != 1:
+            raise CertificateError("not-one-column", where=f"the table {table!r}", column=name)
