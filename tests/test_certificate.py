@@ -114,7 +114,7 @@ def test_a_certificate_says_what_was_required_and_found_and_with_which_versions(
         (b'{"format": "foreknow audit", "version": 1}', "is not a foreknow certificate"),
         (
             b'{"format": "foreknow certificate", "version": 2}',
-            "of version 2; this program knows version 1",
+            "of version 2, which this program does not know",
         ),
         (b'{"format": "foreknow certificate", "version": 0}', "version 0"),
         (b'{"format": "foreknow certificate"}', "version None"),
@@ -331,7 +331,7 @@ def test_a_bucketized_release_whose_people_changed_groups_is_refused(tmp_path):
 
 
 def test_a_certificate_of_what_was_never_written_cannot_be_checked(folder):
-    with pytest.raises(CertificateError, match="never written"):
+    with pytest.raises(CertificateError, match="was never written"):
         made().certificate.check(folder)
 
 

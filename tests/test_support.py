@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from tests.support import UNSUPPORTED
 
 import foreknow as fk
 from foreknow_judge.errors import (

@@ -32,7 +32,7 @@ def header_lines(file: Any, name: str) -> Iterator[str]:
     while line := file.readline(HEADER_BYTES + 1):
         done += len(line)
         if done > HEADER_BYTES:
-            raise DataError("long-line", file=name, place="line 1, which names the columns")
+            raise DataError("long-line", name, place="line 1, which names the columns")
         yield line
 
 
@@ -41,7 +41,7 @@ def short_lines(file: Any, name: str) -> Iterator[str]:
     for number in count(1):
         line = file.readline(HEADER_BYTES + 1)
         if len(line) > HEADER_BYTES:
-            raise DataError("long-line", file=name, place=f"line {number}")
+            raise DataError("long-line", name, place=f"line {number}")
         if not line:
             return
         yield line
@@ -50,7 +50,7 @@ def short_lines(file: Any, name: str) -> Iterator[str]:
 def check_columns(many: int, name: str) -> None:
     """Raise `DataError` for a table with more columns than any real one."""
     if many > MOST_COLUMNS:
-        raise DataError("too-many-columns", file=name, columns=many, most=MOST_COLUMNS)
+        raise DataError("too-many-columns", name, columns=many, most=MOST_COLUMNS)
 
 
 def check_parquet(path: Path) -> None:
@@ -63,7 +63,7 @@ def check_parquet(path: Path) -> None:
             about, size = pq.ParquetFile(file).metadata, file.size()
             check_columns(about.num_columns, path.name)
             if sum(map(len, about.schema.names)) > HEADER_BYTES:
-                raise DataError("long-line", file=path.name, place="the names of the columns")
+                raise DataError("long-line", path.name, place="the names of the columns")
             unpacked = sum(
                 about.row_group(group).total_byte_size for group in range(about.num_row_groups)
             )
@@ -75,7 +75,7 @@ def check_parquet(path: Path) -> None:
 def check_text(longest: int | None, what: str) -> None:
     """Raise `DataError` for a text of too many bytes."""
     if longest is not None and longest > VALUE_BYTES:
-        raise DataError("long-text", where=what, size=longest, most=VALUE_BYTES)
+        raise DataError("long-text", what, size=longest, most=VALUE_BYTES)
 
 
 def sql_with_length_check(column: str, what: str) -> str:
@@ -88,4 +88,4 @@ def sql_with_length_check(column: str, what: str) -> str:
 def check_unpacked(name: str, size: int, unpacked: int) -> None:
     """Raise `DataError` for a packed file that holds more than any real table of its size."""
     if unpacked > max(UNPACKED_BYTES, TIMES_SMALLER * size):
-        raise DataError("unpacks-too-large", file=name)
+        raise DataError("unpacks-too-large", name, size=size, unpacked=unpacked)

@@ -457,7 +457,7 @@ def certificate_table() -> type[Settings]:
 def bytes_of_certificate(path: Path) -> bytes:
     """The content of a certificate file."""
     if path.exists() and not path.is_file() and not path.is_dir():
-        raise CertificateError("not-a-file", file=path)
+        raise CertificateError("not-a-file", path)
     return read_bytes(path, _MOST_BYTES, CertificateError, repr(str(path)))
 
 
@@ -469,25 +469,25 @@ def parse_certificate(path: Path, content: bytes, advice: str) -> Any:
     except InputError:
         raise
     except ValueError as error:
-        raise CertificateError("not-json", file=name, problem=error, advice=advice) from None
+        raise CertificateError("not-json", name, problem=error, advice=advice) from None
 
 
 def check_certificate(table: Any, name: str, kinds: Kinds = OURS) -> dict[str, Any]:
     """Check the tables of a certificate; `name` begins each message."""
     if not isinstance(table, dict) or table.get("format") != FORMAT:
-        raise CertificateError("not-a-certificate", file=name)
+        raise CertificateError("not-a-certificate", name)
     version = table.get("version")
     if isinstance(version, bool) or version != FORMAT_VERSION:
-        raise CertificateError("other-version", file=name, given=version)
+        raise CertificateError("other-version", name, given=version)
     if "cohort" in table:
-        raise UnsupportedError("whole-after", where=name)
+        raise UnsupportedError("whole-after", name)
     try:
         read: Any = certificate_table().model_validate(table, context=kinds)
     except ValidationError as error:
-        raise CertificateError("malformed-certificate", file=name, problem=explain(error)) from None
+        raise CertificateError("malformed-certificate", name, problem=explain(error)) from None
     contradiction = _contradiction(read, table["policy"]["require"], kinds)
     if contradiction is not None:
-        raise CertificateError("contradiction", file=name, problem=contradiction)
+        raise CertificateError("contradicts-itself", name, problem=contradiction)
     return table
 
 
@@ -728,13 +728,13 @@ def _check_amounts(required: CertifiedTable, kinds: Kinds) -> None:
             range_ends(members)
     if kinds.criteria.keys() & required.kinds.keys():
         if not required.of_whole_groups:
-            raise CertificateError("not-by-itself", key=next(iter(required.kinds)))
+            raise CertificateError("not-by-itself", next(iter(required.kinds)))
         return
     several = [isinstance(settings, list) for settings in required.kinds.values()]
     if len(required.limits) != several.count(False):
-        raise CertificateError("one-limit", key="a requirement")
+        raise CertificateError("one-limit", "a requirement")
     if required.limits and required.below is None and _PRIORS not in required.kinds:
-        raise CertificateError("limit-of-priors", key=next(iter(required.limits)))
+        raise CertificateError("limit-of-priors", next(iter(required.limits)))
 
 
 def map_prior_tables(

@@ -32,7 +32,7 @@ def gauge_t_closeness(held: GroupBags, table: Any) -> tuple[Fraction, Group, boo
     elif distance == "equal" and "order" not in table and "tree" not in table:
         work, steps = _work_of_moving(held), 1
     else:
-        raise CertificateError("wrong-setting", key="t_closeness")
+        raise CertificateError("wrong-setting", "t_closeness")
     worst, at = highest(work, held.people)
     worst /= int(held.totals.sum()) * steps
     return worst, held.group(at), worst <= most
@@ -200,11 +200,11 @@ def _order(values: Sequence[str], given: Any) -> list[str]:
     if given is None:
         return sorted(values, key=number_of)
     if not isinstance(given, (list, tuple)) or len(set(map(str, given))) < len(given):
-        raise CertificateError("wrong-setting", key="the order of t_closeness")
+        raise CertificateError("wrong-setting", "the order of t_closeness")
     places = {str(value): place for place, value in enumerate(given)}
     missing = [value for value in values if value not in places]
     if missing:
-        raise CertificateError("not-listed", where="the order of t_closeness", value=missing[0])
+        raise CertificateError("not-listed", "the order of t_closeness", value=missing[0])
     return sorted(values, key=lambda value: places[value])
 
 
@@ -218,16 +218,15 @@ def _branches(values: Sequence[str], tree: Any) -> tuple[dict[str, list[str]], i
         if not isinstance(row, (list, tuple)) or not 2 <= len(row) == len(tree[0]):
             raise CertificateError("malformed-tree")
         value, *nodes = map(str, row)
-        if above.setdefault(value, nodes) != nodes:
+        links = enumerate(pairwise(nodes))
+        two = any(parents.setdefault((at, low), high) != high for at, (low, high) in links)
+        if two or above.setdefault(value, nodes) != nodes:
             raise CertificateError("malformed-tree")
-        for level, pair in enumerate(pairwise(nodes)):
-            if parents.setdefault((level, pair[0]), pair[1]) != pair[1]:
-                raise CertificateError("malformed-tree")
     if len({nodes[-1] for nodes in above.values()}) > 1:
         above = {value: [*nodes, "root"] for value, nodes in above.items()}
     missing = [value for value in values if value not in above]
     if missing:
-        raise CertificateError("not-listed", where="the tree of t_closeness", value=missing[0])
+        raise CertificateError("not-listed", "the tree of t_closeness", value=missing[0])
     return above, len(tree[0]) - 1 + (len(above[str(tree[0][0])]) == len(tree[0]))
 
 
@@ -240,4 +239,4 @@ def _exceeds(number: Fraction, limit: Fraction) -> bool:
             gap = top - bottom - Decimal(limit.numerator) / Decimal(limit.denominator)
             if abs(gap) > (top + bottom + abs(gap) + 1) * Decimal(10) ** (5 - digits):
                 return gap > 0
-    raise CertificateError("too-close", what="a logarithm")
+    raise CertificateError("too-close", "a logarithm")

@@ -28,7 +28,7 @@ class Cohorts(Written):
         first, *others = each.values()
         for other in others:
             if _shape(first) != _shape(other):
-                raise CertificateError("other-columns", files=" and ".join(each))
+                raise CertificateError("other-columns", " and ".join(each))
         release, taken = "release", {*first.groups, *first.exact, *(first.parts or ())}
         for columns in (first.columns or {}).values():
             taken |= {*columns}

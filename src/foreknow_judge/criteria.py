@@ -16,11 +16,7 @@ from foreknow_judge.closeness import (
     is_of_equal_distance,
     t_closeness_limits,
 )
-from foreknow_judge.counting import (
-    Group,
-    GroupBags,
-    Measured,
-)
+from foreknow_judge.counting import Group, GroupBags, Measured
 from foreknow_judge.diversity import (
     alpha_k_limits,
     gauge_alpha_k,

@@ -128,18 +128,18 @@ def read_bytes(path: Path, most: int, kind: type[InputError], what: str) -> byte
     """Read a file; refuse one of more than `most` bytes."""
     try:
         if is_named_pipe(path):
-            raise kind("not-a-file", file=what)
+            raise kind("not-a-file", what)
         with path.open("rb") as file:
             content = file.read(most + 1)
     except FileNotFoundError:
-        raise kind("no-file", file=what) from None
+        raise kind("no-file", what) from None
     except kind:
         raise
     except (OSError, ValueError) as error:  # a path that the system does not accept
         reason = getattr(error, "strerror", None) or error
-        raise kind("unreadable-file", file=what, problem=reason) from None
+        raise kind("unreadable-file", what, problem=reason) from None
     if len(content) > most:
-        raise kind("large-file", file=what, most=most >> 20)
+        raise kind("large-file", what)
     return content
 
 
@@ -149,8 +149,8 @@ def decode_utf8(content: bytes, kind: type[InputError], what: str) -> str:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise kind("not-utf-8", file=what, place=f"line {line}") from None
+        raise kind("not-utf-8", what, place=f"line {line}") from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise kind("null-character", file=what, line=line)
+        raise kind("null-character", what, line=line)
     return text

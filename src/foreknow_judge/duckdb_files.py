@@ -197,7 +197,7 @@ def _bytes_of(said: str) -> int:
         base, power = (1024 if found[3] else 1000), " KMGT".index((found[2] or " ").upper())
         wanted = int(float(found[1]) * base**power)
     if wanted < _LEAST:
-        raise InputError("wrong-memory", given=said)
+        raise InputError("wrong-memory", said)
     return wanted
 
 
@@ -262,11 +262,11 @@ def literal(path: Path) -> str:
     try:
         name.encode()
     except UnicodeEncodeError:
-        raise DataError("unusable-name", file=str(path)) from None
+        raise DataError("unusable-name", str(path)) from None
     if not _PATTERN.search(name):
         return name
     if "\\" in name:
-        raise DataError("unusable-name", file=str(path))
+        raise DataError("unusable-name", str(path))
     return _PATTERN.sub(lambda found: f"[{found[0]}]", name)
 
 
@@ -314,9 +314,9 @@ def opened_once(paths: Sequence[Path]) -> Iterator[dict[Path, Path]]:
             try:
                 file = stack.enter_context(open(path, "rb", opener=_without_waiting))
             except OSError as error:
-                raise DataError("unreadable-file", file=path.name, problem=error.strerror) from None
+                raise DataError("unreadable-file", path.name, problem=error.strerror) from None
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise DataError("not-a-file", file=path.name)
+                raise DataError("not-a-file", path.name)
             own = found[path] = folder / str(number) / path.name
             own.parent.mkdir()
             named = _DESCRIPTORS / str(file.fileno())
@@ -365,7 +365,7 @@ class Stamp:
         """Raise `DataError` for the first file that changed; `n_rows` is ignored."""
         for path, known in self._known.items():
             if _status(path) != known:
-                raise DataError("file-changed", file=path.name)
+                raise DataError("file-changed", path.name)
 
 
 def _status(path: Path) -> tuple[int, ...]:
@@ -407,7 +407,7 @@ class CsvFile:
             except csv.Error as error:
                 wrong = error
         if not headers:
-            raise DataError("no-header", file=self.name, problem=wrong) from None
+            raise DataError("no-header", self.name, problem=wrong) from None
         return headers
 
     def _header(self, delimiter: str) -> list[str]:
@@ -418,12 +418,12 @@ class CsvFile:
                 lines = header_lines(file, name)
                 header = next(csv.reader(lines, delimiter=delimiter), None)
         except UnicodeDecodeError as error:
-            raise DataError("not-utf-8", file=name, place=f"byte {error.start + 1}") from None
+            raise DataError("not-utf-8", name, place=f"byte {error.start + 1}") from None
         except (OSError, EOFError) as error:
-            raise DataError("unreadable-file", file=name, problem=error) from None
+            raise DataError("unreadable-file", name, problem=error) from None
         if header:
             return header
-        raise DataError("no-header", file=name, problem="it is empty")
+        raise DataError("no-header", name, problem="it is empty")
 
     def relation(self, connection: Any) -> Any:
         """Open it in DuckDB, as texts c0, c1, ...; an empty field is null, and "" an empty text."""
@@ -451,13 +451,11 @@ class CsvFile:
         found, name = self._shape, self.name
         if found.fields != found.records * len(self.header):
             line, fields = self._odd_line()
-            raise DataError(
-                "uneven-row", file=name, line=line, cells=fields, columns=len(self.header)
-            )
+            raise DataError("uneven-row", name, line=line, cells=fields, columns=len(self.header))
         if found.blank and len(self.header) == 1:
-            raise DataError("empty-line", file=name)
+            raise DataError("empty-line", name)
         if found.records - 1 != n_rows:
-            raise DataError("rows-lost", file=name)
+            raise DataError("rows-lost", name)
         self.stamp.check()
 
     def _odd_line(self) -> tuple[int, int]:
@@ -471,7 +469,7 @@ class CsvFile:
                         return rows.line_num, len(row)
             except csv.Error as error:
                 raise DataError(
-                    "unreadable-file", file=self.name, problem=f"line {rows.line_num}: {error}"
+                    "unreadable-file", self.name, problem=f"line {rows.line_num}: {error}"
                 ) from None
         return 1, len(self.header)
 
@@ -512,7 +510,7 @@ class CsvFile:
                 ]
                 if stray:
                     raise DataError(
-                        "stray-quote", file=self.name, line=line + _line_ends(text[: min(stray)])
+                        "stray-quote", self.name, line=line + _line_ends(text[: min(stray)])
                     )
                 outside = _is_odd(quotes) == quoted
                 counted = [marks & outside for marks in counted]
@@ -524,7 +522,7 @@ class CsvFile:
             line += _line_ends(text)
             last = block[-1]
         if quoted:
-            raise DataError("open-quote", file=self.name)
+            raise DataError("open-quote", self.name)
         unfinished = last not in (_NEWLINE, _RETURN)
         return _Shape(records + unfinished, fields + unfinished, blank)
 
@@ -543,7 +541,7 @@ class CsvFile:
                     yield before, block, later[:1] or b"\n"
                     before, block = block[-1:], later
         except (OSError, EOFError) as error:
-            raise DataError("unreadable-file", file=self.name, problem=error) from None
+            raise DataError("unreadable-file", self.name, problem=error) from None
 
 
 class _Shape(NamedTuple):

@@ -7,7 +7,6 @@ exits with 2. `NoSafeRelease` and `NotSettled` are answers, not mistakes (exit 1
 
 from __future__ import annotations
 
-import copyreg
 import difflib
 import errno
 import unicodedata
@@ -37,7 +36,8 @@ _NO_MEMORY = (
 class ForeknowError(Exception):
     """Root of everything that Foreknow raises on purpose.
 
-    Raised with a code of `MESSAGES` and its fields, or with a sentence of one's own.
+    Raised with a code of `MESSAGES` and its fields (the first by its place, others by their
+    names), or with a sentence of one's own.
 
     Attributes
     ----------
@@ -53,9 +53,12 @@ class ForeknowError(Exception):
     code = "error"
 
     def __init__(self, *args: Any, code: str | None = None, **fields: Any) -> None:
-        self.fields = fields
         if args and args[0] in MESSAGES:
-            code, args = args[0], (MESSAGES[args[0]].filled(fields),)
+            code, *subject = args
+            message = MESSAGES[code]
+            fields = dict(zip(message.subject, subject, strict=True)) | fields
+            args = (message.filled(fields),)
+        self.fields = fields
         super().__init__(*args)
         self.code = code or self.code
 
@@ -65,7 +68,7 @@ class ForeknowError(Exception):
         return MESSAGES[self.code].title if self.code in MESSAGES else self.code
 
     def __reduce__(self) -> Any:
-        return copyreg.__newobj__, (type(self), *self.args), vars(self)  # type: ignore[attr-defined]
+        return type(self), self.args, {**vars(self), "args": self.args}
 
 
 class InputError(ForeknowError, ValueError):
@@ -77,7 +80,7 @@ class InputError(ForeknowError, ValueError):
     def unknown_column(cls, name: str, known: Iterable[str], where: str = "the table") -> Self:
         """The error for a column that does not exist; it suggests the nearest name."""
         hint = did_you_mean(name, map(str, known))
-        return cls("unknown-column", where=where, column=name, hint=hint)
+        return cls("unknown-column", where, column=name, hint=hint)
 
 
 class DataError(InputError):
@@ -190,7 +193,7 @@ class NotEnoughMemory(ForeknowError, MemoryError):
     code = "memory"
 
     def __init__(self, needed_for: str) -> None:
-        super().__init__("not-enough-memory", what=needed_for)
+        super().__init__("not-enough-memory", needed_for)
 
 
 class InternalError(ForeknowError):

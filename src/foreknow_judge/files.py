@@ -61,10 +61,10 @@ def open_written(connection: Any, table: Any, file: File | None) -> tuple[list[s
         rows = _columns_of(connection, paths[0])
         header = [name for name, *_ in rows]
         if any(kind == "INT96" for _, kind, *_ in rows):  # DuckDB cuts its nanoseconds off
-            raise DataError("ambiguous-type", type="INT96")
+            raise DataError("ambiguous-type", "INT96")
         for path in paths[1:]:  # or DuckDB would cast them
             if _columns_of(connection, path) != rows:
-                raise DataError("other-columns", files=f"{path.name} and {paths[0].name}")
+                raise DataError("other-columns", f"{path.name} and {paths[0].name}")
         relation = read_parquet(connection, paths)
         inner = ['"' + column.replace('"', '""') + '"' for column in relation.columns]
         return header, relation.project(", ".join(f"{c} AS c{i}" for i, c in enumerate(inner)))
@@ -102,7 +102,7 @@ def count_rows(
     keys = list(dict.fromkeys(key for sight in sights for key in sight))
     for key in keys:
         if not _PLAIN.fullmatch(kinds[key]):
-            raise DataError("ambiguous-type", type=kinds[key])
+            raise DataError("ambiguous-type", kinds[key])
     inner = [f"{_told_apart(key, kinds[key])} AS {key}" for key in keys]
     which, by = "0", ", ".join(keys)
     if len(sights) > 1:
@@ -194,5 +194,5 @@ def unescape_formula(text: str | None, surely: bool) -> str | None:
     if text is None:
         return None
     if surely and _ARMED.match(text):  # or two texts of the file would be one to us
-        raise CertificateError("bare-formula", value=text)
+        raise CertificateError("bare-formula", text)
     return text[1:] if _DISARMED.match(text) else text

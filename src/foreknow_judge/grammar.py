@@ -275,9 +275,9 @@ class AskedTable(RequireTable):
             several = isinstance(own, (list, tuple))
             for point in own if several else [own]:
                 if not isinstance(point, Mapping):
-                    raise UnsupportedError("unknown-kind", key=kind)
+                    raise UnsupportedError("unknown-kind", kind)
                 if several == bool(limits):
-                    raise InputError("one-limit", key=kind)
+                    raise InputError("one-limit", kind)
                 settings = {key: given for key, given in point.items() if key != "below"}
                 limit = as_threshold(point["below"]) if several else next(iter(limits), None)
                 yield KnownPoint(kind, settings, limit)
@@ -312,7 +312,7 @@ def as_times(number: Any, name: str = "at_most_times") -> Fraction:
     if times < 1:
         raise InputError(
             "out-of-range",
-            key=name,
+            name,
             right="1 or more (1 means as likely as before)",
             given=shown(number),
         )
@@ -475,4 +475,4 @@ def read(table: type[T], given: Any, name: str, kind: type[InputError] = PolicyE
     try:
         return table.model_validate(given)
     except ValidationError as error:
-        raise kind("wrong-table", where=name, problem=explain(error, table)) from None
+        raise kind("wrong-table", name, problem=explain(error, table)) from None

@@ -136,9 +136,7 @@ def count_possible_holders(
     for text in (text for i in own for text in map(str, rules.tables[i]["values"])):
         same = [name for name in every if _same(text, name)]
         if same and text not in every:
-            raise CertificateError(
-                "spelt-otherwise", where="impossible", value=text, same=min(same)
-            )
+            raise CertificateError("spelt-otherwise", "impossible", value=text, same=min(same))
     about = {i: {*values_named(rules.tables[i]["values"], names)} for i in own}
     rules_of = []
     for name in held.names:
@@ -148,7 +146,7 @@ def count_possible_holders(
             about_members = {i: {*values_named(rules.tables[i]["values"], members)} for i in own}
             of_members = {frozenset(i for i in own if x in about_members[i]) for x in members}
         if len(of_members) > 1:
-            raise CertificateError("impossible-in-part", value=name)
+            raise CertificateError("impossible-in-part", name)
         rules_of.append(of_members.pop())
     cannot: dict[Any, Cannot] = {}
     people_of_groups = []
@@ -176,7 +174,7 @@ def _refuse(held: GroupBags, at: int, people: Counter[Cannot], rules_of: Any) ->
     for kind, many in having.items():
         if many > sum(n for cannot, n in people.items() if not cannot.surely & kind):
             name = ", ".join(str(part) for part in held.group(at))
-            raise CertificateError("impossible-group", group=name)
+            raise CertificateError("impossible-group", name)
 
 
 def _bag(held: GroupBags, at: int) -> list[tuple[int, int]]:

@@ -6,15 +6,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from foreknow_judge.counting import (
-    Bag,
-    Group,
-    GroupBags,
-)
+from foreknow_judge.counting import Bag, Group, GroupBags
 from foreknow_judge.diversity import require_keys
-from foreknow_judge.errors import (
-    CertificateError,
-)
+from foreknow_judge.errors import CertificateError
 from foreknow_judge.facts import worst_facts, worst_implications
 from foreknow_judge.impossible import ImpossibleCounts, count_possible_holders, worst_with_rules
 from foreknow_judge.named_values import values_named
@@ -74,7 +68,7 @@ def _able(asked: JudgeInput) -> ImpossibleCounts | None:
     if not own:
         return None
     if asked.width is not None or written.semantics != "single":
-        raise CertificateError("one-value-only", key="impossible")
+        raise CertificateError("one-value-only", "impossible")
     names = rules.columns()
     shown = [name for name in names if name in written.of_people]
     people = people_with(written, shown, asked.groups)
@@ -113,10 +107,10 @@ def _judge_priors(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
     l, k, m = _on_top(settings)
     written, reading = asked.written, settings.get("semantics", "joint")
     if reading not in ("joint", "binary"):
-        raise CertificateError("wrong-setting", key="semantics of priors")
+        raise CertificateError("wrong-setting", "semantics of priors")
     worst: Worst = (None, None, Fraction(0), Fraction(1))
     if not settings.get("tables"):
-        raise CertificateError("malformed-priors", problem="it has no tables of them")
+        raise CertificateError("malformed-priors", "it has no tables of them")
     for table in settings["tables"]:
         chances = Chances(table)
         people = people_with(written, chances.attributes, asked.groups)
@@ -139,7 +133,7 @@ def _refuse_unheld(chances: Chances, asked: JudgeInput) -> None:
     """Refuse a set with a value that has a prior but no holder: its prior would be counted."""
     for value in {*values_named(asked.named, [*chances.values])} - {*asked.members}:
         if any(chances.of(signature, value) for signature in chances.rows):
-            raise CertificateError("prior-of-nobody", value=value)
+            raise CertificateError("prior-of-nobody", value)
 
 
 def _least_prior(asked: JudgeInput, settings: Mapping[str, Any]) -> Fraction | None:

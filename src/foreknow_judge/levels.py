@@ -38,7 +38,7 @@ def gauge_levels(
 ) -> tuple[Fraction | None, Group, bool]:
     """How many people have a label that shows too much, and the first group of such people."""
     if not isinstance(table, Mapping) or not table:
-        raise CertificateError("wrong-setting", key="levels")
+        raise CertificateError("wrong-setting", "levels")
     shows = np.zeros(len(held), bool)
     for column, own in table.items():
         if column not in columns:
@@ -57,7 +57,7 @@ def shows_more(label: str | None, own: Any, whole: bool = True) -> bool:
     """Whether a label shows more than its table allows; `whole` if the numbers are integers."""
     require_keys(own, "levels", set(), {"top", "at_least", "hierarchy"})
     if not {"top", "at_least"} & own.keys():
-        raise CertificateError("wrong-setting", key="levels")
+        raise CertificateError("wrong-setting", "levels")
     if label is None:
         return False
     known = label.removesuffix(" or missing")
@@ -68,7 +68,7 @@ def shows_more(label: str | None, own: Any, whole: bool = True) -> bool:
     level, hierarchy = own["at_least"], own.get("hierarchy")
     whole_number(level, "levels: at_least", 1)
     if not isinstance(hierarchy, Mapping):
-        raise CertificateError("wrong-setting", key="levels")
+        raise CertificateError("wrong-setting", "levels")
     if "rows" in hierarchy:  # of which a value may be called "unknown or missing"
         return not _node(label, hierarchy, level)
     return label != "missing" and not _is_coarse(known, hierarchy, level, whole)

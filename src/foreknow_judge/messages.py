@@ -1,10 +1,12 @@
 """The mistakes that errors are about: title, sentence and way out (if there is one) of each code.
 
-Each `raise` gives a code, and a value for each field in braces.
+Each `raise` gives a code and a value for each field in braces: the first one by its place, others by
+their names.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 
@@ -14,6 +16,11 @@ class Message(NamedTuple):
     title: str
     template: str
     way_out: str = ""
+
+    @property
+    def subject(self) -> list[str]:
+        """The name of its first field, if it has one."""
+        return re.findall(r"{(\w+)", self.template)[:1]
 
     def filled(self, fields: dict[str, Any]) -> str:
         """The sentence with its way out, and with values for its fields."""
@@ -29,17 +36,17 @@ _ROWS = {
     "shuffled-known": "a shuffled column that is known, where the secret is shuffled, too | {where}: two columns of `unlinked` are shuffled apart, so one says nothing of the other | leave it out of knowing, or one of the two out of unlinked",
     "impossible-linked": "`impossible` of one column, where the secret is another one beside it | {where}: a rule on one column bears on the other in the same row, and is not counted there | name the column with the rule in knowing, or publish one of the two columns in unlinked",
     # Files that cannot be read.
-    "no-file": "No such file | there is no file {file}",
+    "no-file": "No such file | {file} does not exist",
     "not-a-file": "No file | {file} is a pipe, a device or a folder | give a file",
     "unreadable-file": "Unreadable file | {file} cannot be read: {problem}",
     "unusable-name": "Unusable name of a file | {file!r}: the name is not UTF-8, or has a backslash beside one of * ? [ | rename the file",
     "file-changed": "File changed | {file} changed while it was read | run again when it is complete",
-    "large-file": "Large file | {file} is larger than {most} MB, more than such a file can need",
-    "unpacks-too-large": "Packed file too large | {file} unpacks to far more than a table of its size has | save it again, or as CSV",
+    "large-file": "Large file | {file} is larger than such a file can be",
+    "unpacks-too-large": "Packed file too large | {file} has {size:,} bytes and unpacks to {unpacked:,} or more, which is no real table | save it again, or as CSV",
     "too-many-columns": "Too many columns | {file} has {columns:,} columns, and {most:,} are the most | take out those that are not needed",
     "long-line": "Line too long | {file}, {place}: longer than 2 MB; is this a table with a line for each row?",
     "long-text": "Text too long | {where} holds a text of {size:,} bytes, and {most:,} are the most | shorten it, or leave the column out",
-    "not-utf-8": "Not UTF-8 | {file}, {place}: not UTF-8 | save the file as UTF-8",
+    "not-utf-8": "Not UTF-8 | {file}, {place}: not UTF-8 | save it again as UTF-8",
     "null-character": "Null character | {file}, line {line}: a null character; is it a text file?",
     "no-header": "No header | {file}: the first line must name the columns: {problem}",
     "uneven-row": "Uneven row | {file}, line {line}: {cells} fields where the header has {columns}",
@@ -86,7 +93,7 @@ _ROWS = {
     "one-limit": "One limit | {key} needs exactly one limit, or one in each point",
     "limit-of-priors": "Limit of priors | {key} is for one adversary with priors",
     "not-by-itself": "Not by itself | {key} is about whole groups, and stands by itself | make it a requirement of its own",
-    "one-value-only": "One value only | {key} is for people with one value each",
+    "one-value-only": "One value only | {key} is about one value per person",
     "unknown-kind": "Unknown kind | this version cannot verify {key!r}",
     "no-windows": "No windows | within is for windows of numbers, of which {key} say nothing",
     "wrong-sets": "Wrong sets | {key} cannot be about such sets of values",
@@ -113,13 +120,13 @@ _ROWS = {
     "other-version": "Other version | {file} is of version {given!s:.40}, which this program does not know | use the version that wrote it",
     "malformed-certificate": "Malformed certificate | {file} {problem}",
     "malformed-policy": "Malformed policy | the policy or findings of the certificate are malformed",
-    "contradiction": "Contradiction | {file} contradicts itself: {problem}",
-    "nothing-certified": "Nothing certified | the certificate certifies nothing: it has no files, or no findings",
+    "contradicts-itself": "Contradicts itself | {file} contradicts itself: {problem}",
+    "nothing-certified": "Nothing certified | the certificate certifies nothing: it has no files or no findings, and was never written",
     "digest-differs": "Digest differs | {file} is not what was certified (digest differs)",
     "not-as-certified": "Not as certified | {problem}",
     "not-verified": "Not verified | not verified: all else is as certified, but {problem}",
     "not-of-the-release": "Not of the release | {file} is no file of the release that certificate.json names | give the folder, or a file of it",
-    "not-asked-for": "Not asked for | the certificate refers to nothing of that kind | leave {key} out",
+    "not-asked-for": "Not asked for | {key}: the certificate refers to nothing of that kind | leave it out",
     "other-releases": "Other releases | the certificate names other releases as published before, by their digests | name all of them, and no others (after, --after)",
     "unnamed-release": "Unnamed release | {file} was published after another release, which the certificate does not name",
     "not-together": "Not together | {key} cannot be judged of several releases together",

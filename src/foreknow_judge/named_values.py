@@ -33,10 +33,10 @@ def values_named(given: Any, names: Collection[str]) -> list[str]:
 def range_ends(given: Mapping[str, Any]) -> tuple[Any, Any]:
     """The two ends of a range, None for an open end; refuse a range that cannot be read."""
     if not given or not {*given} <= {"from", "to"}:
-        raise CertificateError("wrong-range", given=given)
+        raise CertificateError("wrong-range", given)
     low, high = (_end(given[key]) if key in given else None for key in ("from", "to"))
     if low is not None and high is not None and (low[0] != high[0] or low[2] > high[2]):
-        raise CertificateError("wrong-range", given=given)
+        raise CertificateError("wrong-range", given)
     return low, high
 
 
@@ -53,7 +53,7 @@ def values_starting(text: str, names: Iterable[str]) -> set[str]:
     """The values that match a text with an asterisk at its end."""
     stem = text[:-1]
     if not stem or stem[-1] == "*":
-        raise CertificateError("wrong-pattern", value=text)
+        raise CertificateError("wrong-pattern", text)
     return {name for name in names if name[: len(stem)] == stem}
 
 
@@ -63,7 +63,7 @@ def _end(given: Any) -> tuple[bool, bool, Fraction]:
     if isinstance(given, (int, str)) and not isinstance(given, bool):
         place = place_of(str(given))
     if place is None:
-        raise CertificateError("wrong-range", given=given)
+        raise CertificateError("wrong-range", given)
     dated, clocked, at = place
     return dated, dated and not clocked, at
 
@@ -83,7 +83,7 @@ def _within(name: str, low: Any, high: Any) -> bool:
         return False
     for end in (low, high):
         if end is not None and (place is None or place[0] != end[0]):
-            raise CertificateError("not-comparable", key="a range", value=name)
+            raise CertificateError("not-comparable", "a range", value=name)
     assert place is not None
     at = place[2]
     if low is not None and at < low[2]:  # a day begins at its first moment

@@ -45,7 +45,7 @@ def as_fraction(number: Number) -> Fraction:
     (Fraction(1, 10), Fraction(2, 3))
     """
     if _too_long(number):
-        raise InputError("too-many-digits", given=shown(number), most=MOST_DIGITS)
+        raise InputError("too-many-digits", shown(number), most=MOST_DIGITS)
     try:
         if isinstance(number, bool):
             raise TypeError
@@ -56,7 +56,7 @@ def as_fraction(number: Number) -> Fraction:
         return Fraction(number)
     except (ValueError, TypeError, OverflowError, ZeroDivisionError):
         said = shown(number) if isinstance(number, Decimal) else quoted(number)
-        raise InputError("not-a-number", given=said) from None
+        raise InputError("not-a-number", said) from None
 
 
 def as_threshold(number: Number) -> Fraction:
@@ -68,7 +68,7 @@ def as_threshold(number: Number) -> Fraction:
     bound = as_fraction(number)
     if not _LEAST_THRESHOLD <= bound <= 1:
         right = "above 0 and at most 1 (and at least 1e-300)"
-        raise InputError("out-of-range", key="a threshold", right=right, given=shown(number))
+        raise InputError("out-of-range", "a threshold", right=right, given=shown(number))
     return bound
 
 
@@ -83,7 +83,7 @@ def whole_number(given: Any, name: str, least: int, more: str = "") -> int:
     except TypeError:
         number = least - 1
     if number < least:
-        raise InputError("not-a-whole-number", key=name, least=f"{least}{more}", given=given)
+        raise InputError("not-a-whole-number", name, least=f"{least}{more}", given=given)
     return number
 
 

@@ -61,7 +61,7 @@ def gauge_delta_presence(held: GroupBags, table: Any, everybody: Population) -> 
     require_keys(table, "delta_presence", own | OF_ALL, own | BEYOND)
     low, high = number_of(table["lowest"]), number_of(table["highest"])
     if not 0 <= low <= high <= 1:
-        raise CertificateError("wrong-setting", key="delta_presence")
+        raise CertificateError("wrong-setting", "delta_presence")
     many, outside, overlap = count_matches(held, table, everybody)
     if overlap:
         return Measured(Fraction(1), held.group(0), low == 0 and high == 1)
@@ -113,7 +113,7 @@ def count_matches(
             inside ^= last
     for group, there, *least in zip(groups, found, covered, sizes, strict=True):
         if there < max(least):
-            raise CertificateError("other-population", group=", ".join(map(str, group)))
+            raise CertificateError("other-population", group)
     return found, outside, overlap
 
 
@@ -162,7 +162,7 @@ class _LabelReader:
     def _one(self, ways: Sequence[set[Any]], label: str) -> set[Any]:
         found = [way for way in ways if way]
         if any(way != found[0] for way in found):
-            raise CertificateError("ambiguous-label", value=label, column=self._column)
+            raise CertificateError("ambiguous-label", label, column=self._column)
         return found[0] if found else set()
 
     def _of_node(self, label: str) -> set[Any] | None:
@@ -174,7 +174,7 @@ class _LabelReader:
             if name in self._nodes and name[0]:
                 if self._unlisted:
                     raise CertificateError(
-                        "not-listed", where="a tree of the population", value=self._unlisted[0]
+                        "not-listed", "a tree of the population", value=self._unlisted[0]
                     )
                 return self._nodes[name] & self.texts
         return None

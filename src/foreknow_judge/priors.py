@@ -18,13 +18,7 @@ import numpy as np
 
 from foreknow_judge.counting import Bag, Group, Ints
 from foreknow_judge.errors import CertificateError
-from foreknow_judge.exchanges import (
-    Amounts,
-    ExchangeQuestion,
-    PriorGroup,
-    Shape,
-    worst_exchanged,
-)
+from foreknow_judge.exchanges import Amounts, ExchangeQuestion, PriorGroup, Shape, worst_exchanged
 
 # A value, a group, the posterior and the prior.
 Worst: TypeAlias = "tuple[str | None, Group | None, Fraction, Fraction]"
@@ -65,7 +59,7 @@ class Chances:
             if any(sum(row) > 1 + Fraction(1, 10**9) for row in self.rows.values()):
                 raise ValueError("probabilities that add up to at most 1 in each row")
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
-            raise CertificateError("malformed-priors", problem=error) from None
+            raise CertificateError("malformed-priors", error) from None
 
     def united(self, members: Collection[str], name: str) -> Chances:
         """The same with some values merged into one, whose probability is their sum."""
@@ -95,9 +89,7 @@ class Chances:
     def of(self, signature: Signature, value: str) -> Fraction:
         """The probability of a value."""
         if signature not in self.rows or value not in self.values:
-            raise CertificateError(
-                "no-probability", value=value, group=", ".join(map(str, signature))
-            )
+            raise CertificateError("no-probability", value, group=signature)
         return self.rows[signature][self.values[value]]
 
 
@@ -149,7 +141,7 @@ def worst_priors(
     first: tuple[str, int] = ("", 0)  # ties: the first value, then its first group
     for shape, cases in sorted(shapes.items(), key=lambda own: _kinds(own[0])):
         if (states := _states(_kinds(shape))) > _MOST_STATES:
-            raise CertificateError("too-large", what="a group with priors")
+            raise CertificateError("too-large", "a group with priors")
         step = max(1, _AT_ONCE // states)
         for some in (cases[at : at + step] for at in range(0, len(cases), step)):
             weight, total, before = _judged(some, shape, wanted, together, amounts[0], reading)

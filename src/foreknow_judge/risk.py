@@ -44,7 +44,7 @@ def _worst(table: Mapping[str, Any], found: Mapping[str, Fraction], group: Group
     strict = table.get("strict", False)
     limits = {key: number_of(table[key]) for key in found if key in table}
     if not limits or not isinstance(strict, bool):
-        raise CertificateError("wrong-setting", key="a risk")
+        raise CertificateError("wrong-setting", "a risk")
     for key, limit in limits.items():
         if found[key] > limit or (strict and found[key] == limit):
             return Measured(found[key], group, False, {key: found[key]})

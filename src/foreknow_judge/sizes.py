@@ -8,17 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from foreknow_judge.counting import (
-    Group,
-    GroupBags,
-    distinct,
-)
-from foreknow_judge.diversity import (
-    require_keys,
-)
-from foreknow_judge.errors import (
-    CertificateError,
-)
+from foreknow_judge.counting import Group, GroupBags, distinct
+from foreknow_judge.diversity import require_keys
+from foreknow_judge.errors import CertificateError
 from foreknow_judge.numbers import whole_number
 
 
@@ -43,7 +35,7 @@ def gauge_k_anonymity(
     worst: tuple[int, int] | None = None
     for names in given["of"] if isinstance(given["of"], list) else ():
         if not isinstance(names, list) or not names or not {*map(str, names)} <= {*columns}:
-            raise CertificateError("wrong-setting", key="k_anonymity")
+            raise CertificateError("wrong-setting", "k_anonymity")
         names = [*({cohort} & {*columns}), *names]
         _, sort = distinct(*(held.labels[columns.index(name)].codes for name in names))
         many = np.zeros(int(sort.max()) + 1, np.int64)
@@ -52,6 +44,6 @@ def gauge_k_anonymity(
         found = int(many[sort[at]]), at
         worst = found if worst is None or found[0] < worst[0] else worst
     if worst is None:
-        raise CertificateError("wrong-setting", key="k_anonymity")
+        raise CertificateError("wrong-setting", "k_anonymity")
     gauge_size("k_anonymity", held, given["k"])  # refuses a k that is not a size
     return Fraction(worst[0]), held.group(worst[1]), worst[0] >= given["k"]

@@ -23,9 +23,9 @@ def refuse_release(where: str, form: str, semantics: Any, *, shared: bool) -> No
         return
     each = semantics.values() if isinstance(semantics, Mapping) else (semantics,)
     if any(own != "single" for own in each):
-        raise UnsupportedError("bucketized-sets", where=where)
+        raise UnsupportedError("bucketized-sets", where)
     if shared:
-        raise UnsupportedError("bucketized-shared", where=where)
+        raise UnsupportedError("bucketized-shared", where)
 
 
 def refuse_knowledge(
@@ -43,6 +43,6 @@ def refuse_knowledge(
     foreknow_judge.errors.UnsupportedError: require[0]: two columns of `unlinked` are shuffled ...
     """
     if relative_links:
-        raise UnsupportedError("relative-links", where=where)
+        raise UnsupportedError("relative-links", where)
     if secret in unlinked and not {*known}.isdisjoint(unlinked):
-        raise UnsupportedError("shuffled-known", where=where)
+        raise UnsupportedError("shuffled-known", where)

@@ -248,4 +248,4 @@ ASK_SOMETHING = (
 
 def neither(what: str) -> InputError:
     """The error for asking whether a result is true."""
-    return InputError("no-truth-value", what=what)
+    return InputError("no-truth-value", what)

@@ -9,15 +9,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from foreknow_judge.counting import (
-    GroupBags,
-    Measured,
-)
+from foreknow_judge.counting import GroupBags, Measured
 from foreknow_judge.criteria import GAUGES, Gauge
-from foreknow_judge.errors import (
-    CertificateError,
-    UnsupportedError,
-)
+from foreknow_judge.errors import CertificateError, UnsupportedError
 from foreknow_judge.grammar import AskedTable, read
 from foreknow_judge.knowledge import VERIFIERS, Judge, JudgeInput
 from foreknow_judge.named_values import exempt_values, values_named
@@ -63,10 +57,10 @@ def verdicts(
             )
             continue
         if len(table.kinds) > 1 or not table.of_whole_groups:
-            raise CertificateError("not-by-itself", key=key)
+            raise CertificateError("not-by-itself", key)
         gauge = gauges[key]
         if written.semantics != "single" and not gauge.of_people:
-            raise CertificateError("one-value-only", key=key)
+            raise CertificateError("one-value-only", key)
         settings, more = table.kinds[key], list[Any]()
         if gauge.of_population:
             more = [everybody_of(written, settings)]
@@ -111,14 +105,14 @@ def _verdicts_on_knowledge(
     asked = _counted(written, table, relative)
     for kind, settings, amount in table.points:
         if kind not in judges:
-            raise UnsupportedError("unknown-kind", key=kind)
+            raise UnsupportedError("unknown-kind", kind)
         judge = judges[kind]
         if written.semantics != "single" and not judge.of_several:
-            raise CertificateError("one-value-only", key=kind)
+            raise CertificateError("one-value-only", kind)
         if table.secret.width is not None and not judge.of_windows:
-            raise CertificateError("no-windows", key=kind)
+            raise CertificateError("no-windows", kind)
         if table.below is None and table.limits and not judge.relative:
-            raise CertificateError("limit-of-priors", key=next(iter(table.limits)))
+            raise CertificateError("limit-of-priors", next(iter(table.limits)))
         worst = max(
             (judge.judge(own, settings) for own in asked),
             key=lambda found: found[2] / found[3] if relative else found[2],
@@ -158,7 +152,7 @@ def _counted(written: Written, table: AskedTable, relative: bool) -> list[JudgeI
         return asked
     if secret.width is not None:
         if written.semantics != "single":
-            raise CertificateError("one-value-only", key="within")
+            raise CertificateError("one-value-only", "within")
         return [JudgeInput(whole, about, written, relative, groups, width=secret.width)]
     if secret.values is not None:
         about = set(values_named(secret.values, about))
@@ -172,9 +166,9 @@ def sight_of(
     """The sensitive column of a requirement, and the columns that are known of everybody."""
     sensitive, known = table.sensitive or written.sensitive, table.known
     if sensitive in known and not of_people:
-        raise CertificateError("known-and-hidden", column=sensitive)
+        raise CertificateError("known-and-hidden", sensitive)
     if written.semantics != "single" and (known or sensitive != written.sensitive):
-        raise CertificateError("one-value-only", key="knowing")
+        raise CertificateError("one-value-only", "knowing")
     return sensitive, known
 
 
@@ -195,7 +189,7 @@ def _of_sets(
     sets = _sets(written, table, about)
     every = [value for own in sets.values() for value in own]
     if not gauge.of_sets(table.kinds[key]) or len(set(every)) < len(every):
-        raise CertificateError("wrong-sets", key=key)
+        raise CertificateError("wrong-sets", key)
     return _merged(held, sets, about)
 
 

@@ -15,12 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from foreknow_judge._version import __version__
-from foreknow_judge.certificate import (
-    Certificate,
-    bytes_of_certificate,
-    digest_of,
-    has_kept_priors,
-)
+from foreknow_judge.certificate import Certificate, bytes_of_certificate, digest_of, has_kept_priors
 from foreknow_judge.cohorts import Cohorts
 from foreknow_judge.criteria import digests_of
 from foreknow_judge.differences import differences, failure_message, scope_differences
@@ -221,7 +216,7 @@ def verify(
         verification, more = judge_after(certificate, path.parent, verification, after)
         problems += more
     if verification is None or problems:
-        raise CertificateError("not-as-certified", problem="; ".join(problems))
+        raise CertificateError("not-as-certified", "; ".join(problems))
     return verification
 
 
@@ -259,7 +254,7 @@ def judge(
     if not known.files or not known.findings:
         raise CertificateError("nothing-certified")
     if not release.exists():
-        raise CertificateError("no-file", file=release)
+        raise CertificateError("no-file", release)
     if release.is_file() and len(known.files) == 1:
         folder, paths, others = release.parent, {known.parts[0]: [release]}, []
     else:
@@ -270,10 +265,10 @@ def judge(
         others = sorted(path.name for path in folder.iterdir() if path.name not in accounted)
     every = [path for files in paths.values() for path in files]
     if release not in (folder, *every):
-        raise CertificateError("not-of-the-release", file=release)
+        raise CertificateError("not-of-the-release", release)
     for path in every:
         if not path.is_file():
-            raise CertificateError("no-file", file=path)
+            raise CertificateError("no-file", path)
     asked = _RequirementsAtHand.of(known, folder, own_policy, priors, population)
     with opened_once(every) as opened:
         place = _ReleaseFiles(release, folder, paths, others, opened)
@@ -304,21 +299,21 @@ def judge_after(
         problems += [f"{name}: {problem}" for problem in wrong]
     digests_named = {entry["certificate"] for entry in known.after}
     if not digests_named:
-        raise CertificateError("not-asked-for", key="after")
+        raise CertificateError("not-asked-for", "after")
     if len(earlier) < len(before_paths) or digests != digests_named:
         raise CertificateError("other-releases")
     for name, certificate in certificates.items():
         if any(entry["certificate"] not in digests_named for entry in certificate.after):
-            raise CertificateError("unnamed-release", file=name)
+            raise CertificateError("unnamed-release", name)
     people = {entry["certificate"]: entry["people"] for entry in known.after}
     for name, path in earlier.items():
         if people[digest_of(path / CERTIFICATE)] != certificates[name].people:
             problems.append(f"{name} has other people than the certificate says")
     if any(has_kept_priors(table) for table in found.requirements):
-        raise CertificateError("not-together", key="the priors that the owner keeps")
+        raise CertificateError("not-together", "the priors that the owner keeps")
     for key in ("impossible", "shared"):
         if any(c.policy["schema"].get(key) for c in (known, *certificates.values())):
-            raise CertificateError("not-together", key=key)
+            raise CertificateError("not-together", key)
     folders = {**earlier, _THIS: folder}
     every_certificate = {**certificates, _THIS: known}
     paths = {name: own.paths(folders[name]) for name, own in every_certificate.items()}
@@ -388,7 +383,7 @@ class _RequirementsAtHand(NamedTuple):
         else:
             asked = cls._by_certificate(known, folder, priors, population)
         if priors is not None and asked.kept is None:
-            raise CertificateError("not-asked-for", key="--priors")
+            raise CertificateError("not-asked-for", "--priors")
         return asked
 
     @classmethod
@@ -493,7 +488,7 @@ def _judge_files(
     problems += [] if problems else more
     if asked.unjudged:
         if not problems:
-            raise CertificateError("not-verified", problem=asked.lacking)
+            raise CertificateError("not-verified", asked.lacking)
         problems.append(asked.lacking)
     verification = Verification(
         files=(place.given.name,) if [*place.opened] == [place.given] else tuple(known.files),
@@ -534,17 +529,17 @@ def populations_of(known: Certificate, given: Any) -> dict[str, Any]:
         return {}
     wanted = {digest for _, digest in digests_of(known.policy["require"])}
     if not wanted:
-        raise CertificateError("not-asked-for", key="--population")
+        raise CertificateError("not-asked-for", "--population")
     found: dict[str, Any] = {}
     for path in [given] if isinstance(given, (str, Path)) else given:
         path = Path(path)
         if not path.is_file():
-            raise CertificateError("no-file", file=path)
+            raise CertificateError("no-file", path)
         schema = known.policy["schema"]
         named = [schema["person"]] if schema.get("person") else schema.get("identifiers", [])
         digest = read_population(path, known.exact or known.groups, named).digest
         if digest not in wanted:
-            raise CertificateError("digest-differs", file=path.name)
+            raise CertificateError("digest-differs", path.name)
         found[digest] = path
     return found
 

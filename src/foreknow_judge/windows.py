@@ -172,10 +172,10 @@ def _line(values: set[str]) -> _Line:
     for value in sorted(values):
         place = place_of(value)
         if place is None:
-            raise CertificateError("not-comparable", key="within", value=value)
+            raise CertificateError("not-comparable", "within", value=value)
         dated, clocked, at[value] = dated or place[0], clocked or place[1], place[2]
     if dated and (others := [value for value in at if not _DATE.fullmatch(value)]):
-        raise CertificateError("not-comparable", key="within", value=others[0])
+        raise CertificateError("not-comparable", "within", value=others[0])
     return _Line(dated, clocked, at)
 
 
@@ -189,7 +189,7 @@ def refuse_width(width: Any) -> None:
     if (span := _SPAN.fullmatch(text)) is not None:
         number = span[1]
     if not _WIDTH.fullmatch(number) or "/0" in number or not Fraction(number):
-        raise CertificateError("wrong-width", given=text)
+        raise CertificateError("wrong-width", text)
 
 
 def _end_of(width: Any, line: _Line) -> Callable[[Fraction], Fraction]:
@@ -205,7 +205,7 @@ def _end_of(width: Any, line: _Line) -> Callable[[Fraction], Fraction]:
     whole = wide is not None and (wide.denominator == 1 or bool(span))
     parted = wide is not None and not line.clocks and wide.denominator != 1
     if not wide or (line.dates and (share or not whole or parted)):
-        raise CertificateError("wrong-width", given=text)
+        raise CertificateError("wrong-width", text)
     if share:
         times = 1 + wide / 100
         return lambda number: number * times if number >= 0 else number / times

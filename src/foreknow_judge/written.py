@@ -12,21 +12,9 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from foreknow_judge.counting import (
-    Column,
-    DistinctRows,
-    Group,
-    GroupBags,
-    Ints,
-    distinct,
-)
+from foreknow_judge.counting import Column, DistinctRows, Group, GroupBags, Ints, distinct
 from foreknow_judge.duckdb_files import CsvFile, connect
-from foreknow_judge.errors import (
-    CertificateError,
-    DataError,
-    NotEnoughMemory,
-    short_of_memory,
-)
+from foreknow_judge.errors import CertificateError, NotEnoughMemory, short_of_memory
 from foreknow_judge.files import (
     File,
     count_rows,
@@ -218,11 +206,11 @@ def everybody_of(written: Written, table: Any) -> Population:
     exact = written.form == "bucketized"
     wanted = table.get("digest") if isinstance(table, Mapping) else None
     if not isinstance(wanted, str) or wanted not in written.populations:
-        raise CertificateError("no-population", given=table)
+        raise CertificateError("no-population", table)
     columns = written.exact if exact else written.groups
     found = read_population(written.populations[wanted], columns)._replace(exact=exact)
     if found.digest != wanted:
-        raise CertificateError("digest-differs", file="the population")
+        raise CertificateError("digest-differs", "the population")
     return found
 
 
@@ -233,7 +221,7 @@ def read_population(source: Any, columns: Sequence[str], named: Sequence[str] = 
         header, relation = open_written(connection, source, file)
         for column in columns:
             if header.count(column) != 1:
-                raise CertificateError("not-one-column", where="the population", column=column)
+                raise CertificateError("not-one-column", "the population", column=column)
         places = [f"c{header.index(column)}" for column in columns]
         ((cells, times),) = count_rows(connection, relation, [places])
         names = [f"c{header.index(column)}" for column in named if column in header]
@@ -257,7 +245,7 @@ def read_population(source: Any, columns: Sequence[str], named: Sequence[str] = 
 def _read(written: Written, sensitive: str, known: Sequence[str]) -> GroupBags:
     """Read the tables of a release, and refuse those that contradict each other."""
     if written.semantics not in ("single", "set", "multiset"):
-        raise CertificateError("wrong-setting", key="semantics")
+        raise CertificateError("wrong-setting", "semantics")
     if "release" in written.tables:
         return _read_rows(written, sensitive, known)
     held = _read_tally(written, sensitive, known)
@@ -283,7 +271,7 @@ def _with_people(written: Written, held: GroupBags) -> GroupBags:
         wrong |= needed < groups.people
     if wrong.any():
         first = int(np.argmax(wrong))
-        raise CertificateError("people-differ", group=group_name(groups.group(first)))
+        raise CertificateError("people-differ", group_name(groups.group(first)))
     return groups
 
 
@@ -307,7 +295,7 @@ def _read_rows(written: Written, sensitive: str, known: Sequence[str]) -> GroupB
         row = np.flatnonzero(values.codes == 0)
         first = int(row[np.argmin(rows.of_group[row])])
         beside = [rows.column(name).at(first) for name in known]
-        raise CertificateError("missing-value", group=group_name([*rows.group(first), *beside]))
+        raise CertificateError("missing-value", group_name([*rows.group(first), *beside]))
     return rows.counts(known, values, rows.times)
 
 
@@ -326,7 +314,7 @@ def _read_tally(written: Written, sensitive: str, known: Sequence[str]) -> Group
     if wrong.any():
         at = int(np.argmax(wrong))
         group, value = group_name(rows.group(at)), values.at(at)
-        raise CertificateError("no-count", group=group, value=value)
+        raise CertificateError("no-count", group, value=value)
     cells = [rows.column(name).codes for name in (*known, *others, sensitive)]
     first, _ = distinct(rows.of_group, *cells)
     again = np.ones(len(counts), bool)
@@ -334,16 +322,14 @@ def _read_tally(written: Written, sensitive: str, known: Sequence[str]) -> Group
     again |= rows.times != 1
     if again.any():
         at = int(np.argmax(again))
-        raise CertificateError(
-            "listed-twice", group=group_name(rows.group(at)), value=values.at(at)
-        )
+        raise CertificateError("listed-twice", group_name(rows.group(at)), value=values.at(at))
     held = rows.counts(known, values, counts)
     if written.semantics == "multiset":
         cut = np.minimum(held.counts, _MOST_OF_A_BAG + 1)
         large = held.sum_by_group(cut) > _MOST_OF_A_BAG
         if large.any():
             name = group_name(held.group(int(np.argmax(large))))
-            raise CertificateError("too-large", what=f"group {name}")
+            raise CertificateError("too-large", f"group {name}")
     return held
 
 
@@ -373,7 +359,7 @@ def _count(written: Written, table: str, sights: Sequence[tuple[str, ...]]) -> N
             header = [unescape_formula(name, True) or "" for name in header]
         called = {f"{name}_shuffled": name for name in written.shuffled}
         for name in set(header) & set(called.values()):
-            raise CertificateError("not-called-shuffled", column=name)
+            raise CertificateError("not-called-shuffled", name)
         header = [called.get(name, name) for name in header]
         _require_columns(header, len(relation.columns), written, table)
         _refuse_metadata(connection, written, table)
@@ -406,10 +392,8 @@ def _reading(what: str) -> Iterator[Any]:
         if short_of_memory(error):
             raise NotEnoughMemory("judging the release afresh") from error
         raise CertificateError(
-            "unreadable-file", file=what, problem=str(error).splitlines()[0]
+            "unreadable-file", what, problem=str(error).splitlines()[0]
         ) from None
-    except DataError as error:
-        raise CertificateError("unreadable-file", file=what, problem=error) from None
     finally:
         connection.close()
 
@@ -420,7 +404,7 @@ def _refuse_metadata(connection: Any, written: Written, table: str) -> None:
         if written.columns is None or path.suffix != ".parquet":
             return
         if not holds_rows_alone(connection, path):
-            raise CertificateError("parquet-layout", file=path.name)
+            raise CertificateError("parquet-layout", path.name)
 
 
 def _require_columns(header: Sequence[str], readable: int, written: Written, table: str) -> None:
@@ -428,9 +412,9 @@ def _require_columns(header: Sequence[str], readable: int, written: Written, tab
     wanted = header if written.columns is None else written.columns[table]
     for name in header:
         if name not in wanted:
-            raise CertificateError("unaccounted-column", where=f"the table {table!r}", column=name)
+            raise CertificateError("unaccounted-column", f"the table {table!r}", column=name)
     if readable != len(header):
-        raise CertificateError("odd-columns", where=f"the table {table!r}")
+        raise CertificateError("odd-columns", f"the table {table!r}")
     for name in wanted:
         if header.count(name) != 1:
-            raise CertificateError("not-one-column", where=f"the table {table!r}", column=name)
+            raise CertificateError("not-one-column", f"the table {table!r}", column=name)

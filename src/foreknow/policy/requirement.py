@@ -214,7 +214,7 @@ class Requirement:
         self._check_secret(table)
         on_top = [getattr(own.adversary, "facts", None) for own in self.points if own.relative]
         if any(facts is not None and facts.m for facts in on_top):
-            raise UnsupportedError("relative-links", where=self.name)
+            raise UnsupportedError("relative-links", self.name)
 
     @property
     def _said(self) -> dict[str, Any]:

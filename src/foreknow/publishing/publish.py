@@ -491,7 +491,7 @@ def publish(
     if seed is not None:
         whole_number(seed, "the seed", 0)
     if whole:
-        raise UnsupportedError("whole-after", where="publish")
+        raise UnsupportedError("whole-after", "publish")
     if out is not None:
         require_new(Path(out), owners_folder(out))
     how: dict[str, Any] = {"method": method, "options": options, "seed": seed, "engine": engine}
