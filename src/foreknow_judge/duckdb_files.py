@@ -407,7 +407,7 @@ class CsvFile:
             except csv.Error as error:
                 wrong = error
         if not headers:
-            raise DataError("no-header", self.name, problem=wrong) from None
+            raise DataError("no-header", self.name, problem=f"cannot be read: {wrong}") from None
         return headers
 
     def _header(self, delimiter: str) -> list[str]:
@@ -423,7 +423,7 @@ class CsvFile:
             raise DataError("unreadable-file", name, problem=error) from None
         if header:
             return header
-        raise DataError("no-header", name, problem="it is empty")
+        raise DataError("no-header", name, problem="is empty, or begins with an empty line")
 
     def relation(self, connection: Any) -> Any:
         """Open it in DuckDB, as texts c0, c1, ...; an empty field is null, and "" an empty text."""

@@ -48,7 +48,7 @@ _ROWS = {
     "long-text": "Text too long | {where} holds a text of {size:,} bytes, and {most:,} are the most | shorten it, or leave the column out",
     "not-utf-8": "Not UTF-8 | {file}, {place}: not UTF-8 | save it again as UTF-8",
     "null-character": "Null character | {file}, line {line}: a null character; is it a text file?",
-    "no-header": "No header | {file}: the first line must name the columns: {problem}",
+    "no-header": "No header | {file} {problem} | its first line must name the columns",
     "uneven-row": "Uneven row | {file}, line {line}: {cells} fields where the header has {columns}",
     "empty-line": 'Empty line | {file} has one column and an empty line, which some readers skip and others take for a missing value | write "" or remove the line',
     "rows-lost": "Rows lost | {file} has more or fewer rows than were read; is a line longer than 2 MB?",

@@ -113,7 +113,7 @@ def count_matches(
             inside ^= last
     for group, there, *least in zip(groups, found, covered, sizes, strict=True):
         if there < max(least):
-            raise CertificateError("other-population", group)
+            raise CertificateError("other-population", ", ".join(map(str, group)))
     return found, outside, overlap
 
 

@@ -89,7 +89,7 @@ class Chances:
     def of(self, signature: Signature, value: str) -> Fraction:
         """The probability of a value."""
         if signature not in self.rows or value not in self.values:
-            raise CertificateError("no-probability", value, group=signature)
+            raise CertificateError("no-probability", value, group=", ".join(map(str, signature)))
         return self.rows[signature][self.values[value]]
 
 

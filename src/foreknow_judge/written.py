@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from foreknow_judge.counting import Column, DistinctRows, Group, GroupBags, Ints, distinct
 from foreknow_judge.duckdb_files import CsvFile, connect
-from foreknow_judge.errors import CertificateError, NotEnoughMemory, short_of_memory
+from foreknow_judge.errors import CertificateError, DataError, NotEnoughMemory, short_of_memory
 from foreknow_judge.files import (
     File,
     count_rows,
@@ -394,6 +394,9 @@ def _reading(what: str) -> Iterator[Any]:
         raise CertificateError(
             "unreadable-file", what, problem=str(error).splitlines()[0]
         ) from None
+    except DataError as error:
+        words = f"{what} cannot be read: {error}"
+        raise CertificateError(words, code=error.code, **error.fields) from None
     finally:
         connection.close()
 

@@ -116,8 +116,8 @@ def test_columns_whose_names_differ_in_case_only_stay_apart(tmp_path, names, gro
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("", "people.csv: the first line must name the columns: it is empty"),
-        ("\n\n", "columns: it is empty"),
+        ("", "people.csv is empty.*; its first line must name the columns"),
+        ("\n\n", "people.csv is empty"),
         ("gid,disease\n", "people.csv has no rows"),
         ("gid,disease", "people.csv has no rows"),
         ("gid,disease,gid\n1,2,3\n", "two columns named 'gid'; rename one of them"),
@@ -139,7 +139,7 @@ def test_columns_whose_names_differ_in_case_only_stay_apart(tmp_path, names, gro
         ('gid,disease\r\n1,"a\r\nb"\r\n1,5" pipe\r\n', "line 4: a quote with something beside"),
         ("gid,disease\n1,x\n2,y,\n", "people.csv, line 3: 3 fields where the header has 2"),
         ("gid,disease\n1,x\n2,y,", "people.csv, line 3: 3 fields where the header has 2"),
-        ("\ngid,disease\n1,x\n", "the first line must name the columns: it is empty"),
+        ("\ngid,disease\n1,x\n", "begins with an empty line; its first line must name"),
     ],
 )
 def test_a_bad_file_says_what_is_wrong_and_where(tmp_path, content, says):
