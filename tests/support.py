@@ -17,7 +17,7 @@ from foreknow.methods.registry import METHODS
 from foreknow.needs import Need
 from foreknow_judge.criteria import GAUGES
 from foreknow_judge.knowledge import VERIFIERS
-from foreknow_judge.support import UNSUPPORTED
+from foreknow_judge.messages import MESSAGES
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 MARK = "<!-- printed -->"
@@ -118,9 +118,23 @@ def printed():
     )
 
 
+UNSUPPORTED = (
+    "relative-links",
+    "whole-after",
+    "bucketized-sets",
+    "bucketized-shared",
+    "shuffled-known",
+    "impossible-linked",
+)
+
+
 def refused():
     """The table of combinations that nobody judges."""
-    rows = [f"| {one.title} | `{one.code}` | {one.reason} | {one.way_out} |" for one in UNSUPPORTED]
+    rows = []
+    for code in UNSUPPORTED:
+        title, template, way_out = MESSAGES[code]
+        reason = template.removeprefix("{where}: ")
+        rows.append(f"| {title} | `{code}` | {reason} | {way_out} |")
     return "\n".join(["| refused | code | why | way out |", "| --- | --- | --- | --- |", *rows])
 
 

@@ -114,7 +114,7 @@ def test_a_certificate_says_what_was_required_and_found_and_with_which_versions(
         (b'{"format": "foreknow audit", "version": 1}', "is not a foreknow certificate"),
         (
             b'{"format": "foreknow certificate", "version": 2}',
-            "of version 2; this program knows version 1",
+            "of version 2, which this program does not know",
         ),
         (b'{"format": "foreknow certificate", "version": 0}', "version 0"),
         (b'{"format": "foreknow certificate"}', "version None"),
@@ -312,7 +312,7 @@ def test_a_certificate_that_contradicts_itself_is_refused(change, said, folder):
 def test_a_file_that_is_missing_is_named(missing, tmp_path):
     certificate = made("bucketized").write(tmp_path / "out")
     (tmp_path / "out" / missing).unlink()
-    with pytest.raises(CertificateError, match=f"there is no file .*{missing}"):
+    with pytest.raises(CertificateError, match=f"{missing} does not exist"):
         certificate.check(tmp_path / "out")
 
 
@@ -331,7 +331,7 @@ def test_a_bucketized_release_whose_people_changed_groups_is_refused(tmp_path):
 
 
 def test_a_certificate_of_what_was_never_written_cannot_be_checked(folder):
-    with pytest.raises(CertificateError, match="never written"):
+    with pytest.raises(CertificateError, match="was never written"):
         made().certificate.check(folder)
 
 

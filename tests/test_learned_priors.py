@@ -225,7 +225,7 @@ def test_other_priors_are_not_those_of_the_certificate(folder, kept, tmp_path):
     kept.write_text(json.dumps(other))
     code, said = outcome(verify(folder))
     assert code == 2
-    assert "are not those of the certificate" in said
+    assert "the file of priors is not what was certified" in said
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"format": "foreknow priors"}', "[" * 10000])

@@ -134,7 +134,7 @@ def test_a_missing_file_is_named(tmp_path):
 
 
 def test_another_encoding_is_refused(load):
-    with pytest.raises(PolicyError, match=r"policy\.toml', line \d+: not UTF-8; save the file"):
+    with pytest.raises(PolicyError, match=r"policy\.toml', line \d+: not UTF-8; save it again"):
         load(REQUIRE.encode() + "# é\n".encode("latin-1"))
 
 

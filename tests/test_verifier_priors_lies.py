@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.releases_priors import priors_table, random_row
 from tests.examples import examples
+from tests.refusals import refused
 from tests.test_verifier_priors import READINGS, SEEDS, judged, rule
 
 import foreknow as fk
@@ -57,7 +58,7 @@ def test_a_group_that_is_too_large_is_refused_in_words(monkeypatch):
     monkeypatch.setattr(verifier_priors, "_MOST_STATES", 1000)
     row = {x: Fraction(i + 1, 100) for i, x in enumerate("abcdefgh")}
     table = {str(i): row for i in range(16)}
-    with pytest.raises(CertificateError, match="too large to be verified against priors"):
+    with refused("too-large", CertificateError, what="a group with priors"):
         judged([(dict.fromkeys(table, 1), dict.fromkeys("abcdefgh", 2))], table, {"a"})
 
 
@@ -189,13 +190,13 @@ def test_priors_of_a_certificate_that_are_none(tmp_path, change, says):
 
 
 @pytest.mark.parametrize(
-    ("reading", "semantics", "says"),
+    ("reading", "semantics", "code", "key"),
     [
-        ("other", "single", "priors cannot be read as 'other'"),
-        ("joint", "set", "priors are about one value per person, not 'set'"),
+        ("other", "single", "wrong-setting", "semantics of priors"),
+        ("joint", "set", "one-value-only", "priors"),
     ],
 )
-def test_what_priors_cannot_be_read_as(reading, semantics, says):
+def test_what_priors_cannot_be_read_as(reading, semantics, code, key):
     tables = {
         "people": pa.table({"group": [1, 1], "sex": ["m", "f"]}),
         "sensitive": pa.table({"group": [1, 1], "disease": ["Flu", "HIV"], "count": [1, 1]}),
@@ -203,7 +204,7 @@ def test_what_priors_cannot_be_read_as(reading, semantics, says):
     release = Written("bucketized", ("group",), "disease", tables, semantics=semantics)
     table = fk.Requirement(fk.Priors(PRIORS), "1/2").to_dict()
     table["priors"]["semantics"] = reading
-    with pytest.raises(CertificateError, match=says):
+    with refused(code, CertificateError, key=key):
         verify(release, [table])
 
 

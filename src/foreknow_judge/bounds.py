@@ -30,10 +30,7 @@ def header_lines(file: Any, name: str) -> Iterator[str]:
     while line := file.readline(HEADER_BYTES + 1):
         done += len(line)
         if done > HEADER_BYTES:
-            raise DataError(
-                f"{name}: the first line, which names the columns, is longer than 2 MB; is this a "
-                "table with a line for each row?"
-            )
+            raise DataError("long-line", name, place="line 1, which names the columns")
         yield line
 
 
@@ -42,7 +39,7 @@ def short_lines(file: Any, name: str) -> Iterator[str]:
     for number in count(1):
         line = file.readline(HEADER_BYTES + 1)
         if len(line) > HEADER_BYTES:
-            raise DataError(f"{name}, line {number} is longer than 2 MB")
+            raise DataError("long-line", name, place=f"line {number}")
         if not line:
             return
         yield line
@@ -51,10 +48,7 @@ def short_lines(file: Any, name: str) -> Iterator[str]:
 def check_columns(many: int, name: str) -> None:
     """Raise `DataError` for a table with more columns than any real one."""
     if many > MOST_COLUMNS:
-        raise DataError(
-            f"{name} has {many:,} columns, and {MOST_COLUMNS:,} are the most; take out those that "
-            "are not needed"
-        )
+        raise DataError("too-many-columns", name, columns=many, most=MOST_COLUMNS)
 
 
 def check_parquet(path: Path) -> None:
@@ -67,7 +61,7 @@ def check_parquet(path: Path) -> None:
             about, size = pq.ParquetFile(file).metadata, file.size()
             check_columns(about.num_columns, path.name)
             if sum(map(len, about.schema.names)) > HEADER_BYTES:
-                raise DataError(f"{path.name}: the names of the columns are longer than 2 MB")
+                raise DataError("long-line", path.name, place="the names of the columns")
             unpacked = sum(
                 about.row_group(group).total_byte_size for group in range(about.num_row_groups)
             )
@@ -86,7 +80,4 @@ def sql_with_length_check(column: str, what: str) -> str:
 def check_unpacked(name: str, size: int, unpacked: int) -> None:
     """Raise `DataError` for a packed file that holds more than any real table of its size."""
     if unpacked > max(UNPACKED_BYTES, TIMES_SMALLER * size):
-        raise DataError(
-            f"{name} has {size:,} bytes and unpacks to {unpacked:,} or more, which is no real "
-            "table; save it again, or as CSV"
-        )
+        raise DataError("unpacks-too-large", name, size=size, unpacked=unpacked)

@@ -30,7 +30,7 @@ from pydantic import (
 )
 
 from foreknow_judge.documents import decode_utf8, from_json, read_bytes
-from foreknow_judge.errors import CertificateError, InputError
+from foreknow_judge.errors import CertificateError, InputError, UnsupportedError
 from foreknow_judge.file_names import CERTIFICATE
 from foreknow_judge.grammar import (
     Amount,
@@ -52,7 +52,7 @@ from foreknow_judge.registry import OURS, Kinds
 from foreknow_judge.roles import Roles
 from foreknow_judge.scope import Scope
 from foreknow_judge.settings import Settings, explain
-from foreknow_judge.support import WHOLE_AFTER, unsupported_knowledge, unsupported_release
+from foreknow_judge.support import refuse_knowledge, refuse_release
 from foreknow_judge.windows import refuse_width
 
 FORMAT = "foreknow certificate"
@@ -352,7 +352,7 @@ def certificate_table() -> type[Settings]:
 def bytes_of_certificate(path: Path) -> bytes:
     """The content of a certificate file."""
     if path.exists() and not path.is_file() and not path.is_dir():
-        raise CertificateError(f"{str(path)!r} is no file, but a pipe or a device")
+        raise CertificateError("not-a-file", path)
     return read_bytes(path, _MOST_BYTES, CertificateError, repr(str(path)))
 
 
@@ -364,27 +364,25 @@ def parse_certificate(path: Path, content: bytes, advice: str) -> Any:
     except InputError:
         raise
     except ValueError as error:
-        raise CertificateError(f"{name} is not JSON: {error}; {advice}") from None
+        raise CertificateError("not-json", name, problem=error, advice=advice) from None
 
 
 def check_certificate(table: Any, name: str, kinds: Kinds = OURS) -> dict[str, Any]:
     """Check the tables of a certificate; `name` begins each message."""
     if not isinstance(table, dict) or table.get("format") != FORMAT:
-        raise CertificateError(f"{name} is not a {FORMAT}")
+        raise CertificateError("not-a-certificate", name)
     version = table.get("version")
     if isinstance(version, bool) or version != FORMAT_VERSION:
-        raise CertificateError(
-            f"{name} is of version {str(version)[:40]}; this program knows version {FORMAT_VERSION}"
-        )
+        raise CertificateError("other-version", name, given=version)
     if "cohort" in table:
-        raise WHOLE_AFTER.error(name)
+        raise UnsupportedError("whole-after", name)
     try:
         read: Any = certificate_table().model_validate(table, context=kinds)
     except ValidationError as error:
-        raise CertificateError(f"{name} {explain(error)}") from None
+        raise CertificateError("malformed-certificate", name, problem=explain(error)) from None
     contradiction = _contradiction(read, table["policy"]["require"], kinds)
     if contradiction is not None:
-        raise CertificateError(f"{name} contradicts itself: {contradiction}")
+        raise CertificateError("contradicts-itself", name, problem=contradiction)
     return table
 
 
@@ -449,8 +447,7 @@ def _contradiction(
             f"{schema.sensitives[0]!r}"
         )
     shared = bool(schema.shared)
-    if (combination := unsupported_release(release.form, semantics, shared=shared)) is not None:
-        raise combination.error()
+    refuse_release("the certificate", release.form, semantics, shared=shared)
     for required, given in zip(read.policy.require, requirements, strict=True):
         if not {required.sensitive or release.sensitive} <= {*schema.sensitives}:
             return f"a requirement is about {required.sensitive!r}, which is no sensitive column"
@@ -591,15 +588,8 @@ def _refuse_unsupported(
         for point in (priors if isinstance(priors, list) else [priors])
         if isinstance(point, Mapping) and isinstance(facts := point.get("facts"), Mapping)
     ]
-    combination = unsupported_knowledge(
-        secret,
-        required.known,
-        unlinked,
-        relative=required.at_most_times is not None,
-        links=any(facts.get("m") for facts in on_top),
-    )
-    if combination is not None:
-        raise combination.error()
+    linked = required.at_most_times is not None and any(facts.get("m") for facts in on_top)
+    refuse_knowledge("the certificate", secret, required.known, unlinked, relative_links=linked)
 
 
 def _uncounted(
@@ -633,13 +623,13 @@ def _check_amounts(required: CertifiedTable, kinds: Kinds) -> None:
             range_ends(members)
     if kinds.criteria.keys() & required.kinds.keys():
         if not required.of_whole_groups:
-            raise CertificateError(f"{next(iter(required.kinds))} stands by itself")
+            raise CertificateError("not-by-itself", next(iter(required.kinds)))
         return
     several = [isinstance(settings, list) for settings in required.kinds.values()]
     if len(required.limits) != several.count(False):
-        raise CertificateError("a requirement needs exactly one limit, or one in each point")
+        raise CertificateError("one-limit", "a requirement")
     if required.limits and required.below is None and _PRIORS not in required.kinds:
-        raise CertificateError("at_most and at_most_times are for priors")
+        raise CertificateError("limit-of-priors", next(iter(required.limits)))
 
 
 def map_prior_tables(

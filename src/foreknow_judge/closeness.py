@@ -32,7 +32,7 @@ def gauge_t_closeness(held: GroupBags, table: Any) -> tuple[Fraction, Group, boo
     elif distance == "equal" and "order" not in table and "tree" not in table:
         work, steps = _work_of_moving(held), 1
     else:
-        raise CertificateError(f"t_closeness cannot be {dict(table)}")
+        raise CertificateError("wrong-setting", "t_closeness")
     worst, at = highest(work, held.people)
     worst /= int(held.totals.sum()) * steps
     return worst, held.group(at), worst <= most
@@ -200,34 +200,33 @@ def _order(values: Sequence[str], given: Any) -> list[str]:
     if given is None:
         return sorted(values, key=number_of)
     if not isinstance(given, (list, tuple)) or len(set(map(str, given))) < len(given):
-        raise CertificateError("the order of t_closeness must be a list of values, each once")
+        raise CertificateError("wrong-setting", "the order of t_closeness")
     places = {str(value): place for place, value in enumerate(given)}
     missing = [value for value in values if value not in places]
     if missing:
-        raise CertificateError(f"the order of t_closeness does not name {missing[0]!r}")
+        raise CertificateError("not-listed", "the order of t_closeness", value=missing[0])
     return sorted(values, key=lambda value: places[value])
 
 
 def _branches(values: Sequence[str], tree: Any) -> tuple[dict[str, list[str]], int]:
     """The nodes above each value of the release, up to the root, and how many levels there are."""
     if not isinstance(tree, (list, tuple)) or not tree:
-        raise CertificateError("t_closeness needs its tree: a row for each value")
+        raise CertificateError("malformed-tree")
     above: dict[str, list[str]] = {}
     parents: dict[tuple[int, str], str] = {}
     for row in tree:
         if not isinstance(row, (list, tuple)) or not 2 <= len(row) == len(tree[0]):
-            raise CertificateError("the rows of a tree are lists of one length, from 2 on")
+            raise CertificateError("malformed-tree")
         value, *nodes = map(str, row)
-        if above.setdefault(value, nodes) != nodes:
-            raise CertificateError(f"the tree of t_closeness has {value!r} twice")
-        for level, pair in enumerate(pairwise(nodes)):
-            if parents.setdefault((level, pair[0]), pair[1]) != pair[1]:
-                raise CertificateError(f"the tree of t_closeness has two nodes above {pair[0]!r}")
+        links = enumerate(pairwise(nodes))
+        two = any(parents.setdefault((at, low), high) != high for at, (low, high) in links)
+        if two or above.setdefault(value, nodes) != nodes:
+            raise CertificateError("malformed-tree")
     if len({nodes[-1] for nodes in above.values()}) > 1:
         above = {value: [*nodes, "root"] for value, nodes in above.items()}
     missing = [value for value in values if value not in above]
     if missing:
-        raise CertificateError(f"the tree of t_closeness does not list {missing[0]!r}")
+        raise CertificateError("not-listed", "the tree of t_closeness", value=missing[0])
     return above, len(tree[0]) - 1 + (len(above[str(tree[0][0])]) == len(tree[0]))
 
 
@@ -240,4 +239,4 @@ def _exceeds(number: Fraction, limit: Fraction) -> bool:
             gap = top - bottom - Decimal(limit.numerator) / Decimal(limit.denominator)
             if abs(gap) > (top + bottom + abs(gap) + 1) * Decimal(10) ** (5 - digits):
                 return gap > 0
-    raise CertificateError("a logarithm is too close to its limit to be verified")
+    raise CertificateError("too-close", "a logarithm")

@@ -28,10 +28,7 @@ class Cohorts(Written):
         first, *others = each.values()
         for other in others:
             if _shape(first) != _shape(other):
-                raise CertificateError(
-                    f"the releases {' and '.join(each)} have other columns, or another form, and "
-                    "cannot be judged together"
-                )
+                raise CertificateError("other-columns", " and ".join(each))
         release, taken = "release", {*first.groups, *first.exact, *(first.parts or ())}
         for columns in (first.columns or {}).values():
             taken |= {*columns}

@@ -66,7 +66,7 @@ class Counted(Written):
         if not self.person:
             return worst
         if kind not in CELLS or self.rules.tables or any(own.width is not None for own in asked):
-            raise UnsupportedError(f"{kind} are judged of cases here, and not of people")
+            raise UnsupportedError("cases-only", kind)
         persons = self.persons_of(*sight)
         for own in asked:
             cells = CELLS[kind](own.held, own.about, settings)

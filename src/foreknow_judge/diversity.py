@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from foreknow_judge.counting import Group, GroupBags, Measured, highest
-from foreknow_judge.errors import CertificateError, InputError
+from foreknow_judge.errors import CertificateError
 from foreknow_judge.numbers import as_fraction
 
 # The most people in a group for which whole numbers decide; with more it would take forever.
@@ -30,7 +30,7 @@ def gauge_l_diversity(held: GroupBags, table: Any) -> tuple[Fraction | None, Gro
     if kind == "recursive":
         return _recursive(held, least, number_of(table.get("c")))
     if "c" in table or kind not in ("distinct", "entropy") or least < 1:
-        raise CertificateError(f"l_diversity cannot be {dict(table)}")
+        raise CertificateError("wrong-setting", "l_diversity")
     if kind == "distinct":
         at = int(held.n_values.argmin())
         return Fraction(int(held.n_values[at])), held.group(at), bool(held.n_values[at] >= least)
@@ -56,7 +56,7 @@ def l_diversity_limits(table: Any, held: GroupBags) -> bool:
 
 def _recursive(held: GroupBags, l: Fraction, c: Fraction) -> tuple[Fraction | None, Group, bool]:
     if l < 2 or l.denominator > 1 or c <= 0:
-        raise CertificateError(f"recursive diversity cannot have l = {l} and c = {c}")
+        raise CertificateError("wrong-setting", "recursive diversity")
     top, rest = held.top_sum(1), held.people - held.top_sum(min(int(l), 1 + len(held.names)) - 1)
     if not rest.all():
         return None, held.group(int(np.argmin(rest))), False
@@ -69,7 +69,7 @@ def gauge_alpha_k(held: GroupBags, table: Any, alike: GroupBags | None = None) -
     require_keys(table, "what alpha_k asks", {"alpha", "k"}, {"alpha", "k"})
     alpha, k = number_of(table["alpha"]), number_of(table["k"])
     if not 0 < alpha <= 1 or k < 1 or k.denominator > 1:
-        raise CertificateError(f"alpha_k cannot be {dict(table)}")
+        raise CertificateError("wrong-setting", "alpha_k")
     top, people = held.top_sum(1), held.people
     worst, at = highest(top, people)
     least = Fraction(int((held if alike is None else alike).people.min()))
@@ -85,21 +85,18 @@ def alpha_k_limits(table: Any, held: GroupBags) -> bool:
 def require_keys(table: Any, key: str, least: set[str], most: set[str]) -> None:
     """Refuse anything but a table that has the settings `least` and none beyond `most`."""
     if not isinstance(table, Mapping) or not least <= set(table) <= most:
-        raise CertificateError(f"{key} must be a table of {', '.join(sorted(most))}, not {table!r}")
+        raise CertificateError("wrong-keys", key, right=", ".join(sorted(most)))
 
 
 def number_of(given: Any) -> Fraction:
     """Read a number of a certificate, exactly; refuse one with too many digits."""
-    try:
-        return as_fraction(given)
-    except InputError as error:
-        raise CertificateError(str(error)) from None
+    return as_fraction(given)
 
 
-def size_of(given: Any, key: str) -> int:
-    """Read a whole number from 1 of a certificate."""
-    if not isinstance(given, int) or isinstance(given, bool) or given < 1:
-        raise CertificateError(f"{key} must be a whole number from 1, not {given!r}")
+def size_of(given: Any, key: str, least: int = 1) -> int:
+    """Read a whole number of at least `least` of a certificate."""
+    if not isinstance(given, int) or isinstance(given, bool) or given < least:
+        raise CertificateError("not-a-whole-number", key, least=least, given=given)
     return given
 
 
@@ -125,7 +122,7 @@ def _keeps(shape: tuple[int, ...], least: Fraction) -> bool:
         if abs(gap) > Decimal("1e-40") * total:
             return gap > 0
     if total > _MOST:
-        raise CertificateError("an entropy is too close to its limit to be verified")
+        raise CertificateError("too-close", "an entropy")
     # So close that only whole numbers can tell.
     right = least.numerator**total
     for n in shape:

@@ -117,18 +117,18 @@ def read_bytes(path: Path, most: int, kind: type[InputError], what: str) -> byte
     """Read a file; refuse one of more than `most` bytes."""
     try:
         if is_named_pipe(path):
-            raise kind(f"{what} cannot be read: it is a named pipe; give a file")
+            raise kind("not-a-file", what)
         with path.open("rb") as file:
             content = file.read(most + 1)
     except FileNotFoundError:
-        raise kind(f"{what} does not exist") from None
+        raise kind("no-file", what) from None
     except kind:
         raise
     except (OSError, ValueError) as error:  # a path that the system does not accept
         reason = getattr(error, "strerror", None) or error
-        raise kind(f"{what} cannot be read: {reason}") from None
+        raise kind("unreadable-file", what, problem=reason) from None
     if len(content) > most:
-        raise kind(f"{what} is larger than {most >> 20} MB, more than such a file can need")
+        raise kind("large-file", what)
     return content
 
 
@@ -138,8 +138,8 @@ def decode_utf8(content: bytes, kind: type[InputError], what: str) -> str:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise kind(f"{what}, line {line}: not UTF-8; save the file as UTF-8") from None
+        raise kind("not-utf-8", what, place=f"line {line}") from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise kind(f"{what}, line {line}: a null character; is it a text file?")
+        raise kind("null-character", what, line=line)
     return text

@@ -141,14 +141,11 @@ def literal(path: Path) -> str:
     try:
         name.encode()
     except UnicodeEncodeError:
-        raise DataError(f"{str(path)!r}: the name is not UTF-8; rename the file") from None
+        raise DataError("unusable-name", str(path)) from None
     if not _PATTERN.search(name):
         return name
     if "\\" in name:
-        raise DataError(
-            f"{str(path)!r}: the name has a backslash beside one of * ? [ and cannot be opened; "
-            "rename it"
-        )
+        raise DataError("unusable-name", str(path))
     return _PATTERN.sub(lambda found: f"[{found[0]}]", name)
 
 
@@ -196,9 +193,9 @@ def opened_once(paths: Sequence[Path]) -> Iterator[dict[Path, Path]]:
             try:
                 file = stack.enter_context(open(path, "rb", opener=_without_waiting))
             except OSError as error:
-                raise DataError(f"{path.name} cannot be read: {error.strerror}") from None
+                raise DataError("unreadable-file", path.name, problem=error.strerror) from None
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise DataError(f"{path.name} cannot be read: it is no file")
+                raise DataError("not-a-file", path.name)
             own = found[path] = folder / str(number) / path.name
             own.parent.mkdir()
             named = _DESCRIPTORS / str(file.fileno())
@@ -247,9 +244,7 @@ class Stamp:
         """Raise `DataError` for the first file that changed; `n_rows` is ignored."""
         for path, known in self._known.items():
             if _status(path) != known:
-                raise DataError(
-                    f"{path.name} changed while it was read; run again when it is complete"
-                )
+                raise DataError("file-changed", path.name)
 
 
 def _status(path: Path) -> tuple[int, ...]:
@@ -291,7 +286,7 @@ class CsvFile:
             except csv.Error as error:
                 wrong = error
         if not headers:
-            raise DataError(f"{self.name}: the first line must name the columns: {wrong}") from None
+            raise DataError("no-header", self.name, problem=f"cannot be read: {wrong}") from None
         return headers
 
     def _header(self, delimiter: str) -> list[str]:
@@ -301,18 +296,13 @@ class CsvFile:
             with opened(self.path, "rt", encoding="utf-8-sig", newline="") as file:
                 lines = header_lines(file, name)
                 header = next(csv.reader(lines, delimiter=delimiter), None)
-                rest = "" if header else file.read(_BLOCK)
         except UnicodeDecodeError as error:
-            raise DataError(
-                f"{name} is not UTF-8 (byte {error.start + 1}); save it again as UTF-8"
-            ) from None
+            raise DataError("not-utf-8", name, place=f"byte {error.start + 1}") from None
         except (OSError, EOFError) as error:
-            raise DataError(f"{name} cannot be read: {error}") from None
+            raise DataError("unreadable-file", name, problem=error) from None
         if header:
             return header
-        if rest.strip():
-            raise DataError(f"{name}: the first line is empty; it must name the columns")
-        raise DataError(f"{name} is empty; its first line must name the columns")
+        raise DataError("no-header", name, problem="is empty, or begins with an empty line")
 
     def relation(self, connection: Any) -> Any:
         """Open it in DuckDB, as texts c0, c1, ...; an empty field is null, and "" an empty text."""
@@ -340,20 +330,11 @@ class CsvFile:
         found, name = self._shape, self.name
         if found.fields != found.records * len(self.header):
             line, fields = self._odd_line()
-            raise DataError(
-                f"{name}, line {line}: {fields} field{'s' if fields > 1 else ''} where the header "
-                f"has {len(self.header)}"
-            )
+            raise DataError("uneven-row", name, line=line, cells=fields, columns=len(self.header))
         if found.blank and len(self.header) == 1:
-            raise DataError(
-                f"{name} has one column and an empty line, which some readers skip and others take "
-                'for a missing value; write "" or remove the line'
-            )
+            raise DataError("empty-line", name)
         if found.records - 1 != n_rows:
-            raise DataError(
-                f"{name} has {found.records - 1} rows, but {n_rows} were read; is a line longer "
-                "than 2 MB?"
-            )
+            raise DataError("rows-lost", name)
         self.stamp.check()
 
     def _odd_line(self) -> tuple[int, int]:
@@ -366,7 +347,9 @@ class CsvFile:
                     if row and len(row) != len(self.header):
                         return rows.line_num, len(row)
             except csv.Error as error:
-                raise DataError(f"{self.name}, line {rows.line_num}: {error}") from None
+                raise DataError(
+                    "unreadable-file", self.name, problem=f"line {rows.line_num}: {error}"
+                ) from None
         return 1, len(self.header)
 
     def _begin(self) -> Thread:
@@ -406,9 +389,7 @@ class CsvFile:
                 ]
                 if stray:
                     raise DataError(
-                        f"{self.name}, line {line + _line_ends(text[: min(stray)])}: a quote "
-                        "with something beside it, such as a space; put the whole field in "
-                        'quotes, and write a quote in it twice, such as "say ""a"""'
+                        "stray-quote", self.name, line=line + _line_ends(text[: min(stray)])
                     )
                 outside = _is_odd(quotes) == quoted
                 counted = [marks & outside for marks in counted]
@@ -420,7 +401,7 @@ class CsvFile:
             line += _line_ends(text)
             last = block[-1]
         if quoted:
-            raise DataError(f"{self.name}: a quote is not closed")
+            raise DataError("open-quote", self.name)
         unfinished = last not in (_NEWLINE, _RETURN)
         return _Shape(records + unfinished, fields + unfinished, blank)
 
@@ -439,7 +420,7 @@ class CsvFile:
                     yield before, block, later[:1] or b"\n"
                     before, block = block[-1:], later
         except (OSError, EOFError) as error:
-            raise DataError(f"{self.name} cannot be read: {error}") from None
+            raise DataError("unreadable-file", self.name, problem=error) from None
 
 
 class _Shape(NamedTuple):

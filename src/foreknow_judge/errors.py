@@ -10,6 +10,9 @@ import difflib
 import errno
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
+
+from foreknow_judge.messages import MESSAGES
 
 # Messages of engines and the linker that mean out of memory, if the type of the error does not.
 _NO_MEMORY = (
@@ -28,16 +31,39 @@ _NO_MEMORY = (
 class ForeknowError(Exception):
     """Root of everything that Foreknow raises on purpose.
 
-    `code` names the kind of error; that of a combination which is refused is listed in
-    ``docs/reference/support.md``.
+    Raised with a code of `MESSAGES` and its fields (the first by its place, others by their
+    names), or with a sentence of one's own.
+
+    Attributes
+    ----------
+    code : str
+        The kind of mistake, such as ``"unknown-column"``; that of the class for a sentence of
+        one's own. Combinations that are refused are listed in ``docs/reference/support.md``.
+    title : str
+        The same in words.
+    fields : dict
+        What the sentence is about, such as `column`, `file`, `key` and `value`.
     """
 
     code = "error"
 
-    def __init__(self, *args: object, code: str | None = None) -> None:
+    def __init__(self, *args: Any, code: str | None = None, **fields: Any) -> None:
+        if args and args[0] in MESSAGES:
+            code, *subject = args
+            message = MESSAGES[code]
+            fields = dict(zip(message.subject, subject, strict=True)) | fields
+            args = (message.filled(fields),)
+        self.fields = fields
         super().__init__(*args)
-        if code is not None:
-            self.code = code
+        self.code = code or self.code
+
+    @property
+    def title(self) -> str:
+        """The kind of mistake, in words."""
+        return MESSAGES[self.code].title if self.code in MESSAGES else self.code
+
+    def __reduce__(self) -> Any:
+        return type(self), self.args, {**vars(self), "args": self.args}
 
 
 class InputError(ForeknowError, ValueError):
@@ -76,11 +102,7 @@ class NotEnoughMemory(ForeknowError, MemoryError):
     code = "memory"
 
     def __init__(self, needed_for: str) -> None:
-        super().__init__(
-            f"not enough memory for {needed_for}; use a machine with more, raise the limit on this "
-            "process if it has one (ulimit -v, --memory), or give fewer columns or rows, Parquet "
-            "rather than CSV"
-        )
+        super().__init__("not-enough-memory", needed_for)
 
 
 def short_of_memory(error: BaseException) -> bool:

@@ -115,12 +115,14 @@ def worst_exchanged(
 ) -> tuple[str, int, Fraction, Fraction] | None:
     """The worst case: its value, the place of its case, bound and prior; None if there is none."""
     if sum(asked.amounts[1:]) > _MOST_PEOPLE:
-        raise CertificateError(f"at most {_MOST_PEOPLE} people are known or linked, with priors")
+        raise CertificateError(
+            "too-large", "the number of people who are known or linked, with priors,"
+        )
     links = min(asked.amounts[2], max((sum(people) for people, _ in shapes), default=0))
     names, parts = asked.names, list[_Part]()
     for shape, cases in shapes.items():
         if sum(shape[0]) * len(shape[1]) ** 2 > _MOST_NUMBERS:
-            raise CertificateError("a group is too large to be verified against priors")
+            raise CertificateError("too-large", "a group with priors")
         step = max(1, _AT_ONCE // (sum(shape[0]) * len(shape[1]) ** 2))
         for at in range(0, len(cases), step):
             parts.append(_Part.of(shape, cases[at : at + step], asked, links))
@@ -139,7 +141,7 @@ def worst_exchanged(
         for case, signature, x in np.argwhere((own > 0) & (own >= least_score)).tolist()
     ]
     if len(near) > _MOST_TIES:
-        raise CertificateError("too many people are as bad as the worst, to be told apart exactly")
+        raise CertificateError("too-large", "the number of people as bad as the worst")
     exactly: dict[int, Fraction] = {}
     best: Any = None
     for part, case, signature, x in near:
@@ -256,7 +258,7 @@ def _ties(parts: Sequence[_Part], secret: int, linked: Any) -> list[_At]:
             near &= own <= linked[:, None, None, None] * (1 + _NEAR)
         found += [(part, case, s, x) for case, s, x in np.argwhere(near.any(axis=0)).tolist()]
     if len(found) > _MOST_TIES:
-        raise CertificateError("too many people are as bad as the worst, to be told apart exactly")
+        raise CertificateError("too-large", "the number of people as bad as the worst")
     return found
 
 

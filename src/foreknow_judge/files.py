@@ -62,10 +62,10 @@ def open_written(connection: Any, table: Any, file: File | None) -> tuple[list[s
         rows = _columns_of(connection, paths[0])
         header = [name for name, *_ in rows]
         if any(kind == "INT96" for _, kind, *_ in rows):  # DuckDB cuts its nanoseconds off
-            raise DataError("a column is of type INT96, in which values may print alike")
+            raise DataError("ambiguous-type", "INT96")
         for path in paths[1:]:  # or DuckDB would cast them
             if _columns_of(connection, path) != rows:
-                raise DataError(f"{path.name} has other columns than {paths[0].name}")
+                raise DataError("other-columns", f"{path.name} and {paths[0].name}")
         relation = read_parquet(connection, paths)
         inner = ['"' + column.replace('"', '""') + '"' for column in relation.columns]
         return header, relation.project(", ".join(f"{c} AS c{i}" for i, c in enumerate(inner)))
@@ -103,7 +103,7 @@ def count_rows(
     keys = list(dict.fromkeys(key for sight in sights for key in sight))
     for key in keys:
         if not _PLAIN.fullmatch(kinds[key]):
-            raise DataError(f"a column is of type {kinds[key]}, in which values may print alike")
+            raise DataError("ambiguous-type", kinds[key])
     inner = [f"{_told_apart(key, kinds[key])} AS {key}" for key in keys]
     which, by = "0", ", ".join(keys)
     if len(sights) > 1:
@@ -180,7 +180,7 @@ def merge_empties(column: Column) -> Column:
     """A column of a CSV file with empty fields, in quotes or not, as missing texts."""
     empty = [text for text in column.texts[:2].to_pylist() if not text]
     if len(empty) > 1:
-        raise DataError('a column has empty fields and ""; some readers take these for two values')
+        raise DataError("two-empties")
     if empty != [""]:
         return column
     texts = pa.array([None, *column.texts[1:].to_pylist()], pa.string())
@@ -200,7 +200,7 @@ def unescape_formulas(column: Column, surely: bool) -> Column:
         return column
     texts = [unescape_formula(text, surely) for text in column.texts.to_pylist()]
     if len(set(texts)) < len(texts):
-        raise CertificateError("a column has a formula with the mark of one, and without")
+        raise CertificateError("mixed-formulas")
     return Column.of(pa.array(texts, pa.string()), column.codes)
 
 
@@ -209,5 +209,5 @@ def unescape_formula(text: str | None, surely: bool) -> str | None:
     if text is None:
         return None
     if surely and _ARMED.match(text):  # or two texts of the file would be one to us
-        raise CertificateError(f"{text!r} is a formula, and formulas are certified as escaped")
+        raise CertificateError("bare-formula", text)
     return text[1:] if _DISARMED.match(text) else text

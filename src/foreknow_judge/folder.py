@@ -32,9 +32,7 @@ def paths_of(folders: Any) -> list[Path]:
     given = folders if isinstance(folders, (list, tuple)) else [folders]
     for folder in given:
         if not isinstance(folder, (str, Path)):
-            raise InputError(
-                f"after is a folder that publish wrote, or a list of these, not {folder!r}"
-            )
+            raise InputError("wrong-after", folder)
     return [Path(folder) for folder in given]
 
 
@@ -118,7 +116,7 @@ def wrong_companions(
         if report.is_symlink():
             yield f"{REPORT} is a link, and no file of the folder"
         if not report.is_file():
-            raise CertificateError(f"there is no file {str(report)!r}")
+            raise CertificateError("no-file", report)
         yield from _not_as_certified(report, known.report)
     elif known.report is not None and not release.is_file():
         yield f"{REPORT} is missing, which was certified; it belongs to the release"

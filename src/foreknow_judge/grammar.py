@@ -245,9 +245,9 @@ class AskedTable(RequireTable):
             several = isinstance(own, (list, tuple))
             for point in own if several else [own]:
                 if not isinstance(point, Mapping):
-                    raise UnsupportedError(f"this version cannot verify {kind!r}")
+                    raise UnsupportedError("unknown-kind", kind)
                 if several == bool(limits):
-                    raise InputError(f"{kind} needs exactly one limit, or one in each point")
+                    raise InputError("one-limit", kind)
                 settings = {key: given for key, given in point.items() if key != "below"}
                 limit = as_threshold(point["below"]) if several else next(iter(limits), None)
                 yield KnownPoint(kind, settings, limit)
@@ -281,7 +281,10 @@ def as_times(number: Any, name: str = "at_most_times") -> Fraction:
     times = as_fraction(number)
     if times < 1:
         raise InputError(
-            f"{name} must be 1 or more (1 means as likely as before), not {shown(number)}"
+            "out-of-range",
+            name,
+            right="1 or more (1 means as likely as before)",
+            given=shown(number),
         )
     return times
 

@@ -134,10 +134,9 @@ def count_possible_holders(
     names = [name for name in held.names if name not in sets]
     every = {*names}.union(*sets.values())
     for text in (text for i in own for text in map(str, rules.tables[i]["values"])):
-        if text not in every and any(_same(text, name) for name in every):
-            raise CertificateError(
-                f"nobody has {text!r}, which some people cannot have, but the same number is there"
-            )
+        same = [name for name in every if _same(text, name)]
+        if same and text not in every:
+            raise CertificateError("spelt-otherwise", "impossible", value=text, same=min(same))
     about = {i: {*values_named(rules.tables[i]["values"], names)} for i in own}
     rules_of = []
     for name in held.names:
@@ -147,9 +146,7 @@ def count_possible_holders(
             about_members = {i: {*values_named(rules.tables[i]["values"], members)} for i in own}
             of_members = {frozenset(i for i in own if x in about_members[i]) for x in members}
         if len(of_members) > 1:
-            raise CertificateError(
-                f"{name!r} is counted as one value, and some people cannot have all of its values"
-            )
+            raise CertificateError("impossible-in-part", name)
         rules_of.append(of_members.pop())
     cannot: dict[Any, Cannot] = {}
     people_of_groups = []
@@ -177,10 +174,7 @@ def _refuse(held: GroupBags, at: int, people: Counter[Cannot], rules_of: Any) ->
     for kind, many in having.items():
         if many > sum(n for cannot, n in people.items() if not cannot.surely & kind):
             name = ", ".join(str(part) for part in held.group(at))
-            raise CertificateError(
-                f"group {name} has values that too few people there can have, by what the schema "
-                "says is impossible"
-            )
+            raise CertificateError("impossible-group", name)
 
 
 def worst_with_rules(

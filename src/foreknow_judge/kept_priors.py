@@ -83,9 +83,7 @@ class KeptPriors:
                 return table
             found = known.get(str(table["digest"]))
             if found is None or list(found["attributes"]) != list(table["attributes"]):
-                raise CertificateError(
-                    "the priors that were given are not those of the certificate (digest differs)"
-                )
+                raise CertificateError("digest-differs", "the file of priors")
             return found
 
         return [map_prior_tables(required, fill) for required in requirements]
@@ -95,14 +93,11 @@ class KeptPriors:
         """Read the file that `publish` wrote for the owner."""
         path = Path(path)
         if path.exists() and not path.is_file():
-            raise CertificateError(f"{str(path)!r} is no file")
+            raise CertificateError("not-a-file", path)
         content = read_bytes(path, _MOST_BYTES, CertificateError, repr(str(path)))
         table = parse_certificate(path, content, f"give the {PRIORS} that publish wrote")
         try:
             _KeptTable.model_validate(table)
         except ValidationError as error:
-            raise CertificateError(
-                f"{str(path)!r} does not hold the priors of a release, as publish writes them to "
-                f"{PRIORS}: it {explain(error)}"
-            ) from None
+            raise CertificateError("not-kept-priors", path, problem=explain(error)) from None
         return cls(bytes.fromhex(table["key"]), tuple(table["tables"]))

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from foreknow_judge.counting import Bag, Group, GroupBags
+from foreknow_judge.diversity import require_keys, size_of
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.facts import worst_facts, worst_implications
 from foreknow_judge.impossible import ImpossibleCounts, count_possible_holders, worst_with_rules
@@ -47,10 +48,7 @@ class Judge(NamedTuple):
 
 def amounts_of(settings: Mapping[str, Any], keys: str, of: str) -> list[int]:
     """The amounts under one-letter keys, 0 if not given; refuse what is no amount."""
-    amounts = [settings.get(key, 0) for key in keys]
-    if not all(isinstance(amount, int) and amount >= 0 for amount in amounts):
-        raise CertificateError(f"amounts of {of} must be whole numbers from 0, not {amounts}")
-    return amounts
+    return [size_of(settings.get(key, 0), f"{key} of {of}", 0) for key in keys]
 
 
 def _judge_facts(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
@@ -70,7 +68,7 @@ def _able(asked: JudgeInput) -> ImpossibleCounts | None:
     if not own:
         return None
     if asked.width is not None or written.semantics != "single":
-        raise CertificateError("impossible is for single values, of which everybody has one")
+        raise CertificateError("one-value-only", "impossible")
     names = rules.columns()
     shown = [name for name in names if name in written.of_people]
     people = people_with(written, shown, asked.groups)
@@ -95,8 +93,7 @@ def _judge_negations(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
 def _on_top(settings: Mapping[str, Any]) -> list[int]:
     """The amounts of facts that are known on top of priors."""
     facts = settings.get("facts") or {}
-    if not isinstance(facts, Mapping) or set(facts) - {"l", "k", "m"}:
-        raise CertificateError(f"facts on top of priors are amounts l, k and m, not {facts}")
+    require_keys(facts, "facts on top of priors", set(), {"l", "k", "m"})
     return amounts_of(facts, "lkm", "facts")
 
 
@@ -110,10 +107,10 @@ def _judge_priors(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
     l, k, m = _on_top(settings)
     written, reading = asked.written, settings.get("semantics", "joint")
     if reading not in ("joint", "binary"):
-        raise CertificateError(f"priors cannot be read as {reading!r}")
+        raise CertificateError("wrong-setting", "semantics of priors")
     worst: Worst = (None, None, Fraction(0), Fraction(1))
     if not settings.get("tables"):
-        raise CertificateError("the certificate has no tables of priors")
+        raise CertificateError("malformed-priors", "it has no tables of them")
     for table in settings["tables"]:
         chances = Chances(table)
         people = people_with(written, chances.attributes, asked.groups)
@@ -136,9 +133,7 @@ def _refuse_unheld(chances: Chances, asked: JudgeInput) -> None:
     """Refuse a set with a value that has a prior but no holder: its prior would be counted."""
     for value in {*values_named(asked.named, [*chances.values])} - {*asked.members}:
         if any(chances.of(signature, value) for signature in chances.rows):
-            raise CertificateError(
-                f"nobody has {value!r}, which is likely by binary priors of a set that it is in"
-            )
+            raise CertificateError("prior-of-nobody", value)
 
 
 def _least_prior(asked: JudgeInput, settings: Mapping[str, Any]) -> Fraction | None:

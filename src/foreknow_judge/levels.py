@@ -37,11 +37,11 @@ def gauge_levels(
 ) -> tuple[Fraction | None, Group, bool]:
     """How many people have a label that shows too much, and the first group of such people."""
     if not isinstance(table, Mapping) or not table:
-        raise CertificateError(f"levels must be a table of columns, not {table!r}")
+        raise CertificateError("wrong-setting", "levels")
     shows = np.zeros(len(held), bool)
     for column, own in table.items():
         if column not in columns:
-            raise CertificateError(f"levels: the groups have no column {column!r}")
+            raise CertificateError("unknown-column", "levels: the release", column=column)
         labels = held.labels[columns.index(column)]
         texts = labels.texts.to_pylist()
         whole = not any({".", "<"} & {*(text or "")} for text in texts)
@@ -56,7 +56,7 @@ def shows_more(label: str | None, own: Any, whole: bool = True) -> bool:
     """Whether a label shows more than its table allows; `whole` if the numbers are integers."""
     require_keys(own, "levels", set(), {"top", "at_least", "hierarchy"})
     if not {"top", "at_least"} & own.keys():
-        raise CertificateError("levels: a column has neither a top nor at_least")
+        raise CertificateError("wrong-setting", "levels")
     if label is None:
         return False
     known = label.removesuffix(" or missing")
@@ -66,7 +66,7 @@ def shows_more(label: str | None, own: Any, whole: bool = True) -> bool:
         return False
     level, hierarchy = size_of(own["at_least"], "levels: at_least"), own.get("hierarchy")
     if not isinstance(hierarchy, Mapping):
-        raise CertificateError("levels: at_least is of no hierarchy")
+        raise CertificateError("wrong-setting", "levels")
     if "rows" in hierarchy:  # of which a value may be called "unknown or missing"
         return not _node(label, hierarchy, level)
     return label != "missing" and not _is_coarse(known, hierarchy, level, whole)
@@ -98,7 +98,7 @@ def _is_coarse(label: str, hierarchy: Mapping[str, Any], level: int, whole: bool
     kinds = {"mask": _masked, "intervals": partial(_wide, whole=whole), "dates": _long}
     kind = next((key for key in kinds if key in hierarchy), None)
     if kind is None:
-        raise CertificateError(f"levels: a hierarchy of {', '.join(hierarchy)} has no levels")
+        raise CertificateError("no-level")
     return kinds[kind](label, hierarchy, level)
 
 
@@ -106,7 +106,7 @@ def _masked(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
     """Whether the last `level` characters are masked, and a level in the label is not finer."""
     length, character = hierarchy["mask"], str(hierarchy.get("character", "*"))
     if not isinstance(length, int) or level >= length or len(character) != 1:
-        raise CertificateError(f"levels: a mask of {length!r} has no level {level}")
+        raise CertificateError("no-level")
     if _ALL.fullmatch(label):
         return True
     told: Any = re.fullmatch("(.*?)(?: [(]level ([0-9]{1,3})[)])?", label, re.DOTALL)
@@ -117,10 +117,10 @@ def _masked(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
 def _wide(label: str, hierarchy: Mapping[str, Any], level: int, whole: bool) -> bool:
     """Whether a range begins and ends where intervals of the level do."""
     if level > len(hierarchy["intervals"]):
-        raise CertificateError(f"levels: there are no intervals of level {level}")
+        raise CertificateError("no-level")
     width, origin = number_of(hierarchy["intervals"][level - 1]), hierarchy.get("origin", 0)
     if width <= 0:
-        raise CertificateError(f"levels: an interval cannot be {width} wide")
+        raise CertificateError("no-level")
     if _ALL.fullmatch(label):
         return True
     finest = number_of(hierarchy["intervals"][0]), number_of(origin)
@@ -140,7 +140,7 @@ def _long(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
     """Whether a period is at least as long as that of the level."""
     periods = list(_PERIODS)
     if level > len(hierarchy["dates"]) or hierarchy["dates"][level - 1] not in periods:
-        raise CertificateError(f"levels: there are no periods of level {level}")
+        raise CertificateError("no-level")
     allowed = periods[periods.index(hierarchy["dates"][level - 1]) :]
     return bool(_ALL.fullmatch(label)) or any(re.fullmatch(_PERIODS[p], label) for p in allowed)
 
@@ -149,9 +149,9 @@ def _node(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
     """Whether a label is a node of the level or coarser, with a name that no finer node has."""
     rows = hierarchy["rows"]
     if not isinstance(rows, list) or not rows or level >= len(rows[0]):
-        raise CertificateError(f"levels: a tree has no level {level}")
+        raise CertificateError("no-level")
     if any(not isinstance(row, list) or len(row) != len(rows[0]) for row in rows):
-        raise CertificateError("levels: the rows of a tree are lists of one length")
+        raise CertificateError("malformed-tree")
     finer = {str(cell) for row in rows for cell in row[:level]}
     if label in finer:
         return False

@@ -33,10 +33,10 @@ def values_named(given: Any, names: Collection[str]) -> list[str]:
 def range_ends(given: Mapping[str, Any]) -> tuple[Any, Any]:
     """The two ends of a range, None for an open end; refuse a range that cannot be read."""
     if not given or not {*given} <= {"from", "to"}:
-        raise CertificateError("a range has from, to or both")
+        raise CertificateError("wrong-range", given)
     low, high = (_end(given[key]) if key in given else None for key in ("from", "to"))
     if low is not None and high is not None and (low[0] != high[0] or low[2] > high[2]):
-        raise CertificateError("a range goes from a number or date to one that is not below it")
+        raise CertificateError("wrong-range", given)
     return low, high
 
 
@@ -53,7 +53,7 @@ def values_starting(text: str, names: Iterable[str]) -> set[str]:
     """The values that match a text with an asterisk at its end."""
     stem = text[:-1]
     if not stem or stem[-1] == "*":
-        raise CertificateError(f"{text[:40]!r} says of no value how it begins")
+        raise CertificateError("wrong-pattern", text)
     return {name for name in names if name[: len(stem)] == stem}
 
 
@@ -63,7 +63,7 @@ def _end(given: Any) -> tuple[bool, bool, Fraction]:
     if isinstance(given, (int, str)) and not isinstance(given, bool):
         place = place_of(str(given))
     if place is None:
-        raise CertificateError(f"an end of a range is a number or a date, not {str(given)[:40]!r}")
+        raise CertificateError("wrong-range", given)
     dated, clocked, at = place
     return dated, dated and not clocked, at
 
@@ -83,9 +83,7 @@ def _within(name: str, low: Any, high: Any) -> bool:
         return False
     for end in (low, high):
         if end is not None and (place is None or place[0] != end[0]):
-            raise CertificateError(
-                f"a range is of numbers or of dates, and {name[:40]!r} cannot be compared with it"
-            )
+            raise CertificateError("not-comparable", "a range", value=name)
     assert place is not None
     at = place[2]
     if low is not None and at < low[2]:  # a day begins at its first moment

@@ -40,9 +40,7 @@ def as_fraction(number: Number) -> Fraction:
     (Fraction(1, 10), Fraction(2, 3))
     """
     if _too_long(number):
-        raise InputError(
-            f"{shown(number)} is too large or too small; give at most {MOST_DIGITS} digits"
-        )
+        raise InputError("too-many-digits", shown(number), most=MOST_DIGITS)
     try:
         if isinstance(number, bool):
             raise TypeError
@@ -53,9 +51,7 @@ def as_fraction(number: Number) -> Fraction:
         return Fraction(number)
     except (ValueError, TypeError, OverflowError, ZeroDivisionError):
         said = shown(number) if isinstance(number, Decimal) else quoted(number)
-        raise InputError(
-            f'{said} is not a number; write one such as 0.95, or a fraction such as "2/3"'
-        ) from None
+        raise InputError("not-a-number", said) from None
 
 
 def as_threshold(number: Number) -> Fraction:
@@ -65,10 +61,9 @@ def as_threshold(number: Number) -> Fraction:
     Fraction(1, 2)
     """
     bound = as_fraction(number)
-    if not 0 < bound <= 1:
-        raise InputError(f"a threshold must be above 0 and at most 1, not {shown(number)}")
-    if bound < _LEAST_THRESHOLD:
-        raise InputError(f"a threshold must be at least 1e-300, not {shown(number)}")
+    if not _LEAST_THRESHOLD <= bound <= 1:
+        right = "above 0 and at most 1 (and at least 1e-300)"
+        raise InputError("out-of-range", "a threshold", right=right, given=shown(number))
     return bound
 
 

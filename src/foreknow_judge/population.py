@@ -60,7 +60,7 @@ def gauge_delta_presence(held: GroupBags, table: Any, everybody: Population) -> 
     require_keys(table, "delta_presence", own | OF_ALL, own | BEYOND)
     low, high = number_of(table["lowest"]), number_of(table["highest"])
     if not 0 <= low <= high <= 1:
-        raise CertificateError(f"delta_presence cannot be from {low} to {high}")
+        raise CertificateError("wrong-setting", "delta_presence")
     many, outside, overlap = count_matches(held, table, everybody)
     if overlap:
         return Measured(Fraction(1), held.group(0), low == 0 and high == 1)
@@ -112,10 +112,7 @@ def count_matches(
             inside ^= last
     for group, there, *least in zip(groups, found, covered, sizes, strict=True):
         if there < max(least):
-            raise CertificateError(
-                f"the population is none of this table: it has {there} people in group "
-                f"{', '.join(map(str, group))}, and the table {max(least)}"
-            )
+            raise CertificateError("other-population", ", ".join(map(str, group)))
     return found, outside, overlap
 
 
@@ -124,7 +121,7 @@ class _LabelReader:
 
     def __init__(self, texts: set[Any], column: str, tree: Any, order: Any, exact: Any) -> None:
         if any(not 2 <= len(row) == len(tree[0]) for row in tree or ()):
-            raise CertificateError("the rows of a tree are lists of one length, from 2 on")
+            raise CertificateError("malformed-tree")
         self.texts, self._column = texts, column
         self._rows = {str(row[0]): [str(cell) for cell in row] for row in tree or ()}
         self._order = {str(value): place for place, value in enumerate(order or ())}
@@ -164,10 +161,7 @@ class _LabelReader:
     def _one(self, ways: Sequence[set[Any]], label: str) -> set[Any]:
         found = [way for way in ways if way]
         if any(way != found[0] for way in found):
-            raise CertificateError(
-                f"{label!r} of {self._column!r} may be one value, or a label that others of the "
-                "population fall in"
-            )
+            raise CertificateError("ambiguous-label", label, column=self._column)
         return found[0] if found else set()
 
     def _of_node(self, label: str) -> set[Any] | None:
@@ -179,7 +173,7 @@ class _LabelReader:
             if name in self._nodes and name[0]:
                 if self._unlisted:
                     raise CertificateError(
-                        f"the trees of the population do not list {self._unlisted[0]!r}"
+                        "not-listed", "a tree of the population", value=self._unlisted[0]
                     )
                 return self._nodes[name] & self.texts
         return None

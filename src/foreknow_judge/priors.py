@@ -59,9 +59,7 @@ class Chances:
             if any(sum(row) > 1 + Fraction(1, 10**9) for row in self.rows.values()):
                 raise ValueError("probabilities that add up to at most 1 in each row")
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
-            raise CertificateError(
-                f"the priors of the certificate cannot be read: {error}"
-            ) from None
+            raise CertificateError("malformed-priors", error) from None
 
     def united(self, members: Collection[str], name: str) -> Chances:
         """The same with some values merged into one, whose probability is their sum."""
@@ -91,10 +89,7 @@ class Chances:
     def of(self, signature: Signature, value: str) -> Fraction:
         """The probability of a value."""
         if signature not in self.rows or value not in self.values:
-            raise CertificateError(
-                f"the certificate has no probability of {value!r} for people with "
-                f"{', '.join(map(str, signature))}"
-            )
+            raise CertificateError("no-probability", value, group=", ".join(map(str, signature)))
         return self.rows[signature][self.values[value]]
 
 
@@ -146,7 +141,7 @@ def worst_priors(
     first: tuple[str, int] = ("", 0)  # ties: the first value, then its first group
     for shape, cases in sorted(shapes.items(), key=lambda own: _kinds(own[0])):
         if (states := _states(_kinds(shape))) > _MOST_STATES:
-            raise CertificateError("a group is too large to be verified against priors")
+            raise CertificateError("too-large", "a group with priors")
         step = max(1, _AT_ONCE // states)
         for some in (cases[at : at + step] for at in range(0, len(cases), step)):
             weight, total, before = _judged(some, shape, wanted, together, amounts[0], reading)
@@ -241,7 +236,7 @@ def _require_worlds(shape: Shape, cases: Sequence[PriorGroup]) -> None:
     """Refuse groups whose values cannot all be assigned to people who can have them."""
     for case in cases:
         if not (all(map(all, case.rows)) or _is_possible(*shape, case.rows)):
-            raise CertificateError(_NO_WORLD)
+            raise CertificateError("no-world")
 
 
 def _is_possible(people: Sequence[int], counts: Sequence[int], rows: Any) -> bool:
@@ -302,7 +297,7 @@ def _shares(items: Sequence[int], kinds: Sequence[int], table: Any) -> tuple[Any
     before, after = steps.ways(table, sorts), steps.ways(table, sorts[::-1])
     total = before[-1][0] if len(sorts) == sum(kinds) else np.zeros(1)
     if not total.all():
-        raise CertificateError(_NO_WORLD)
+        raise CertificateError("no-world")
     found = 0 * table
     for sort, at in enumerate(np.cumsum(items) - items):
         rest = after[len(sorts) - at - 1]

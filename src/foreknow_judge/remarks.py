@@ -243,10 +243,7 @@ def _refuse_other_spelling(name: str, text: str, values: Iterable[str]) -> None:
         return
     for value in values:
         if not is_code(value) and read_number(value) == number:
-            raise PolicyError(
-                f"{name}: nobody has {text!r}, but {value!r} is the same "
-                f"number; write it as the table does: {value!r}"
-            )
+            raise PolicyError("spelt-otherwise", name, value=text, same=value)
 
 
 def _begin_alike(stems: set[str], others: Iterable[str]) -> set[tuple[str, str]]:

@@ -42,11 +42,9 @@ def gauge_population_risk(held: GroupBags, table: Any, everybody: Population) ->
 def _worst(table: Mapping[str, Any], found: Mapping[str, Fraction], group: Group) -> Measured:
     """The first risk that breaks its limit, else the first that has a limit."""
     strict = table.get("strict", False)
-    if not isinstance(strict, bool):
-        raise CertificateError(f"strict must be true or false, not {strict!r}")
     limits = {key: number_of(table[key]) for key in found if key in table}
-    if not limits:
-        raise CertificateError(f"a risk has no limit, but {dict(table)}")
+    if not limits or not isinstance(strict, bool):
+        raise CertificateError("wrong-setting", "a risk")
     for key, limit in limits.items():
         if found[key] > limit or (strict and found[key] == limit):
             return Measured(found[key], group, False, {key: found[key]})

@@ -29,9 +29,9 @@ class Roles:
         given = schema.sensitive
         sensitives = (given,) if isinstance(given, str) else tuple(given)
         if not sensitives:
-            raise CertificateError("it names no sensitive column")
+            raise CertificateError("no-columns", "sensitive")
         if not schema.quasi_identifiers and schema.group is None:
-            raise CertificateError("it names no column that others may know")
+            raise CertificateError("no-columns", "quasi_identifiers")
         other = tuple(schema.other)
         shared = () if schema.shared is None else tuple(schema.shared.values)
         shown = "" if schema.shared is None else f"{schema.shared.by}_shown"
@@ -58,42 +58,42 @@ class Roles:
         columns += [] if schema.group is None else [schema.group]
         for column in columns:
             if columns.count(column) > 1:
-                raise CertificateError(f"column {column!r} has two roles")
+                raise CertificateError("two-roles", column)
         if schema.person is not None and schema.person in (*self.sensitives, schema.group):
-            raise CertificateError(f"column {schema.person!r} is the person and has another role")
+            raise CertificateError("two-roles", schema.person)
 
     def _refuse_semantics(self, schema: SchemaTable) -> None:
         semantics: Any = schema.semantics
         for column in semantics if isinstance(semantics, Mapping) else ():
             if column not in self.sensitives:
-                raise CertificateError(f"semantics: {column!r} is no sensitive column")
+                raise CertificateError("not-sensitive", "semantics", column=column)
         several = multivalued_columns(semantics, self.sensitives)
         if several and schema.missing != "error":
-            raise CertificateError("missing is for columns of which everybody has one value")
+            raise CertificateError("one-value-only", "missing")
         if several and schema.unit == "row" and schema.person is not None:
-            raise CertificateError("rows are cases with one sensitive value each")
+            raise CertificateError("one-value-only", "unit")
         if several and schema.impossible:
-            raise CertificateError("impossible is for one value per person")
+            raise CertificateError("one-value-only", "impossible")
         if schema.shared is not None and (several or schema.unit == "row"):
-            raise CertificateError("shared is for rows that are people with one value each")
+            raise CertificateError("one-value-only", "shared")
 
     def _refuse_shared(self, schema: SchemaTable) -> None:
         if schema.shared is None:
             return
         for column in schema.shared.values:
             if column not in self.sensitives:
-                raise CertificateError(f"shared: {column!r} is no sensitive column")
+                raise CertificateError("not-sensitive", "shared", column=column)
         about = {rule.sensitive or self.sensitives[0] for rule in schema.impossible}
         if about & {*schema.shared.values}:
-            raise CertificateError("impossible is about people, and shared about households")
+            raise CertificateError("impossible-shared")
 
     def _refuse_rule(self, name: str, rule: ImpossibleTable) -> None:
         if rule.sensitive is None and len(self.sensitives) > 1:
-            raise CertificateError(f"{name} does not say of which column its values are")
+            raise CertificateError("which-column", name)
         if (rule.sensitive or self.sensitives[0]) not in self.sensitives:
-            raise CertificateError(f"{name}: {rule.sensitive!r} is no sensitive column")
+            raise CertificateError("not-sensitive", name, column=rule.sensitive)
         for column, condition in rule.where.items():
             if column in self.sensitives:
-                raise CertificateError(f"{name}: where names {column!r}, which is sensitive")
+                raise CertificateError("sensitive-condition", name, column=column)
             if isinstance(condition, Mapping):
                 range_ends(condition)

@@ -33,7 +33,7 @@ def gauge_k_anonymity(
     worst: tuple[int, int] | None = None
     for names in given["of"] if isinstance(given["of"], list) else ():
         if not isinstance(names, list) or not names or not {*map(str, names)} <= {*columns}:
-            raise CertificateError(f"{names!r} are no columns of {', '.join(columns)}")
+            raise CertificateError("wrong-setting", "k_anonymity")
         names = [*({cohort} & {*columns}), *names]
         _, sort = distinct(*(held.labels[columns.index(name)].codes for name in names))
         many = np.zeros(int(sort.max()) + 1, np.int64)
@@ -42,6 +42,6 @@ def gauge_k_anonymity(
         found = int(many[sort[at]]), at
         worst = found if worst is None or found[0] < worst[0] else worst
     if worst is None:
-        raise CertificateError("k_anonymity is of no columns")
+        raise CertificateError("wrong-setting", "k_anonymity")
     holds = worst[0] >= size_of(given["k"], "k_anonymity")
     return Fraction(worst[0]), held.group(worst[1]), holds

@@ -262,4 +262,4 @@ NOTHING_JUDGED = "nothing was judged: nobody has a value that a requirement is a
 
 def neither(what: str) -> InputError:
     """The error for asking whether a result is true."""
-    return InputError(f"{what} is neither true nor false by itself; ask .safe")
+    return InputError("no-truth-value", what)

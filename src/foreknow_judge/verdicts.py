@@ -61,10 +61,10 @@ def verdicts(
             )
             continue
         if len(table.kinds) > 1 or not table.of_whole_groups:
-            raise CertificateError(f"{key} is about whole groups, and stands by itself")
+            raise CertificateError("not-by-itself", key)
         gauge = gauges[key]
         if written.semantics != "single" and not gauge.of_people:
-            raise CertificateError(f"{key} is about one value per person")
+            raise CertificateError("one-value-only", key)
         settings, more = table.kinds[key], list[Any]()
         if gauge.of_population:
             more = [everybody_of(written, settings)]
@@ -119,16 +119,14 @@ def _verdicts_on_knowledge(
     asked, sight = _counted(written, table, relative), sight_of(written, table)
     for kind, settings, amount in table.points:
         if kind not in judges:
-            raise UnsupportedError(f"this version cannot verify the adversary {kind!r}")
+            raise UnsupportedError("unknown-kind", kind)
         judge = judges[kind]
         if written.semantics != "single" and not judge.of_several:
-            raise CertificateError(
-                f"{kind} are about one value per person, not {written.semantics!r}"
-            )
+            raise CertificateError("one-value-only", kind)
         if table.secret.width is not None and not judge.of_windows:
-            raise CertificateError(f"within is for windows of numbers, of which {kind} say nothing")
+            raise CertificateError("no-windows", kind)
         if table.below is None and table.limits and not judge.relative:
-            raise CertificateError(f"{next(iter(table.limits))} is for one adversary with priors")
+            raise CertificateError("limit-of-priors", next(iter(table.limits)))
         worst = max(
             (judge.judge(own, settings) for own in asked),
             key=lambda found: found[2] / found[3] if relative else found[2],
@@ -157,7 +155,7 @@ def _counted(written: Written, table: AskedTable, relative: bool) -> list[JudgeI
     whole, groups = written.groups_of(sensitive, known), (*written.groups, *known)
     about = set(whole.names)
     if table.has_label:
-        raise CertificateError("a label of a hierarchy is not written out as its values")
+        raise CertificateError("label-not-written-out")
     if secret.sets:
         asked = []
         for name, members in sorted(_sets(written, table, about).items()):
@@ -170,7 +168,7 @@ def _counted(written: Written, table: AskedTable, relative: bool) -> list[JudgeI
         return asked
     if secret.width is not None:
         if written.semantics != "single":
-            raise CertificateError("within is for one value per person")
+            raise CertificateError("one-value-only", "within")
         return [JudgeInput(whole, about, written, relative, groups, width=secret.width)]
     if secret.values is not None:
         about = set(values_named(secret.values, about))
@@ -184,9 +182,9 @@ def sight_of(
     """The sensitive column of a requirement, and the columns that are known of everybody."""
     sensitive, known = table.sensitive or written.sensitive, table.known
     if sensitive in known and not of_people:
-        raise CertificateError(f"{sensitive!r} cannot be both known and what must stay hidden")
+        raise CertificateError("known-and-hidden", sensitive)
     if written.semantics != "single" and (known or sensitive != written.sensitive):
-        raise CertificateError("columns are known beside a value where everybody has one, only")
+        raise CertificateError("one-value-only", "knowing")
     return sensitive, known
 
 
@@ -195,10 +193,7 @@ def _sets(written: Written, table: AskedTable, about: Collection[str]) -> dict[s
     each = table.secret.sets.items()
     sets = {name or " or ".join(map(str, own)): values_named(own, about) for name, own in each}
     if written.semantics == "set" or any(set(own) >= set(about) for own in sets.values()):
-        raise CertificateError(
-            "any_of is of some values, not of all, and not where a person may have several of "
-            "them, each once"
-        )
+        raise CertificateError("set-of-all")
     return sets
 
 
@@ -210,7 +205,7 @@ def _of_sets(
     sets = _sets(written, table, about)
     every = [value for own in sets.values() for value in own]
     if not gauge.of_sets(table.kinds[key]) or len(set(every)) < len(every):
-        raise CertificateError(f"{key} cannot be about such sets of values")
+        raise CertificateError("wrong-sets", key)
     return _merged(held, sets, about)
 
 

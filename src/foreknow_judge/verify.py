@@ -216,7 +216,7 @@ def verify(
         verification, more = judge_after(certificate, path.parent, verification, after)
         problems += more
     if verification is None or problems:
-        raise CertificateError("; ".join(problems))
+        raise CertificateError("not-as-certified", "; ".join(problems))
     return verification
 
 
@@ -251,12 +251,10 @@ def judge(
 
     If nobody has a value that requirements name, that is a problem only with `alone`.
     """
-    if not known.files:
-        raise CertificateError("the certificate names no files; it was never written")
-    if not known.findings:
-        raise CertificateError("the certificate certifies nothing: it has no findings")
+    if not known.files or not known.findings:
+        raise CertificateError("nothing-certified")
     if not release.exists():
-        raise CertificateError(f"there is no file or folder {str(release)!r}")
+        raise CertificateError("no-file", release)
     if release.is_file() and len(known.files) == 1:
         folder, paths, others = release.parent, {known.parts[0]: [release]}, []
     else:
@@ -267,13 +265,10 @@ def judge(
         others = sorted(path.name for path in folder.iterdir() if path.name not in accounted)
     every = [path for files in paths.values() for path in files]
     if release not in (folder, *every):
-        raise CertificateError(
-            f"{str(release)!r} is no file of the release that {CERTIFICATE} names: give the folder "
-            f"or {' or '.join(dict.fromkeys(path.name for path in every))}"
-        )
+        raise CertificateError("not-of-the-release", release)
     for path in every:
         if not path.is_file():
-            raise CertificateError(f"there is no file {str(path)!r}")
+            raise CertificateError("no-file", path)
     asked = _RequirementsAtHand.of(known, folder, own_policy, priors, population)
     with opened_once(every) as opened:
         place = _ReleaseFiles(release, folder, paths, others, opened)
@@ -304,29 +299,21 @@ def judge_after(
         problems += [f"{name}: {problem}" for problem in wrong]
     digests_named = {entry["certificate"] for entry in known.after}
     if not digests_named:
-        raise CertificateError(
-            "the certificate names no release that was published before; leave after out"
-        )
+        raise CertificateError("not-asked-for", "after")
     if len(earlier) < len(before_paths) or digests != digests_named:
-        raise CertificateError(
-            f"the certificate says that the release was published after "
-            f"{some(len(digests_named), 'other', 'others')}, by their digests, and these are not "
-            "they: name all of them, and no others (after, --after)"
-        )
+        raise CertificateError("other-releases")
     for name, certificate in certificates.items():
         if any(entry["certificate"] not in digests_named for entry in certificate.after):
-            raise CertificateError(
-                f"{name} was published after another release, which the certificate does not name"
-            )
+            raise CertificateError("unnamed-release", name)
     people = {entry["certificate"]: entry["people"] for entry in known.after}
     for name, path in earlier.items():
         if people[digest_of(path / CERTIFICATE)] != certificates[name].people:
             problems.append(f"{name} has other people than the certificate says")
     if any(has_kept_priors(table) for table in found.requirements):
-        raise CertificateError("releases cannot be judged together by priors that the owner keeps")
+        raise CertificateError("not-together", "the priors that the owner keeps")
     for key in ("impossible", "shared"):
         if any(c.policy["schema"].get(key) for c in (known, *certificates.values())):
-            raise CertificateError(f"{key} is not judged of several releases together")
+            raise CertificateError("not-together", key)
     folders = {**earlier, _THIS: folder}
     every_certificate = {**certificates, _THIS: known}
     paths = {name: own.paths(folders[name]) for name, own in every_certificate.items()}
@@ -396,9 +383,7 @@ class _RequirementsAtHand(NamedTuple):
         else:
             asked = cls._by_certificate(known, folder, priors, population)
         if priors is not None and asked.kept is None:
-            raise CertificateError(
-                "no requirement needs priors that are kept with the owner; leave --priors out"
-            )
+            raise CertificateError("not-asked-for", "--priors")
         return asked
 
     @classmethod
@@ -488,7 +473,7 @@ def _judge_files(
         why = error if isinstance(error, csv.Error) else "it is not UTF-8"
         return None, [*problems, f"the release cannot be read: {why}"]
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
-        raise CertificateError("the policy or findings of the certificate are malformed") from None
+        raise CertificateError("malformed-policy") from None
     problems += [failure_message(finding, known.groups) for finding in findings if not finding.safe]
     if own_policy is None:
         certified = [then for then in known.findings if then["requirement"] not in asked.unjudged]
@@ -503,7 +488,7 @@ def _judge_files(
     problems += [] if problems else more
     if asked.unjudged:
         if not problems:
-            raise CertificateError(f"not verified: all else is as certified, but {asked.lacking}")
+            raise CertificateError("not-verified", asked.lacking)
         problems.append(asked.lacking)
     verification = Verification(
         files=(place.given.name,) if [*place.opened] == [place.given] else tuple(known.files),
@@ -544,21 +529,17 @@ def populations_of(known: Certificate, given: Any) -> dict[str, Any]:
         return {}
     wanted = {digest for _, digest in digests_of(known.policy["require"])}
     if not wanted:
-        raise CertificateError(
-            "no requirement compares groups with a population; leave --population out"
-        )
+        raise CertificateError("not-asked-for", "--population")
     found: dict[str, Any] = {}
     for path in [given] if isinstance(given, (str, Path)) else given:
         path = Path(path)
         if not path.is_file():
-            raise CertificateError(f"there is no file {str(path)!r}")
+            raise CertificateError("no-file", path)
         schema = known.policy["schema"]
         named = [schema["person"]] if schema.get("person") else schema.get("identifiers", [])
         digest = read_population(path, known.exact or known.groups, named).digest
         if digest not in wanted:
-            raise CertificateError(
-                f"{path.name} is not the population that was certified (digest differs)"
-            )
+            raise CertificateError("digest-differs", path.name)
         found[digest] = path
     return found
 

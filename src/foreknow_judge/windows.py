@@ -172,12 +172,10 @@ def _line(values: set[str]) -> _Line:
     for value in sorted(values):
         place = place_of(value)
         if place is None:
-            raise CertificateError(
-                f"within is about numbers or dates, and {value[:40]!r} is neither"
-            )
+            raise CertificateError("not-comparable", "within", value=value)
         dated, clocked, at[value] = dated or place[0], clocked or place[1], place[2]
-    if dated and not all(map(_DATE.fullmatch, values)):
-        raise CertificateError("within is about numbers or dates, and the release has both")
+    if dated and (others := [value for value in at if not _DATE.fullmatch(value)]):
+        raise CertificateError("not-comparable", "within", value=others[0])
     return _Line(dated, clocked, at)
 
 
@@ -190,10 +188,8 @@ def refuse_width(width: Any) -> None:
     number = text.removesuffix("%").strip()
     if (span := _SPAN.fullmatch(text)) is not None:
         number = span[1]
-    if not _WIDTH.fullmatch(number) or "/0" in number:
-        raise CertificateError(f"within = {text[:40]!r} cannot be read")
-    if not Fraction(number):
-        raise CertificateError("within must be above 0")
+    if not _WIDTH.fullmatch(number) or "/0" in number or not Fraction(number):
+        raise CertificateError("wrong-width", text)
 
 
 def _end_of(width: Any, line: _Line) -> Callable[[Fraction], Fraction]:
@@ -207,10 +203,9 @@ def _end_of(width: Any, line: _Line) -> Callable[[Fraction], Fraction]:
         wide = Fraction(found[0])
     share = text.endswith("%")
     whole = wide is not None and (wide.denominator == 1 or bool(span))
-    if not wide or (line.dates and (share or not whole)):
-        raise CertificateError(f"within = {text[:40]!r} cannot be read for these values")
-    if line.dates and not line.clocks and wide.denominator != 1:
-        raise CertificateError(f"within = {text[:40]!r}: dates lie whole days apart")
+    parted = wide is not None and not line.clocks and wide.denominator != 1
+    if not wide or (line.dates and (share or not whole or parted)):
+        raise CertificateError("wrong-width", text)
     if share:
         times = 1 + wide / 100
         return lambda number: number * times if number >= 0 else number / times

@@ -122,7 +122,7 @@ class Written:
     def look_alikes(self, known: Sequence[str]) -> GroupBags:
         """People with equal exact and `known` columns; their values are the ids of their groups."""
         if not self.exact:
-            raise CertificateError("it is not said by which columns people can be recognized")
+            raise CertificateError("no-exact-columns")
         columns, ids = list(dict.fromkeys([*self.exact, *known])), self.groups[-1]
         own = replace(self, groups=columns, sensitive=ids, semantics="single", parts=None)
         own.memory.files = self.files  # and no more, as its groups are others
@@ -198,11 +198,11 @@ def everybody_of(written: Written, table: Any) -> Population:
     exact = written.form == "bucketized"
     wanted = table.get("digest") if isinstance(table, Mapping) else None
     if not isinstance(wanted, str) or wanted not in written.populations:
-        raise CertificateError(f"the population {str(table)[:200]} is not at hand")
+        raise CertificateError("no-population", table)
     columns = written.exact if exact else written.groups
     found = read_population(written.populations[wanted], columns)._replace(exact=exact)
     if found.digest != wanted:
-        raise CertificateError("the population is not the one that was certified (digest differs)")
+        raise CertificateError("digest-differs", "the population")
     return found
 
 
@@ -213,7 +213,7 @@ def read_population(source: Any, columns: Sequence[str], named: Sequence[str] = 
         header, relation = open_written(connection, source, file)
         for column in columns:
             if header.count(column) != 1:
-                raise CertificateError(f"the population does not have one column {column!r}")
+                raise CertificateError("not-one-column", "the population", column=column)
         places = [f"c{header.index(column)}" for column in columns]
         ((cells, times),) = count_rows(connection, relation, [places])
         names = [f"c{header.index(column)}" for column in named if column in header]
@@ -223,9 +223,7 @@ def read_population(source: Any, columns: Sequence[str], named: Sequence[str] = 
             lacks = [sum(not text for text in own.texts[:2].to_pylist()) for own in who]
             known = np.all([own.codes >= n for own, n in zip(who, lacks, strict=True)], axis=0)
             if (often[known] > 1).any():
-                raise CertificateError(
-                    "the population has somebody in several rows, by the columns that name people"
-                )
+                raise CertificateError("person-twice")
         if file is not None:
             file.check(int(times.sum()))
         if isinstance(file, CsvFile):
@@ -239,7 +237,7 @@ def read_population(source: Any, columns: Sequence[str], named: Sequence[str] = 
 def _read(written: Written, sensitive: str, known: Sequence[str]) -> GroupBags:
     """Read the tables of a release, and refuse those that contradict each other."""
     if written.semantics not in ("single", "set", "multiset"):
-        raise CertificateError(f"semantics {written.semantics!r} is unknown")
+        raise CertificateError("wrong-setting", "semantics")
     if "release" in written.tables:
         return _read_rows(written, sensitive, known)
     held = _read_tally(written, sensitive, known)
@@ -265,11 +263,7 @@ def _with_people(written: Written, held: GroupBags) -> GroupBags:
         wrong |= needed < groups.people
     if wrong.any():
         first = int(np.argmax(wrong))
-        raise CertificateError(
-            f"the people and the sensitive values of the groups do not match: group "
-            f"{group_name(groups.group(first))} has {groups.people[first]} people for "
-            f"{groups.bag(first)}"
-        )
+        raise CertificateError("people-differ", group_name(groups.group(first)))
     return groups
 
 
@@ -293,9 +287,7 @@ def _read_rows(written: Written, sensitive: str, known: Sequence[str]) -> GroupB
         row = np.flatnonzero(values.codes == 0)
         first = int(row[np.argmin(rows.of_group[row])])
         beside = [rows.column(name).at(first) for name in known]
-        raise CertificateError(
-            f"a sensitive value is missing in group {group_name([*rows.group(first), *beside])}"
-        )
+        raise CertificateError("missing-value", group_name([*rows.group(first), *beside]))
     return rows.counts(known, values, rows.times)
 
 
@@ -314,7 +306,7 @@ def _read_tally(written: Written, sensitive: str, known: Sequence[str]) -> Group
     if wrong.any():
         at = int(np.argmax(wrong))
         group, value = group_name(rows.group(at)), values.at(at)
-        raise CertificateError(f"group {group}: {value!r} has no count, but {amounts.at(at)!r}")
+        raise CertificateError("no-count", group, value=value)
     cells = [rows.column(name).codes for name in (*known, *others, sensitive)]
     first, _ = distinct(rows.of_group, *cells)
     again = np.ones(len(counts), bool)
@@ -322,16 +314,14 @@ def _read_tally(written: Written, sensitive: str, known: Sequence[str]) -> Group
     again |= rows.times != 1
     if again.any():
         at = int(np.argmax(again))
-        raise CertificateError(
-            f"group {group_name(rows.group(at))} lists {values.at(at)!r} more than once"
-        )
+        raise CertificateError("listed-twice", group_name(rows.group(at)), value=values.at(at))
     held = rows.counts(known, values, counts)
     if written.semantics == "multiset":
         cut = np.minimum(held.counts, _MOST_OF_A_BAG + 1)
         large = held.sum_by_group(cut) > _MOST_OF_A_BAG
         if large.any():
             name = group_name(held.group(int(np.argmax(large))))
-            raise CertificateError(f"group {name} has too many values to be verified")
+            raise CertificateError("too-large", f"group {name}")
     return held
 
 
@@ -361,15 +351,12 @@ def count_sights(written: Written, table: str, sights: Sequence[tuple[str, ...]]
             header = [unescape_formula(name, True) or "" for name in header]
         called = {f"{name}_shuffled": name for name in written.shuffled}
         for name in set(header) & set(called.values()):
-            raise CertificateError(
-                f"the column {name!r} is shuffled within groups, and must be called "
-                f"{name + '_shuffled'!r}"
-            )
+            raise CertificateError("not-called-shuffled", name)
         header = [called.get(name, name) for name in header]
         _require_columns(header, len(relation.columns), written, table)
         for name in (name for sight in sights for name in sight):
             if name not in header:
-                raise CertificateError(f"the release has no column {name!r}")
+                raise CertificateError("unknown-column", "the release", column=name)
         places = [[f"c{header.index(name)}" for name in sight] for sight in sights]
         with _nothing_beside_rows(written, table):
             found = count_rows(connection, relation, places)
@@ -396,9 +383,12 @@ def _reading(what: str) -> Iterator[Any]:
     except duckdb.Error as error:
         if short_of_memory(error):
             raise NotEnoughMemory("judging the release afresh") from error
-        raise CertificateError(f"{what} cannot be read: {str(error).splitlines()[0]}") from None
+        raise CertificateError(
+            "unreadable-file", what, problem=str(error).splitlines()[0]
+        ) from None
     except DataError as error:
-        raise CertificateError(f"{what} cannot be read: {error}") from None
+        words = f"{what} cannot be read: {error}"
+        raise CertificateError(words, code=error.code, **error.fields) from None
     finally:
         connection.close()
 
@@ -425,10 +415,7 @@ def _nothing_beside_rows(written: Written, table: str) -> Iterator[None]:
         finally:
             for path, alone in zip(paths, checks, strict=True):
                 if not alone.result():
-                    raise CertificateError(
-                        f"{path.name} is not laid out as publish writes Parquet, and may hold more "
-                        "than its columns; publish the table again"
-                    )
+                    raise CertificateError("parquet-layout", path.name)
             engine.close()
 
 
@@ -437,13 +424,9 @@ def _require_columns(header: Sequence[str], readable: int, written: Written, tab
     wanted = header if written.columns is None else written.columns[table]
     for name in header:
         if name not in wanted:
-            raise CertificateError(
-                f"the table {table!r} has a column {name!r}, which its policy does not account for"
-            )
-        if header.count(name) > 1:
-            raise CertificateError(f"the table {table!r} has the column {name!r} twice")
+            raise CertificateError("unaccounted-column", f"the table {table!r}", column=name)
     if readable != len(header):
-        raise CertificateError(f"the columns of the table {table!r} are not plain")
+        raise CertificateError("odd-columns", f"the table {table!r}")
     for name in wanted:
-        if name not in header:
-            raise CertificateError(f"the table {table!r} has no column {name!r}")
+        if header.count(name) != 1:
+            raise CertificateError("not-one-column", f"the table {table!r}", column=name)

@@ -13,7 +13,10 @@ def table(*rows, header=HEADER):
 # ---- tables ------------------------------------------------------------------------------------
 
 TABLES = {
-    "empty file": (b"", "table.csv is empty; its first line must name the columns"),
+    "empty file": (
+        b"",
+        "line; its first line must name the columns",
+    ),
     "only spaces": (b"\n \n", "table.csv is empty"),
     "header only": (table(), "table.csv has no rows"),
     "unknown column": (
@@ -128,7 +131,11 @@ def test_a_bad_line_far_below(desk, command, row, said):
 
 POLICIES = {
     "key with a typo": (POLICY.replace("below", "belwo"), "unknown key require[0].belwo", "below"),
-    "threshold of 1.5": (POLICY.replace("0.9", "1.5"), "require[0]", "at most 1, not 1.5"),
+    "threshold of 1.5": (
+        POLICY.replace("0.9", "1.5"),
+        "require[0]",
+        "at most 1 (and at least 1e-300)",
+    ),
     "negative l": (POLICY.replace("l = 0", "l = -1"), "require[0].facts.l", "-1"),
     "two roles": (
         POLICY.replace('["name"]', '["name", "age"]'),
@@ -234,7 +241,7 @@ def test_a_certificate_that_cannot_be_used(desk, content, said):
 def test_a_release_that_is_not_beside_its_certificate(desk):
     desk.run(*desk.publish())
     (desk.folder / "out" / "release.csv").unlink()
-    assert "there is no file 'out/release.csv'" in desk.refused("verify", "out/certificate.json")
+    assert "out/release.csv does not exist" in desk.refused("verify", "out/certificate.json")
 
 
 @pytest.mark.parametrize(

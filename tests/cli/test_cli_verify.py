@@ -141,7 +141,10 @@ def unescaped(table):
         (unescaped, "the worst probability is"),
         (lambda t: t["policy"].pop("schema"), "lacks 'policy.schema'"),
         (lambda t: t["policy"]["schema"].update(other=[]), "a column 'note', which its policy"),
-        (lambda t: t["policy"]["schema"].update(other=["note", "x"]), "has no column 'x'"),
+        (
+            lambda t: t["policy"]["schema"].update(other=["note", "x"]),
+            "exactly one column 'x'",
+        ),
         (lambda t: t["policy"]["require"][0].update(values="HIV"), "require[0]: values must be a"),
         (lambda t: t["policy"]["require"][0].update(values=["hiv"]), "the worst probability is"),
         (lambda t: t["policy"]["require"][0].update(facts=[]), "require[0].facts"),
@@ -182,7 +185,7 @@ def test_a_certificate_that_claims_something_else_is_refused(change, said, desk,
     ("name", "file", "change", "said"),
     [
         (ONE, "release.csv", with_column("name", "Ann"), "has a column 'name'"),
-        (ONE, "release.csv", with_column("disease", "Flu"), "has the column 'disease' twice"),
+        (ONE, "release.csv", with_column("disease", "Flu"), "needs exactly one column 'disease'"),
         (ONE, "release.csv", with_column("Disease", "Flu"), "has a column 'Disease'"),
         (TWO, "people.csv", with_column("diagnosis", "Flu"), "has a column 'diagnosis'"),
         (TWO, "people.csv", with_column("disease", "Flu"), "has a column 'disease'"),
@@ -293,12 +296,12 @@ def test_a_report_that_is_certified_is_said_to_be_the_one_that_was(desk):
 
 def test_what_is_no_certificate_or_not_there_is_named(desk, copied):
     copied()
-    assert "there is no file or folder 'nothere'" in refused(desk, "out", "nothere")
+    assert "nothere does not exist" in refused(desk, "out", "nothere")
     (desk.folder / "alone.csv").write_text("age\n1\n")
     said = refused(desk, desk.folder / "alone.csv")
     assert "is not JSON" in said
     assert "give the folder of a release, or its certificate.json" in said
-    assert "no requirement needs priors" in refused(desk, "out", "--priors", "nothere.json")
+    assert "--priors: the certificate" in refused(desk, "out", "--priors", "nothere.json")
 
 
 def test_a_file_elsewhere_is_not_of_the_folder(desk, copied):

@@ -82,7 +82,7 @@ def test_a_line_that_is_odd_and_long(tmp_path, block, says):
 def test_names_of_columns_of_parquet_that_are_too_long(tmp_path):
     name = "x" * (bounds.HEADER_BYTES + 1)
     pq.write_table(pa.table({"age": ["1"], "ill": ["a"], name: ["b"]}), tmp_path / "t.parquet")
-    refused(lambda: fk.audit(tmp_path / "t.parquet", RULES), "names of the columns are longer")
+    refused(lambda: fk.audit(tmp_path / "t.parquet", RULES), "the names of the columns: longer")
 
 
 @pytest.mark.parametrize("texts", [[LONG] * 200, [f"{i}{LONG}" for i in range(5)]])

@@ -116,7 +116,7 @@ def test_columns_whose_names_differ_in_case_only_stay_apart(tmp_path, names, gro
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ("", "people.csv is empty; its first line must name the columns"),
+        ("", "people.csv is empty.*; its first line must name the columns"),
         ("\n\n", "people.csv is empty"),
         ("gid,disease\n", "people.csv has no rows"),
         ("gid,disease", "people.csv has no rows"),
@@ -139,7 +139,7 @@ def test_columns_whose_names_differ_in_case_only_stay_apart(tmp_path, names, gro
         ('gid,disease\r\n1,"a\r\nb"\r\n1,5" pipe\r\n', "line 4: a quote with something beside"),
         ("gid,disease\n1,x\n2,y,\n", "people.csv, line 3: 3 fields where the header has 2"),
         ("gid,disease\n1,x\n2,y,", "people.csv, line 3: 3 fields where the header has 2"),
-        ("\ngid,disease\n1,x\n", "people.csv: the first line is empty; it must name"),
+        ("\ngid,disease\n1,x\n", "begins with an empty line; its first line must name"),
     ],
 )
 def test_a_bad_file_says_what_is_wrong_and_where(tmp_path, content, says):

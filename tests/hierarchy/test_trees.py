@@ -141,7 +141,7 @@ def test_files_of_many_makes(tmp_path, content):
     [
         (b"", "hierarchy file 'PATH' is empty; it needs rows like"),
         (b"\xef\xbb\xbf\n \n", "hierarchy file 'PATH' is empty"),
-        (b"a;x\nb;\xe9\n", "hierarchy file 'PATH', line 2: not UTF-8; save the file as UTF-8"),
+        (b"a;x\nb;\xe9\n", "hierarchy file 'PATH', line 2: not UTF-8; save it again as UTF-8"),
         ("a;x\n".encode("utf-16"), "hierarchy file 'PATH', line 1: not UTF-8"),
         (b'a;x\nb;"y\nc;z\n', "hierarchy file 'PATH', line 2: unexpected end of data; check"),
         (b'a;x\n"b"c;y\n', "hierarchy file 'PATH', line 2: "),
@@ -168,7 +168,7 @@ def test_files_without_an_end_are_refused(tmp_path):
     with pytest.raises(HierarchyError, match="'/dev/zero'"):
         Tree.read("/dev/zero")
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(HierarchyError, match=r"cannot be read: it is a named pipe; give a file"):
+    with pytest.raises(HierarchyError, match=r"is a pipe, a device or a folder; give a file"):
         Tree.read(tmp_path / "pipe")
 
 

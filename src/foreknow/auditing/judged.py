@@ -43,8 +43,6 @@ from foreknow_judge.verify import rules_of
 
 # Columns of the rows that are handed over, and how often each row occurs.
 Rows: TypeAlias = "tuple[list[Column], IntArray]"
-# What the judge says of groups whose worlds are too many to be weighed.
-_OUT_OF_REACH = "too large to be verified against priors"
 # The people of a table, the group of each, and what groups are called.
 OwnersTable: TypeAlias = "tuple[Microdata, IntArray, Any]"
 
@@ -88,7 +86,7 @@ def judged(
     try:
         findings = verdicts(written, [_encodable(table)])
     except CertificateError as error:
-        if _OUT_OF_REACH not in str(error):
+        if error.code != "too-large":
             raise
         return [unjudged(own) for own in explanations]  # whose figure is an upper bound
     try:

@@ -36,7 +36,7 @@ from foreknow.toml import from_toml
 from foreknow_judge.errors import ForeknowError, InputError, PolicyError, UnsupportedError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.numbers import Number
-from foreknow_judge.support import IMPOSSIBLE_LINKED, unsupported_knowledge, unsupported_release
+from foreknow_judge.support import refuse_knowledge, refuse_release
 
 # A search distinguishes this many times as many units as a group must have.
 _NUMBERS = 8
@@ -168,13 +168,11 @@ class Policy:
     def _check_supported(self, schema: Schema) -> None:
         """Refuse combinations that the judge does not support."""
         form, shared = self.options.written, schema.shared is not None
-        if (combination := unsupported_release(form, schema.semantics, shared=shared)) is not None:
-            raise combination.error()
+        refuse_release("publish", form, schema.semantics, shared=shared)
         for requirement in self.requirements:
             secret, known = requirement.sensitive or schema.sensitive, requirement.knowing or ()
-            combination = unsupported_knowledge(secret, known, self.options.unlinked)
-            if combination is not None and not requirement.of_people:
-                raise combination.error(requirement.name)
+            if not requirement.of_people:
+                refuse_knowledge(requirement.name, secret, known, self.options.unlinked)
 
     def _check_shared(self, schema: Schema) -> None:
         """Refuse values shared by households in a form that does not say which rows show them."""
@@ -204,7 +202,7 @@ class Policy:
                     "and so bears on it, too; this is not counted yet: say knowing = "
                     f'["{rule.sensitive}"], publish it apart ([publish] unlinked = '
                     f'["{rule.sensitive}"]), or leave the rule out',
-                    code=IMPOSSIBLE_LINKED.code,
+                    code="impossible-linked",
                 )
 
     def _check_try(self, given: Try, schema: Schema) -> None:
@@ -287,7 +285,7 @@ class Policy:
             return cls(*parts_of(found, Path(folder)))
         except ForeknowError as error:
             kind = type(error) if isinstance(error, InputError) else PolicyError
-            raise kind(f"{name}: {error}", code=error.code) from None
+            raise kind(f"{name}: {error}", code=error.code, **error.fields) from None
 
     def ledger(self, values: Labels, everyone: GroupCounts | None = None) -> PolicyLedger:
         """Start one ledger for all requirements, over the sensitive values of one table.

@@ -50,7 +50,6 @@ from foreknow_judge.grammar import LIMITS, SECRET, Secret, Sets
 from foreknow_judge.json_values import plain
 from foreknow_judge.layout import Seen
 from foreknow_judge.numbers import Number, as_threshold
-from foreknow_judge.support import RELATIVE_LINKS
 from foreknow_judge.verdict import Limit
 
 _NO = frozenset(("name", *LIMITS))  # keys of a requirement that are neither secret nor sight
@@ -219,7 +218,7 @@ class Requirement:
         self._check_secret(table)
         on_top = [getattr(own.adversary, "facts", None) for own in self.points if own.relative]
         if any(facts is not None and facts.m for facts in on_top):
-            raise RELATIVE_LINKS.error(self.name)
+            raise UnsupportedError("relative-links", self.name)
 
     @property
     def _said(self) -> dict[str, Any]:

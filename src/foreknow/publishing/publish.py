@@ -114,7 +114,6 @@ from foreknow_judge.grammar import Form
 from foreknow_judge.kept_priors import KeptPriors
 from foreknow_judge.knowledge import VERIFIERS
 from foreknow_judge.scope import CLAIMED, Scope
-from foreknow_judge.support import WHOLE_AFTER
 from foreknow_judge.verdict import NOTHING_JUDGED, Verdict
 from foreknow_judge.verify import rules_of, written_of
 from foreknow_judge.written import Written
@@ -502,7 +501,7 @@ def publish(
     if seed is not None:
         whole_number(seed, "the seed", 0)
     if whole:
-        raise WHOLE_AFTER.error("publish")
+        raise UnsupportedError("whole-after", "publish")
     if out is not None:
         require_new(Path(out), owners_folder(out))
     how: dict[str, Any] = {"method": method, "options": options, "seed": seed, "engine": engine}
