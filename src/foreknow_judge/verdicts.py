@@ -104,7 +104,8 @@ def read_requirements(requirements: Sequence[Mapping[str, Any]]) -> list[AskedTa
         try:
             tables.append(AskedTable.model_validate(table))
         except ValidationError as error:
-            raise CertificateError(f"require[{place}] {explain(error)}") from None
+            problem = explain(error)
+            raise CertificateError("wrong-table", f"require[{place}]", problem=problem) from None
     return tables
 
 
