@@ -14,7 +14,7 @@ from foreknow_judge.counting import Column, DistinctRows, GroupBags, Ints
 from foreknow_judge.errors import UnsupportedError
 from foreknow_judge.files import File
 from foreknow_judge.grammar import AskedTable
-from foreknow_judge.knowledge import JudgeInput
+from foreknow_judge.knowledge import Question
 from foreknow_judge.priors import Worst
 from foreknow_judge.written import Written
 
@@ -59,7 +59,7 @@ class Counted(Written):
         worst: Worst,
         kind: str,
         settings: Any,
-        asked: Sequence[JudgeInput],
+        asked: Sequence[Question],
         sight: tuple[str, Sequence[str]],
     ) -> Worst:
         """The worst case of a person with several cases, or of a single case."""

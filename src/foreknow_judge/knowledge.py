@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -13,22 +14,32 @@ from foreknow_judge.facts import worst_facts, worst_implications
 from foreknow_judge.impossible import ImpossibleCounts, count_possible_holders, worst_with_rules
 from foreknow_judge.named_values import values_named
 from foreknow_judge.priors import Chances, Worst, worst_priors
+from foreknow_judge.verdict import Seal
 from foreknow_judge.windows import worst_near
 from foreknow_judge.written import Written, people_with
 
 
-class JudgeInput(NamedTuple):
-    """What one requirement asks about: its values, and the groups in which they are counted."""
+@dataclass(frozen=True)
+class Question:
+    """What one requirement asks about: its values, and the groups in which they are counted.
 
-    held: GroupBags
-    about: Collection[str]
+    `questions_of` in ``verdicts.py`` alone makes one, by counting a release.
+    """
+
+    held: GroupBags  # the groups, with their people and values
+    about: Collection[str]  # the values that are secrets
     written: Written
     relative: bool  # whether the limit is a multiple of the prior
-    groups: Sequence[str]  # the columns that make these groups
+    columns: Sequence[str]  # those that make these groups
     members: Collection[str] = ()  # the values of a set that is one value in `held`
-    plain: Mapping[Group, tuple[int, Bag]] = {}  # the same groups, with these values kept apart
-    named: Any = ()  # how the requirement names these values: texts, patterns or a range
+    apart: Mapping[Group, tuple[int, Bag]] = field(default_factory=dict)  # with these kept apart
+    spec: Any = ()  # how the requirement names these values: texts, patterns or a range
     width: Any = None  # the width of windows, if these are secrets
+    seal: type[Seal] | None = None
+
+    def __post_init__(self) -> None:
+        if self.seal is not Seal:
+            raise TypeError("a question is counted, not made")
 
 
 class Judge(NamedTuple):
@@ -36,14 +47,14 @@ class Judge(NamedTuple):
 
     # Returns the worst value, its group, its probability, and its prior (1 if there are no
     # priors), for a question and the settings of the knowledge.
-    judge: Callable[[JudgeInput, Any], Worst]
+    judge: Callable[[Question, Any], Worst]
     of_several: bool = False  # whether people may have several values
     of_windows: bool = False
     relative: bool = False  # whether limits may be relative to a prior, or inclusive
     # Whether, with these settings, the result is only an upper bound.
     bounded: Callable[[Any], bool] = lambda settings: False
     # For relative limits: the lowest prior above 0, None if there is none.
-    least: Callable[[JudgeInput, Any], Fraction | None] = lambda asked, settings: None
+    least: Callable[[Question, Any], Fraction | None] = lambda asked, settings: None
 
 
 def amounts_of(settings: Mapping[str, Any], keys: str, of: str) -> list[int]:
@@ -51,7 +62,7 @@ def amounts_of(settings: Mapping[str, Any], keys: str, of: str) -> list[int]:
     return [size_of(settings.get(key, 0), f"{key} of {of}", 0) for key in keys]
 
 
-def _judge_facts(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
+def _judge_facts(asked: Question, settings: Mapping[str, Any]) -> Worst:
     l, k, m = amounts_of(settings, "lkm", "facts")
     semantics = asked.written.semantics
     if (able := _able(asked)) is not None:
@@ -61,7 +72,7 @@ def _judge_facts(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
     return *worst_facts(asked.held, asked.about, semantics, l, k, m), Fraction(1)
 
 
-def _able(asked: JudgeInput) -> ImpossibleCounts | None:
+def _able(asked: Question) -> ImpossibleCounts | None:
     """How many people can have each value, if the schema has rules of what is impossible."""
     written, rules = asked.written, asked.written.rules
     own = rules.positions_for(written.sensitive)
@@ -71,17 +82,17 @@ def _able(asked: JudgeInput) -> ImpossibleCounts | None:
         raise CertificateError("one-value-only", "impossible")
     names = rules.columns()
     shown = [name for name in names if name in written.of_people]
-    people = people_with(written, shown, asked.groups)
+    people = people_with(written, shown, asked.columns)
     sets = dict.fromkeys(asked.about, asked.members) if asked.members else {}
     return count_possible_holders(asked.held, people, shown, rules, own, sets)
 
 
-def _judge_implications(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
+def _judge_implications(asked: Question, settings: Mapping[str, Any]) -> Worst:
     (k,) = amounts_of(settings, "k", "implications")
     return *worst_implications(asked.held, asked.about, k), Fraction(1)
 
 
-def _judge_negations(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
+def _judge_negations(asked: Question, settings: Mapping[str, Any]) -> Worst:
     """Negations are worst when they are about the target: then they are facts of the first kind."""
     (k,) = amounts_of(settings, "k", "negations")
     if _able(asked) is not None:  # what others lack reveals no more than what they have
@@ -102,7 +113,7 @@ def _are_exchanges(settings: Mapping[str, Any]) -> bool:
     return any(_on_top(settings)[1:])
 
 
-def _judge_priors(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
+def _judge_priors(asked: Question, settings: Mapping[str, Any]) -> Worst:
     """Judge by each table of priors; attributes are read from the table of people."""
     l, k, m = _on_top(settings)
     written, reading = asked.written, settings.get("semantics", "joint")
@@ -113,13 +124,13 @@ def _judge_priors(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
         raise CertificateError("malformed-priors", "it has no tables of them")
     for table in settings["tables"]:
         chances = Chances(table)
-        people = people_with(written, chances.attributes, asked.groups)
+        people = people_with(written, chances.attributes, asked.columns)
         together: tuple[str, Collection[str]] | None = None
         held: Mapping[Group, tuple[int, Bag]] = asked.held
         if asked.members:
             (name,) = asked.about
             if reading == "joint":  # in whose worlds the values stay apart
-                together, held = (name, asked.members), asked.plain
+                together, held = (name, asked.members), asked.apart
             else:
                 _refuse_unheld(chances, asked)
                 chances = chances.united(asked.members, name)
@@ -129,19 +140,19 @@ def _judge_priors(asked: JudgeInput, settings: Mapping[str, Any]) -> Worst:
     return worst
 
 
-def _refuse_unheld(chances: Chances, asked: JudgeInput) -> None:
+def _refuse_unheld(chances: Chances, asked: Question) -> None:
     """Refuse a set with a value that has a prior but no holder: its prior would be counted."""
-    for value in {*values_named(asked.named, [*chances.values])} - {*asked.members}:
+    for value in {*values_named(asked.spec, [*chances.values])} - {*asked.members}:
         if any(chances.of(signature, value) for signature in chances.rows):
             raise CertificateError("prior-of-nobody", value)
 
 
-def _least_prior(asked: JudgeInput, settings: Mapping[str, Any]) -> Fraction | None:
+def _least_prior(asked: Question, settings: Mapping[str, Any]) -> Fraction | None:
     """The lowest prior above 0 of any person, for a value (or a set) that somebody has."""
     priors = []
     for table in settings["tables"]:
         chances = Chances(table)
-        people = people_with(asked.written, chances.attributes, asked.groups)
+        people = people_with(asked.written, chances.attributes, asked.columns)
         held = {value for _, bag in asked.held.values() for value in bag} & set(asked.about)
         sets = [asked.members] if asked.members else [[value] for value in held]
         priors += [

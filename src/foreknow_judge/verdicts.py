@@ -16,7 +16,7 @@ from foreknow_judge.counting import GroupBags, Measured
 from foreknow_judge.criteria import GAUGES, Gauge
 from foreknow_judge.errors import CertificateError, UnsupportedError
 from foreknow_judge.grammar import AskedTable
-from foreknow_judge.knowledge import VERIFIERS, Judge, JudgeInput
+from foreknow_judge.knowledge import VERIFIERS, Judge, Question
 from foreknow_judge.named_values import exempt_values, values_named
 from foreknow_judge.priors import Worst
 from foreknow_judge.settings import explain
@@ -52,43 +52,49 @@ def verdicts(
     judges, gauges = {**VERIFIERS, **(judges or {})}, {**GAUGES, **(gauges or {})}
     tables = read_requirements(requirements)
     whole.prepare(tables)
-    for position, table in enumerate(tables):
+    for place, (table, required) in enumerate(zip(tables, requirements, strict=True)):
         written = whole.for_sensitive(table.sensitive or whole.sensitive)
         key = next((key for key in table.kinds if key in gauges), None)
         if key is None:
-            results += _verdicts_on_knowledge(
-                written, position, requirements[position], table, judges
-            )
-            continue
-        if len(table.kinds) > 1 or not table.of_whole_groups:
-            raise CertificateError("not-by-itself", key)
-        gauge = gauges[key]
-        if written.semantics != "single" and not gauge.of_people:
-            raise CertificateError("one-value-only", key)
-        settings, more = table.kinds[key], list[Any]()
-        if gauge.of_population:
-            more = [everybody_of(written, settings)]
-        exact = written.form == "bucketized" and gauge.of_classes
-        if exact and gauge.of_people:
-            held = written.look_alikes(table.known)
+            results += _verdicts_on_knowledge(written, place, required, table, judges)
         else:
-            held = written.groups_of(*sight_of(written, table, gauge.of_people))
-            more += [written.look_alikes(())] if exact else []
-        if gauge.of_columns:
-            own = written.exact if exact else written.groups
-            more.append(list(dict.fromkeys([*own, *table.known])))
-        if gauge.of_releases:
-            more.append(written.cohort)
-        held = _of_sets(written, held, key, gauge, table) if table.secret.sets else held
-        attained, group, holds, each = Measured(*gauge.measure(held, settings, *more))
-        of = () if not exact or not gauge.of_people else tuple(written.exact)
-        limits = not gauge.of_people and gauge.limits(settings, held)
-        found = WorstCase(None, group_name(group), attained, each=each, limits_values=limits)
-        known = table.known
-        judged, required = {key: settings}, requirements[position]
-        figure = Figure(position, required, judged, Limit(), found, known, alike=of)
-        results.append(decided(figure, holds))
+            results.append(_verdict_on_criterion(written, place, required, table, key, gauges[key]))
     return results
+
+
+def _verdict_on_criterion(
+    written: Written,
+    place: int,
+    required: Mapping[str, Any],
+    table: AskedTable,
+    key: str,
+    gauge: Gauge,
+) -> Verdict:
+    if len(table.kinds) > 1 or not table.of_whole_groups:
+        raise CertificateError("not-by-itself", key)
+    if written.semantics != "single" and not gauge.of_people:
+        raise CertificateError("one-value-only", key)
+    settings, more = table.kinds[key], list[Any]()
+    if gauge.of_population:
+        more = [everybody_of(written, settings)]
+    exact = written.form == "bucketized" and gauge.of_classes
+    if exact and gauge.of_people:
+        held = written.look_alikes(table.known)
+    else:
+        held = written.groups_of(*sight_of(written, table, gauge.of_people))
+        more += [written.look_alikes(())] if exact else []
+    if gauge.of_columns:
+        columns = written.exact if exact else written.groups
+        more.append(list(dict.fromkeys([*columns, *table.known])))
+    if gauge.of_releases:
+        more.append(written.cohort)
+    held = _of_sets(written, held, key, gauge, table) if table.secret.sets else held
+    attained, group, holds, each = Measured(*gauge.measure(held, settings, *more))
+    alike = tuple(written.exact) if exact and gauge.of_people else ()
+    limits = not gauge.of_people and gauge.limits(settings, held)
+    found = WorstCase(None, group_name(group), attained, each=each, limits_values=limits)
+    figure = Figure(place, required, {key: settings}, Limit(), found, table.known, alike=alike)
+    return decided(figure, holds)
 
 
 def decided(figure: Figure, safe: bool) -> Verdict:
@@ -117,7 +123,7 @@ def _verdicts_on_knowledge(
     judges: Mapping[str, Judge],
 ) -> Iterator[Verdict]:
     relative = table.at_most_times is not None
-    asked, sight = _counted(written, table, relative), sight_of(written, table)
+    asked, sight = questions_of(written, table, relative), sight_of(written, table)
     for kind, settings, amount in table.points:
         if kind not in judges:
             raise UnsupportedError("unknown-kind", kind)
@@ -149,12 +155,13 @@ def _verdicts_on_knowledge(
         yield decided(figure, safe)
 
 
-def _counted(written: Written, table: AskedTable, relative: bool) -> list[JudgeInput]:
+def questions_of(written: Written, table: AskedTable, relative: bool) -> list[Question]:
     """What a requirement counts: the one place where secrets and sights enter the verifier."""
     sensitive, known = sight_of(written, table)
     secret = table.secret
-    whole, groups = written.groups_of(sensitive, known), (*written.groups, *known)
+    whole, columns = written.groups_of(sensitive, known), (*written.groups, *known)
     about = set(whole.names)
+    of: dict[str, Any] = {"relative": relative, "columns": columns, "seal": Seal}
     if table.has_label:
         raise CertificateError("label-not-written-out")
     if secret.sets:
@@ -165,16 +172,17 @@ def _counted(written: Written, table: AskedTable, relative: bool) -> list[JudgeI
             held = _merged(whole, {name: members}, about)
             one = _named(name, about - set(members))
             spec = secret.sets[name if name in secret.sets else ""]
-            asked.append(JudgeInput(held, {one}, written, relative, groups, members, whole, spec))
+            set_of: dict[str, Any] = {"members": members, "apart": whole, "spec": spec}
+            asked.append(Question(held, {one}, written, **of, **set_of))
         return asked
     if secret.width is not None:
         if written.semantics != "single":
             raise CertificateError("one-value-only", "within")
-        return [JudgeInput(whole, about, written, relative, groups, width=secret.width)]
+        return [Question(whole, about, written, **of, width=secret.width)]
     if secret.values is not None:
         about = set(values_named(secret.values, about))
     about -= exempt_values(secret.excluded, whole.names)
-    return [JudgeInput(whole, about, written, relative, groups)]
+    return [Question(whole, about, written, **of)]
 
 
 def sight_of(

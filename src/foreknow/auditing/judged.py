@@ -37,6 +37,7 @@ from foreknow_judge.counted import Counted
 from foreknow_judge.counting import Column
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.explained import explained, unjudged
+from foreknow_judge.registry import Kinds
 from foreknow_judge.verdict import Verdict
 from foreknow_judge.verdicts import verdicts
 from foreknow_judge.verify import rules_of
@@ -76,7 +77,8 @@ def judged(
         If an explanation has another figure than the judge.
     """
     requirement = counted.requirement
-    if not all(map(_is_known, requirement.judged)) or not hasattr(requirement, "published"):
+    kinds = registered_kinds()
+    if not all(_is_known(own, kinds) for own in requirement.judged):
         return [unjudged(own) for own in explanations]
     written, values, layout = _written(release, policy, counted, owners)
     if isinstance(rows := written.rows, _TableRows) and memo is not None:
@@ -84,7 +86,7 @@ def judged(
         written.memory.counted, written.memory.held = share.counted, share.held
     table = _table(requirement, policy, values, layout, joint=written.semantics == "single")
     try:
-        findings = verdicts(written, [_encodable(table)])
+        findings = verdicts(written, [_encodable(table)], kinds.judges, kinds.gauges)
     except CertificateError as error:
         if error.code != "too-large":
             raise
@@ -122,11 +124,9 @@ def with_witnesses(
     return [made[at] for at in range(len(explanations))]
 
 
-def _is_known(kind: Any) -> bool:
-    """Whether the judge knows an adversary or a criterion; else its own word is all there is."""
-    kinds = registered_kinds()
-    registered = {*ADVERSARIES, *CRITERIA}
-    return type(kind) in registered and kind.key in {*kinds.judges, *kinds.gauges}
+def _is_known(own: Any, kinds: Kinds) -> bool:
+    """True if the judge knows an adversary or a criterion; else its own word is all there is."""
+    return type(own) in {*ADVERSARIES, *CRITERIA} and own.key in {*kinds.judges, *kinds.gauges}
 
 
 def _table(
