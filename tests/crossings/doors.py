@@ -1,0 +1,365 @@
+"""One case through all doors: each verdict is held against what worlds say of the written files."""
+
+import csv
+import json
+import random
+from collections import Counter, defaultdict
+from fractions import Fraction
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import foreknow as fk
+from foreknow_judge import verify as judges
+from tests.crossings import sights
+from tests.crossings.worlds import (
+    Facts,
+    most_times,
+    surest,
+    surest_by_cases,
+    surest_by_implications,
+    surest_by_negations,
+)
+
+
+class Wrong(AssertionError):
+    """The product and the worlds differ."""
+
+
+class Log:
+    """What came of the cases: how many comparisons, how many of them say something."""
+
+    def __init__(self):
+        self.compared = Counter()  # by (door, feature)
+        self.telling = Counter()  # the same, of figures that are neither 0 nor 1
+        self.safe, self.unsafe = Counter(), Counter()
+        self.equal = Counter()  # of upper bounds: whether they are reached
+        self.refused = Counter()
+        self.examples = {}
+        self.pairs = Counter()
+        self.wrong = []
+        self.cases = 0
+
+    def refuse(self, case, door, error):
+        said = str(error).split("\n")[0]
+        features = tuple(f"{k}={v}" for k, v in case.of.items() if v != PLAIN[k])
+        key = (door, type(error).__name__, getattr(error, "code", ""), said[:90])
+        self.refused[key] += 1
+        self.examples.setdefault(key, (case.seed, features, said))
+
+    def compare(self, case, door, truth, safe):
+        self.compared[door] += 1
+        told = 0 < truth < 1
+        self.telling[door] += told
+        (self.safe if safe else self.unsafe)[door] += 1
+        features = [f"{k}={v}" for k, v in case.of.items() if v != PLAIN[k]]
+        features += [f"kind={next(iter(kind_of(case)))}"]
+        for i, one in enumerate(features):
+            self.pairs[one] += told
+            for other in features[i + 1 :]:
+                self.pairs[one, other] += told
+
+
+from tests.crossings.tables import PLAIN  # noqa: E402
+
+KINDS = ("facts", "implications", "negations", "priors", "criterion")
+
+
+def kind_of(case):
+    asked = case.asked
+    return [k for k in ("priors", "facts", "implications", "negations", "criterion") if k in asked]
+
+
+# ---- the truth ---------------------------------------------------------------------------------
+
+
+def amounts_of(case):
+    return Facts(**{name: case.asked.get("facts", {}).get(name, 0) for name in "lkm"})
+
+
+def truth_of(case, groups, place):
+    """How sure somebody becomes of each secret, by its name."""
+    groups, kind = [*groups.values()], kind_of(case)[0]
+    semantics = sights.semantics_of(case, case.secret)
+    found = {}
+    for name, secret in sights.secrets_of(case, groups).items():
+        if kind == "priors":
+            reading = case.asked["priors"]["semantics"]
+            found[name] = surest(groups, secret, amounts_of(case), "single", reading)
+        elif kind == "implications":
+            found[name] = surest_by_implications(groups, secret, case.asked[kind]["k"])
+        elif kind == "negations":
+            if counts_people(case, place):
+                found[name] = surest_by_cases(groups, secret, Facts(case.asked[kind]["k"]))
+            else:
+                found[name] = surest_by_negations(groups, secret, case.asked[kind]["k"])
+        elif counts_people(case, place):
+            found[name] = surest_by_cases(groups, secret, amounts_of(case))
+        else:
+            found[name] = surest(groups, secret, amounts_of(case), semantics)
+    return found
+
+
+def times_of(case, groups):
+    """How many times as likely as before something becomes."""
+    groups, reading = [*groups.values()], case.asked["priors"]["semantics"]
+    secrets = sights.secrets_of(case, groups).values()
+    return max(most_times(groups, secret, amounts_of(case), reading) for secret in secrets)
+
+
+def counts_people(case, place):
+    return case.schema.get("unit") == "row" and place != "files"
+
+
+def is_bound(case, groups):
+    """Whether the product says that its figure may be above the truth."""
+    if "priors" in case.asked:
+        own = amounts_of(case)
+        return own.k + own.m > 0
+    barred = {v for group in groups.values() for member in group for v in member.cannot}
+    if not barred:
+        return False
+    secrets = sights.secrets_of(case, [*groups.values()]).values()
+    return any(secret != barred for secret in secrets) or "negations" in case.asked
+
+
+# ---- limits ------------------------------------------------------------------------------------
+
+
+def limits_near(rng, case, truth):
+    """A limit at the truth, or a step beside it: (key, amount)."""
+    step = Fraction(1, rng.choice([50, 10**6, 10**12]))
+    keys = ["below", "at_most"] if "priors" in case.asked else ["below"]
+    key = rng.choice(keys)
+    found = [(key, truth), (key, truth), (key, truth + step), (key, truth - step)]
+    found = [(key, amount) for key, amount in found if 0 < amount <= 1]
+    return rng.choice(found) if found else ("below", Fraction(1, 2))
+
+
+def keeps(truth, key, amount):
+    return truth <= amount if key == "at_most" else truth < amount
+
+
+# ---- policies ----------------------------------------------------------------------------------
+
+
+def policy_of(case, limit, place, folder, asked=None):
+    """The policy of a case with a limit; of files it has no schema."""
+    asked = dict(case.asked if asked is None else asked)
+    if place == "files" and "knowing" in asked:
+        asked["knowing"] = [name for name in asked["knowing"] if name not in case.hidden]
+    if "priors" in asked:
+        path = folder / "priors.csv"
+        if not path.exists():
+            with path.open("w", newline="") as file:
+                writer = csv.DictWriter(file, ["sex", "value", "probability"])
+                writer.writeheader()
+                writer.writerows(case.priors)
+        asked["priors"] = {**asked["priors"], "file": str(path)}
+    asked[limit[0]] = str(limit[1])
+    given = {"require": [asked]}
+    schema = dict(case.schema)
+    if place == "files" and schema.get("unit") == "row":
+        schema.pop("person")
+    given["schema"] = schema
+    if place == "owner":
+        given |= {"publish": case.publish}
+    return fk.Policy.from_dict(given)
+
+
+# ---- what a verdict says -----------------------------------------------------------------------
+
+
+def figures(verdict):
+    """What a verdict says of its secrets, as far as it names them; the worst first."""
+    found = verdict.found
+    return getattr(found, "settled", found.exact)
+
+
+def hold(log, case, door, verdict, truth, limit, bound, idle=False):
+    """Compare a verdict with the truth."""
+    worst = max(truth.values(), default=Fraction(0))
+    reached = figures(verdict)
+    reached = verdict.reached if reached is None else reached
+    safe = keeps(worst, *limit)
+    said = f"{door}: truth {worst}, said {reached} (bounded {getattr(verdict.found, 'bounded', None)}), limit {limit}, safe {verdict.safe}"
+    if verdict.safe and not safe:
+        raise Wrong(f"WRONG SAFE {said}")
+    if reached is None:
+        raise Wrong(f"no figure {said}")
+    if reached < worst:
+        raise Wrong(f"figure below the truth: {said}")
+    if not bound:
+        if reached != worst or verdict.safe != safe:
+            raise Wrong(f"differs: {said}")
+    else:
+        log.equal[door, reached == worst] += 1
+        if verdict.safe != keeps(reached, *limit):
+            raise Wrong(f"verdict is not that of its figure: {said}")
+    log.compare(case, door, worst, verdict.safe)
+
+
+# ---- doors -------------------------------------------------------------------------------------
+
+
+def audit_of_table(log, case, rng, folder):
+    """An audit of a frame of the raw table."""
+    people = sights.people_of(case, case.rows)
+    groups = sights.groups_of(case, people, sights.raw_label(case), "raw")
+    truth = truth_of(case, groups, "raw")
+    worst = max(truth.values(), default=Fraction(0))
+    bound = is_bound(case, groups)
+    limit = limits_near(rng, case, worst)
+    found = fk.audit(case.table, policy_of(case, limit, "raw", folder), learned=False)
+    if found.idle and not worst:
+        return worst
+    hold(log, case, "table", found.verdicts[0], truth, limit, bound)
+    if found.safe != found.verdicts[0].safe:
+        raise Wrong("an audit is not its verdict")
+    return worst
+
+
+def run(log, case, folder):
+    """A case through its doors."""
+    rng = random.Random(f"doors of {case.seed}")
+    log.cases += 1
+    try:
+        worst = audit_of_table(log, case, rng, folder)
+    except fk.InputError as error:
+        log.refuse(case, "table", error)
+        worst = Fraction(1, 2)
+    try:
+        release(log, case, rng, folder, worst)
+    except fk.InputError as error:
+        log.refuse(case, "publish", error)
+
+
+def release(log, case, rng, folder, worst):
+    """What is published, written, and judged by every door."""
+    limit = limits_near(rng, case, worst)
+    if rng.random() < 0.5:
+        limit = "below", max(limit[1], Fraction(rng.choice([60, 80, 95]), 100))
+    policy = policy_of(case, limit, "owner", folder)
+    try:
+        made = fk.publish(case.table, policy, seed=case.seed)
+    except fk.NoSafeRelease:
+        none_is_safe(log, case, limit)
+        return
+    out = folder / "out"
+    made.write(out)
+    people, label_of = as_written(case, case.rows, out)
+    groups = sights.groups_of(case, people, label_of, "owner")
+    truth = truth_of(case, groups, "owner")
+    bound = is_bound(case, groups)
+    hold(log, case, "publish", made.audit.verdicts[0], truth, limit, bound)
+    if not made.audit.safe:
+        raise Wrong("an unsafe release is published")
+    by_files(log, case, rng, folder, out, people, label_of, limit)
+
+
+def by_files(log, case, rng, folder, out, people, label_of, limit):
+    """Everything that is judged from the files alone."""
+    groups = sights.groups_of(case, people, label_of, "files")
+    truth = truth_of(case, groups, "files")
+    bound = is_bound(case, groups)
+    worst = max(truth.values(), default=Fraction(0))
+    if not worst:
+        return
+    (finding,) = fk.verify(out).findings
+    hold(log, case, "verify", finding, truth, limit, bound)
+    (finding,) = judges.verify(out).findings
+    hold(log, case, "judge", finding, truth, limit, bound)
+    tight = limits_near(rng, case, worst)
+    stricter = policy_of(case, tight, "files", folder)
+    audited = fk.audit(out, stricter, learned=False)
+    hold(log, case, "folder", audited.verdicts[0], truth, tight, bound)
+    try:
+        verified = fk.verify(out, stricter)
+    except fk.InputError as error:
+        if type(error).__name__ != "CertificateError" or audited.safe:
+            raise Wrong(f"verify refuses what audit does not: {error}") from error
+        log.compare(case, "verify by policy", worst, False)
+    else:
+        hold(log, case, "verify by policy", verified.findings[0], truth, tight, bound)
+
+
+def none_is_safe(log, case, limit):
+    """One group of everybody is not safe, where merging never helps."""
+    plain = case.schema.get("unit") != "row" and "impossible" not in case.schema
+    one = sights.semantics_of(case, case.secret) == "single"
+    if not plain or not one or "priors" in case.asked or case.publish["method"] == "anatomy":
+        return
+    people = sights.people_of(case, case.rows)
+    groups = sights.groups_of(case, people, lambda number, row: "*", "owner")
+    worst = max(truth_of(case, groups, "owner").values(), default=Fraction(0))
+    if case.publish["form"] == "generalized" and keeps(worst, *limit):
+        raise Wrong(f"no release, though one group of everybody has {worst}, limit {limit}")
+    log.compare(case, "none", worst, False)
+
+
+# ---- files -------------------------------------------------------------------------------------
+
+
+def rows_of(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def as_written(case, rows, out):
+    """Who is published, and the label of each, from the owner's list; compared with the files."""
+    people = sights.people_of(case, rows)
+    listed = pq.read_table(out.with_name(out.name + ".owner") / "members.parquet").to_pylist()
+    said = json.loads((out / "certificate.json").read_text())["release"]
+    columns = said["groups"]
+    by_pid = "row" not in listed[0]
+    label = {}
+    for row in listed:
+        key = row["pid"] if by_pid else row["row"]
+        label[key] = tuple(sights.text_of(row[name]) for name in columns)
+    if by_pid:
+        label = {n: label[row["pid"]] for n, row in people.items()}
+    if {*label} != {*people}:
+        raise Wrong(f"published are rows {sorted(label)}, not {sorted(people)}")
+    compare_files(case, people, label, out, said)
+    return people, lambda number, row: label[number]
+
+
+def compare_files(case, people, label, out, said):
+    """The files hold the values of these people, in these groups, and nothing else."""
+    unlinked = {*case.publish.get("unlinked", ())}
+    called = {name: name + "_shuffled" for name in unlinked}
+    single = all(sights.semantics_of(case, name) == "single" for name in sights.sensitives(case))
+    if said["form"] == "generalized" and single:
+        linked = [*case.schema.get("other", ()), *sights.sensitives(case)]
+        linked += ["home_shown"] if "shared" in case.schema else []
+        rows = rows_of(out / "release.csv")
+        together = [name for name in linked if name not in unlinked]
+        for names in [together, *([name] for name in unlinked)]:
+            written = Counter(
+                (*(row[g] for g in said["groups"]), *(row[called.get(n, n)] for n in names))
+                for row in rows
+            )
+            meant = Counter(
+                (*label[number], *(_cell(row[n]) for n in names)) for number, row in people.items()
+            )
+            if written != meant:
+                raise Wrong(f"the file says {written - meant}, the table {meant - written}")
+        return
+    tables = defaultdict(Counter)
+    for path in sorted(out.glob("sensitive*.csv")):
+        for row in rows_of(path):
+            for name in sights.sensitives(case):
+                if name in row:
+                    key = (*(row[g] for g in said["groups"]), row[name])
+                    tables[name][key] += int(row["count"])
+    for name in sights.sensitives(case):
+        meant = Counter((*label[n], v) for n, row in people.items() for v in row[name])
+        if tables[name] != meant:
+            raise Wrong(f"{name}: the file says {tables[name]}, the table {meant}")
+    written = Counter(tuple(row[g] for g in said["groups"]) for row in rows_of(out / "people.csv"))
+    if written != Counter(label.values()):
+        raise Wrong(f"people.csv says {written}, the owner's list {Counter(label.values())}")
+
+
+def _cell(value):
+    return value[0] if isinstance(value, tuple) else sights.text_of(value)
