@@ -12,11 +12,16 @@ import pyarrow.parquet as pq
 import foreknow as fk
 from foreknow_judge import verify as judges
 from tests.crossings import sights
+from tests.crossings.definitions import CRITERIA
+from tests.crossings.tables import PLAIN
 from tests.crossings.worlds import (
     Facts,
+    NoWorldError,
+    added_up,
     most_times,
+    sure_by_implications,
+    sure_of,
     surest,
-    surest_by_cases,
     surest_by_implications,
     surest_by_negations,
 )
@@ -60,10 +65,6 @@ class Log:
                 self.pairs[one, other] += told
 
 
-from tests.crossings.tables import PLAIN  # noqa: E402
-
-KINDS = ("facts", "implications", "negations", "priors", "criterion")
-
 
 def kind_of(case):
     asked = case.asked
@@ -81,20 +82,24 @@ def truth_of(case, groups, place):
     """How sure somebody becomes of each secret, by its name."""
     groups, kind = [*groups.values()], kind_of(case)[0]
     semantics = sights.semantics_of(case, case.secret)
+    if semantics != "single" and kind != "facts":
+        raise NoWorldError  # nobody has said what they would know
     found = {}
     for name, secret in sights.secrets_of(case, groups).items():
         if kind == "priors":
             reading = case.asked["priors"]["semantics"]
             found[name] = surest(groups, secret, amounts_of(case), "single", reading)
+        elif counts_people(case, place):
+            if kind == "implications":
+                sure = sure_by_implications(groups, secret, case.asked[kind]["k"])
+            else:
+                ruled = Facts(case.asked[kind]["k"]) if kind == "negations" else amounts_of(case)
+                sure = sure_of(groups, secret, ruled)
+            found[name] = added_up(groups, sure)
         elif kind == "implications":
             found[name] = surest_by_implications(groups, secret, case.asked[kind]["k"])
         elif kind == "negations":
-            if counts_people(case, place):
-                found[name] = surest_by_cases(groups, secret, Facts(case.asked[kind]["k"]))
-            else:
-                found[name] = surest_by_negations(groups, secret, case.asked[kind]["k"])
-        elif counts_people(case, place):
-            found[name] = surest_by_cases(groups, secret, amounts_of(case))
+            found[name] = surest_by_negations(groups, secret, case.asked[kind]["k"])
         else:
             found[name] = surest(groups, secret, amounts_of(case), semantics)
     return found
@@ -206,11 +211,18 @@ def audit_of_table(log, case, rng, folder):
     """An audit of a frame of the raw table."""
     people = sights.people_of(case, case.rows)
     groups = sights.groups_of(case, people, sights.raw_label(case), "raw")
-    truth = truth_of(case, groups, "raw")
+    if "criterion" in case.asked:
+        return criterion_of_table(log, case, rng, folder, groups)
+    try:
+        truth = truth_of(case, groups, "raw")
+    except NoWorldError:
+        truth = {}
     worst = max(truth.values(), default=Fraction(0))
     bound = is_bound(case, groups)
     limit = limits_near(rng, case, worst)
     found = fk.audit(case.table, policy_of(case, limit, "raw", folder), learned=False)
+    if not truth and not found.idle:
+        raise Wrong("there is a verdict where there is no world")
     if found.idle and not worst:
         return worst
     hold(log, case, "table", found.verdicts[0], truth, limit, bound)
@@ -227,15 +239,100 @@ def run(log, case, folder):
         worst = audit_of_table(log, case, rng, folder)
     except fk.InputError as error:
         log.refuse(case, "table", error)
-        worst = Fraction(1, 2)
+        worst = None if "criterion" in case.asked else Fraction(1, 2)
     try:
         release(log, case, rng, folder, worst)
     except fk.InputError as error:
         log.refuse(case, "publish", error)
 
 
+def criterion_of_table(log, case, rng, folder, groups):
+    """The same for a criterion; returns the table that was drawn."""
+    own = CRITERIA[case.asked["criterion"]]
+    if sights.semantics_of(case, case.secret) != "single" and not sights.counts_sizes(case):
+        own = CRITERIA["distinct"]  # of one value each, as all of them are
+    attained = own.attained(case, groups)
+    table = own.drawn(rng, attained)
+    found = fk.audit(case.table, criterion_policy(case, table, "raw", folder), learned=False)
+    agree(log, case, "table", found.verdicts[0], own, attained, table)
+    return table
+
+
+def agree(log, case, door, verdict, own, attained, table):
+    """Compare a verdict on a criterion with its definition."""
+    holds = own.keeps(attained, table)
+    figure = own.reached and own.reached(attained)
+    said = f"{door}: {table} attains {attained}, said {verdict.reached}, safe {verdict.safe}"
+    if verdict.safe != holds:
+        raise Wrong(f"{'WRONG SAFE' if verdict.safe else 'wrongly unsafe'} {said}")
+    if figure is not None and verdict.reached != figure:
+        raise Wrong(f"another figure {said}")
+    log.compare(case, door, Fraction(1, 2), holds)
+
+
+def criterion_policy(case, table, place, folder):
+    """A policy with a criterion, and a limit beside where it is published."""
+    asked = {name: own for name, own in case.asked.items() if name in ("sensitive", "knowing")}
+    if place == "files" and "knowing" in asked:
+        asked["knowing"] = [name for name in asked["knowing"] if name not in case.hidden]
+    table = {name: dict(own) if isinstance(own, dict) else own for name, own in table.items()}
+    for name in {"k_map", "delta_presence"} & {*table}:
+        path = folder / "population.csv"
+        if not path.exists():
+            with path.open("w", newline="") as file:
+                writer = csv.DictWriter(file, [*case.population[0]])
+                writer.writeheader()
+                writer.writerows(case.population)
+        table[name]["population"] = str(path)
+    given = {"require": [{**asked, **table}], "schema": dict(case.schema)}
+    if place == "files":
+        given["schema"].pop("person", None) if given["schema"].get("unit") == "row" else None
+    if place == "owner":
+        given["publish"] = case.publish
+    return fk.Policy.from_dict(given)
+
+
+def criterion_release(log, case, rng, folder, table):
+    """What is published by a criterion, and judged by every door."""
+    own = CRITERIA[case.asked["criterion"]]
+    try:
+        made = fk.publish(case.table, criterion_policy(case, table, "owner", folder), seed=case.seed)
+    except fk.NoSafeRelease:
+        log.compare(case, "none", Fraction(1, 2), False)
+        return
+    out = folder / "out"
+    made.write(out)
+    people, label_of = as_written(case, case.rows, out)
+    groups = sights.groups_of(case, people, label_of, "owner")
+    attained = own.attained(case, groups)
+    agree(log, case, "publish", made.audit.verdicts[0], own, attained, table)
+    groups = sights.groups_of(case, people, label_of, "files")
+    attained = own.attained(case, groups)
+    register = {"population": folder / "population.csv"} if "population" in str(table) or case.asked["criterion"] in ("k_map", "delta_presence") else {}
+    if case.asked["criterion"] != "households":
+        (finding,) = fk.verify(out, **register).findings
+        agree(log, case, "verify", finding, own, attained, table)
+        (finding,) = judges.verify(out, **register).findings
+        agree(log, case, "judge", finding, own, attained, table)
+        table = own.drawn(rng, attained)
+    other = criterion_policy(case, table, "files", folder)
+    audited = fk.audit(out, other, learned=False)
+    agree(log, case, "folder", audited.verdicts[0], own, attained, table)
+    try:
+        verified = fk.verify(out, other, **register)
+    except fk.InputError as error:
+        if type(error).__name__ != "CertificateError" or audited.safe:
+            raise Wrong(f"verify refuses what audit does not: {error}") from error
+    else:
+        agree(log, case, "verify by policy", verified.findings[0], own, attained, table)
+
+
 def release(log, case, rng, folder, worst):
     """What is published, written, and judged by every door."""
+    if "criterion" in case.asked:
+        if worst is not None:
+            criterion_release(log, case, rng, folder, worst)
+        return
     limit = limits_near(rng, case, worst)
     if rng.random() < 0.5:
         limit = "below", max(limit[1], Fraction(rng.choice([60, 80, 95]), 100))
@@ -272,14 +369,19 @@ def by_files(log, case, rng, folder, out, people, label_of, limit):
     tight = limits_near(rng, case, worst)
     stricter = policy_of(case, tight, "files", folder)
     audited = fk.audit(out, stricter, learned=False)
-    hold(log, case, "folder", audited.verdicts[0], truth, tight, bound)
+    if "impossible" in case.schema:  # whoever perhaps cannot have a value is not counted
+        owner = truth_of(case, sights.groups_of(case, people, label_of, "owner"), "owner")
+        hold(log, case, "folder", audited.verdicts[0], owner, tight, bound=True)
+    else:
+        hold(log, case, "folder", audited.verdicts[0], truth, tight, bound)
     try:
         verified = fk.verify(out, stricter)
     except fk.InputError as error:
         if type(error).__name__ != "CertificateError" or audited.safe:
-            raise Wrong(f"verify refuses what audit does not: {error}") from error
+            raise Wrong(f"verify by policy refuses what an audit does not: {error}") from error
         log.compare(case, "verify by policy", worst, False)
     else:
+        bound |= "impossible" in case.schema
         hold(log, case, "verify by policy", verified.findings[0], truth, tight, bound)
 
 
@@ -315,6 +417,8 @@ def as_written(case, rows, out):
     label = {}
     for row in listed:
         key = row["pid"] if by_pid else row["row"]
+        if row[columns[0]] is None:
+            continue  # left out, as a value is missing
         label[key] = tuple(sights.text_of(row[name]) for name in columns)
     if by_pid:
         label = {n: label[row["pid"]] for n, row in people.items()}

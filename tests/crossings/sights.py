@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+from tests.crossings.definitions import OF_SIZES
 from tests.crossings.worlds import Member
 
 SHOWN = "shown once"
@@ -72,9 +73,10 @@ def known_of(case, place):
     unlinked = case.publish.get("unlinked", ()) if place != "raw" else ()
     named = case.asked.get("knowing")
     if named is None:
-        sizes = {"k_anonymity", "group_size", "risk", "k_map", "delta_presence", "levels"}
-        named = published_beside(case) if sizes & {*case.asked} else [*published_beside(case), *others]
-    named = [*named, *(["home_shown"] if shared_in(case, secret) else [])]
+        sizes = counts_sizes(case)
+        named = [*published_beside(case), *([] if sizes else others)]
+    if shared_in(case, secret) and not counts_sizes(case):
+        named = [*named, "home_shown"]
     if place == "files":
         named = [name for name in named if name not in case.hidden]
     if place == "raw":
@@ -87,6 +89,11 @@ def known_of(case, place):
         singles = [name for name in others if semantics_of(case, name) == "single"]
         named = [name for name in named if name in singles and semantics_of(case, secret) == "single"]
     return [name for name in dict.fromkeys(named) if name not in unlinked]
+
+
+def counts_sizes(case):
+    """Whether a criterion is asked that is about numbers of people."""
+    return case.asked.get("criterion") in OF_SIZES
 
 
 def conditions_met(where, row):
@@ -128,8 +135,11 @@ def priors_of(case, row):
 def groups_of(case, people, label_of, place):
     """The groups of a requirement: lists of members, of everybody who shows the secret column."""
     known, found = known_of(case, place), {}
+    others = case.asked.get("knowing", published_beside(case))
+    bare = [name for name in others if name in case.schema.get("other", ())]
+    recognized = [*case.schema["quasi_identifiers"], *bare]
     for number, row in people.items():
-        if row[case.secret] == (SHOWN,):
+        if row[case.secret] == (SHOWN,) and not counts_sizes(case):
             continue
         key = (label_of(number, row), *(row[name] for name in known))
         person = row["pid"] if case.schema.get("unit") == "row" and place != "files" else number
@@ -138,6 +148,8 @@ def groups_of(case, people, label_of, place):
             row[case.secret],
             cannot_have(case, row, place),
             priors_of(case, row) if case.priors else (),
+            row.get("home", ""),
+            tuple(text_of(row[name]) for name in recognized),
         )
         found.setdefault(key, []).append(member)
     return found

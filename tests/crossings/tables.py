@@ -119,6 +119,10 @@ def drawn(seed):
     of = choices(rng)
     if rng.random() < 0.9:
         settle(of)
+    if of["adversary"] in MANY:
+        facts = of["adversary"] == "facts on priors" and rng.random() < 0.5
+        of["method"] = of["method"] if facts else "art"
+        of["form"] = "bucketized" if not facts and rng.random() < 0.7 else of["form"]
     return made(rng, seed, of)
 
 
@@ -281,7 +285,7 @@ def roles(rng, of, rows, secret):
     if "sex" in rows[0]:
         place = rng.choice(["other", "other", "hidden", "qi"])
         if of["adversary"] in MANY:
-            place = rng.choice(["other", "qi"]) if of["form"] == "generalized" else "qi"
+            place = "qi" if of["method"] == "art" else "other"
         if place == "other":
             other.append("sex")
         elif place == "qi":
@@ -407,11 +411,7 @@ def known(rng, of, schema, secret):
 
 def options(rng, of, schema):
     """The table [publish]."""
-    method = of["method"]
-    if of["adversary"] in MANY and method == "mondrian":
-        facts = of["adversary"] == "facts on priors" and rng.random() < 0.5
-        method = "mondrian" if facts else "art"
-    publish = {"form": of["form"], "method": method}
+    publish = {"form": of["form"], "method": of["method"]}
     if of["columns"] == "unlinked":
         publish["unlinked"] = rng.choice([["ill"], ["pay"], ["ill", "pay"]])
     if of["form"] == "generalized":

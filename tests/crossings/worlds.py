@@ -14,7 +14,7 @@ from itertools import combinations, product
 from math import lcm
 from typing import NamedTuple
 
-from tests.oracle.implication_worlds import group_by_group
+from tests.oracle.implication_worlds import chances_of, odds_of
 
 ONE = Fraction(1)
 
@@ -26,6 +26,12 @@ class Member(NamedTuple):
     values: tuple  # one of them where everybody has one
     cannot: frozenset = frozenset()
     priors: tuple = ()  # pairs of a value and its prior
+    home: str = ""
+    alike: tuple = ()  # what people are recognized by
+
+
+class NoWorldError(Exception):
+    """Nobody can have what their group has."""
 
 
 class Facts(NamedTuple):
@@ -275,6 +281,8 @@ def sure_of(groups, secret, most, semantics="single", reading="joint"):
     for group in groups:
         if semantics == "single":
             kinds, bag, own = kinds_of(group, secret, reading)
+            if not ways(tuple(count for _, count in bag), kinds):
+                raise NoWorldError
             tables.append((odds_in(kinds, bag, secret, most), without_in(kinds, bag, secret, most)))
         else:
             name = min(secret)
@@ -320,10 +328,10 @@ def surest(groups, secret, most, semantics="single", reading="joint"):
     return max((p for own in found for p in own), default=Fraction(0))
 
 
-def surest_by_cases(groups, secret, most):
-    """The same, added up over the cases of each person, and never above 1."""
+def added_up(groups, sure):
+    """The highest sum over the cases of a person, and never above 1."""
     sums = Counter()
-    for group, own in zip(groups, sure_of(groups, secret, most), strict=True):
+    for group, own in zip(groups, sure, strict=True):
         for member, sure in zip(group, own, strict=True):
             sums[member.person] += sure
     return min(ONE, max(sums.values(), default=Fraction(0)))
@@ -347,9 +355,24 @@ def surest_by_negations(groups, secret, most):
     return max(negated_in(own.kinds, own.bag, secret, most) for own in found)
 
 
-def surest_by_implications(groups, secret, most):
-    """The same for somebody who knows at most so many implications; a set is one value."""
+def sure_by_implications(groups, secret, most):
+    """How sure somebody becomes of each group's members by so many implications; a set is one."""
     names = sorted({v for group in groups for member in group for v in member.values})
     letter = {v: "A" if v in secret else chr(ord("a") + i) for i, v in enumerate(names)}
     bags = ["".join(sorted(letter[m.values[0]] for m in group)) for group in groups]
-    return group_by_group(bags, "A", most)[most]
+    found = []
+    for at, bag in enumerate(bags):
+        if "A" not in bag:
+            found.append([Fraction(0)] * len(bag))
+            continue
+        odds = odds_of(bag, "A", most)
+        for other in bags[:at] + bags[at + 1 :]:
+            spent = chances_of(other, most)
+            odds = [min(odds[k - h] * spent[h] for h in range(k + 1)) for k in range(most + 1)]
+        found.append([1 / (1 + odds[most])] * len(bag))
+    return found
+
+
+def surest_by_implications(groups, secret, most):
+    """The highest of these."""
+    return max(own[0] for own in sure_by_implications(groups, secret, most))
