@@ -267,8 +267,6 @@ def presence(case, groups):
     pairs = [(len(group), found[key[0]]) for key, group in groups.items()]
     if is_bucketized(groups):
         pairs = [(n, found[label]) for label, n in exact.items()]
-    elif len({key[0] for key in groups}) < len(groups):
-        twice = True  # a group that known columns divide
     rates = [Fraction(n, of) for n, of in pairs]
     return Fraction(0) if outside else min(rates), max(rates), twice
 

@@ -72,6 +72,8 @@ def known_of(case, place):
     secret, others = case.secret, [name for name in sensitives(case) if name != case.secret]
     unlinked = case.publish.get("unlinked", ()) if place != "raw" else ()
     named = case.asked.get("knowing")
+    if case.asked.get("criterion") in ("k_map", "delta_presence"):
+        named = []  # of a population, no more is known than its columns
     if named is None:
         sizes = counts_sizes(case)
         named = [*published_beside(case), *([] if sizes else others)]
@@ -81,9 +83,10 @@ def known_of(case, place):
         named = [name for name in named if name not in case.hidden]
     if place == "raw":
         return list(dict.fromkeys(named))
-    if secret in unlinked:
+    bucketized = case.publish["form"] == "bucketized"
+    if secret in unlinked and (bucketized or not counts_sizes(case)):
         return []
-    if case.publish["form"] == "bucketized":
+    if bucketized:
         named = [name for name in named if name in others]
     elif any(semantics_of(case, name) != "single" for name in sensitives(case)):
         singles = [name for name in others if semantics_of(case, name) == "single"]

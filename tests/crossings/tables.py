@@ -3,6 +3,7 @@
 import random
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import combinations
 
 import pyarrow as pa
 
@@ -113,9 +114,26 @@ def values_of(rng, size, names):
     return [names[0] if rng.random() < share else own for own in even]
 
 
+KNOWLEDGE = [*OTHERS["adversary"]][:-1]
+VALUES = [
+    (name, value)
+    for name, others in OTHERS.items()
+    for value in (others if name != "adversary" else [*KNOWLEDGE, *CRITERIA])
+]
+PAIRS = [(one, other) for one, other in combinations(VALUES, 2) if one[0] != other[0]]
+
+
 def drawn(seed):
-    """The case of a seed."""
+    """The case of a seed: two features that meet and little else, or many features."""
     rng = random.Random(seed)
+    if seed % 2:
+        of = PLAIN | dict(PAIRS[seed // 2 % len(PAIRS)])
+        if rng.random() < 0.3 and of["knowing"] == "default":
+            of["knowing"] = "none"
+        if rng.random() < 0.3 and of["secret"] == "every":
+            of["secret"] = "value"
+        complete(of)
+        return made(rng, seed, of)
     of = choices(rng)
     if rng.random() < 0.9:
         settle(of)
@@ -124,6 +142,22 @@ def drawn(seed):
         of["method"] = of["method"] if facts else "art"
         of["form"] = "bucketized" if not facts and rng.random() < 0.7 else of["form"]
     return made(rng, seed, of)
+
+
+def complete(of):
+    """Add to two features what they need to mean anything."""
+    if of["knowing"] == "named" and of["columns"] == "one" and of["job"] == "none":
+        of["job"] = "other"
+    if of["semantics"] != "single" and of["secret"] == "within":
+        of["columns"] = "linked" if of["columns"] == "one" else of["columns"]
+    if of["impossible"] == "beside" and of["columns"] == "one":
+        of["columns"] = "linked"
+    if of["adversary"] in ("priors", "binary") and of["method"] == "mondrian":
+        of["method"] = "art"
+    if of["method"] in ("art", "anatomy") and of["labels"] == "exact":
+        of["form"] = "bucketized"
+    if of["suppression"] == "some" and of["method"] not in ("mondrian", "fulldomain"):
+        of["suppression"] = "none"
 
 
 def settle(of):
@@ -230,7 +264,7 @@ def people(rng, of):
         for row in rows:  # sex belongs to a person
             if "sex" in row and of["impossible"] == "none":
                 row["sex"] = "f" if int(row["pid"][1:-1]) % 2 else "m"
-    if of["unit"] == "shared" or of["adversary"] == "criterion":
+    if of["unit"] == "shared" or of["adversary"] in ("criterion", *CRITERIA):
         for i, row in enumerate(rows):
             row["home"] = f"h{rng.randint(1, max(2, len(rows) * 2 // 3))}x"
         if of["unit"] == "shared":
@@ -357,7 +391,9 @@ def knowledge(rng, of, rows, secret, priors):
     if kind in ("implications", "negations"):
         return {kind: {"k": rng.choice([0, 1, 1, 2])}}
     if kind == "criterion":
-        return {"criterion": rng.choice([*CRITERIA])}
+        of["adversary"] = kind = rng.choice([*CRITERIA])
+    if kind in CRITERIA:
+        return {"criterion": kind}
     values = [*values_in(rows, secret), *(["unknown"] if of["missing"] != "none" else [])]
     for sex in "fm":
         shares = [rng.randint(1, 6) for _ in values]
