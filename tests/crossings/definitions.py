@@ -310,8 +310,9 @@ CRITERIA = {
     "alpha_k": Criterion(
         alpha_and_k,
         lambda rng, own: {"alpha_k": {"alpha": less(rng, own[0]), "k": more(rng, own[1])}},
-        lambda own, table: own[0] <= Fraction(table["alpha_k"]["alpha"])
-        and own[1] >= table["alpha_k"]["k"],
+        lambda own, table: (
+            own[0] <= Fraction(table["alpha_k"]["alpha"]) and own[1] >= table["alpha_k"]["k"]
+        ),
     ),
     "t_equal": Criterion(
         far_equal,

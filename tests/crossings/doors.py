@@ -9,14 +9,10 @@ from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import pyarrow as pa
 import pyarrow.parquet as pq
-
-import foreknow as fk
-from foreknow_judge import verify as judges
 from tests.crossings import sights
 from tests.crossings.definitions import CRITERIA, in_label
-from tests.crossings.tables import PLAIN, VALUES, arrow, drawn
+from tests.crossings.tables import VALUES, arrow, drawn
 from tests.crossings.worlds import (
     Facts,
     NoWorldError,
@@ -28,6 +24,9 @@ from tests.crossings.worlds import (
     surest_by_implications,
     surest_by_negations,
 )
+
+import foreknow as fk
+from foreknow_judge import verify as judges
 
 
 class Wrong(AssertionError):
@@ -82,6 +81,16 @@ class Log:
         self.wrong += other.wrong
         for key, example in other.examples.items():
             self.examples.setdefault(key, example)
+
+    def report(self):
+        """What was compared, door by door, and what was refused."""
+        lines = [f"{self.cases} cases; bounds {dict(self.equal)}; open {dict(self.open)}"]
+        for door, many in self.compared.items():
+            told, safe = self.telling[door], self.safe[door]
+            lines.append(f"{door}: {many} compared, {told} telling, {safe} safe")
+        for key, many in self.refused.most_common():
+            lines.append(f"refused {many} times: {key}, such as seed {self.examples[key][0]}")
+        return "\n".join(lines)
 
 
 def features_of(case):
@@ -340,7 +349,9 @@ def criterion_release(log, case, rng, folder, table):
     """What is published by a criterion, and judged by every door."""
     own = CRITERIA[case.asked["criterion"]]
     try:
-        made = fk.publish(case.table, criterion_policy(case, table, "owner", folder), seed=case.seed)
+        made = fk.publish(
+            case.table, criterion_policy(case, table, "owner", folder), seed=case.seed
+        )
     except fk.NoSafeRelease:
         log.compare(case, "none", Fraction(1, 2), False)
         return
@@ -352,7 +363,8 @@ def criterion_release(log, case, rng, folder, table):
     agree(log, case, "publish", made.audit.verdicts[0], own, attained, table)
     groups = sights.groups_of(case, people, label_of, "files")
     attained = own.attained(case, groups)
-    register = {"population": folder / "population.csv"} if "population" in str(table) or case.asked["criterion"] in ("k_map", "delta_presence") else {}
+    compared = case.asked["criterion"] in ("k_map", "delta_presence")
+    register = {"population": folder / "population.csv"} if compared else {}
     if case.asked["criterion"] != "households":
         (finding,) = fk.verify(out, **register).findings
         agree(log, case, "verify", finding, own, attained, table)
@@ -413,7 +425,9 @@ def several(log, case, folder, policy, groups, limit):
     newcomers = {n: row for n, row in sights.people_of(case, rows).items() if n > known}
     people, label_of = as_written(case, rows, second, newcomers)
     owned = sights.groups_of(case, people, label_of, "owner")
-    truth = truth_of(case, {**groups, **{(key, "second"): own for key, own in owned.items()}}, "owner")
+    truth = truth_of(
+        case, {**groups, **{(key, "second"): own for key, own in owned.items()}}, "owner"
+    )
     bound = is_bound(case, {**groups, **{(key, 2): own for key, own in owned.items()}})
     hold(log, case, "together", made.together.verdicts[0], truth, limit, bound)
     for door, verified in (
@@ -555,6 +569,6 @@ def run_all(seeds):
         with TemporaryDirectory() as folder:
             try:
                 run(log, case, Path(folder))
-            except Exception as error:  # noqa: BLE001 - a traceback of any kind is a fault
+            except Exception as error:
                 log.wrong.append((seed, features_of(case), f"{type(error).__name__}: {error}"))
     return log

@@ -90,7 +90,9 @@ def known_of(case, place):
         named = [name for name in named if name in others]
     elif any(semantics_of(case, name) != "single" for name in sensitives(case)):
         singles = [name for name in others if semantics_of(case, name) == "single"]
-        named = [name for name in named if name in singles and semantics_of(case, secret) == "single"]
+        named = [
+            name for name in named if name in singles and semantics_of(case, secret) == "single"
+        ]
     return [name for name in dict.fromkeys(named) if name not in unlinked]
 
 
@@ -160,7 +162,9 @@ def groups_of(case, people, label_of, place):
 
 def raw_label(case):
     """In a raw table people with equal quasi-identifiers are a group."""
-    return lambda number, row: tuple(text_of(row[name]) for name in case.schema["quasi_identifiers"])
+    return lambda number, row: tuple(
+        text_of(row[name]) for name in case.schema["quasi_identifiers"]
+    )
 
 
 def secrets_of(case, groups):

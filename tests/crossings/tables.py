@@ -6,7 +6,6 @@ from fractions import Fraction
 from itertools import combinations
 
 import pyarrow as pa
-
 from tests.crossings.definitions import CRITERIA
 
 ILL = ["Flu", "Cold", "Gout", "HIV", "Burn"]
@@ -176,8 +175,12 @@ def settle(of):
     if of["unit"] == "cases":
         plain(of, "releases", "impossible" if of["adversary"] != "facts" else "unit")
     if of["impossible"] != "none":
-        plain(of, "secret" if of["secret"] in ("within", "sets") else "method", "releases", "method")
-        of["adversary"] = "facts" if of["adversary"] not in ("negations", "criterion") else of["adversary"]
+        plain(
+            of, "secret" if of["secret"] in ("within", "sets") else "method", "releases", "method"
+        )
+        of["adversary"] = (
+            "facts" if of["adversary"] not in ("negations", "criterion") else of["adversary"]
+        )
         of["columns"] = "linked" if of["impossible"] == "beside" else of["columns"]
     if of["adversary"] == "implications" and of["secret"] == "within":
         plain(of, "secret")
@@ -199,7 +202,7 @@ def made(rng, seed, of):
     """A case with these features, where they go together."""
     rows = people(rng, of)
     secret = "ill"
-    if of["columns"] != "one" and rng.random() < 0.5 or of["secret"] == "within":
+    if (of["columns"] != "one" and rng.random() < 0.5) or of["secret"] == "within":
         secret = "pay"
     if of["secret"] == "within" and of["columns"] == "one":
         for row in rows:
@@ -212,7 +215,9 @@ def made(rng, seed, of):
     asked |= known(rng, of, schema, secret)
     publish = options(rng, of, schema)
     case = Case(seed, of, rows, schema, asked, publish, secret, priors=priors)
-    case.hidden = tuple(name for name in ("sex", "job") if name in rows[0] and not role(schema, name))
+    case.hidden = tuple(
+        name for name in ("sex", "job") if name in rows[0] and not role(schema, name)
+    )
     case.population = population(rng, case)
     if of["releases"] == "after":
         case.later = [dict(row) for row in people(rng, of)]
@@ -260,12 +265,12 @@ def people(rng, of):
     rng.shuffle(rows)
     if of["unit"] == "cases":
         for row in rows:
-            row["pid"] = f"p{rng.randint(1, max(2, len(rows) * 2 // 3))}x"
+            row["pid"] = f"p{rng.randint(1, 2 * len(rows))}x"
         for row in rows:  # sex belongs to a person
             if "sex" in row and of["impossible"] == "none":
                 row["sex"] = "f" if int(row["pid"][1:-1]) % 2 else "m"
     if of["unit"] == "shared" or of["adversary"] in ("criterion", *CRITERIA):
-        for i, row in enumerate(rows):
+        for row in rows:
             row["home"] = f"h{rng.randint(1, max(2, len(rows) * 2 // 3))}x"
         if of["unit"] == "shared":
             share(rows, of)
@@ -332,7 +337,9 @@ def roles(rng, of, rows, secret):
         hierarchies["zip"] = {"mask": 5}
     if of["labels"] == "tree":
         tree = [["02139", "021", "East", "*"], ["02138", "021", "East", "*"]]
-        hierarchies["zip"] = {"rows": [*tree, ["02215", "022", "East", "*"], ["94103", "941", "West", "*"]]}
+        hierarchies["zip"] = {
+            "rows": [*tree, ["02215", "022", "East", "*"], ["94103", "941", "West", "*"]]
+        }
     if of["labels"] == "intervals":
         hierarchies["age"] = {"intervals": [10, 20]}
     if of["labels"] == "dates":
@@ -451,7 +458,11 @@ def options(rng, of, schema):
     if of["columns"] == "unlinked":
         publish["unlinked"] = rng.choice([["ill"], ["pay"], ["ill", "pay"]])
     if of["form"] == "generalized":
-        lists = [name for name in schema["quasi_identifiers"] if name not in schema.get("hierarchies", {})]
+        lists = [
+            name
+            for name in schema["quasi_identifiers"]
+            if name not in schema.get("hierarchies", {})
+        ]
         style = "range" if of["labels"] == "range" else "exact"
         publish["labels"] = {name: style if name == "age" else "exact" for name in lists}
     if of["suppression"] == "some" and of["method"] in ("mondrian", "fulldomain"):

@@ -82,7 +82,7 @@ def ways(counts, people):
     if not people:
         return 1
     (weights, many), *others = people
-    rest = tuple([(weights, many - 1), *others]) if many > 1 else tuple(others)
+    rest = ((weights, many - 1), *others) if many > 1 else tuple(others)
     return sum(
         weight * ways((*counts[:i], counts[i] - 1, *counts[i + 1 :]), rest)
         for i, weight in enumerate(weights)
