@@ -263,7 +263,22 @@ def audit_of_table(log, case, rng, folder):
     hold(log, case, "table", found.verdicts[0], truth, limit, bound)
     if found.safe != found.verdicts[0].safe:
         raise Wrong("an audit is not its verdict")
+    if "priors" in case.asked:
+        audit_of_times(log, case, rng, folder, groups, bound)
     return worst
+
+
+def audit_of_times(log, case, rng, folder, groups, bound):
+    """The same by a limit that is a multiple of each person's prior."""
+    times = times_of(case, groups)
+    step = Fraction(1, rng.choice([50, 10**6]))
+    amount = max(Fraction(1), rng.choice([times, times + step, times - step]))
+    policy = policy_of(case, ("at_most_times", amount), "raw", folder)
+    verdict = fk.audit(case.table, policy, learned=False).verdicts[0]
+    safe = times <= amount
+    if (verdict.safe and not safe) or (not bound and verdict.safe != safe):
+        raise Wrong(f"{times} times the prior, limit {amount}, safe {verdict.safe}")
+    log.compare(case, "times", Fraction(1, 2), verdict.safe)
 
 
 def open_fault(case, door):
@@ -274,8 +289,7 @@ def open_fault(case, door):
         return "implications end with what a household shows elsewhere: the figure is too high"
     if "priors" in case.asked and mixed:
         return "priors of a column beside one with several values: KeyError in publish"
-    unseen = others - {*sights.known_of(case, "raw")}
-    if door == "table" and case.schema.get("missing") == "drop" and unseen:
+    if door == "table" and case.schema.get("missing") == "drop" and others:
         return "an audit of a table counts rows that are left out, as another value is missing"
     return None
 
@@ -456,7 +470,7 @@ def by_files(log, case, rng, folder, out, people, label_of, limit):
     stricter = policy_of(case, tight, "files", folder)
     audited = fk.audit(out, stricter, learned=False)
     if "impossible" in case.schema:  # whoever perhaps cannot have a value is not counted
-        owner = truth_of(case, sights.groups_of(case, people, label_of, "owner"), "owner")
+        owner = truth_of(case, sights.groups_of(case, people, label_of, "owner"), "files")
         hold(log, case, "folder", audited.verdicts[0], owner, tight, bound=True)
     else:
         hold(log, case, "folder", audited.verdicts[0], truth, tight, bound)

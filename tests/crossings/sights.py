@@ -77,8 +77,8 @@ def known_of(case, place):
     if named is None:
         sizes = counts_sizes(case)
         named = [*published_beside(case), *([] if sizes else others)]
-    if shared_in(case, secret) and not counts_sizes(case):
-        named = [*named, "home_shown"]
+    if "shared" in case.schema and not counts_sizes(case):
+        named = [*named, "home_shown"]  # everybody is taken to know it
     if place == "files":
         named = [name for name in named if name not in case.hidden]
     if place == "raw":

@@ -269,13 +269,13 @@ def people(rng, of):
         for row in rows:  # sex belongs to a person
             if "sex" in row and of["impossible"] == "none":
                 row["sex"] = "f" if int(row["pid"][1:-1]) % 2 else "m"
+    gaps(rng, of, rows)
     if of["unit"] == "shared" or of["adversary"] in ("criterion", *CRITERIA):
         for row in rows:
             row["home"] = f"h{rng.randint(1, max(2, len(rows) * 2 // 3))}x"
         if of["unit"] == "shared":
             share(rows, of)
     lists_of_values(rng, of, rows)
-    gaps(rng, of, rows)
     return rows
 
 
@@ -405,7 +405,7 @@ def knowledge(rng, of, rows, secret, priors):
     for sex in "fm":
         shares = [rng.randint(1, 6) for _ in values]
         for value, share in zip(values, shares, strict=True):
-            if kind != "binary" and rng.random() < 0.1 and len(values) > 2:
+            if kind != "binary" and rng.random() < 0.03 and len(values) > 2:
                 share = 0
             chance = Fraction(share, sum(shares))
             priors.append({"sex": sex, "value": value, "probability": str(chance)})
