@@ -1,0 +1,359 @@
+"""Criteria by their definitions, in fractions.
+
+Each has three functions: what the groups of a release attain; a setting, which is what they attain
+or a step beyond; and whether what is attained keeps a setting.
+"""
+
+from collections import Counter
+from fractions import Fraction
+from itertools import accumulate
+from math import prod
+from typing import Any, NamedTuple
+
+from tests.oracle.transport import least_work, levels_apart
+
+
+def bags_of(groups):
+    return [Counter(v for member in group for v in member.values) for group in groups.values()]
+
+
+def shares_of(bag):
+    total = sum(bag.values())
+    return {value: Fraction(n, total) for value, n in bag.items()}
+
+
+def whole(bags):
+    return shares_of(sum(bags, Counter()))
+
+
+def sizes_of(case, groups):
+    """How many people each group has: different ones, where rows are cases."""
+    if case.schema.get("unit") == "row":
+        return [len({member.person for member in group}) for group in groups.values()]
+    return [len(group) for group in groups.values()]
+
+
+class Criterion(NamedTuple):
+    """How a criterion is measured, drawn and kept; `reached` is the figure of a verdict."""
+
+    attained: Any  # (case, groups) -> what is attained
+    drawn: Any  # (rng, attained) -> a [[require]] table
+    keeps: Any  # (attained, table) -> bool
+    reached: Any = None  # (attained) -> Fraction
+
+
+def more(rng, attained):
+    """A setting that must be reached: what is attained, or one more."""
+    return int(attained) + rng.choice([0, 1])
+
+
+def less(rng, attained, step=Fraction(1, 1000)):
+    """A setting that must not be exceeded: what is attained, or a step less."""
+    return str(attained - step * (attained >= step and rng.random() < 0.5))
+
+
+def of_number(key, attained):
+    """A criterion that is a whole number, which must be reached."""
+    return Criterion(
+        attained,
+        lambda rng, least: {key: more(rng, least)},
+        lambda least, table: least >= table[key],
+        Fraction,
+    )
+
+
+def least_size(case, groups):
+    return min(sizes_of(case, groups))
+
+
+def classes_of(case, groups):
+    """The people who look alike: those of a group, or in the bucketized form by exact values."""
+    if not is_bucketized(groups):
+        return groups
+    found = {}
+    for group in groups.values():
+        for member in group:
+            found.setdefault((member.alike,), []).append(member)
+    return found
+
+
+def is_bucketized(groups):
+    """Whether groups have numbers, and no labels."""
+    return any(len(key[0]) == 1 for key in groups)
+
+
+def least_alike(case, groups):
+    return min(sizes_of(case, classes_of(case, groups)))
+
+
+def least_households(case, groups):
+    return min(len({member.home for member in group}) for group in groups.values())
+
+
+def of_bags(case, groups):
+    return bags_of(groups)
+
+
+def least_kinds(case, groups):
+    return min(map(len, bags_of(groups)))
+
+
+def keeps_entropy(bags, table):
+    """Each group's entropy is at least ln(l): total^total >= l^total n^n ..."""
+    n = table["l_diversity"]["l"]
+    for bag in bags:
+        total = sum(bag.values())
+        if total**total < n**total * prod(own**own for own in bag.values()):
+            return False
+    return True
+
+
+def _rates(bags, n):
+    tops = [sorted(bag.values(), reverse=True) for bag in bags]
+    return [Fraction(top[0], sum(top[n - 1 :])) if top[n - 1 :] else None for top in tops]
+
+
+def draw_recursive(rng, bags):
+    n = rng.choice([2, 2, 3])
+    known = [rate for rate in _rates(bags, n) if rate is not None]
+    c = max(known, default=Fraction(1)) + rng.choice([0, 1, Fraction(1, 1000)])
+    return {"l_diversity": {"l": n, "kind": "recursive", "c": str(c)}}
+
+
+def keeps_recursive(bags, table):
+    """The most frequent value is below c times the sum from the l-th on."""
+    own = table["l_diversity"]
+    return all(r is not None and r < Fraction(own["c"]) for r in _rates(bags, own["l"]))
+
+
+def alpha_and_k(case, groups):
+    return max(max(shares_of(bag).values()) for bag in bags_of(groups)), least_alike(case, groups)
+
+
+def far_equal(case, groups):
+    bags = bags_of(groups)
+    q = whole(bags)
+    return max(sum(abs(shares_of(bag).get(v, 0) - q[v]) for v in q) / 2 for bag in bags)
+
+
+def in_order(values):
+    return sorted(values, key=lambda v: (not v.isdigit(), int(v) if v.isdigit() else 0, v))
+
+
+def far_ordered(case, groups):
+    bags = bags_of(groups)
+    q, far = whole(bags), Fraction(0)
+    order = in_order(q)
+    for bag in bags:
+        gaps = [shares_of(bag).get(v, 0) - q[v] for v in order]
+        work = sum(map(abs, accumulate(gaps)))
+        far = max(far, work / (len(order) - 1) if len(order) > 1 else Fraction(0))
+    return far, order
+
+
+def tree_of(values):
+    return [[v, "few" if i % 2 else "many", "*"] for i, v in enumerate(sorted(values))]
+
+
+def far_in_tree(case, groups):
+    bags = bags_of(groups)
+    q = whole(bags)
+    rows = tree_of(q)
+    distance, height = levels_apart(rows)
+    values = sorted(q)
+    far = max(least_work(shares_of(bag), q, values, distance, height) for bag in bags)
+    return far, rows
+
+
+def most_above(case, groups):
+    bags = bags_of(groups)
+    q = whole(bags)
+    return max((p - q[v]) / q[v] for bag in bags for v, p in shares_of(bag).items())
+
+
+def draw_beta(rng, most):
+    beta = less(rng, most)
+    return {"beta_likeness": {"beta": beta if Fraction(beta) else "1/1000", "enhanced": False}}
+
+
+def times_of(case, groups):
+    bags = bags_of(groups)
+    q = whole(bags)
+    return [shares_of(bag).get(v, Fraction(0)) / q[v] for bag in bags for v in q]
+
+
+# e^delta is not rational: a hair below and above ln 2, where no ratio of few people is between.
+FACTORS = {"0.6931": Fraction(19999, 10000), "0.6932": Fraction(2), "1.5": Fraction(448, 100)}
+
+
+def keeps_delta(times, table):
+    factor = FACTORS[table["delta_disclosure"]["delta"]]
+    return all(1 / factor <= one <= factor for one in times)
+
+
+def risks(case, groups):
+    sizes = [len(group) for group in classes_of(case, groups).values()]
+    return {
+        "prosecutor": Fraction(1, min(sizes)),
+        "average": Fraction(len(sizes), sum(sizes)),
+        "uniqueness": Fraction(sizes.count(1), sum(sizes)),
+    }
+
+
+def draw_risk(rng, found):
+    name = rng.choice([*found])
+    return {"risk": {name: less(rng, found[name])}}
+
+
+def keeps_risk(found, table):
+    return all(found[name] <= Fraction(limit) for name, limit in table["risk"].items())
+
+
+def in_label(case, name, label, value):
+    """Whether a value of a quasi-identifier lies in a label, as this generator's are written."""
+    value = str(value)
+    if label in (value, "*"):
+        return True
+    hierarchy = case.schema.get("hierarchies", {}).get(name, {})
+    if "mask" in hierarchy:
+        stem = label.rstrip("*")
+        return stem != label and value.startswith(stem)
+    if "rows" in hierarchy:
+        return any(row[0] == value and label in row for row in hierarchy["rows"])
+    if "dates" in hierarchy:
+        return value.startswith(label)
+    if " to " in label:
+        low, high = label.split(" to ")
+        return Fraction(low) <= Fraction(value) <= Fraction(high)
+    return value in label.split(" | ")
+
+
+def matches(case, labels):
+    """How many of the population fit each label; how many fit none; whether anyone fits two."""
+    names = case.schema["quasi_identifiers"]
+    found, outside, twice = Counter(), 0, False
+    for person in case.population:
+        fits = [
+            label
+            for label in set(labels)
+            if all(
+                in_label(case, name, part, person[name])
+                for name, part in zip(names, label, strict=False)
+            )
+        ]
+        found.update(fits)
+        outside += not fits
+        twice |= len(fits) > 1
+    return found, outside, twice
+
+
+def labels_of(case, groups):
+    """How many people have each label; in the bucketized form, each combination of exact values."""
+    many = len(case.schema["quasi_identifiers"])
+    if is_bucketized(groups):
+        return Counter(member.alike[:many] for group in groups.values() for member in group)
+    return Counter({key[0]: 0 for key in groups})
+
+
+def fewest_matches(case, groups):
+    labels = labels_of(case, groups)
+    found, _, _ = matches(case, [*labels])
+    return min(found[label] for label in labels)
+
+
+def presence(case, groups):
+    exact = labels_of(case, groups)
+    found, outside, twice = matches(case, [*exact])
+    pairs = [(len(group), found[key[0]]) for key, group in groups.items()]
+    if is_bucketized(groups):
+        pairs = [(n, found[label]) for label, n in exact.items()]
+    rates = [Fraction(n, of) for n, of in pairs]
+    return Fraction(0) if outside else min(rates), max(rates), twice
+
+
+def draw_presence(rng, found):
+    low, high, _ = found
+    low = low if rng.random() < 0.5 else Fraction(0)
+    high = max(low, Fraction(less(rng, high)))
+    return {"delta_presence": {"lowest": str(low), "highest": str(high)}}
+
+
+def keeps_presence(found, table):
+    least, most, twice = found
+    low, high = (Fraction(table["delta_presence"][name]) for name in ("lowest", "highest"))
+    if twice:
+        return low == 0 and high == 1
+    return low <= least and most <= high
+
+
+CRITERIA = {
+    "k_anonymity": of_number("k_anonymity", least_alike),
+    "group_size": of_number("group_size", least_size),
+    "households": Criterion(
+        least_households,
+        lambda rng, least: {"k_anonymity": {"k": more(rng, least), "of": "home"}},
+        lambda least, table: least >= table["k_anonymity"]["k"],
+        Fraction,
+    ),
+    "distinct": Criterion(
+        least_kinds,
+        lambda rng, least: {"l_diversity": {"l": more(rng, least)}},
+        lambda least, table: least >= table["l_diversity"]["l"],
+        Fraction,
+    ),
+    "entropy": Criterion(
+        of_bags,
+        lambda rng, bags: {"l_diversity": {"l": rng.choice([1, 2, 2, 3]), "kind": "entropy"}},
+        keeps_entropy,
+    ),
+    "recursive": Criterion(of_bags, draw_recursive, keeps_recursive),
+    "alpha_k": Criterion(
+        alpha_and_k,
+        lambda rng, own: {"alpha_k": {"alpha": less(rng, own[0]), "k": more(rng, own[1])}},
+        lambda own, table: (
+            own[0] <= Fraction(table["alpha_k"]["alpha"]) and own[1] >= table["alpha_k"]["k"]
+        ),
+    ),
+    "t_equal": Criterion(
+        far_equal,
+        lambda rng, far: {"t_closeness": {"t": less(rng, far)}},
+        lambda far, table: far <= Fraction(table["t_closeness"]["t"]),
+        Fraction,
+    ),
+    "t_ordered": Criterion(
+        far_ordered,
+        lambda rng, far: {
+            "t_closeness": {"t": less(rng, far[0]), "distance": "ordered", "order": far[1]}
+        },
+        lambda far, table: far[0] <= Fraction(table["t_closeness"]["t"]),
+        lambda far: far[0],
+    ),
+    "t_tree": Criterion(
+        far_in_tree,
+        lambda rng, far: {
+            "t_closeness": {"t": less(rng, far[0]), "distance": "hierarchical", "tree": far[1]}
+        },
+        lambda far, table: far[0] <= Fraction(table["t_closeness"]["t"]),
+        lambda far: far[0],
+    ),
+    "beta_likeness": Criterion(
+        most_above,
+        draw_beta,
+        lambda most, table: most <= Fraction(table["beta_likeness"]["beta"]),
+        Fraction,
+    ),
+    "delta_disclosure": Criterion(
+        times_of,
+        lambda rng, _: {"delta_disclosure": {"delta": rng.choice([*FACTORS])}},
+        keeps_delta,
+    ),
+    "risk": Criterion(risks, draw_risk, keeps_risk),
+    "k_map": Criterion(
+        fewest_matches,
+        lambda rng, least: {"k_map": {"k": more(rng, least)}},
+        lambda least, table: least >= table["k_map"]["k"],
+        Fraction,
+    ),
+    "delta_presence": Criterion(presence, draw_presence, keeps_presence),
+}
+OF_SIZES = {"k_anonymity", "group_size", "households", "risk", "k_map", "delta_presence"}

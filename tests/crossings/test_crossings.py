@@ -1,0 +1,176 @@
+"""Features that meet: every door says what worlds say, or refuses in one sentence.
+
+Each case is a small table with a policy, drawn by its seed (`tables`). What is published is read
+from its files; who is in which group from the owner's list (`sights`); how sure somebody becomes
+from all worlds (`worlds`). The doors are an audit of the table, `publish`, `verify` and the judge
+on the folder, an audit of the folder and `verify` by a stricter policy, and several releases
+together. Half of the cases cross two features, the others many.
+"""
+
+import os
+import random
+from concurrent.futures import ProcessPoolExecutor
+from fractions import Fraction
+from multiprocessing import get_context
+
+import pytest
+from tests.crossings.definitions import CRITERIA, OF_SIZES
+from tests.crossings.doors import run_all
+from tests.crossings.tables import PAIRS
+from tests.crossings.worlds import Facts, Member, surest, surest_by_negations
+from tests.oracle import facts_on_priors, impossible_worlds, many_worlds
+from tests.oracle.worlds import worst_cases
+
+from foreknow_judge.support import UNSUPPORTED
+
+DAY, NIGHT, BLOCK = 90, 20_000, 250
+DOORS = ["table", "publish", "verify", "judge", "folder", "verify by policy"]
+OF_SEVERAL = ["together", "verify after", "judge after", "audit of several"]
+PRIORS = ["priors", "binary", "facts on priors"]
+OF_VALUES = [name for name in CRITERIA if name not in OF_SIZES]
+# Pairs that are refused, whatever else is asked: a feature, and what it does not go with.
+REFUSED = {
+    ("semantics", "set", "multiset"): {
+        "unit": ["cases", "shared"],
+        "missing": ["label", "drop", "spelled"],
+        "impossible": ["own", "beside", "conditions"],
+        "adversary": ["implications", "negations", *PRIORS, *OF_VALUES],
+    },
+    ("unit", "shared"): {
+        "impossible": ["beside", "conditions"],
+        "secret": ["within"],
+        "adversary": [*PRIORS, *OF_VALUES],
+        "method": ["anatomy"],
+    },
+    ("unit", "cases"): {
+        "adversary": [*PRIORS, "alpha_k", "risk", "k_map", "delta_presence"],
+        "method": ["anatomy"],
+        "releases": ["after"],
+    },
+    ("impossible", "own", "beside", "conditions"): {
+        "secret": ["sets", "within"],
+        "adversary": ["implications", *PRIORS, *OF_VALUES],
+        "method": ["anatomy"],
+        "releases": ["after"],
+    },
+    ("secret", "within"): {"adversary": ["implications", *PRIORS]},
+    ("knowing", "named"): {"adversary": ["k_map", "delta_presence"]},  # the population lacks it
+    # What nobody may know beside it, and few releases of which are safe.
+    ("method", "anatomy"): {
+        "knowing": ["named"],
+        "secret": ["except", "within"],
+        "adversary": ["facts on priors"],
+        "labels": ["mask", "dates"],
+        "releases": ["after"],
+    },
+    ("suppression", "some"): {"adversary": PRIORS},
+    ("adversary", "implications"): {"unit": ["shared"]},  # an open fault
+}
+
+
+def is_refused(pair):
+    """Whether two features never meet, one of which is listed with the other."""
+    for (name, *values), others in REFUSED.items():
+        for one, other in (pair, pair[::-1]):
+            if one[0] == name and one[1] in values and other[1] in others.get(other[0], ()):
+                return True
+    return False
+
+
+def check(log):
+    """Nothing differs; what is open is known, and every refusal is one in words."""
+    assert not log.wrong, log.wrong[:10]
+    for door, kind, code, said in log.refused:
+        assert said, (door, kind, code)
+        assert code != "internal", (door, kind, said)
+
+
+def test_worlds_of_groups_are_worlds_of_the_release():
+    """What is listed group by group is what is found by listing whole worlds."""
+    rng = random.Random(1)
+    for _ in range(60):
+        sizes = [rng.randint(1, 3) for _ in range(rng.randint(1, 3))]
+        bags = ["".join(rng.choices("abcd", k=size)) for size in sizes]
+        groups = [[Member("", (value,)) for value in bag] for bag in bags]
+        for point, truth in worst_cases(bags, "a", (1, 2, 2)).items():
+            assert surest(groups, frozenset("a"), Facts(*point)) == truth
+
+
+@pytest.mark.parametrize("semantics", ["set", "multiset"])
+def test_worlds_of_several_values(semantics):
+    rng = random.Random(2)
+    for _ in range(30):
+        groups = []
+        for _ in range(rng.randint(1, 2)):
+            drawn = [rng.choices("abc", k=rng.randint(0, 2)) for _ in range(rng.randint(1, 3))]
+            own = drawn if semantics == "multiset" else [sorted(set(values)) for values in drawn]
+            groups.append([Member("", tuple(values)) for values in own])
+        bags = [(len(own), "".join(v for one in own for v in one.values)) for own in groups]
+        for point, truth in many_worlds.worst_cases(bags, "a", (1, 1, 1), semantics).items():
+            assert surest(groups, frozenset("a"), Facts(*point), semantics) == truth
+
+
+def test_worlds_with_rules_and_priors():
+    rng = random.Random(3)
+    for _ in range(30):
+        bags = ["".join(rng.choices("abcd", k=rng.randint(1, 3))) for _ in range(2)]
+        ruled = [
+            [(v, frozenset("a") if v != "a" and rng.random() < 0.5 else frozenset()) for v in bag]
+            for bag in bags
+        ]
+        groups = [[Member("", (v,), cannot) for v, cannot in own] for own in ruled]
+        for value in "ab":
+            for point, truth in impossible_worlds.worst_cases(ruled, value, (1, 1, 1)).items():
+                assert surest(groups, frozenset(value), Facts(*point)) == truth
+            truth = impossible_worlds.worst_negations(ruled, value, 1)
+            assert surest_by_negations(groups, frozenset(value), 1) == truth
+        tables = [{v: Fraction(rng.randint(1, 4), 16) for v in "abcd"} for _ in range(2)]
+        of = [([rng.choice(tables) for _ in bag], bag) for bag in bags]
+        groups = [
+            [Member("", (v,), priors=tuple(row.items())) for row, v in zip(rows, bag, strict=True)]
+            for rows, bag in of
+        ]
+        point = rng.randint(0, 2), rng.randint(0, 1), rng.randint(0, 1)
+        for reading, weigh in (
+            ("joint", facts_on_priors.joint),
+            ("binary", facts_on_priors.binary("a")),
+        ):
+            truth = facts_on_priors.surest(of, "a", point, weigh)
+            assert surest(groups, frozenset("a"), Facts(*point), reading=reading) == truth
+
+
+def test_some_cases_of_the_day():
+    """About ten seconds of the cases of the night."""
+    log = run_all(range(DAY))
+    check(log)
+    assert all(log.compared[door] > DAY // 4 for door in DOORS)
+    assert sum(log.telling.values()) > sum(log.compared.values()) / 2
+
+
+@pytest.mark.slow
+def test_all_cases_of_the_night():
+    """Every two features meet, at every door, safe and unsafe; or it is listed that they do not."""
+    blocks = [range(first, first + BLOCK) for first in range(0, NIGHT, BLOCK)]
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as workers:
+        log, *others = workers.map(run_all, blocks)
+    for other in others:
+        log.add(other)
+    print(log.report())
+    check(log)
+    assert log.cases == NIGHT
+    for door in DOORS:
+        assert log.compared[door] > NIGHT / 4, door
+        assert log.telling[door] > log.compared[door] / 3, door
+        assert log.safe[door] > NIGHT / 10, door
+    for door in ("table", "folder", "verify by policy"):
+        assert log.unsafe[door] > NIGHT / 10, door
+    for door in OF_SEVERAL:
+        assert log.compared[door] > NIGHT / 200, door
+    reached = sum(log.equal[door, True] for door in DOORS)
+    assert reached > 4 * sum(log.equal[door, False] for door in DOORS)  # most bounds are true
+    unmet = [pair for pair in PAIRS if not is_refused(pair) and not log.pairs[pair]]
+    assert len(unmet) < len(PAIRS) / 100, unmet
+    unlisted = [pair for pair in PAIRS if is_refused(pair) and not log.refused_pairs[pair]]
+    assert len(unlisted) < len(PAIRS) / 20, unlisted
+    codes = {one.code for one in UNSUPPORTED} - {"whole-after"}
+    assert codes <= {*log.codes}
