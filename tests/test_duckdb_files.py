@@ -92,7 +92,7 @@ def test_a_relative_path_that_looks_like_an_address_is_a_path(tmp_path, monkeypa
 
 @pytest.mark.parametrize(
     ("name", "says"),
-    [("a\\*.csv", "a backslash beside one of"), (b"caf\xe9.csv", "not UTF-8; rename")],
+    [("a\\*.csv", "a backslash beside one of"), (b"caf\xe9.csv", "is not UTF-8")],
 )
 def test_a_name_that_cannot_be_told_or_read_is_refused(tmp_path, name, says):
     write(tmp_path / "ab.csv", WELL)

@@ -239,7 +239,7 @@ def test_counts_of_an_audit_refuse(required):
             with pytest.raises(fk.ForeknowError, match="does not show whose cases"):
                 fk.audit(counts_of(own), fk.Policy([fk.Requirement(fk.Facts(), below="3/4")]))
     assert made.exposed[0].verdict is made.verdicts[0]
-    assert counted.verdicts()[0].words == made.verdicts[0].words.partition(";")[0]
+    assert counted.explanations()[0].words == made.verdicts[0].words.partition(";")[0]
 
 
 def test_counts_of_people_say_nothing():

@@ -68,6 +68,11 @@ class Column(NamedTuple):
         rank = place[encoded.indices.to_numpy()]
         return cls(encoded.dictionary.take(order), rank[codes])
 
+    @classmethod
+    def of_texts(cls, texts: Sequence[str | None], codes: Ints) -> Column:
+        """The same of texts that are at hand, not in Arrow."""
+        return cls.of(pa.array(texts, pa.string()), codes)
+
 
 class DistinctRows(NamedTuple):
     """Rows of some columns, and how many rows of the table each of them stands for."""

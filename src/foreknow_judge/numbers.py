@@ -62,7 +62,7 @@ def as_threshold(number: Number) -> Fraction:
     """
     bound = as_fraction(number)
     if not _LEAST_THRESHOLD <= bound <= 1:
-        right = "above 0 and at most 1 (and at least 1e-300)"
+        right = "at least 1e-300" if 0 < bound <= 1 else "above 0 and at most 1"
         raise InputError("out-of-range", "a threshold", right=right, given=shown(number))
     return bound
 

@@ -20,8 +20,7 @@ from tests.crossings.tables import PAIRS
 from tests.crossings.worlds import Facts, Member, surest, surest_by_negations
 from tests.oracle import facts_on_priors, impossible_worlds, many_worlds
 from tests.oracle.worlds import worst_cases
-
-from foreknow_judge.support import UNSUPPORTED
+from tests.support import UNSUPPORTED
 
 DAY, NIGHT, BLOCK = 90, 20_000, 250
 DOORS = ["table", "publish", "verify", "judge", "folder", "verify by policy"]
@@ -172,5 +171,5 @@ def test_all_cases_of_the_night():
     assert len(unmet) < len(PAIRS) / 100, unmet
     unlisted = [pair for pair in PAIRS if is_refused(pair) and not log.refused_pairs[pair]]
     assert len(unlisted) < len(PAIRS) / 20, unlisted
-    codes = {one.code for one in UNSUPPORTED} - {"whole-after"}
+    codes = {*UNSUPPORTED} - {"whole-after"}
     assert codes <= {*log.codes}

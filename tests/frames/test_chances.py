@@ -108,7 +108,7 @@ GOOD = "m,Flu,0.1\nm,HIV,0.2\n"
         (HEADER + GOOD + "f,Flu,0.3\n", "no probability of 'HIV' for sex f; give 0 if it never"),
         (HEADER + GOOD + ",Flu,0.3\n", "no probability of 'HIV' for sex missing"),
         (HEADER, "has no rows"),
-        ("", "is empty; its first line must name"),
+        ("", "is empty, or begins with an empty line"),
         ("sex,value,chance\nm,Flu,1\n", "has no column 'probability'"),
         ("sex,disease,probability\nm,Flu,1\n", "has no column 'value'"),
         ("value,probability\nFlu,1\n", "no column of an attribute beside 'value' and 'probabil"),

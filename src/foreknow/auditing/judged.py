@@ -7,18 +7,18 @@ sights, formulas and limits are the judge's alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias, cast
 
 import numpy as np
-import pyarrow as pa
 
 from foreknow.adversaries.protocol import counts_of
 from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.criteria.registry import CRITERIA
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.columns import codes_of, fetch, settle_missing, to_python
-from foreknow.data.engines.group_counts import TallyTable, ValuesTable, changed, tallied, with_any
+from foreknow.data.engines.columns import codes_of, fetch, to_python
+from foreknow.data.engines.group_counts import TallyTable, ValuesTable, changed, tallied
 from foreknow.data.engines.table import free_name
 from foreknow.data.engines.tally import amounts_of
 from foreknow.data.engines.write import rearmed
@@ -28,6 +28,7 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.release import COUNT, Release
 from foreknow.data.schema import Schema
 from foreknow.errors import InternalError
+from foreknow.needs import Need
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.explanation import Explanation
 from foreknow.policy.kinds import registered_kinds
@@ -81,10 +82,14 @@ def judged(
     if not all(_is_known(own, kinds) for own in requirement.judged):
         return [unjudged(own) for own in explanations]
     written, values, layout = _written(release, policy, counted, owners)
+    written = replace(
+        written, populations=_populations(requirement, written.exact or written.groups)
+    )
     if isinstance(rows := written.rows, _TableRows) and memo is not None:
         share = memo.setdefault(rows.key, written.memory)
         written.memory.counted, written.memory.held = share.counted, share.held
-    table = _table(requirement, policy, values, layout, joint=written.semantics == "single")
+    joint = written.for_sensitive(written.sensitive).semantics == "single"
+    table = _table(requirement, policy, values, layout, joint=joint)
     try:
         findings = verdicts(written, [_encodable(table)], kinds.judges, kinds.gauges)
     except CertificateError as error:
@@ -129,6 +134,14 @@ def _is_known(own: Any, kinds: Kinds) -> bool:
     return type(own) in {*ADVERSARIES, *CRITERIA} and own.key in {*kinds.judges, *kinds.gauges}
 
 
+def _populations(requirement: Requirement, columns: Sequence[str]) -> dict[str, Any]:
+    """The populations that a requirement compares groups with, by digest."""
+    populations = [own.population for own in requirement.judged if Need.POPULATION in own.needs]
+    for population in populations:
+        population.columns = population.columns or tuple(columns)  # of a policy without a schema
+    return {own.digest(): own.written() for own in populations}
+
+
 def _table(
     requirement: Requirement, policy: Policy, values: Any, layout: Layout, *, joint: bool
 ) -> dict[str, Any]:
@@ -162,6 +175,8 @@ def _written(
             return _of_release(release, sight, policy, requirement), domains, release.layout
     counts, name = counts_of(seen), requirement.sensitive or "value"
     groups = _names_of_groups(counts, name)
+    if isinstance(counts.groups, GroupLabels) and requirement.of_people:
+        groups = groups[1:]  # which a population has, too
     written = Counted(
         "generalized",
         groups,
@@ -169,7 +184,6 @@ def _written(
         {"people": None, "sensitive": None},
         semantics=counts.semantics,
         parts={name: "sensitive"},
-        populations=policy.populations,
         rows=_CountedRows(seen, counts, groups),
     )
     return written, counts.values, getattr(release, "layout", Layout())
@@ -178,7 +192,7 @@ def _written(
 def _texts(codes: Any, labels: Sequence[Any]) -> Column:
     """A column of labels as they print."""
     texts = [None if label is None else _encodable(str(label)) for label in labels]
-    return Column.of(pa.array(texts, pa.string()), np.asarray(codes))
+    return Column.of_texts(texts, np.asarray(codes))
 
 
 def _encodable(given: Any) -> Any:
@@ -249,9 +263,9 @@ class _CountedRows:
     def _labels(self, of_row: IntArray) -> list[Column]:
         labels: Any = self._counts.groups
         columns = [_texts(of_row, range(self._counts.n_groups))]
-        if len(self._groups) > 1:
+        if isinstance(labels, GroupLabels):
             columns += [_texts(codes[of_row], own) for own, codes in labels.parts]
-        return columns
+        return columns[-len(self._groups) :]
 
 
 # ---- tables -------------------------------------------------------------------------------------
@@ -284,7 +298,6 @@ def _of_release(
         secret,
         dict.fromkeys(names),
         semantics="single" if isinstance(tables, ValuesTable) else release.semantics,
-        populations=policy.populations,
         parts=parts,
         exact=exact,
         beside=release.other,
@@ -294,12 +307,12 @@ def _of_release(
     )
 
 
-def _columns(release: Release, rows: pa.Table, names: Sequence[str]) -> list[Column]:
+def _columns(release: Release, rows: Any, names: Sequence[str]) -> list[Column]:
     """Columns of a table as they print, without what escapes formulas."""
     return [_column(release, name, *codes_of(rows.column(name))) for name in names]
 
 
-def _column(release: Release, name: str, codes: Any, distinct: pa.Array) -> Column:
+def _column(release: Release, name: str, codes: Any, distinct: Any) -> Column:
     labels = to_python(name, distinct)
     if release.escaped:
         labels = [rearmed(label) if isinstance(label, str) else label for label in labels]
@@ -325,18 +338,7 @@ class _TableRows:
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
         sight, anything = self._sight, self._anything
         written = [self._release.written_name(name) for name in names if name != anything]
-        rows, weights = sight.rows_of(list(dict.fromkeys([*written, *sight.needed])))
-        if sight.or_else:
-            kept: IntArray | None = np.flatnonzero(with_any(rows, sight.needed))
-            rows = rows.take(pa.array(kept))
-        elif sight.sensitive in rows.column_names:
-            rows, kept = settle_missing(
-                sight.table.name, rows, sight.sensitive, sight.missing, weights=weights
-            )
-        else:
-            kept = None
-        if kept is not None and weights is not None:
-            weights = weights[kept]
+        rows, weights = sight.prepared(written)
         encoded = [codes_of(rows.column(name)) for name in written]
         # Equal rows are counted here, since most tables have few different ones.
         codes = [own for own, _ in encoded]
@@ -405,7 +407,6 @@ def _of_owner(owners: OwnersTable, policy: Policy, requirement: Requirement) -> 
         parts=dict.fromkeys((unit,) if by_unit else schema.sensitives, "release"),
         beside=beside,
         rules=rules_of({}) if by_unit else rules,
-        populations=policy.populations,
         rows=_OwnersRows(people, groups, group, unit, requirement.unit),
         person=str(schema.person) if counts_people else "",
     )

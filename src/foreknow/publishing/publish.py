@@ -1142,7 +1142,10 @@ def _verified(
         raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None
     judged = with_witnesses(findings, explained.verdicts)
     if not all(verdict.safe for verdict in judged):
-        raise InternalError(f"what is written is not safe: {[own.to_dict() for own in findings]}")
+        written_as = [own.to_dict() for own in findings]
+        raise InternalError(
+            f"the search and the judge disagree: what is written is not safe: {written_as}"
+        )
     return said, findings, judged
 
 

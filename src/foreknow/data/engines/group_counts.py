@@ -499,10 +499,18 @@ class ValuesTable(PeopleTable):
 
     def rows_of(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray | None]:
         """Equal rows of some columns and how often each occurs; those that were read at once."""
-        if set(columns) <= set(self.read_once.columns):
-            rows, weights = self.read_once.rows(self.table)
-            return rows.select(columns), weights
-        return tallied(self.table, columns, self.groups)
+        if self.read_once.read is None or not set(columns) <= set(self.read_once.columns):
+            return tallied(self.table, columns, self.groups)
+        rows, weights = self.read_once.read
+        return rows.select(columns), weights
+
+    def prepared(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray | None]:
+        """The same without people who are left out, and with a label for what is missing."""
+        rows, weights = self.rows_of(list(dict.fromkeys([*columns, *self.needed])))
+        if not self.or_else and self.sensitive not in rows.column_names:
+            return rows, weights
+        rows, kept = self._settled(rows, weights, in_order=False)
+        return rows, weights if kept is None or weights is None else weights[kept]
 
     def of_anybody(self, sensitives: Sequence[str]) -> ValuesTable:
         """The same by whoever has a value of any of some columns, and not of the one alone."""
@@ -561,7 +569,11 @@ class ValuesTable(PeopleTable):
 
     def _count_rows(self) -> tuple[GroupCounts, int]:
         name, columns = self.table.name, list(dict.fromkeys(self.seen))
-        rows, weights = self.rows_of(columns)
+        if set(columns) <= set(self.read_once.columns):
+            rows, weights = self.read_once.rows(self.table)
+            rows = rows.select(columns)
+        else:
+            rows, weights = tallied(self.table, columns, self.groups)
         refused = [*self.groups] if not self.null_groups else []
         refused += [self.sensitive] if self.missing == "error" else []
         in_order, before = self._in_order(weights), _people(rows, weights)
