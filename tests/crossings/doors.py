@@ -281,16 +281,13 @@ def audit_of_times(log, case, rng, folder, groups, bound):
     log.compare(case, "times", Fraction(1, 2), verdict.safe)
 
 
-def open_fault(case, door):
-    """What is known to be wrong of a case at a door, and is not repaired yet."""
+def not_compared(case, door):
+    """Why a case is not compared at a door, if it is not."""
     others = {*sights.sensitives(case)} - {case.secret}
-    mixed = len({sights.semantics_of(case, name) for name in sights.sensitives(case)}) > 1
     if "implications" in case.asked and sights.shared_in(case, case.secret):
         return "implications end with what a household shows elsewhere: the figure is too high"
-    if "priors" in case.asked and mixed:
-        return "priors of a column beside one with several values: KeyError in publish"
     if door == "table" and case.schema.get("missing") == "drop" and others:
-        return "an audit of a table counts rows that are left out, as another value is missing"
+        return "an audit of a table judges all that shows, and publish leaves rows out"
     return None
 
 
@@ -300,7 +297,7 @@ def run(log, case, folder):
     log.cases += 1
     worst = None if "criterion" in case.asked else Fraction(1, 2)
     for door in ("table", "publish"):
-        fault = open_fault(case, door)
+        fault = not_compared(case, door)
         if fault:
             log.open[fault] += 1
             continue

@@ -300,7 +300,7 @@ def _of_release(
         semantics="single" if isinstance(tables, ValuesTable) else release.semantics,
         parts=parts,
         exact=exact,
-        beside=release.other,
+        beside=release.other if isinstance(tables, ValuesTable) else release.people_columns,
         rules=rules_of(schema or {}),
         cohort=release.cohort,
         rows=rows,

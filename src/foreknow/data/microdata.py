@@ -796,7 +796,9 @@ class Microdata:
 
     def unchanged(self, name: str) -> tuple[NDArray[Any], list[Any]]:
         """A column that is no secret, as it stands: the code of everybody, and its values."""
-        if name in self._read.beside.column_names:
+        if name in self.schema.other:
+            codes, distinct = codes_of(self.other().column(name))
+        elif name in self._read.beside.column_names:
             codes, distinct = codes_of(self._read.beside.column(name))
         else:
             codes, distinct = self.as_it_stands(name)
