@@ -93,9 +93,14 @@ def _judge_implications(asked: Question, settings: Mapping[str, Any]) -> Worst:
 
 
 def _judge_negations(asked: Question, settings: Mapping[str, Any]) -> Worst:
-    """Negations are worst when they are about the target: then they are facts of the first kind."""
+    """The worst case of k negations: about the target, they are k values ruled out.
+
+    If some people cannot have a value, negations about others tell more. They tell no more than
+    what these others have, so the figure is bounded by the worst split into l values ruled out
+    and k − l people known.
+    """
     (k,) = amounts_of(settings, "k", "negations")
-    if _able(asked) is not None:  # what others lack reveals no more than what they have
+    if _able(asked) is not None:
         splits = [{"l": l, "k": k - l} for l in range(min(k, len(asked.held.names)) + 1)]
         return max((_judge_facts(asked, own) for own in splits), key=lambda found: found[2])
     return _judge_facts(asked, {"l": k})

@@ -50,6 +50,7 @@ _ROWS = {
     "no-header": "No header | {file} {problem} | its first line must name the columns",
     "uneven-row": "Uneven row | {file}, line {line}: {cells} fields where the header has {columns}",
     "empty-line": 'Empty line | {file} has one column and an empty line, which some readers skip and others take for a missing value | write "" or remove the line',
+    "no-rows": "No rows | the release has no rows",
     "rows-lost": "Rows lost | {file} has more or fewer rows than were read; is a line longer than 2 MB?",
     "stray-quote": 'Stray quote | {file}, line {line}: a quote with something beside it, such as a space | put the whole field in quotes, and write a quote in it twice, such as "say ""a"""',
     "open-quote": "Open quote | {file}: a quote is not closed",

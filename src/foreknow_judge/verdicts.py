@@ -59,6 +59,9 @@ def verdicts(
             results += _verdicts_on_knowledge(written, place, required, table, judges)
         else:
             results.append(_verdict_on_criterion(written, place, required, table, key, gauges[key]))
+        if not results or results[-1].place != place:
+            problem = "it names no adversary and no criterion"
+            raise CertificateError("wrong-table", f"require[{place}]", problem=problem)
     return results
 
 
@@ -88,6 +91,8 @@ def _verdict_on_criterion(
         more.append(list(dict.fromkeys([*columns, *table.known])))
     if gauge.of_releases:
         more.append(written.cohort)
+    if not len(held):
+        raise CertificateError("no-rows")
     held = _of_sets(written, held, key, gauge, table) if table.secret.sets else held
     attained, group, holds, each = Measured(*gauge.measure(held, settings, *more))
     alike = tuple(written.exact) if exact and gauge.of_people else ()

@@ -171,8 +171,8 @@ class TCloseness(_OfTable):
         From 0 to 1; may be reached.
     distance : {"equal", "ordered", "hierarchical"}
     order : list, optional
-        For ordered: all values, from first to last. Left out where all are numbers, which are
-        ordered by size. Compared as they print.
+        For ordered: all values, from first to last; those that nobody has are left out of the
+        distance. Not needed if all are numbers, which are ordered by size. Compared as they print.
     tree : Tree or its rows, optional
         For hierarchical: a row for each value, with the nodes above it. Left out where the schema
         has a hierarchy of the sensitive column, which a policy then takes. A certificate states it.
