@@ -65,14 +65,14 @@ def amounts_of(settings: Mapping[str, Any], keys: str, of: str) -> list[int]:
 def _judge_facts(asked: Question, settings: Mapping[str, Any]) -> Worst:
     l, k, m = amounts_of(settings, "lkm", "facts")
     semantics = asked.written.semantics
-    if (able := _able(asked)) is not None:
+    if (able := _possible_holders(asked)) is not None:
         return *worst_with_rules(asked.held, asked.about, able, l, k, m), Fraction(1)
     if asked.width is not None:
         return *worst_near(asked.held, asked.width, l, k, m), Fraction(1)
     return *worst_facts(asked.held, asked.about, semantics, l, k, m), Fraction(1)
 
 
-def _able(asked: Question) -> ImpossibleCounts | None:
+def _possible_holders(asked: Question) -> ImpossibleCounts | None:
     """How many people can have each value, if the schema has rules of what is impossible."""
     written, rules = asked.written, asked.written.rules
     own = rules.positions_for(written.sensitive)
@@ -100,13 +100,13 @@ def _judge_negations(asked: Question, settings: Mapping[str, Any]) -> Worst:
     and k − l people known.
     """
     (k,) = amounts_of(settings, "k", "negations")
-    if _able(asked) is not None:
+    if _possible_holders(asked) is not None:
         splits = [{"l": l, "k": k - l} for l in range(min(k, len(asked.held.names)) + 1)]
         return max((_judge_facts(asked, own) for own in splits), key=lambda found: found[2])
     return _judge_facts(asked, {"l": k})
 
 
-def _on_top(settings: Mapping[str, Any]) -> list[int]:
+def _facts_beside_priors(settings: Mapping[str, Any]) -> list[int]:
     """The amounts of facts that are known on top of priors."""
     facts = settings.get("facts") or {}
     require_keys(facts, "facts on top of priors", set(), {"l", "k", "m"})
@@ -115,12 +115,12 @@ def _on_top(settings: Mapping[str, Any]) -> list[int]:
 
 def _are_exchanges(settings: Mapping[str, Any]) -> bool:
     """Whether people are known or linked on top of priors: then the result is an upper bound."""
-    return any(_on_top(settings)[1:])
+    return any(_facts_beside_priors(settings)[1:])
 
 
 def _judge_priors(asked: Question, settings: Mapping[str, Any]) -> Worst:
     """Judge by each table of priors; attributes are read from the table of people."""
-    l, k, m = _on_top(settings)
+    l, k, m = _facts_beside_priors(settings)
     written, reading = asked.written, settings.get("semantics", "joint")
     if reading not in ("joint", "binary"):
         raise CertificateError("wrong-setting", "semantics of priors")

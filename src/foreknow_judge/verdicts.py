@@ -21,7 +21,7 @@ from foreknow_judge.named_values import exempt_values, values_named
 from foreknow_judge.priors import Worst
 from foreknow_judge.settings import explain
 from foreknow_judge.verdict import Figure, Limit, Seal, Verdict, WorstCase
-from foreknow_judge.written import Written, everybody_of, group_name
+from foreknow_judge.written import Written, group_name, population_of
 
 # The result for secrets of which nobody has a value.
 _NOBODY: Worst = (None, None, Fraction(0), Fraction(1))
@@ -79,12 +79,12 @@ def _verdict_on_criterion(
         raise CertificateError("one-value-only", key)
     settings, more = table.kinds[key], list[Any]()
     if gauge.of_population:
-        more = [everybody_of(written, settings)]
+        more = [population_of(written, settings)]
     exact = written.form == "bucketized" and gauge.of_classes
     if exact and gauge.of_people:
         held = written.look_alikes(table.known)
     else:
-        held = written.groups_of(*sight_of(written, table, gauge.of_people))
+        held = written.groups_of(*sensitive_and_known(written, table, gauge.of_people))
         more += [written.look_alikes(())] if exact else []
     if gauge.of_columns:
         columns = written.exact if exact else written.groups
@@ -128,7 +128,7 @@ def _verdicts_on_knowledge(
     judges: Mapping[str, Judge],
 ) -> Iterator[Verdict]:
     relative = table.at_most_times is not None
-    asked, sight = questions_of(written, table, relative), sight_of(written, table)
+    asked, sight = questions_of(written, table, relative), sensitive_and_known(written, table)
     for kind, settings, amount in table.points:
         if kind not in judges:
             raise UnsupportedError("unknown-kind", kind)
@@ -162,7 +162,7 @@ def _verdicts_on_knowledge(
 
 def questions_of(written: Written, table: AskedTable, relative: bool) -> list[Question]:
     """What a requirement counts: the one place where secrets and sights enter the verifier."""
-    sensitive, known = sight_of(written, table)
+    sensitive, known = sensitive_and_known(written, table)
     secret = table.secret
     whole, columns = written.groups_of(sensitive, known), (*written.groups, *known)
     about = set(whole.names)
@@ -175,7 +175,7 @@ def questions_of(written: Written, table: AskedTable, relative: bool) -> list[Qu
             if not members:  # which nobody has
                 continue
             held = _merged(whole, {name: members}, about)
-            one = _named(name, about - set(members))
+            one = _unused_name(name, about - set(members))
             spec = secret.sets[name if name in secret.sets else ""]
             set_of: dict[str, Any] = {"members": members, "apart": whole, "spec": spec}
             asked.append(Question(held, {one}, written, **of, **set_of))
@@ -190,7 +190,7 @@ def questions_of(written: Written, table: AskedTable, relative: bool) -> list[Qu
     return [Question(whole, about, written, **of)]
 
 
-def sight_of(
+def sensitive_and_known(
     written: Written, table: AskedTable, of_people: bool = False
 ) -> tuple[str, tuple[str, ...]]:
     """The sensitive column of a requirement, and the columns that are known of everybody."""
@@ -230,13 +230,13 @@ def _merged(
     one_of: dict[str, str] = {}
     rest = set(about).difference(*sets.values())
     for name, members in sets.items():
-        one = _named(name, rest)
+        one = _unused_name(name, rest)
         rest.add(one)
         one_of |= dict.fromkeys(members, one)
     return held.merged(one_of)
 
 
-def _named(name: str, others: Collection[str]) -> str:
+def _unused_name(name: str, others: Collection[str]) -> str:
     """A name for a set that none of the other values has."""
     while name in others:
         name += "+"

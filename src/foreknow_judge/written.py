@@ -193,7 +193,7 @@ def people_with(
     return people
 
 
-def everybody_of(written: Written, table: Any) -> Population:
+def population_of(written: Written, table: Any) -> Population:
     """The population of a criterion; refuse one with another digest than the criterion names."""
     exact = written.form == "bucketized"
     wanted = table.get("digest") if isinstance(table, Mapping) else None
