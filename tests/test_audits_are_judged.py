@@ -1,18 +1,24 @@
 """Only the judge makes a verdict: an audit counts, explains, and asks it."""
 
 import ast
+import pickle
+from copy import copy
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.verdicts import altered
 
 import foreknow as fk
 from foreknow.data.labels import Labels
 from foreknow.data.release import Release
 from foreknow.errors import InternalError
 from foreknow.policy.explanation import Explanation
-from foreknow_judge.verdict import Limit, Verdict
+from foreknow_judge.explained import explained, unjudged
+from foreknow_judge.verdict import Figure, Limit, Verdict, WorstCase
+from foreknow_judge.verdicts import decided
 
 SOURCE = Path(__file__).parents[1] / "src"
 ROWS = pa.table(
@@ -45,6 +51,33 @@ def test_one_place_makes_verdicts():
 def test_nobody_else_can_make_one():
     with pytest.raises(TypeError, match="only the judge"):
         Verdict(0, None, None, Limit(), None, safe=True)
+
+
+def test_a_verdict_cannot_be_altered():
+    (verdict,) = fk.audit(ROWS, requires(facts={}, below="1/10")).verdicts
+    assert not verdict.safe
+    for changes in ({"safe": True}, {"required": Limit()}, {"place": 1}):
+        with pytest.raises(TypeError, match="only the judge"):
+            replace(verdict, **changes)
+    finding = finding_of(verdict)
+    assert copy(finding) == pickle.loads(pickle.dumps(finding)) == finding
+
+
+def finding_of(verdict):
+    """A verdict without its witness."""
+    found = WorstCase(None, None, verdict.reached)
+    return altered(verdict, found=found, judged={}, requirement=None, counts=None, others=())
+
+
+def test_no_verdict_is_safe_over_its_limit():
+    (verdict,) = fk.audit(ROWS, requires(facts={}, below="1/10")).verdicts
+    about = {own.name: getattr(verdict, own.name) for own in fields(Figure)}
+    assert not decided(Figure(**about), True).safe
+    assert not unjudged(Explanation(**about, safe=True)).safe
+    finding = altered(verdict, judged=verdict.judged.to_dict())
+    assert explained(finding, Explanation(**about, safe=True)) == verdict
+    for other in ({"place": 1}, {"judged": fk.Facts(l=1)}, {"judged": fk.Negations(0)}):
+        assert explained(finding, Explanation(**{**about, **other}, safe=True)) is None
 
 
 def test_an_explanation_is_no_verdict():

@@ -13,6 +13,7 @@ from tests.report.reading import Reader
 from tests.test_cases import POLICY as OF_PEOPLE
 from tests.test_cases import visits
 from tests.test_households import town
+from tests.verdicts import altered
 
 import foreknow as fk
 from foreknow import sample
@@ -90,7 +91,7 @@ def test_with_limits_of_both_kinds_the_table_says_so(relative):
     (other,) = made.audit.verdicts
     below = fk.audit(made, fk.Policy([fk.Requirement(fk.Facts(), below=1)], RULES.schema))
     both = fk.Policy([*made.audit.policy.requirements, *below.policy.requirements], RULES.schema)
-    verdicts = (other, replace(below.verdicts[0], place=1))
+    verdicts = (other, altered(below.verdicts[0], place=1))
     counted = made.audit.counted + below.counted
     page = render(replace(made.audit, policy=both, verdicts=verdicts, counted=counted))
     (table,) = (block for block in page.glance() if isinstance(block, Table))
@@ -105,11 +106,11 @@ def test_verify_names_the_case_nearest_to_a_relative_limit(relative):
     assert "at most" not in said
     exact = Fraction(101253616200578589, 10**18)
     near = replace(finding.found, prior=exact / 30)
-    assert "not above 0.1013, 30 times the prior" in _finding(replace(finding, found=near))
+    assert "not above 0.1013, 30 times the prior" in _finding(altered(finding, found=near))
     for text in ("0.33333333333333333", "0.9999999999999999"):  # never below what is reached
         one = Fraction(text)
         own = replace(finding.found, exact=one, prior=one / 30)
-        shown = _finding(replace(finding, found=own)).partition("not above ")[2].partition(",")[0]
+        shown = _finding(altered(finding, found=own)).partition("not above ")[2].partition(",")[0]
         assert Fraction(shown) >= one
 
 

@@ -8,6 +8,8 @@ from typing import Any
 from foreknow_judge.verdict import Figure, Verdict
 from foreknow_judge.verdicts import decided
 
+# Kinds of knowledge whose settings are amounts alone, so that both write them alike.
+_AMOUNTS = ("facts", "implications", "negations")
 # The largest error of a figure that is known as a float only.
 _CLOSE = Fraction(1, 10**9)
 
@@ -30,7 +32,11 @@ def unjudged(explanation: Any) -> Verdict:
 
 def _agree(explanation: Figure, finding: Verdict) -> bool:
     """True if an explanation has the figure of a verdict; at least that, if it is a bound."""
-    if explanation.required != finding.required:
+    if (explanation.place, explanation.required) != (finding.place, finding.required):
+        return False
+    if explanation.judged.key not in finding.judged:
+        return False
+    if explanation.judged.key in _AMOUNTS and explanation.judged.to_dict() != finding.judged:
         return False
     claimed, reached = explanation.found, finding.reached
     if explanation.of_groups or reached is None:

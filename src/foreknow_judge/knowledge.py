@@ -59,6 +59,7 @@ class Judge(NamedTuple):
 
 def amounts_of(settings: Mapping[str, Any], keys: str, of: str) -> list[int]:
     """The amounts under one-letter keys, 0 if not given; refuse what is no amount."""
+    require_keys(settings, of, set(), {*keys})
     return [size_of(settings.get(key, 0), f"{key} of {of}", 0) for key in keys]
 
 
@@ -109,7 +110,6 @@ def _judge_negations(asked: Question, settings: Mapping[str, Any]) -> Worst:
 def _facts_beside_priors(settings: Mapping[str, Any]) -> list[int]:
     """The amounts of facts that are known on top of priors."""
     facts = settings.get("facts") or {}
-    require_keys(facts, "facts on top of priors", set(), {"l", "k", "m"})
     return amounts_of(facts, "lkm", "facts")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from fractions import Fraction
 from html import escape
 from typing import Any
@@ -214,10 +214,10 @@ class Verdict(Figure):
     """
 
     safe: bool
-    seal: type[Seal] | None = field(default=None, compare=False)
+    seal: InitVar[type[Seal] | None] = None  # so that `replace` makes none either
 
-    def __post_init__(self) -> None:
-        if self.seal is not Seal:
+    def __post_init__(self, seal: type[Seal] | None) -> None:
+        if seal is not Seal or not isinstance(self.safe, bool):
             raise TypeError("only the judge makes a verdict")
 
     def __bool__(self) -> bool:

@@ -32,6 +32,7 @@ def verdicts(
     requirements: Sequence[Mapping[str, Any]],
     judges: Mapping[str, Judge] | None = None,
     gauges: Mapping[str, Gauge] | None = None,
+    first: int = 0,
 ) -> list[Verdict]:
     """Judge a written release by the ``[[require]]`` tables of its policy.
 
@@ -42,6 +43,8 @@ def verdicts(
         As `Policy.to_dict` gives them.
     judges, gauges : mapping of key to Judge or Gauge, optional
         For kinds of knowledge and criteria that are not in `VERIFIERS` and `GAUGES`.
+    first : int
+        The position of the first requirement in the policy.
 
     Returns
     -------
@@ -49,10 +52,10 @@ def verdicts(
         One for each requirement and point.
     """
     results: list[Verdict] = []
-    judges, gauges = {**VERIFIERS, **(judges or {})}, {**GAUGES, **(gauges or {})}
+    judges, gauges = {**(judges or {}), **VERIFIERS}, {**(gauges or {}), **GAUGES}
     tables = read_requirements(requirements)
     whole.prepare(tables)
-    for place, (table, required) in enumerate(zip(tables, requirements, strict=True)):
+    for place, (table, required) in enumerate(zip(tables, requirements, strict=True), first):
         written = whole.for_sensitive(table.sensitive or whole.sensitive)
         key = next((key for key in table.kinds if key in gauges), None)
         if key is None:
@@ -103,7 +106,13 @@ def _verdict_on_criterion(
 
 
 def decided(figure: Figure, safe: bool) -> Verdict:
-    """The verdict on a figure: the only place that makes one."""
+    """The verdict on a figure: the only place that makes one.
+
+    It is never safe with a figure that does not keep its limit.
+    """
+    reached = getattr(figure.found, "settled", None)
+    if figure.required.amount is not None and reached is not None:
+        safe = safe and figure.required.holds(reached, figure.found.prior)
     about = {own.name: getattr(figure, own.name) for own in fields(Figure)}
     return Verdict(**about, safe=safe, seal=Seal)
 

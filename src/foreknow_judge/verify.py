@@ -456,10 +456,10 @@ def _judge_files(
         if own_policy is not None:
             required = own_policy.written_out(written)
         findings = [
-            replace(finding, place=number)
+            finding
             for number, table in enumerate(required)
             if number not in asked.unjudged
-            for finding in verdicts(written, [table], kinds.judges, kinds.gauges)
+            for finding in verdicts(written, [table], kinds.judges, kinds.gauges, number)
         ]
         scope = remarks_of_files(known, written, required, kinds)
         more = list[str]()
@@ -472,8 +472,8 @@ def _judge_files(
     except (UnicodeDecodeError, csv.Error) as error:
         why = error if isinstance(error, csv.Error) else "it is not UTF-8"
         return None, [*problems, f"the release cannot be read: {why}"]
-    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
-        raise CertificateError("malformed-policy") from None
+    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+        raise CertificateError("malformed-policy") from error
     problems += [failure_message(finding, known.groups) for finding in findings if not finding.safe]
     if own_policy is None:
         certified = [then for then in known.findings if then["requirement"] not in asked.unjudged]

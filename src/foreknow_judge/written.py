@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, get_args
 
 import duckdb
 import numpy as np
@@ -27,7 +27,7 @@ from foreknow_judge.files import (
     unescape_formula,
     unescape_formulas,
 )
-from foreknow_judge.grammar import AskedTable
+from foreknow_judge.grammar import AskedTable, Form
 from foreknow_judge.impossible import Rules
 from foreknow_judge.population import Population
 
@@ -78,6 +78,10 @@ class Written:
     commas: Collection[str] = ()  # columns in which commas and points are swapped
     cohort: str = ""  # the column that says which release shows a person first
     memory: Memory = field(default_factory=Memory, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.form not in get_args(Form):
+            raise CertificateError("wrong-setting", "form")
 
     @property
     def of_people(self) -> Collection[str]:

@@ -134,7 +134,7 @@ POLICIES = {
     "threshold of 1.5": (
         POLICY.replace("0.9", "1.5"),
         "require[0]",
-        "at most 1 (and at least 1e-300)",
+        "above 0 and at most 1",
     ),
     "negative l": (POLICY.replace("l = 0", "l = -1"), "require[0].facts.l", "-1"),
     "two roles": (

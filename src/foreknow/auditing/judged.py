@@ -91,7 +91,8 @@ def judged(
     joint = written.for_sensitive(written.sensitive).semantics == "single"
     table = _table(requirement, policy, values, layout, joint=joint)
     try:
-        findings = verdicts(written, [_encodable(table)], kinds.judges, kinds.gauges)
+        asked, place = [_encodable(table)], explanations[0].place
+        findings = verdicts(written, asked, kinds.judges, kinds.gauges, place)
     except CertificateError as error:
         if error.code != "too-large":
             raise
