@@ -37,8 +37,6 @@ def trees():
     return found
 
 
-# The only door upwards, and only inside a function: a result is shown by the page of its kind.
-DOORS = {("result", "report")}
 LIBRARIES = {"pandas", "polars", "pyarrow", "duckdb", "narwhals", "pyspark"}
 ENGINES_ALLOWED = (
     "data.engines",
@@ -123,18 +121,13 @@ def test_no_two_folders_import_each_other():
     assert not {pair for pair in pairs if pair[::-1] in pairs}
 
 
-def test_the_plan_has_no_doors_that_nobody_opens():
-    assert {(room(module), room(target)) for module, target, _ in inside()} >= DOORS
-
-
 def test_a_room_imports_only_from_below():
     wrong = [
         step
         for step in inside()
-        if (one := room(step[0])) != (other := room(step[1]))
-        and (step[2] if (one, other) in DOORS else FLOOR_OF[other] >= FLOOR_OF[one])
+        if (one := room(step[0])) != (other := room(step[1])) and FLOOR_OF[other] >= FLOOR_OF[one]
     ]
-    assert not wrong, "each imports what is above it, beside it, or by a door before it is asked"
+    assert not wrong, "each imports what is above it or beside it"
     front = {(room(module), top) for module, target, top in steps() if not target}
     assert front <= {("cli", False)}  # the command line opens the front door when it is asked
 
@@ -204,8 +197,7 @@ def test_a_method_knows_no_particular_adversary():
 
 def test_no_core_room_imports_what_shows_things():
     showing = {"report", "explore", "cli", "__main__"}
-    upwards = [s for s in inside() if room(s[0]) not in showing and room(s[1]) in showing]
-    assert not [s for s in upwards if s[2] or (room(s[0]), room(s[1])) not in DOORS]
+    assert not [s for s in inside() if room(s[0]) not in showing and room(s[1]) in showing]
 
 
 def test_a_file_says_what_it_is_for_in_its_first_line():

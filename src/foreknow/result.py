@@ -37,6 +37,14 @@ PAGES: tuple[tuple[str, str], ...] = (
     ("Verification", "foreknow.report.pages.verification:VerificationPage"),
     ("UtilityReport", "foreknow.report.pages.utility:UtilityPage"),
 )
+# The same of what an analysis is given, which a notebook shows.
+CARDS: tuple[tuple[str, str], ...] = (
+    ("Policy", "foreknow.report.pages.cards:PolicyCard"),
+    ("Requirement", "foreknow.report.pages.cards:RequirementCard"),
+    ("Schema", "foreknow.report.pages.cards:SchemaCard"),
+    ("Microdata", "foreknow.report.pages.cards:MicrodataCard"),
+    ("Utility", "foreknow.report.pages.cards:UtilityCard"),
+)
 
 
 class Result(Plain):
@@ -126,19 +134,12 @@ class Drawn(str):
 
 
 def page_of(result: Any, **options: Any) -> Page[Any]:
-    """The page of a result, by its type; only that page is loaded."""
+    """The page of a result, or the card of what was given, by type; only that page is loaded."""
     names = {kind.__name__ for kind in type(result).__mro__}
-    for name, place in PAGES:
+    for name, place in (*PAGES, *CARDS):
         if name in names:
             module, _, of = place.partition(":")
             page: type[Page[Any]] = getattr(import_module(module), of)
             if isinstance(result, page.serves):
                 return page(result, **options)
     raise InternalError(f"no page of foreknow.report.pages serves {type(result).__name__}")
-
-
-def card_of(given: Any) -> str:
-    """How a notebook shows what an analysis is given."""
-    from foreknow.report.cards import card
-
-    return card(given)
