@@ -7,7 +7,7 @@ import pytest
 
 import foreknow as fk
 from foreknow import sample
-from foreknow.report.pages.comparison import PAGE
+from foreknow.report.pages.comparison import ComparisonPage
 from foreknow.utility.comparison import Candidate, _needing, grown
 
 WEAK = {"quasi_identifiers": ["age", "sex"], "sensitive": "diagnosis", "below": 0.5}
@@ -21,7 +21,7 @@ def found():
 
 
 def said(found):
-    return " ".join(" ".join(PAGE(found)._best()).split())
+    return " ".join(" ".join(ComparisonPage(found)._best()).split())
 
 
 def test_anatomy_is_not_recommended_without_what_it_shows_and_what_it_teaches(found):
@@ -44,15 +44,15 @@ def _better(each):
 
 
 def test_runs_without_a_release_are_folded_into_the_reasons_unless_asked_for(found):
-    shown = [row[0] for row in PAGE(found).table().rows]
+    shown = [row[0] for row in ComparisonPage(found).table().rows]
     nothing = {each.method for each in found.candidates if each.groups is None}
     assert "art" in nothing
     assert not nothing & {*shown}
-    assert nothing <= {row[0] for row in PAGE(found).reasons().rows}
+    assert nothing <= {row[0] for row in ComparisonPage(found).reasons().rows}
     asked = fk.compare(
         sample.table_path(), **WEAK, methods=["art"], limits=[0.5], seconds=None, processes=0
     )
-    assert [row[0] for row in PAGE(asked).table().rows] == ["art"]
+    assert [row[0] for row in ComparisonPage(asked).table().rows] == ["art"]
 
 
 def test_a_run_that_was_ended_says_how_long_it_takes(found):

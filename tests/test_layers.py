@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import foreknow
 
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src" / "foreknow"
+JUDGE = ROOT / "src" / "foreknow_judge"
 PAGE = ROOT / "docs" / "explanation" / "architecture.md"
 
 # From the top down, a row of the page for each floor. Rooms beside each other are strangers; the
@@ -37,8 +39,6 @@ def trees():
     return found
 
 
-# The only door upwards, and only inside a function: a result is shown by the page of its kind.
-DOORS = {("result", "report")}
 LIBRARIES = {"pandas", "polars", "pyarrow", "duckdb", "narwhals", "pyspark"}
 ENGINES_ALLOWED = (
     "data.engines",
@@ -123,31 +123,53 @@ def test_no_two_folders_import_each_other():
     assert not {pair for pair in pairs if pair[::-1] in pairs}
 
 
-def test_the_plan_has_no_doors_that_nobody_opens():
-    assert {(room(module), room(target)) for module, target, _ in inside()} >= DOORS
-
-
 def test_a_room_imports_only_from_below():
     wrong = [
         step
         for step in inside()
-        if (one := room(step[0])) != (other := room(step[1]))
-        and (step[2] if (one, other) in DOORS else FLOOR_OF[other] >= FLOOR_OF[one])
+        if (one := room(step[0])) != (other := room(step[1])) and FLOOR_OF[other] >= FLOOR_OF[one]
     ]
-    assert not wrong, "each imports what is above it, beside it, or by a door before it is asked"
+    assert not wrong, "each imports what is above it or beside it"
     front = {(room(module), top) for module, target, top in steps() if not target}
     assert front <= {("cli", False)}  # the command line opens the front door when it is asked
 
 
-def test_no_two_modules_import_each_other():
-    standing = {
-        m: {target for target, top in found if top and target} for m, found in own().items()
-    }
-    while standing:
-        free = [m for m, targets in standing.items() if not targets & standing.keys()]
-        assert free, f"in circles: {sorted(standing)}"
-        for module in free:
-            del standing[module]
+def arrows():
+    """What each module of both packages imports of them, also inside functions."""
+    paths = [p for package in (SRC, JUDGE) for p in package.rglob("*.py")]
+    names = {p: ".".join(p.relative_to(SRC.parent).with_suffix("").parts) for p in paths}
+    modules = {name.removesuffix(".__init__"): p for p, name in names.items()}
+    targets = {}
+    for module, path in modules.items():
+        targets[module] = set()
+        for node, _ in nodes(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                named = {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{module}: relative import"
+                # each a module of a package, or something in the package's own file
+                named = {f"{node.module}.{alias.name}" for alias in node.names}
+                named |= set() if named <= modules.keys() else {node.module}
+            else:
+                continue
+            targets[module] |= named & modules.keys()
+    return targets
+
+
+def test_no_modules_import_each_other_in_circles():
+    found = arrows()
+    assert sum(map(len, found.values())) > 1000
+    TopologicalSorter(found).prepare()  # an error names the modules of a circle
+
+
+def test_only_results_name_what_is_above():
+    upwards = set()
+    for module, tree in trees().items():
+        texts = {str(node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+        places = {text[9:].partition(":")[0] for text in texts if text.startswith("foreknow.")}
+        rooms = {room(place) for place in places} & FLOOR_OF.keys() - {room(module)}
+        upwards |= {module for other in rooms if FLOOR_OF[other] >= FLOOR_OF[room(module)]}
+    assert upwards == {"result"}  # its pages; a name in place of an import hides it
 
 
 def test_dataframes_and_engines_are_known_in_few_rooms():
@@ -204,8 +226,7 @@ def test_a_method_knows_no_particular_adversary():
 
 def test_no_core_room_imports_what_shows_things():
     showing = {"report", "explore", "cli", "__main__"}
-    upwards = [s for s in inside() if room(s[0]) not in showing and room(s[1]) in showing]
-    assert not [s for s in upwards if s[2] or (room(s[0]), room(s[1])) not in DOORS]
+    assert not [s for s in inside() if room(s[0]) not in showing and room(s[1]) in showing]
 
 
 def test_a_file_says_what_it_is_for_in_its_first_line():

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from csv import DictWriter
 from html import escape
+from importlib import import_module
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from foreknow.atomic_files import json_for_owner, write_json_for_owner, write_whole
+from foreknow.errors import InternalError
 from foreknow.hints import Plain
 from foreknow_judge._version import __version__
 from foreknow_judge.errors import InputError
@@ -18,12 +20,37 @@ if TYPE_CHECKING:
 
 
 _WIDTH = 100
+# The type of a result, and the class of its page: loaded when it is first shown. To add one, write
+# a file with a `Page`, and add a line here. No module imports what shows its results.
+PAGES: tuple[tuple[str, str], ...] = (
+    ("Audit", "foreknow.report.pages.audit:AuditPage"),
+    ("Attack", "foreknow.report.pages.attack:AttackPage"),
+    ("Comparison", "foreknow.report.pages.comparison:ComparisonPage"),
+    ("DisclosureCurves", "foreknow.report.pages.curves:CurvesPage"),
+    ("Trial", "foreknow.report.pages.trial:TrialPage"),
+    ("EvidenceReport", "foreknow.report.pages.evidence:EvidencePage"),
+    ("LatticeResult", "foreknow.report.pages.lattice:LatticePage"),
+    ("LatticeSurvey", "foreknow.report.pages.survey:SurveyPage"),
+    ("NamedWitness", "foreknow.report.pages.named_people:NamedPeoplePage"),
+    ("RiskReport", "foreknow.report.pages.risk:RiskPage"),
+    ("SkylineReport", "foreknow.report.pages.skyline:SkylinePage"),
+    ("Verification", "foreknow.report.pages.verification:VerificationPage"),
+    ("UtilityReport", "foreknow.report.pages.utility:UtilityPage"),
+)
+# The same of what an analysis is given, which a notebook shows.
+CARDS: tuple[tuple[str, str], ...] = (
+    ("Policy", "foreknow.report.pages.cards:PolicyCard"),
+    ("Requirement", "foreknow.report.pages.cards:RequirementCard"),
+    ("Schema", "foreknow.report.pages.cards:SchemaCard"),
+    ("Microdata", "foreknow.report.pages.cards:MicrodataCard"),
+    ("Utility", "foreknow.report.pages.cards:UtilityCard"),
+)
 
 
 class Result(Plain):
     """What an analysis found: a frozen dataclass that can be kept and shown.
 
-    How it is shown is said by the page of its kind, which `foreknow.report` looks up.
+    How it is shown is said by the page of its kind, which `PAGES` names.
     """
 
     format: ClassVar[str]
@@ -107,14 +134,12 @@ class Drawn(str):
 
 
 def page_of(result: Any, **options: Any) -> Page[Any]:
-    """The page of a result: the one door up to the report, opened when it is asked for."""
-    from foreknow.report import render
-
-    return render(result, **options)
-
-
-def card_of(given: Any) -> str:
-    """How a notebook shows what an analysis is given."""
-    from foreknow.report.cards import card
-
-    return card(given)
+    """The page of a result, or the card of what was given, by type; only that page is loaded."""
+    names = {kind.__name__ for kind in type(result).__mro__}
+    for name, place in (*PAGES, *CARDS):
+        if name in names:
+            module, _, of = place.partition(":")
+            page: type[Page[Any]] = getattr(import_module(module), of)
+            if isinstance(result, page.serves):
+                return page(result, **options)
+    raise InternalError(f"no page of foreknow.report.pages serves {type(result).__name__}")

@@ -10,6 +10,7 @@ from tests.report.reading import Reader
 from tests.report.results import EVIL, evil, evil_raw, raw
 
 import foreknow as fk
+from foreknow import result
 
 NAME = "<script>alert(1)&.csv"
 
@@ -86,6 +87,11 @@ def test_a_card_is_a_small_harmless_fragment(kind):
     text = " ".join(reader.text.split())
     for each in said:
         assert each in text
+
+
+def test_every_card_is_listed_once():
+    listed = [name for name, _ in result.CARDS]
+    assert sorted(listed) == sorted({type(given).__name__ for given, _ in CARDS.values()})
 
 
 def test_a_card_reads_no_table_but_says_what_was_read():

@@ -26,17 +26,17 @@ from tests.report.snapshots import assert_as_before, page_lines
 import foreknow as fk
 from foreknow.atomic_files import as_json
 from foreknow.errors import InternalError
-from foreknow.report import pages, render
+from foreknow.report import render
 from foreknow.report.blocks import Sentence
 from foreknow.report.page import Page
-from foreknow.result import Result
+from foreknow.result import PAGES, Result
 from foreknow_judge.errors import InputError
 from foreknow_judge.printed import visible
 
 NEVER_WRITTEN = "NamedWitness"  # is printed, and no file names people
-WRITTEN = [name for name, _ in pages.PAGES if name != NEVER_WRITTEN]
+WRITTEN = [name for name, _ in PAGES if name != NEVER_WRITTEN]
 HARMLESS = {"div", "p", "strong", "span", "table", "thead", "tbody", "tr", "th", "td"}
-every_kind = pytest.mark.parametrize("kind", [name for name, _ in pages.PAGES])
+every_kind = pytest.mark.parametrize("kind", [name for name, _ in PAGES])
 every_page = pytest.mark.parametrize("kind", WRITTEN)
 both = pytest.mark.parametrize("hostile", [False, True], ids=["ordinary", "hostile"])
 
@@ -66,14 +66,14 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("name", [*(n for n, _ in pages.PAGES), *OTHERS])
+@pytest.mark.parametrize("name", [*(n for n, _ in PAGES), *OTHERS])
 def test_a_page_says_what_it_said(name):
     shown = OTHERS[name]() if name in OTHERS else render(result(name))
     assert_as_before(name, page_lines(shown))
 
 
 def test_every_kind_of_result_has_a_page_that_is_listed_once():
-    listed = [name for name, _ in pages.PAGES]
+    listed = [name for name, _ in PAGES]
     assert len(set(listed)) == len(listed)
     public = {n for n in fk.__all__ if isinstance(getattr(fk, n), type)}
     results = {name for name in public if issubclass(getattr(fk, name), Result)}
@@ -269,9 +269,9 @@ class ToyPage(Page[Toy]):
 def toy(monkeypatch):
     """The toy's file, and its line in PAGES."""
     file = ModuleType("toy_page")
-    file.PAGE = ToyPage
+    file.ToyPage = ToyPage
     monkeypatch.setitem(sys.modules, file.__name__, file)
-    monkeypatch.setattr(pages, "PAGES", (*pages.PAGES, ("Toy", "toy_page")))
+    monkeypatch.setattr("foreknow.result.PAGES", (*PAGES, ("Toy", "toy_page:ToyPage")))
     return Toy("<b>Teddy</b>")
 
 

@@ -58,7 +58,7 @@ from foreknow.data.reading import Dialect, Reading
 from foreknow.data.schema import Schema
 from foreknow.errors import InternalError, SchemaError
 from foreknow.figures import days_of
-from foreknow.result import card_of
+from foreknow.result import page_of
 from foreknow_judge.errors import DataError, UnsupportedError
 
 Order: TypeAlias = Literal["ordered", "nominal"]
@@ -993,7 +993,7 @@ class Microdata:
         return self._table_read is not None
 
     def _repr_html_(self) -> str:
-        return card_of(self)
+        return page_of(self).summary()
 
     def digest(self, key: bytes) -> str:
         """Keyed BLAKE2b-256 of the published quasi-identifiers and sensitive values, as hex.

@@ -17,7 +17,7 @@ from foreknow.data.levels import Level
 from foreknow.data.reading import Reading
 from foreknow.errors import SchemaError, did_you_mean
 from foreknow.hints import hints
-from foreknow.result import card_of
+from foreknow.result import page_of
 from foreknow_judge.grammar import SchemaTable, Unit
 from foreknow_judge.layout import multivalued_columns
 
@@ -312,7 +312,7 @@ class Schema:
         return replace(self, person=found, identifiers=identifiers, unit="person")
 
     def _repr_html_(self) -> str:
-        return card_of(self)
+        return page_of(self).summary()
 
     def to_dict(self) -> dict[str, Any]:
         """The ``[schema]`` table of a policy file."""

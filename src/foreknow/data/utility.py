@@ -14,7 +14,7 @@ from foreknow.data.generalization import coarsened, style_of
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.hints import Plain
-from foreknow.result import card_of
+from foreknow.result import page_of
 from foreknow_judge.errors import InputError
 
 
@@ -65,7 +65,7 @@ class Utility(Plain):
         return total / sum(weights.values()) if weights else None
 
     def _repr_html_(self) -> str:
-        return card_of(self)
+        return page_of(self).summary()
 
 
 def utility_of(

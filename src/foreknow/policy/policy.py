@@ -31,7 +31,7 @@ from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.requirement import Point, Requirement, check_agreement
 from foreknow.policy.tries import Try
-from foreknow.result import card_of
+from foreknow.result import page_of
 from foreknow.toml import from_toml
 from foreknow_judge.errors import ForeknowError, InputError, PolicyError, UnsupportedError
 from foreknow_judge.frozen import set_fields
@@ -305,7 +305,7 @@ class Policy:
         return f"Policy({many} requirement{'s' * (many > 1)}{about})"
 
     def _repr_html_(self) -> str:
-        return card_of(self)
+        return page_of(self).summary()
 
     @property
     def needed_schema(self) -> Schema:

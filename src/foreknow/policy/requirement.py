@@ -42,7 +42,7 @@ from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.people import refuse_no_sum
 from foreknow.policy.sets import TargetValues, meant, sets_of, written
 from foreknow.policy.tables import PolicyTable
-from foreknow.result import card_of
+from foreknow.result import page_of
 from foreknow.settings import read
 from foreknow_judge.errors import InputError, PolicyError, UnsupportedError
 from foreknow_judge.frozen import set_fields
@@ -361,7 +361,7 @@ class Requirement:
         return f"Requirement({self.adversary!r}, {shown})"
 
     def _repr_html_(self) -> str:
-        return card_of(self)
+        return page_of(self).summary()
 
     @property
     def secret(self) -> Secret:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from foreknow.report.blocks import Block, Heading
-from foreknow.report.page import Page
 from foreknow_judge._version import __version__
 from foreknow_judge.printed import visible
 from foreknow_judge.said import ASSUMED
+
+if TYPE_CHECKING:
+    from foreknow.report.page import Page
 
 
 def document(page: Page[Any], only: type[Block] = Block) -> str:

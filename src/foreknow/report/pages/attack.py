@@ -70,9 +70,6 @@ class AttackPage(Page[Attack]):
             yield Table(_HEAD, rows, (0, 1), brief=_BRIEF, where=where).cut(_PAGE)
 
 
-PAGE = AttackPage
-
-
 def _row(case: PersonBelief, names: Sequence[object] | None) -> tuple[str, str, str, str, str]:
     """A case as a table shows it."""
     if names is not None:

@@ -378,8 +378,6 @@ class AuditPage(Page[Audit]):
         yield Pairs("The policy", rows)
 
 
-PAGE = AuditPage
-
 _BY_LEARNED = (
     "The priors were learned from the table itself, so they are kept with the owner, and so is "
     "what can be found out by them."

@@ -170,9 +170,6 @@ class ComparisonPage(Page[Comparison]):
                 )
 
 
-PAGE = ComparisonPage
-
-
 def _learned(each: Candidate) -> str:
     """What an attacker found out who learned from it."""
     if each.trial is None:

@@ -88,8 +88,6 @@ class CurvesPage(CountsPage[DisclosureCurves]):
         )
 
 
-PAGE = CurvesPage
-
 _WHO = "by an adversary who knows"
 _HEAD = ("pieces", *_KINDS, "found out")
 

@@ -661,9 +661,6 @@ class EvidencePage(Page[EvidenceReport]):
         return [*said, noted(f"Made with {made}.")]
 
 
-PAGE = EvidencePage
-
-
 def _for_the_page(blocks: Iterable[Block]) -> Iterator[Block]:
     return (replace(block, whole=True) for block in blocks)
 

@@ -58,9 +58,6 @@ class LatticePage(Page[LatticeResult]):
         yield _nodes(found)
 
 
-PAGE = LatticePage
-
-
 def _nodes(found: LatticeResult) -> Table:
     """The chosen node and the minimal ones as a table."""
     listed = [found.chosen, *(node for node in found.minimal if node != found.chosen)]

@@ -77,6 +77,3 @@ class NamedPeoplePage(Page[NamedWitness]):
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield Laid(self.blocks())
-
-
-PAGE = NamedPeoplePage

@@ -106,8 +106,6 @@ class RiskPage(Page[RiskReport]):
         return said
 
 
-PAGE = RiskPage
-
 _COLUMNS = (
     "Distinction is classes for each person: 100% is a key. Separation is the share of pairs of "
     "people who differ."

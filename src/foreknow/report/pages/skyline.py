@@ -106,9 +106,6 @@ class SkylinePage(CountsPage[SkylineReport]):
             yield from [Later(own)] if several else own()
 
 
-PAGE = SkylinePage
-
-
 def _too_many(report: SkylineReport) -> bool:
     """Whether there are so many classes of values that not even one value of each is told of."""
     return report.by_class is not None and len(report.by_class.classes) > _MOST_LISTED

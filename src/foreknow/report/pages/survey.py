@@ -53,9 +53,6 @@ class SurveyPage(Page[LatticeSurvey]):
         return f"{some(self.result.people, 'person', 'people')}; generalized: {columns}"
 
 
-PAGE = SurveyPage
-
-
 def _by_entropy(survey: LatticeSurvey) -> list[SurveyedNode]:
     """Nodes with some entropy, the most first; then those that disclose least."""
     found = [node for node in survey.nodes if node.entropy > 0]

@@ -75,6 +75,3 @@ class TrialPage(Page[Trial]):
             f"{found.attacker}: {chosen}, of {len(found.tried)} that were tried on {people}. "
             f"{sure}No seed changes the figures."
         )
-
-
-PAGE = TrialPage

@@ -84,8 +84,6 @@ class UtilityPage(Page[UtilityReport]):
         )
 
 
-PAGE = UtilityPage
-
 _BASELINE = (
     "Overall counts: the same queries, answered by someone who has only the range of each column "
     "and how often each sensitive value occurs among all. What the release adds is the difference."

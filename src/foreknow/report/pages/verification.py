@@ -182,9 +182,6 @@ def _texts_of(secret: Secret) -> Iterator[str]:
         yield from map(str, own if isinstance(own, tuple) else ())
 
 
-PAGE = VerificationPage
-
-
 def _finding(finding: Verdict) -> str:
     """What was found of a requirement at one of its points."""
     of = f"{finding.requirement['sensitive']}: " if "sensitive" in finding.requirement else ""
