@@ -4,6 +4,7 @@ import ast
 import pickle
 from copy import copy
 from dataclasses import fields, replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -145,3 +146,28 @@ def test_units_taken_for_rows_are_caught(monkeypatch):
     monkeypatch.setattr(fk.Microdata, "_units", lambda self, name, most: each_row)
     with pytest.raises(InternalError, match="disagree"):
         fk.audit(ROWS, policy, learned=False)
+
+
+def test_what_is_published_is_judged_with_every_rule():
+    """The files show one rule, and not the other: the first is still heeded."""
+    rows = [("f", "O", "y", "1")] * 2 + [("f", "F", "n", "1")] * 2
+    rows += [("m", "F", "y", "1")] + [("m", "C", "n", "1")] * 3 + [("m", "C", "n", "2")] * 2
+    table = pa.table({name: [row[at] for row in rows] for at, name in enumerate("sabh")})
+    table = table.append_column("q", [["1"] * 10])
+    shown = {"values": ["O"], "where": {"s": ["m"]}, "sensitive": "a"}
+    hidden = {"values": ["y"], "where": {"h": ["2"]}, "sensitive": "b"}
+    schema = {"quasi_identifiers": ["q"], "sensitive": ["a", "b"], "other": ["s"]}
+    policy = fk.Policy.from_dict(
+        {
+            "schema": {**schema, "impossible": [shown, hidden]},
+            "require": [
+                {"sensitive": own, "values": [value], "facts": {}, "below": "3/4", "knowing": []}
+                for own, value in (("a", "O"), ("b", "y"))
+            ],
+            "publish": {"unlinked": ["b"], "labels": {"q": "exact"}},
+        }
+    )
+    made = fk.publish(table, policy, seed=1, learned=False)
+    reached = [verdict.found.settled for verdict in made.audit.verdicts]
+    assert reached == [Fraction(1, 2), Fraction(3, 8)]
+    assert [v.found.settled for v in fk.audit(table, policy).verdicts] == reached

@@ -342,9 +342,10 @@ def audit(
 
 @memory_for("the audit")
 def explained_audit(release: Release, policy: Policy, **how: Any) -> Audit:
-    """The same with explanations in place of verdicts, but for what only the owner can count.
+    """The same with explanations in place of verdicts, unless only the owner can count something.
 
-    It is for `publish`, whose files the judge counts afterwards.
+    It is for `publish`, whose files the judge counts afterwards. What files show of a policy that
+    only the owner can judge is not all of it.
     """
     return _audit(release, policy, group=None, **how, by_judge=False)
 
@@ -416,7 +417,7 @@ def _audit(
             explanations = of_requirement.explanations(known, place)
             if scope.cases:
                 explanations = [*map(_of_cases, explanations)]
-            if own is None and not by_judge:
+            if own is None and not by_judge and not policy.owned:
                 # which `publish` replaces by verdicts on the files, before anybody sees them
                 verdicts += cast("list[Verdict]", explanations)
                 continue
