@@ -761,3 +761,22 @@ def test_a_node_that_reads_like_a_number_leaves_a_range_open(node, tmp_path):
     for judge in (fk.verify, fk.audit):
         with pytest.raises(InputError, match="nodes of a hierarchy, as its certificate says"):
             judge(tmp_path / "out", unread)
+
+
+def test_exact_columns_with_a_hierarchy_are_refused():
+    table = pa.table({"q": [1, 1, 1, 12, 12, 2, 12], "code": list("CCDAABD")})
+    rules = [{"values": ["C"], "where": {"q": [12]}}]
+    for laid in ({}, {"q": {"intervals": [10]}}):
+        schema = {"quasi_identifiers": ["q"], "sensitive": "code", "hierarchies": laid}
+        policy = fk.Policy.from_dict(
+            {
+                "schema": {**schema, "impossible": rules},
+                "require": [{"facts": {"k": 1}, "below": "3/4"}],
+                "publish": {"form": "bucketized"},
+            }
+        )
+        if laid:
+            with pytest.raises(fk.InputError, match="leave its hierarchy out"):
+                fk.publish(table, policy, seed=1)
+        else:
+            assert fk.publish(table, policy, seed=1).audit.safe

@@ -612,6 +612,7 @@ class _Task:
         if method is not None:
             policy = replace(policy, options=_with_method(policy.options, anonymizer, method))
         check_needs(anonymizer, policy)
+        _refuse_laid_conditions(policy)
         if policy.options.format != "parquet":
             _refuse_empty_texts(entries.microdata, policy)
         written = as_written(anonymizer, entries.microdata, policy)
@@ -935,6 +936,18 @@ def _people(of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int
     if several and not np.array_equal(microdata.rows_of(groups), of_row):
         raise InternalError(f"{name} put one person into two groups")
     return groups, n_groups
+
+
+def _refuse_laid_conditions(policy: Policy) -> None:
+    """Refuse rules on exact columns that have a hierarchy: a reader may take values for labels."""
+    schema = policy.needed_schema
+    laid = [name for name in schema.conditions if name in schema.hierarchies]
+    if policy.options.written == "bucketized" and laid:
+        raise UnsupportedError(
+            f"impossible: where names {laid[0]!r}, which has a hierarchy, and the bucketized form "
+            "publishes it as it is, so a reader cannot tell its values from labels; leave its "
+            'hierarchy out of the schema, or publish with form = "generalized"'
+        )
 
 
 def _refuse_empty_texts(microdata: Microdata, policy: Policy) -> None:
