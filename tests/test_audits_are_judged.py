@@ -171,3 +171,20 @@ def test_what_is_published_is_judged_with_every_rule():
     reached = [verdict.found.settled for verdict in made.audit.verdicts]
     assert reached == [Fraction(1, 2), Fraction(3, 8)]
     assert [v.found.settled for v in fk.audit(table, policy).verdicts] == reached
+
+
+def test_missing_values_are_counted_for_each_requirement():
+    """For one of them a missing value is a label, for the other a value that is known."""
+    table = pa.table({"q": [*"xxxxyyyy"], "a": [*"ABABABAB"], "b": ["E", "F", "E", None] * 2})
+    schema = {"quasi_identifiers": ["q"], "sensitive": ["a", "b"], "missing": {"label": "??"}}
+    chances = {"q": [*"xxyy"], "value": [*"ABAB"], "probability": ["1/2"] * 4}
+    priors = fk.Priors(pa.table(chances))
+    one = fk.Requirement(fk.Facts(), below=1, sensitive="b", knowing=[])
+    other = fk.Requirement(priors, at_most_times=9, sensitive="a", knowing=["b"])
+    for requirements in ([one, other], [other, one]):
+        alone = [
+            fk.audit(table, fk.Policy([own], fk.Schema(**schema))).verdicts[0].reached
+            for own in requirements
+        ]
+        both = fk.audit(table, fk.Policy(requirements, fk.Schema(**schema))).verdicts
+        assert [verdict.reached for verdict in both] == alone

@@ -86,8 +86,9 @@ def judged(
         written, populations=_populations(requirement, written.exact or written.groups)
     )
     if isinstance(rows := written.rows, _TableRows) and memo is not None:
-        share = memo.setdefault(rows.key, written.memory)
-        written.memory.counted, written.memory.held = share.counted, share.held
+        # The rows are kept, too, so that no other table gets their id.
+        shared, _ = memo.setdefault(rows.key, (written.memory, rows))
+        written.memory.counted, written.memory.held = shared.counted, shared.held
     joint = written.for_sensitive(written.sensitive).semantics == "single"
     table = _table(requirement, policy, values, layout, joint=joint)
     try:
@@ -334,7 +335,8 @@ class _TableRows:
     def key(self) -> tuple[Any, ...]:
         """What is alike for sights of which equal rows are counted alike."""
         sight = self._sight
-        return id(sight.table), tuple(sight.needed), self._anything
+        missing = None if sight.missing == "error" else (sight.sensitive, tuple(sight.or_else))
+        return id(sight.table), missing, self._anything
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
         sight, anything = self._sight, self._anything
