@@ -188,3 +188,11 @@ def test_missing_values_are_counted_for_each_requirement():
         ]
         both = fk.audit(table, fk.Policy(requirements, fk.Schema(**schema))).verdicts
         assert [verdict.reached for verdict in both] == alone
+
+
+@pytest.mark.parametrize("alike", [[1, "1"], ["\ud800", "\\ud800"]])
+def test_values_that_are_written_alike_are_refused(alike):
+    counts = fk.GroupCounts.from_bags([[*alike, "x", "y"]])
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below="9/10")])
+    with pytest.raises(fk.InputError, match="are written alike"):
+        fk.audit(counts, policy)

@@ -36,7 +36,7 @@ from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow_judge.counted import Counted
 from foreknow_judge.counting import Column
-from foreknow_judge.errors import CertificateError
+from foreknow_judge.errors import CertificateError, DataError
 from foreknow_judge.explained import explained, unjudged
 from foreknow_judge.registry import Kinds
 from foreknow_judge.verdict import Verdict
@@ -103,6 +103,7 @@ def judged(
     except InternalError:
         if isinstance(release, Release) and not release.settled:
             raise changed(release.tables.table) from None
+        _refuse_alike(counts_of(counted.seen).values)
         raise
 
 
@@ -129,6 +130,17 @@ def with_witnesses(
             )
         made[at] = verdict
     return [made[at] for at in range(len(explanations))]
+
+
+def _refuse_alike(values: Sequence[Any]) -> None:
+    """Refuse values that are different to Python, and alike where they are written."""
+    first: dict[str, Any] = {}
+    for value in values:
+        if first.setdefault(_encodable(str(value)), value) != value:
+            raise DataError(
+                f"{first[_encodable(str(value))]!r} and {value!r} are written alike, so a reader "
+                "takes them for one value: give them other names, or one type"
+            )
 
 
 def _is_known(own: Any, kinds: Kinds) -> bool:
@@ -257,8 +269,9 @@ class _CountedRows:
     def _code_of_text(self) -> IntArray:
         """For each value, the first that prints alike."""
         first: dict[str, int] = {}
+        texts = [_encodable(str(value)) for value in self._counts.values]
         return np.array(
-            [first.setdefault(str(value), code) for code, value in enumerate(self._counts.values)],
+            [first.setdefault(text, code) for code, text in enumerate(texts)],
             dtype=np.int64,
         )
 
