@@ -196,3 +196,35 @@ def test_values_that_are_written_alike_are_refused(alike):
     policy = fk.Policy([fk.Requirement(fk.Facts(), below="9/10")])
     with pytest.raises(fk.InputError, match="are written alike"):
         fk.audit(counts, policy)
+
+
+@pytest.mark.parametrize(
+    "publish", [{}, {"unlinked": ["job"]}, {"unlinked": ["ill"]}, {"form": "bucketized"}]
+)
+@pytest.mark.parametrize("more", [{"person": "who", "unit": "row"}, {"person": None}])
+def test_a_table_is_judged_as_it_stands(publish, more):
+    """What the policy would shuffle stands in one row of a raw table, whoever counts."""
+    table = pa.table(
+        {
+            "age": ["30"] * 5,
+            "job": [*"vwxyz"],
+            "ill": [*"ABCDE"],
+            "who": [f"p{i}x" for i in range(5)],
+        }
+    )
+    hidden = {"values": ["A"], "where": {"who": ["p4x"]}}
+    rules = [] if more["person"] else [hidden]
+    schema = {**SCHEMA, **{key: own for key, own in more.items() if own}, "impossible": rules}
+    require = [{"facts": {}, "below": "9/10", "knowing": ["job"]}]
+    policy = fk.Policy.from_dict(
+        {"schema": SCHEMA | schema, "require": require, "publish": publish}
+    )
+    (verdict,) = fk.audit(table, policy, learned=False).verdicts
+    assert not verdict.safe
+    assert verdict.found.settled == 1
+
+
+def test_a_tally_without_people_has_sizes():
+    tally = pa.table({"g": [1, 1, 2], "s": ["A", "B", "A"], "count": [2, 1, 3]})
+    release = fk.Release.from_bucketized(tally, group="g", sensitive="s")
+    assert fk.audit(release, fk.Policy([fk.Requirement(fk.KAnonymity(3))])).safe

@@ -274,6 +274,7 @@ def owners_counts(
     if tables is None:
         return None
     schema, counted = policy.needed_schema, dict[int, OwnersCounts]()
+    laid = policy.for_layout(release.layout) if isinstance(release, Release) else policy
     units = {of.unit for of in policy.requirements} | {
         schema.person if schema.counts_people else None
     }
@@ -281,7 +282,7 @@ def owners_counts(
         if id(people) not in counted:
             for name in sorted(filter(None, units)):
                 refuse_two_spellings(people.as_it_stands(name)[1].to_pylist(), repr(name))
-            combined = policy.combined(people, True)
+            combined = laid.combined(people, True)
             counted[id(people)] = OwnersCounts.of(combined, groups, labels)
     return {column: Owned(counted[id(own[0])], own) for column, own in tables.items()}
 

@@ -95,9 +95,9 @@ def judged(
         asked, place = [_encodable(table)], explanations[0].place
         findings = verdicts(written, asked, kinds.judges, kinds.gauges, place)
     except CertificateError as error:
-        if error.code != "too-large":
+        if error.code != "too-large" or not all(own.bounded for own in explanations):
             raise
-        return [unjudged(own) for own in explanations]  # whose figure is an upper bound
+        return [unjudged(own) for own in explanations]
     try:
         return with_witnesses(findings, explanations)
     except InternalError:
@@ -179,7 +179,8 @@ def _written(
     if owners is not None:
         people = owners[0]
         domains = {column.name: Labels(column.domain) for column in people.sensitives}
-        return _of_owner(owners, policy, requirement), domains, policy.layout
+        layout = release.layout if isinstance(release, Release) else policy.layout
+        return _of_owner(owners, policy, requirement), domains, layout
     if isinstance(release, Release):
         sight = release.seen(
             requirement.sensitive, requirement.taken, of_people=requirement.of_people
@@ -304,7 +305,7 @@ def _of_release(
             number.setdefault(id(release.table_of(name)), f"sensitive{len(number) + 1}")
         parts = {name: number[id(release.table_of(name))] for name in release.sensitives}
         rows = _TallyRows(release, {part: name for name, part in parts.items()})
-        form = "generalized" if release.by_values else "bucketized"
+        form = "generalized" if release.by_values or not exact else "bucketized"
     schema = None if policy.schema is None else policy.to_dict()["schema"]
     names = ("release",) if isinstance(tables, ValuesTable) else ("people", *parts.values())
     return Counted(

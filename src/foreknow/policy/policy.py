@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from operator import is_
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from foreknow.adversaries.protocol import Gaining, HasCounts
 from foreknow.atomic_files import write_new
@@ -329,12 +329,23 @@ class Policy:
         self.schema.refuse_other(schema, published=published, people=people)
         return self
 
+    # of a release that is there; None where columns stand as the policy publishes them
+    _layout: ClassVar[Layout | None] = None
+
+    def for_layout(self, layout: Layout) -> Policy:
+        """The same policy for a release whose columns stand in this layout."""
+        other = copy(self)
+        set_fields(other, _layout=layout)
+        return other
+
     @property
     def layout(self) -> Layout:
         """Which columns are published beside each other by this policy.
 
         The bucketized form has other columns in the table of people, apart from sensitive values.
         """
+        if self._layout is not None:
+            return self._layout
         schema, in_rows = self.schema, self.options.written == "generalized"
         if schema is None:
             return Layout()
