@@ -19,6 +19,7 @@ from tests.adversaries.judging import (
 )
 from tests.examples import NIGHTLY, examples
 
+import foreknow as fk
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.data.counts import GroupCounts
 
@@ -190,6 +191,9 @@ def test_known_people_and_relatives_may_each_be_best_beside_the_target_or_elsewh
     witness = found.witness
     where = witness.target_position, witness.known_position, witness.family_position
     assert where == positions
+    policy = fk.Policy([fk.Requirement(Facts(*point), below=1, values=["a"])])
+    (verdict,) = fk.audit(counts_of(groups, semantics), policy).verdicts  # and so the judge
+    assert verdict.reached == found.exact
     if semantics == "single":
         assert (found.exact, witness.known) == (Fraction(5, 9), {"c": 1})
 
