@@ -21,7 +21,7 @@ def main(names):
         for fault, found in zip(faults, threads.map(noticed, faults), strict=True):
             missed += found.by is None
             by = found.by or f"NOBODY {found.why}"
-            print(f"{fault.name:<28} {found.seconds:5.1f} s  {by}", flush=True)
+            print(f"{fault.name:<28} {found.seconds:5.1f} s  {fault.wrong}: {by}", flush=True)
     print(f"{len(faults) - missed} of {len(faults)} noticed, {time.monotonic() - begin:.0f} s")
     return missed
 
