@@ -119,7 +119,8 @@ def judged_and_explained(**changed):
     policy = requires(facts={}, below="9/10", knowing=[])
     (verdict,) = fk.audit(ROWS, policy, learned=False).verdicts
     about = {own.name: getattr(verdict, own.name) for own in fields(Figure)}
-    return decided(verdict, False), Explanation(**{**about, **changed}, safe=True)
+    judged = Figure(**{**about, "judged": verdict.judged.to_dict()})
+    return decided(judged, False), Explanation(**{**about, **changed}, safe=True)
 
 
 def test_an_explanation_makes_nothing_safe():

@@ -67,7 +67,7 @@ _ROWS = [
         "not self.failures",
         "len(self.failures) < len(self.verdicts)",
         "an audit is safe if any of its verdicts is",
-        "test_audit test_policy",
+        "test_audit",
     ),
     # ---- facts ---------------------------------------------------------------------------------
     (
@@ -108,7 +108,7 @@ _ROWS = [
         "np.where(holders >= own, after, own)",
         "np.where(holders > own, after, own)",
         "under set a value is among the other values of its own target",
-        "test_semantics_of_columns",
+        "adversaries/test_facts test_semantics_of_columns",
     ),
     (
         "facts-multiset-known",
@@ -116,7 +116,7 @@ _ROWS = [
         "(people - known - m) ** holders, (people - known) ** holders",
         "(people - m) ** holders, people**holders",
         "under multiset known people are forgotten beside relatives",
-        "test_semantics_of_columns",
+        "adversaries/test_facts",
     ),
     (
         "facts-front",
@@ -440,7 +440,7 @@ _ROWS = [
     ),
     (
         "population-digest",
-        "foreknow_judge.written:everybody_of",
+        "foreknow_judge.written:population_of",
         "if found.digest != wanted:",
         "if False:",
         "another population than the certified one is taken",
@@ -473,7 +473,7 @@ _ROWS = [
     # ---- what is seen, and asked about ---------------------------------------------------------
     (
         "sight-forgets",
-        "foreknow_judge.verdicts:sight_of",
+        "foreknow_judge.verdicts:sensitive_and_known",
         "table.sensitive or written.sensitive, table.known",
         "table.sensitive or written.sensitive, table.known[1:]",
         "one of the known columns is forgotten",
@@ -688,6 +688,30 @@ _ROWS = [
         "finding.safe and explanation.safe",
         "finding.safe or explanation.safe",
         "an explanation alone makes a verdict safe",
+        "test_audits_are_judged",
+    ),
+    (
+        "verdict-over-limit",
+        "foreknow_judge.verdicts:decided",
+        "safe = safe and figure.required.holds(reached, figure.found.prior)",
+        "pass",
+        "a verdict is safe with a figure over its limit",
+        "test_audits_are_judged",
+    ),
+    (
+        "explained-other",
+        "foreknow_judge.explained:_agree",
+        "explanation.judged.to_dict() != finding.judged",
+        "False",
+        "an explanation of other knowledge is taken for the judge's",
+        "test_audits_are_judged",
+    ),
+    (
+        "explained-elsewhere",
+        "foreknow_judge.explained:_agree",
+        "(explanation.place, explanation.required) != (finding.place, finding.required)",
+        "explanation.required != finding.required",
+        "an explanation of another requirement is taken for the judge's",
         "test_audits_are_judged",
     ),
     (
