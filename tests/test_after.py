@@ -285,6 +285,20 @@ def test_what_releases_tell_together_is_found_by_the_verifier(tmp_path):
         fk.verify(tmp_path / "march", after=tmp_path / "january")
 
 
+def test_an_earlier_lie_is_found(january, tmp_path):
+    """Both certificates are changed, so that the later one names the earlier as it is."""
+    fk.publish(register(0, 420), policy(), after=january, seed=1).write(tmp_path / "march")
+    earlier, later = january / CERTIFICATE, tmp_path / "march" / CERTIFICATE
+    lie = json.loads(earlier.read_text("utf-8"))
+    lie["findings"][0]["value"] = "nobody's"
+    earlier.write_text(json.dumps(lie), "utf-8")
+    said = json.loads(later.read_text("utf-8"))
+    said["after"][0]["certificate"] = hashlib.sha256(earlier.read_bytes()).hexdigest()
+    later.write_text(json.dumps(said), "utf-8")
+    with pytest.raises(fk.InputError, match="january: "):
+        fk.verify(tmp_path / "march", after=january)
+
+
 @pytest.mark.thinned(2)
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 @pytest.mark.parametrize(

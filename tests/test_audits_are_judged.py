@@ -6,6 +6,7 @@ from copy import copy
 from dataclasses import fields, replace
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,7 @@ from foreknow.data.labels import Labels
 from foreknow.data.release import Release
 from foreknow.errors import InternalError
 from foreknow.policy.explanation import Explanation
+from foreknow_judge.errors import CertificateError
 from foreknow_judge.explained import explained, unjudged
 from foreknow_judge.verdict import Figure, Limit, Verdict, WorstCase
 from foreknow_judge.verdicts import decided
@@ -110,6 +112,35 @@ def test_a_wrong_figure_is_caught(door, monkeypatch, tmp_path):
     monkeypatch.setattr(fk.Facts, "disclosures", too_low)
     with pytest.raises(InternalError, match="the judge and the audit disagree"):
         fk.audit(given, policy, learned=False)
+
+
+def judged_and_explained(**changed):
+    """A verdict that is unsafe, and an explanation of it that says safe."""
+    policy = requires(facts={}, below="9/10", knowing=[])
+    (verdict,) = fk.audit(ROWS, policy, learned=False).verdicts
+    about = {own.name: getattr(verdict, own.name) for own in fields(Figure)}
+    judged = Figure(**{**about, "judged": verdict.judged.to_dict()})
+    return decided(judged, False), Explanation(**{**about, **changed}, safe=True)
+
+
+def test_an_explanation_makes_nothing_safe():
+    assert explained(*judged_and_explained()).safe is False
+
+
+@pytest.mark.parametrize(("more", "agrees"), [(-1e-6, False), (0, True), (1e-6, True)])
+def test_a_bound_is_no_lower(more, agrees):
+    reached = float(judged_and_explained()[0].reached)
+    bound = SimpleNamespace(exact=None, probability=reached + more, prior=None)
+    assert (explained(*judged_and_explained(found=bound)) is not None) == agrees
+
+
+def test_what_the_judge_refuses_is_refused(monkeypatch):
+    def refuse(*given):
+        raise CertificateError("one-value-only", "facts")
+
+    monkeypatch.setattr("foreknow.auditing.judged.verdicts", refuse)
+    with pytest.raises(CertificateError):
+        fk.audit(ROWS, requires(facts={}, below="9/10", knowing=[]), learned=False)
 
 
 def test_a_forgotten_column_is_caught(monkeypatch):

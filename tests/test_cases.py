@@ -16,7 +16,9 @@ from tests.support import RULES
 from tests.toys import EvenGroups
 
 import foreknow as fk
+from foreknow_judge.cases import chances_by_facts, worst_sum
 from foreknow_judge.errors import PolicyError, UnsupportedError
+from foreknow_judge.written import Written
 
 TABLES = range(20_000 if NIGHTLY else 160)
 ROLES = {"person": "who", "unit": "row", "quasi_identifiers": ["ward"], "sensitive": "ill"}
@@ -52,6 +54,13 @@ def test_a_limit_is_about_the_sum_over_a_persons_cases(block):
             for limit in limits if NIGHTLY else [limits[seed // 4 % len(limits)]]:
                 (verdict,) = judged(cases, {**facts, "below": str(limit)}).verdicts
                 assert (verdict.found.settled, verdict.safe) == (expected, expected < limit)
+
+
+def test_cases_of_one_group_add():
+    table = table_of([("A", 0, "x"), ("A", 0, "y"), ("B", 0, "y")])
+    held = Written("generalized", ["ward"], "ill", {"release": table})
+    cells = chances_by_facts(held.held, {"x"}, 0, 0, 0)
+    assert worst_sum(held.held, held.groups_of("who", ()), *cells) == ("x", Fraction(2, 3))
 
 
 def test_one_case_each_is_as_if_rows_were_people():

@@ -17,7 +17,7 @@ from foreknow.needs import Need
 from foreknow_judge.criteria import GAUGES
 from foreknow_judge.diversity import number_of
 from foreknow_judge.verdicts import verdicts as verify
-from foreknow_judge.written import Written
+from foreknow_judge.written import Written, read_population
 
 SCHEMA = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
 # Everybody who can be in a table of these tests, and more people of two ages.
@@ -117,6 +117,71 @@ def test_a_gauge_finds_what_the_class_attains(kind, form, data):
 @given(data=st.data())
 def test_what_is_left_to_ask_of_groups_is_what_the_whole_asks_of_them(kind, data):
     compare_groups(data, kind)
+
+
+TREE = [["a", "x", "all"], ["b", "x", "all"], ["c", "y", "all"], ["d", "y", "all"]]
+
+
+@pytest.mark.parametrize(
+    ("required", "groups", "attained"),
+    [
+        ({"l_diversity": {"l": 3}}, [{"a": 1, "b": 1}, {"a": 1, "b": 1, "c": 1}], 2),
+        ({"l_diversity": {"kind": "recursive", "l": 2, "c": 2}}, [{"a": 2, "b": 1}], 2),
+        (
+            {"l_diversity": {"kind": "entropy", "l": 2}},  # the first group keeps it
+            [{"a": 1000, "b": 1000}, {"a": 1001, "b": 999}],
+            "1.999999",
+        ),
+        (
+            {"t_closeness": {"t": "1/2", "distance": "hierarchical", "tree": TREE}},
+            [{"a": 1}, {"c": 1}, {"c": 1}],
+            "2/3",
+        ),
+        ({"delta_disclosure": {"delta": 1}}, [{"a": 1, "b": 9}, {"a": 9, "b": 9}], "25/7"),
+    ],
+)
+def test_a_limit_just_missed_fails(required, groups, attained):
+    (verdict,) = verify(written("generalized", groups, [0])[1], [required])
+    assert (verdict.reached, verdict.safe) == (Fraction(attained), False)
+
+
+def test_exact_ages_tell_people_apart():
+    (verdict,) = verify(
+        written("bucketized", [{"a": 1, "b": 1}], [30, 40])[1],
+        [{"alpha_k": {"alpha": 1, "k": 2}}],
+    )
+    assert (verdict.found.each["k"], verdict.safe) == (1, False)
+
+
+@pytest.mark.parametrize(("knowing", "alike"), [([], 2), (["job"], 1)])
+def test_known_columns_divide_look_alikes(knowing, alike):
+    people = {"group": ["1"] * 4, "age": ["30", "30", "40", "40"], "job": ["x", "y", "x", "x"]}
+    tally = pa.table({"group": ["1", "1"], "ill": ["a", "b"], "count": ["2", "2"]})
+    tables = {"people": pa.table(people), "sensitive": tally}
+    held = Written("bucketized", ["group"], "ill", tables, exact=["age"], beside=["job"])
+    (verdict,) = verify(held, [{"k_anonymity": 2, "knowing": knowing}])
+    assert (verdict.reached, verdict.safe) == (alike, alike == 2)
+
+
+def of_population(ages, digest=None):
+    """Whether three people of a population may be in the group of ages below 30."""
+    everybody = pa.table({"age": ages})
+    digest = digest or read_population(everybody, ["age"]).digest
+    table = pa.table({"age": ["20 to <30"], "ill": ["a"]})
+    at_hand = {digest: everybody}
+    held = Written("generalized", ["age"], "ill", {"release": table}, populations=at_hand)
+    (verdict,) = verify(held, [{"k_map": {"k": 3, "population": "all.csv", "digest": digest}}])
+    return verdict.safe
+
+
+def test_an_open_end_fits_nobody():
+    assert of_population(["20", "25", "29"])
+    assert not of_population(["20", "29", "30"])
+
+
+def test_another_population_is_refused():
+    with refused("digest-differs"):
+        of_population(["20", "25", "29"], digest="0" * 64)
 
 
 # ---- that they would be caught -------------------------------------------------------------------

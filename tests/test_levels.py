@@ -102,6 +102,12 @@ def test_intervals_masks_and_nodes_are_whole():
     assert held > TIMES // 20
 
 
+def test_intervals_begin_at_their_origin():
+    own = {"at_least": 1, "hierarchy": {"intervals": [10], "origin": 5}}
+    labels = ("20 to <30", "25 to <35", "25 to <36", "25 to <45")
+    assert [shows_more(label, own) for label in labels] == [True, False, True, False]
+
+
 @pytest.mark.parametrize(
     ("label", "level", "holds"),
     [

@@ -419,6 +419,19 @@ def test_implications_are_those_of_the_audit_for_every_value_and_for_the_worst(g
     assert value in held[group][1]
 
 
+@pytest.mark.parametrize(
+    ("bags", "k"),
+    [
+        (["d", "abd"], 1),  # whoever surely has d has it only if a
+        (["abbccd", "bbdd"], 2),  # about two values of one other person
+    ],
+)
+def test_implications_reach_everywhere(bags, k):
+    held = written("generalized", generalized(bags)).held
+    assert worst_implications(held, {"a"}, k)[2] == 1
+    assert worst_implications(held, {"a"}, k - 1)[2] < 1
+
+
 def test_nobody_asked_about_is_nobody_at_risk():
     held = written("generalized", generalized(["ab"])).held
     assert worst_implications(held, set(), 1) == (None, None, 0)

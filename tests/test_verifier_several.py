@@ -175,6 +175,10 @@ def put(row, **cells):
     return change
 
 
+def put_again(rows):
+    rows.append({**rows[0]})
+
+
 def put_more(rows):
     rows.append({"group": 9})
 
@@ -190,6 +194,7 @@ def put_more(rows):
         ("sensitive", put(0, count=None), "set", "no-count", {"value": "s"}),
         ("sensitive", put(0, disease=None), "set", "no-count", {"value": None}),
         ("sensitive", put(1, disease="s"), "set", "listed-twice", {"group": "1", "value": "s"}),
+        ("sensitive", put_again, "set", "listed-twice", {"group": "1", "value": "s"}),
     ],
 )
 def test_tables_that_contradict_each_other_are_refused(name, change, semantics, code, about):

@@ -79,6 +79,18 @@ def test_sums_are_those_of_an_enumeration_and_the_verifier_finds_them(
         check_witness(scene, found, united, reading)
 
 
+@pytest.mark.parametrize("reading", ["joint", "binary"])
+def test_the_nearest_limit_is_judged(reading):
+    """Of two sets, a is likelier, and b four times as likely as before."""
+    table = pa.table({"gid": ["1"] * 5, "job": ["p"] * 5, "ill": list("aaabb")})
+    before = {"a": Fraction(3, 5), "b": Fraction(1, 10), "c": Fraction(3, 10)}
+    priors = fk.Priors(priors_table({("p",): before}, ["job"]), semantics=reading)
+    each = fk.Requirement(priors, any_of={"one": ["a"], "two": ["b"]}, at_most_times=3)
+    held = Written("generalized", ["gid"], "ill", {"release": table}, beside=["job"])
+    (found,) = verify(held, fk.Policy([each]).to_dict()["require"])
+    assert (found.value, found.reached, found.safe) == ("two", Fraction(2, 5), False)
+
+
 def check_witness(scene, found, united, reading):
     """Somebody of this kind is in this group, and has one of the set so probably."""
     witness = found.witness

@@ -19,6 +19,7 @@ from tests.adversaries.judging import (
 )
 from tests.examples import NIGHTLY, examples
 
+import foreknow as fk
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.data.counts import GroupCounts
 
@@ -169,6 +170,13 @@ def test_the_whole_of_figure_3_and_the_witness_of_group_2():
 # ---- numbers known by hand, and the edges ----------------------------------------------------
 
 
+def audited(semantics, groups, point, value):
+    """What an audit says, which the judge has found, too."""
+    policy = fk.Policy([fk.Requirement(Facts(*point), below=1, values=[value])])
+    (verdict,) = fk.audit(counts_of(groups, semantics), policy).verdicts
+    return verdict.reached
+
+
 @pytest.mark.parametrize(
     ("semantics", "groups", "point", "positions"),
     [
@@ -190,6 +198,7 @@ def test_known_people_and_relatives_may_each_be_best_beside_the_target_or_elsewh
     witness = found.witness
     where = witness.target_position, witness.known_position, witness.family_position
     assert where == positions
+    assert audited(semantics, groups, point, "a") == found.exact
     if semantics == "single":
         assert (found.exact, witness.known) == (Fraction(5, 9), {"c": 1})
 
@@ -209,11 +218,14 @@ def test_known_people_and_relatives_may_each_be_best_beside_the_target_or_elsewh
         ("set", [(3, "sab")], (1, 0, 0), "3/7"),
         ("set", [(3, "s"), (2, "s")], (0, 0, 1), "1"),
         ("set", [(4, "s")], (0, 2, 0), "1/2"),
+        ("set", [(4, "ssa")], (1, 0, 0), "4/7"),
+        ("set", [(4, "saa")], (1, 0, 0), "2/5"),
     ],
 )
 def test_numbers_known_by_hand_come_out(semantics, groups, point, truth):
     found = Facts(*point).disclosure(counts_of(groups, semantics), "s")
     same(found, "s", Fraction(truth), groups)
+    assert audited(semantics, groups, point, "s") == Fraction(truth)
 
 
 @pytest.mark.thinned(2)

@@ -11,6 +11,7 @@ from tests.examples import examples
 from tests.oracle.implication_worlds import Truth
 from tests.oracle.worlds import small_releases
 
+import foreknow as fk
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.implications.implications import Implications, Negations
 from foreknow.criteria.diversity import is_recursively_diverse
@@ -120,3 +121,12 @@ def test_amounts_out_of_range_are_refused(c, l):  # noqa: E741
 def test_several_values_per_person_are_refused():
     with pytest.raises(InputError, match="one sensitive value per person"):
         is_recursively_diverse(GroupCounts.from_people([[{"a"}, set()]]), 1, 2)
+
+
+@pytest.mark.parametrize(("k", "reached"), [(0, "1/4"), (1, "1/2"), (2, 1)])
+def test_the_judge_counts_each_negation(k, reached):
+    """Of s, a, a and b, a is ruled out first."""
+    counts = GroupCounts.from_bags(["saab"])
+    required = fk.Requirement(fk.Negations(k), below=1, values=["s"])
+    (verdict,) = fk.audit(counts, fk.Policy([required])).verdicts
+    assert verdict.reached == Fraction(reached)

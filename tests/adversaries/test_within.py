@@ -74,6 +74,14 @@ def test_facts_are_those_of_an_enumeration_of_worlds_for_windows_that_begin_anyw
     assert verdict.disclosure.exact == truth[2, 0, 0]
 
 
+def test_relatives_widen_a_window():
+    """The target has 10, and the window begins at 8, which only relatives have."""
+    bags = [[10, 100, 200, 300] * 2 + [400], [8, 9, 9, 500, 600, 700, 800, 900, 999]]
+    counts = fk.GroupCounts.from_bags(bags)
+    (verdict,) = fk.audit(counts, policy(fk.Facts(3, 0, 1), within=2)).verdicts
+    assert verdict.reached == Fraction(3, 4)  # odds of 1/2, times 6/9 for the relative
+
+
 def one_by_one(bags, adversary, every):
     """The worst of some sets, each counted as one value."""
     found = []

@@ -1,0 +1,30 @@
+"""Plant each fault, run the tests that should notice it, and print who did.
+
+python -m tests.faults             all of them, two at a time
+python -m tests.faults NAME ...    some of them
+"""
+
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from tests.faults.faults import FAULTS
+from tests.faults.runner import noticed
+
+
+def main(names):
+    """Print a line for each fault; the number of those that nobody noticed."""
+    begin = time.monotonic()
+    faults = [FAULTS[name] for name in names or FAULTS]
+    missed = 0
+    with ThreadPoolExecutor(2) as threads:
+        for fault, found in zip(faults, threads.map(noticed, faults), strict=True):
+            missed += found.by is None
+            by = found.by or f"NOBODY {found.why}"
+            print(f"{fault.name:<28} {found.seconds:5.1f} s  {fault.wrong}: {by}", flush=True)
+    print(f"{len(faults) - missed} of {len(faults)} noticed, {time.monotonic() - begin:.0f} s")
+    return missed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]) > 0)
