@@ -733,7 +733,7 @@ _ROWS = [
     (
         "unjudged-refused",
         "foreknow.auditing.judged:judged",
-        'if error.code != "too-large":',
+        'if error.code != "too-large" or not all(own.bounded for own in explanations):',
         "if False:",
         "what the judge refuses is a verdict by the explanation alone",
         "test_audits_are_judged",
