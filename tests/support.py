@@ -140,9 +140,9 @@ def refused():
 
 def judged():
     """What each kind of knowledge and each criterion supports, by the declarations of the judge."""
-    heads = ("several values per person", "`within`", "a limit relative to priors")
+    heads = ("several values per person", "`within`", "`impossible`", "a limit relative to priors")
     of_knowledge = {
-        key: (judge.of_several, judge.of_windows, judge.relative)
+        key: (judge.of_several, judge.of_windows, judge.of_rules, judge.relative)
         for key, judge in VERIFIERS.items()
     }
     other = ("several values per person", "a population", "labels alone")

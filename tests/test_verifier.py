@@ -24,6 +24,7 @@ from foreknow_judge import written as verifier
 from foreknow_judge.counting import Column
 from foreknow_judge.errors import CertificateError, UnsupportedError
 from foreknow_judge.facts import worst_implications
+from foreknow_judge.impossible import Rules
 from foreknow_judge.verdict import Limit
 from foreknow_judge.verdicts import verdicts as verify
 from foreknow_judge.written import Written, count_people
@@ -482,3 +483,19 @@ def sorted_alike(rows, times):
     held = made.counts((), made.beside["ill"], np.arange(1, len(rows) + 1))
     counts = [sorted(held.bag(at).values(), reverse=True) for at in range(len(held))]
     assert held.sorted_counts.tolist() == [count for bag in counts for count in bag]
+
+
+@pytest.mark.parametrize("kind", ["implications", "priors"])
+def test_knowledge_that_heeds_no_rules_is_refused(kind):
+    """A man has HIV, and no woman can: 1/2, and 1/4 by whoever forgets the rule."""
+    table = pa.table({"zip": ["A"] * 4, "sex": [*"mmff"], "ill": ["HIV", "Flu", "Cold", "Flu"]})
+    rules = Rules([{"values": ["HIV"], "where": {"sex": ["f"]}, "sensitive": "ill"}])
+    roles = {"beside": ("sex",), "rules": rules}
+    release = Written("generalized", ("zip",), "ill", {"release": table}, **roles)
+    chances = [[[sex], ["1/3"] * 3] for sex in "mf"]
+    priors = {"attributes": ["sex"], "values": ["HIV", "Flu", "Cold"], "rows": chances}
+    settings = {"implications": {"k": 0}, "priors": {"tables": [priors]}}
+    (found,) = verify(release, [{"facts": {}, "values": ["HIV"], "below": "9/10"}])
+    assert found.reached == Fraction(1, 2)
+    with by_code("no-rules", CertificateError, key=kind):
+        verify(release, [{kind: settings[kind], "values": ["HIV"], "below": "9/10"}])

@@ -50,6 +50,7 @@ class Judge(NamedTuple):
     judge: Callable[[Question, Any], Worst]
     of_several: bool = False  # whether people may have several values
     of_windows: bool = False
+    of_rules: bool = False  # whether it heeds rules of what some people cannot have
     relative: bool = False  # whether limits may be relative to a prior, or inclusive
     # Whether, with these settings, the result is only an upper bound.
     bounded: Callable[[Any], bool] = lambda settings: False
@@ -169,8 +170,8 @@ def _least_prior(asked: Question, settings: Mapping[str, Any]) -> Fraction | Non
 
 
 VERIFIERS: dict[str, Judge] = {
-    "facts": Judge(_judge_facts, of_several=True, of_windows=True),
+    "facts": Judge(_judge_facts, of_several=True, of_windows=True, of_rules=True),
     "implications": Judge(_judge_implications),
-    "negations": Judge(_judge_negations, of_windows=True),
+    "negations": Judge(_judge_negations, of_windows=True, of_rules=True),
     "priors": Judge(_judge_priors, relative=True, bounded=_are_exchanges, least=_least_prior),
 }

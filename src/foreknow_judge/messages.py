@@ -95,6 +95,7 @@ _ROWS = {
     "one-value-only": "One value only | {key} is about one value per person",
     "cases-only": "Cases only | {key} are judged of single cases, and not of people with several | leave person out of the schema",
     "unknown-kind": "Unknown kind | this version cannot verify {key!r}",
+    "no-rules": "No rules | {key} say nothing of values that some people cannot have (impossible) | ask by facts or negations, or leave impossible out",
     "no-windows": "No windows | within is for windows of numbers, of which {key} say nothing",
     "wrong-sets": "Wrong sets | {key} cannot be about such sets of values",
     "set-of-all": "Set of all values | any_of is of some values, not of all, and not where a person may have several of them, each once",

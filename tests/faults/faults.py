@@ -153,6 +153,14 @@ _ROWS = [
     ),
     # ---- impossible values ---------------------------------------------------------------------
     (
+        "impossible-ignored",
+        "foreknow_judge.verdicts:_verdicts_on_knowledge",
+        "if written.rules.positions_for(sight[0]) and not judge.of_rules:",
+        "if False:",
+        "implications and priors are judged as if everybody could have any value",
+        "test_verifier",
+    ),
+    (
         "impossible-open",
         "foreknow_judge.impossible:count_possible_holders",
         "if met[i] is not False)",
