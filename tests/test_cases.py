@@ -459,3 +459,25 @@ def test_what_is_asked_twice_is_the_owner_s_word_once(tmp_path):
     made = fk.publish(pa.table(rows), {"schema": schema, "require": asked})
     made.write(tmp_path / "out")
     assert len(fk.verify(tmp_path / "out").claimed_scope.word) == 1
+
+
+def test_persons_who_cannot_have_a_value_are_added_up():
+    """A man has each of two cases of a group in which no woman can have HIV."""
+    rows = [("p1x", "m", "HIV"), ("p1x", "m", "Flu"), ("p2x", "f", "Flu"), ("p3x", "f", "Cold")]
+    rows += [("p4x", "m", "Flu"), ("p5x", "m", "Cold")]
+    names = ("pid", "sex", "ill")
+    table = pa.table({name: [row[at] for row in rows] for at, name in enumerate(names)})
+    table = table.append_column("zip", [["A"] * 6])
+    rules = [{"values": ["HIV"], "where": {"sex": ["f"]}}]
+    schema = {"quasi_identifiers": ["zip"], "sensitive": "ill", "person": "pid", "unit": "row"}
+    for more, knowing in (({"other": ["sex"]}, []), ({}, None)):
+        require = {"facts": {}, "below": "1/2", "values": ["HIV"]}
+        policy = fk.Policy.from_dict(
+            {
+                "schema": {**schema, **more, "impossible": rules},
+                "require": [require if knowing is None else {**require, "knowing": knowing}],
+            }
+        )
+        (verdict,) = fk.audit(table, policy, learned=False).verdicts
+        assert verdict.found.probability == 0.5  # twice one of the four cases of men
+        assert not verdict.safe

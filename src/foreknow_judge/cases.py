@@ -7,7 +7,7 @@ bound; of people with one case each it is that of the case.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 from itertools import groupby
 from operator import itemgetter
@@ -18,13 +18,19 @@ import numpy as np
 from foreknow_judge.counting import GroupBags, Ints, distinct
 from foreknow_judge.facts import (
     Cell,
+    Ratio,
     Theorem2,
     least_of,
     numbers_of_cells,
     odds_by_implications,
     times,
 )
-from foreknow_judge.knowledge import amounts_of
+from foreknow_judge.impossible import (
+    ImpossibleCounts,
+    numbers_of_group,
+    odds_with_rules,
+)
+from foreknow_judge.knowledge import Question, amounts_of, possible_holders
 
 # How sure somebody may become of each cell that is asked about, by the kind of knowledge.
 Cells: TypeAlias = tuple[Ints, list[Fraction]]
@@ -45,9 +51,7 @@ def worst_sum(
     """
     chance = np.zeros(len(held.counts))
     chance[cells] = [float(own) for own in chances]
-    asked = np.zeros(len(held.counts), bool)
-    asked[cells] = True
-    place = np.zeros(len(held.counts), np.int64)  # of each cell among those that are asked about
+    place = np.full(len(held.counts), -1)  # of each cell among those that are asked about
     place[cells] = np.arange(len(cells))
     several = np.bincount(persons.codes, persons.counts, len(persons.names))[persons.codes] > 1
     order = np.flatnonzero(several)
@@ -58,7 +62,7 @@ def worst_sum(
     near: dict[tuple[tuple[int, int], ...], str] = {}
     for low, high in _blocks(person, held.n_values[group]):
         row, cell = _pairs(held, group[low:high])
-        kept = asked[cell]
+        kept = place[cell] >= 0
         row, cell = row[kept] + low, cell[kept]
         if not len(row):
             continue
@@ -80,10 +84,10 @@ def worst_sum(
             name = held.names[int(held.codes[cell[first[number]]])]
             near.setdefault(tuple(sorted(pairs)), name)
     totals = (
-        (sum((chances[at] * cases for at, cases in pairs), Fraction(0)), name)
+        (-sum((chances[at] * cases for at, cases in pairs), Fraction(0)), name)
         for pairs, name in near.items()
     )
-    best, value = min(((-total, name) for total, name in totals), default=(Fraction(0), None))
+    best, value = min(totals, default=(Fraction(0), None))
     return value, min(-best, Fraction(1))
 
 
@@ -115,40 +119,60 @@ def chances_by_facts(
     cells = [Cell.of(row) for row in zip(*rows, strict=True)]
     law, chances = Theorem2.of("single", k, m), list[Fraction]()
     for _, some in groupby(zip(value, cells, strict=True), itemgetter(0)):
-        own = [cell for _, cell in some]
-        helped, free = (least_of(law.family(cell, known) for cell in own) for known in (k, 0))
-        for cell in own:
-            known = law.against(cell, k)
-            odds = [times(law.against(cell, 0), helped), times(known, free)]
-            odds.append(times(known, law.family(cell, k + 1)))
-            chances.append(1 / (1 + Fraction(*least_of(odds))))
+        chances += [1 / (1 + Fraction(*odds)) for odds in _odds(law, [cell for _, cell in some])]
     return asked, [chances[one] for one in kind.tolist()]
 
 
-def chances_by_implications(
-    held: GroupBags, about: Collection[str], k: int
+def _odds(law: Theorem2, cells: Sequence[Cell]) -> list[Ratio]:
+    """For the cells of one value, the lowest odds against a target in each."""
+    helped, free = (least_of(law.family(cell, known) for cell in cells) for known in (law.k, 0))
+    odds = []
+    for cell in cells:
+        alone, known = law.against(cell, 0), law.against(cell, law.k)
+        together = times(known, law.family(cell, law.k + 1))
+        odds.append(least_of([times(alone, helped), times(known, free), together]))
+    return odds
+
+
+def chances_with_rules(
+    held: GroupBags, about: Collection[str], able: ImpossibleCounts, l: int, k: int, m: int
 ) -> tuple[Ints, list[Fraction]]:
-    """The cells that are asked about, and for each the probability if its people are targets."""
-    asked, odds, cell = odds_by_implications(held, about, k)
-    chances = [1 / (1 + Fraction(*ratio)) for ratio in odds]
-    return asked, [chances[one] for one in cell.tolist()]
+    """The same if some people cannot have some values, for people who can have the cell's."""
+    wanted = np.array([name in about for name in held.names], bool)
+    law = Theorem2.by(odds_with_rules, k, m)
+    profiles: dict[int, list[tuple[int, Cell]]] = {}
+    for group in range(len(held)):
+        people = able.people[group]
+        for value, row in numbers_of_group(held.cells(group), people, able.rules_of, wanted, l):
+            own = held.codes[held.starts[group] : held.starts[group + 1]]
+            at = int(held.starts[group] + np.searchsorted(own, value))
+            profiles.setdefault(value, []).append((at, Cell.of(row)))
+    least: dict[int, Ratio] = {}
+    for some in profiles.values():
+        for (at, _), odds in zip(some, _odds(law, [cell for _, cell in some]), strict=True):
+            least[at] = least_of([odds, least.get(at, odds)])
+    cells = np.array(sorted(least), np.int64)
+    return cells, [1 / (1 + Fraction(*least[at])) for at in cells.tolist()]
 
 
-def _by_facts(held: GroupBags, about: Collection[str], settings: Any) -> Cells:
-    return chances_by_facts(held, about, *amounts_of(settings, "lkm", "facts"))
+def cells_of(asked: Question, kind: str, settings: Any) -> Cells:
+    """How sure somebody may become of each cell that is asked about."""
+    held, about, able = asked.held, asked.about, possible_holders(asked)
+    if kind == "implications":
+        cells, ratios, which = odds_by_implications(held, about, *amounts_of(settings, "k", kind))
+        return cells, [1 / (1 + Fraction(*ratios[one])) for one in which.tolist()]
+    if kind == "negations":
+        l, k, m = *amounts_of(settings, "k", kind), 0, 0
+    else:
+        l, k, m = amounts_of(settings, "lkm", kind)
+    if able is None:
+        return chances_by_facts(held, about, l, k, m)
+    splits = [(l, k, m)]
+    if kind == "negations":
+        splits = [(own, l - own, 0) for own in range(min(l, len(held.names)) + 1)]
+    each = [chances_with_rules(held, about, able, *amounts) for amounts in splits]
+    return each[0][0], [max(own) for own in zip(*(chances for _, chances in each), strict=True)]
 
 
-def _by_implications(held: GroupBags, about: Collection[str], settings: Any) -> Cells:
-    return chances_by_implications(held, about, *amounts_of(settings, "k", "implications"))
-
-
-def _by_negations(held: GroupBags, about: Collection[str], settings: Any) -> Cells:
-    (k,) = amounts_of(settings, "k", "negations")
-    return chances_by_facts(held, about, k, 0, 0)
-
-
-CELLS: Mapping[str, Callable[[GroupBags, Collection[str], Any], Cells]] = {
-    "facts": _by_facts,
-    "implications": _by_implications,
-    "negations": _by_negations,
-}
+# The kinds of knowledge that are judged of people with several cases.
+KINDS = ("facts", "implications", "negations")

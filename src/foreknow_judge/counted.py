@@ -7,27 +7,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
-from foreknow_judge.cases import CELLS, worst_sum
-from foreknow_judge.counting import Column, DistinctRows, GroupBags, Ints
+from foreknow_judge.cases import KINDS, cells_of, worst_sum
+from foreknow_judge.counting import Column, DistinctRows, Ints
 from foreknow_judge.errors import UnsupportedError
 from foreknow_judge.files import File
 from foreknow_judge.grammar import AskedTable
-from foreknow_judge.knowledge import Question
 from foreknow_judge.priors import Worst
 from foreknow_judge.written import Written
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Counted(Written):
     """A release whose equal rows are counted where they are: by an engine, or in memory."""
 
     # for a table and some of its columns: the columns of its rows, and how often each row occurs
-    rows: Callable[[str, Sequence[str]], tuple[Sequence[Column], Ints]] = lambda table, names: (
-        (),
-        np.zeros(0, np.int64),
-    )
+    rows: Callable[[str, Sequence[str]], tuple[Sequence[Column], Ints]]
     person: str = ""  # if rows are cases and people are counted: the column that says whose
 
     @property
@@ -37,11 +31,6 @@ class Counted(Written):
 
     def prepare(self, required: Sequence[AskedTable]) -> None:
         """Count nothing before it is needed."""
-
-    def persons_of(self, sensitive: str, known: Sequence[str]) -> GroupBags:
-        """How many cases each person has in each of the groups of `groups_of`."""
-        rows = self.count_rows("release", [*known, sensitive, self.person])
-        return rows.counts(known, rows.column(self.person), rows.times)
 
     def count_rows(self, table: str, beside: Sequence[str]) -> DistinctRows:
         """Rows of the group columns and of those `beside`, and their numbers."""
@@ -54,23 +43,17 @@ class Counted(Written):
             self.memory.counted[key] = DistinctRows.of(groups, by_name, times)
         return self.memory.counted[key]
 
-    def worst_of_people(
-        self,
-        worst: Worst,
-        kind: str,
-        settings: Any,
-        asked: Sequence[Question],
-        sight: tuple[str, Sequence[str]],
-    ) -> Worst:
+    def worst_of_people(self, worst: Worst, *asked: Any) -> Worst:
         """The worst case of a person with several cases, or of a single case."""
         if not self.person:
             return worst
-        if kind not in CELLS or self.rules.tables or any(own.width is not None for own in asked):
+        kind, settings, questions, (sensitive, known) = asked
+        if kind not in KINDS or any(own.width is not None for own in questions):
             raise UnsupportedError("cases-only", kind)
-        persons = self.persons_of(*sight)
-        for own in asked:
-            cells = CELLS[kind](own.held, own.about, settings)
-            value, chance = worst_sum(own.held, persons, *cells)
+        rows = self.count_rows("release", [*known, sensitive, self.person])
+        persons = rows.counts(known, rows.column(self.person), rows.times)
+        for own in questions:
+            value, chance = worst_sum(own.held, persons, *cells_of(own, kind, settings))
             if chance > worst[2]:
                 worst = value, None, chance, Fraction(1)
         return worst

@@ -185,7 +185,7 @@ def worst_with_rules(
     restricted = np.array([{*kinds} != {Cannot()} for kinds in able.people], bool)
     rows: dict[tuple[int, tuple[int, ...]], int] = {}
     for number in np.flatnonzero(restricted).tolist():
-        for value, row in _numbers_of_group(
+        for value, row in numbers_of_group(
             held.cells(number), able.people[number], able.rules_of, wanted, l
         ):
             rows.setdefault((value, row), number)
@@ -202,14 +202,14 @@ def worst_with_rules(
     profiles = [np.array([row for _, row in rows]).reshape(-1, 6), np.stack(columns[1:], 1)[first]]
     worst = worst_of(
         DistinctProfiles(values, groups, np.concatenate(profiles).astype(np.int64)),
-        Theorem2.by(_odds, k, m),
+        Theorem2.by(odds_with_rules, k, m),
     )
     if worst is None:
         return None, None, Fraction(0)
     return held.names[worst.value], held.group(worst.group), worst.chance
 
 
-def _numbers_of_group(
+def numbers_of_group(
     bag: Sequence[tuple[int, int]],
     people: Counter[Cannot],
     rules_of: Sequence[frozenset[int]],
@@ -277,7 +277,7 @@ def _top(tops: Sequence[int], many: int) -> int:
     return tops[min(many, len(tops) - 1)]
 
 
-def _odds(cell: Cell, known: int) -> Ratio:
+def odds_with_rules(cell: Cell, known: int) -> Ratio:
     """Odds against a target who can have the value.
 
     Otherwise the target has another value of its kind, or one of the rest that is not ruled out.

@@ -67,14 +67,14 @@ def amounts_of(settings: Mapping[str, Any], keys: str, of: str) -> list[int]:
 def _judge_facts(asked: Question, settings: Mapping[str, Any]) -> Worst:
     l, k, m = amounts_of(settings, "lkm", "facts")
     semantics = asked.written.semantics
-    if (able := _possible_holders(asked)) is not None:
+    if (able := possible_holders(asked)) is not None:
         return *worst_with_rules(asked.held, asked.about, able, l, k, m), Fraction(1)
     if asked.width is not None:
         return *worst_near(asked.held, asked.width, l, k, m), Fraction(1)
     return *worst_facts(asked.held, asked.about, semantics, l, k, m), Fraction(1)
 
 
-def _possible_holders(asked: Question) -> ImpossibleCounts | None:
+def possible_holders(asked: Question) -> ImpossibleCounts | None:
     """How many people can have each value, if the schema has rules of what is impossible."""
     written, rules = asked.written, asked.written.rules
     own = rules.positions_for(written.sensitive)
@@ -102,7 +102,7 @@ def _judge_negations(asked: Question, settings: Mapping[str, Any]) -> Worst:
     and k − l people known.
     """
     (k,) = amounts_of(settings, "k", "negations")
-    if _possible_holders(asked) is not None:
+    if possible_holders(asked) is not None:
         splits = [{"l": l, "k": k - l} for l in range(min(k, len(asked.held.names)) + 1)]
         return max((_judge_facts(asked, own) for own in splits), key=lambda found: found[2])
     return _judge_facts(asked, {"l": k})

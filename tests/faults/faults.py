@@ -178,7 +178,7 @@ _ROWS = [
     ),
     (
         "impossible-known",
-        "foreknow_judge.impossible:_odds",
+        "foreknow_judge.impossible:odds_with_rules",
         "others, rest = others - (known - of_kind), rest - (known - of_kind)",
         "others, rest = others, rest",
         "known people are forgotten where some people cannot have a value",
