@@ -16,7 +16,7 @@ from tests.oracle.impossible_worlds import worst_cases, worst_negations
 import foreknow as fk
 from foreknow.data.impossible import Rule, decided, fired
 from foreknow.data.possible_values import PossibleMembers
-from foreknow.data.sights import possible
+from foreknow.data.sights import Possible
 from foreknow.data.windows import Range
 from foreknow.errors import SchemaError
 from foreknow_judge.errors import CertificateError, InputError, PolicyError
@@ -171,7 +171,7 @@ def test_owner_reader_and_verifier_count_alike_where_columns_are_published():
         release = fk.Release.from_generalized(
             table, quasi_identifiers=["at"], sensitive="ill", other=columns
         )
-        read = possible(release, schema).able_of("ill", [])
+        read = Possible(release, schema).counts("ill", [])
         searched = counted_by_search(groups, rules)
         for each in (read, searched):
             assert each == own
@@ -220,7 +220,7 @@ def test_what_labels_leave_open_never_looks_safer_than_it_is():
             table, quasi_identifiers=["at"], sensitive="ill", other=shown
         )
         schema = schema_of(impossible, other=shown)
-        read = possible(release, schema).able_of("ill", [])
+        read = Possible(release, schema).counts("ill", [])
         own = counted(groups, rules)
         tables = schema.to_dict().get("impossible", [])
         written = Written(
@@ -584,7 +584,7 @@ def test_of_whom_something_is_open_may_have_what_takes_the_place_of_others():
     release = fk.Release.from_generalized(
         table, quasi_identifiers=["at"], sensitive="ill", other=["c1"]
     )
-    read = possible(release, schema_of(rules, other=["c1"])).able_of("ill", [])
+    read = Possible(release, schema_of(rules, other=["c1"])).counts("ill", [])
     assert fk.Facts().disclosure(read, "b").exact == 1
     written = Written(
         *("generalized", ["at"], "ill", {"release": table}), beside=["c1"], rules=Rules(rules)

@@ -423,3 +423,19 @@ def test_counts_of_cases_whose_people_nobody_knows_are_counts_of_cases():
         assert fk.risk_report(given).in_cases
         with pytest.raises(fk.ForeknowError, match="differ in unit"):
             fk.audit(given, policy(plain))
+
+
+@pytest.mark.parametrize("required", OF_CASES[:3])
+def test_counts_of_a_publication_refuse(required):
+    pid = [*"abcdefgh", "a"]
+    rows = {"pid": pid, "age": [30] * 9, "ward": ["x"] * 9, "ill": [*"xyzxyzxyz"]}
+    schema = {"quasi_identifiers": ["age"], "other": ["ward"], "sensitive": "ill"}
+    schema |= {"person": "pid", "unit": "row"}
+    loose = {**required, "below": "1"} | ({"any_of": ["x"]} if "any_of" in required else {})
+    policy = fk.Policy.from_dict({"schema": schema, "require": [loose]})
+    made = fk.publish(pa.table(rows), policy, learned=False)
+    for given in (made.counts, made.audit.counts, made.audit.counted[0].counts):
+        with pytest.raises(UnsupportedError, match="people of 'pid' may have several"):
+            fk.Facts().disclosure(given)
+        with pytest.raises(fk.ForeknowError, match="does not show whose cases"):
+            fk.audit(counts_of(given), fk.Policy([fk.Requirement(fk.Facts(), below="3/4")]))

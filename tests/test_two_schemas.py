@@ -356,7 +356,7 @@ def test_what_publish_made_is_about_the_persons_of_its_schema(tmp_path):
     # Without a person all that is said is of cases.
     of_cases = policy(schema(unit="row"), LIMIT)
     assert fk.audit(made, of_cases, learned=False).in_cases
-    for known in fk.Microdata(ONE, schema(**OF_PID)), made.sight:
+    for known in fk.Microdata(ONE, schema(**OF_PID)), made.release.owners[0]:
         with pytest.raises(SchemaError, match="of the people differ in person"):
             fk.audit(made, of_cases, people=known, learned=False)
 

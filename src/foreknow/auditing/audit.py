@@ -17,8 +17,7 @@ from foreknow.atomic_files import write_whole
 from foreknow.auditing.audit_input import (
     column_of,
     has_owner,
-    owners_counts,
-    part_of,
+    owned_by_column,
     read_at_once,
     release_of,
     under_its_schema,
@@ -33,7 +32,7 @@ from foreknow.data.labels import GroupLabels, Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
-from foreknow.data.sights import Register, Sight, possible, seen_with
+from foreknow.data.sights import Possible, Register, Sight, seen_with
 from foreknow.data.utility import Utility, utility_of
 from foreknow.methods.fulldomain.lattice import LatticeResult
 from foreknow.policy.counted import RequirementCounts
@@ -361,7 +360,6 @@ def _audit(
     people: Any = None,
     learned: bool = True,
 ) -> Audit:
-    owners = part_of(release, "sight", Sight)
     release = release_of(release, policy, group)
     policy = under_its_schema(release, policy)
     exact = people.rows[0] if isinstance(people, Sight) else people
@@ -369,7 +367,7 @@ def _audit(
         of_people = policy.under(exact.schema, people=True)
         release = release if of_people is policy else release_of(release, of_people)
         policy = of_people
-    if people is None and policy.owned and not has_owner(release, policy, owners or release):
+    if people is None and policy.owned and not has_owner(release, policy, release):
         _refuse_unshown(policy)  # before anything is counted
     release = read_at_once(release, policy)
     shown = policy.shown if policy.owned else policy
@@ -391,12 +389,12 @@ def _audit(
                 "may be in each of them"
             )
         seen = _seen(release, policy, people)
-        owner = owners_counts(release, policy, owners if people is None and owners else seen)
+        owner = owned_by_column(release, policy, seen)
         if owner is None and policy.owned:
             _refuse_unshown(policy)
             policy = shown
-        if policy.schema is not None and policy.schema.impossible:
-            release = _possible(release, policy.schema)
+        rules = policy.schema is not None and policy.schema.impossible
+        possible = _possible(release, policy.needed_schema) if rules else None
         asked = [
             None
             if owner is None or not policy.asks_owner(requirement)
@@ -404,7 +402,9 @@ def _audit(
             for requirement in policy.requirements
         ]
         counted = [
-            requirement.count(release if own is None else own.counts)
+            requirement.count(release, possible)
+            if own is None
+            else RequirementCounts.of_counts(requirement, own.counts, own.cases)
             for requirement, own in zip(policy.requirements, asked, strict=True)
         ]
         word = (policy if owner is not None else policy.filed).word if policy.owned else ()
@@ -467,14 +467,14 @@ def _is_open(counted: RequirementCounts) -> bool:
     return able is not None and bool((able.most > able.members).any())
 
 
-def _possible(release: Any, schema: Schema) -> Any:
-    """The release, of which it is counted who can have which values, by what it shows."""
+def _possible(release: Any, schema: Schema) -> Possible:
+    """Who can have which values, by what a release shows."""
     if not isinstance(release, Release):
         raise UnsupportedError(
             "the schema says what some people cannot have (impossible), and counts do not say who "
             "these are; give the release itself, or leave impossible out"
         )
-    return possible(release, schema)
+    return Possible(release, schema)
 
 
 @contextmanager

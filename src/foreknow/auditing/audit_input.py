@@ -18,7 +18,7 @@ from foreknow.data.engines.households import Shared
 from foreknow.data.engines.read_values import read_otherwise
 from foreknow.data.engines.table import Selected, Table, free_name
 from foreknow.data.microdata import Microdata, shown_once
-from foreknow.data.people import refuse_two_spellings
+from foreknow.data.people import Cases, refuse_two_spellings
 from foreknow.data.reading import BLANKS, Reading
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
@@ -26,7 +26,7 @@ from foreknow.data.sights import Sight
 from foreknow.errors import SchemaError
 from foreknow.needs import ONE_BY_ONE, Analysis, refuse_rules
 from foreknow.policy.from_call import schema_of
-from foreknow.policy.people import OwnersCounts
+from foreknow.policy.people import owners_counts
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.releases.written import open_published
@@ -246,24 +246,28 @@ def _owned_by(policy: Policy) -> set[str]:
 def has_owner(release: HasCounts, policy: Policy, seen: HasCounts) -> bool:
     """Whether a table is at hand with all columns that only the owner has."""
     wanted = _owned_by(policy)
-    if not isinstance(seen, Sight):  # what publish made knows its people
-        seen = getattr(release, "owners", None) or seen
-    if isinstance(seen, Sight):
-        people, _ = seen.rows
+    if (owners := _owners_rows(release, seen)) is not None:
+        people, _ = owners
         same = people.schema.impossible == policy.needed_schema.impossible
         return same and wanted <= {*people.source.columns}
     raw = release.raw if isinstance(release, Release) else None
     return raw is not None and wanted <= {*raw[0].columns}
 
 
+def _owners_rows(release: HasCounts, seen: HasCounts) -> tuple[Microdata, IntArray] | None:
+    """The table that is given beside a release, or that publish made it of; and groups of rows."""
+    return seen.rows if isinstance(seen, Sight) else getattr(release, "owners", None)
+
+
 class Owned(NamedTuple):
     """What only the owner can count, and the table that it was counted of."""
 
-    counts: OwnersCounts
+    counts: GroupCounts  # of combinations of values
+    cases: Cases | None
     table: tuple[Microdata, IntArray, Any]  # people, the group of each, what groups are called
 
 
-def owners_counts(
+def owned_by_column(
     release: HasCounts, policy: Policy, seen: HasCounts
 ) -> dict[str | None, Owned] | None:
     """Count what only the owner can, where the table is at hand with all columns for it.
@@ -273,7 +277,7 @@ def owners_counts(
     tables = _owners_tables(release, policy, seen) if policy.owned else None
     if tables is None:
         return None
-    schema, counted = policy.needed_schema, dict[int, OwnersCounts]()
+    schema, counted = policy.needed_schema, dict[int, tuple[GroupCounts, Cases | None]]()
     laid = policy.for_layout(release.layout) if isinstance(release, Release) else policy
     units = {of.unit for of in policy.requirements} | {
         schema.person if schema.counts_people else None
@@ -283,8 +287,8 @@ def owners_counts(
             for name in sorted(filter(None, units)):
                 refuse_two_spellings(people.as_it_stands(name)[1].to_pylist(), repr(name))
             combined = laid.combined(people, True)
-            counted[id(people)] = OwnersCounts.of(combined, groups, labels)
-    return {column: Owned(counted[id(own[0])], own) for column, own in tables.items()}
+            counted[id(people)] = owners_counts(combined, groups, labels)
+    return {column: Owned(*counted[id(own[0])], own) for column, own in tables.items()}
 
 
 def column_of(requirement: Requirement) -> str | None:
@@ -300,23 +304,19 @@ def _owners_tables(
     if not has_owner(release, policy, seen):
         return None
     columns = [column_of(of) for of in policy.requirements if policy.asks_owner(of)]
-    if not isinstance(seen, Sight):  # what publish made knows its people
-        seen = getattr(release, "owners", None) or seen
-    if isinstance(seen, Sight):
-        people, groups = seen.rows
-        labels = seen.counts.groups
-        if isinstance(release, Release):
-            several = people.schema.several  # of which the owner counts no values
-            about = [column.name for column in people.sensitives if column.name not in several]
-            about = [name for name in about if name in policy.looked_at]
-            if seen is release.owners:  # which was made of these very people
-                about = [name for name in about if schema.rules_about(name)]
-            else:
-                release.refuse_partly_left_out(f"who they are is not known beside it: {_LABEL}")
-            for name in about:
-                _refuse_others(release, people, groups, name)
-        return dict.fromkeys(columns, (people, groups, labels))
     assert isinstance(release, Release)
+    if (owners := _owners_rows(release, seen)) is not None:
+        people, groups = owners
+        several = people.schema.several  # of which the owner counts no values
+        about = [column.name for column in people.sensitives if column.name not in several]
+        about = [name for name in about if name in policy.looked_at]
+        if release.owners is not None and people is release.owners[0]:
+            about = [name for name in about if schema.rules_about(name)]
+        else:
+            release.refuse_partly_left_out(f"who they are is not known beside it: {_LABEL}")
+        for name in about:
+            _refuse_others(release, people, groups, name)
+        return dict.fromkeys(columns, (people, groups, release.counts.groups))
     assert release.raw is not None
     table, schema = release.raw
     beside = [*policy.owned_columns, *release.group_columns]

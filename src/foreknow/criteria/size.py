@@ -21,7 +21,7 @@ from foreknow.criteria.protocol import (
     smallest,
 )
 from foreknow.data.arrays import BoolArray, IntArray
-from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.counts import GroupCounts, Semantics, UnitCounts
 from foreknow.data.labels import GroupLabels
 from foreknow.errors import did_you_mean
 from foreknow.hints import hints
@@ -30,9 +30,6 @@ from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.kinds import CRITERIA
 from foreknow_judge.text import people_text
-
-# What counts remember that are of numbers of units, and not of values.
-UNITS = "units"
 
 _GROUP_SIZE, _K_ANONYMITY = CRITERIA["group_size"], CRITERIA["k_anonymity"]
 
@@ -123,12 +120,12 @@ class GroupSize(OfGroups):
         """People, or different units, of each group."""
         if self.unit is None:
             return counts.sizes
-        if UNITS not in counts.memory:
+        if not isinstance(counts, UnitCounts):
             raise UnsupportedError(
                 f"{self}: how many different {self.unit} groups have, a release and its counts do "
                 "not tell; give publish or audit the table, with a policy"
             )
-        return units_of(counts)
+        return counts.units
 
     def _least(self, counts: GroupCounts) -> Attained:
         sizes = self.sizes(counts)
@@ -320,9 +317,3 @@ def _lists_of(given: Any) -> tuple[tuple[str, ...], ...]:
             raise InputError(f"KAnonymity: of names a column twice: {list(names)}")
         made.append(names)
     return tuple(made)
-
-
-def units_of(counts: GroupCounts) -> IntArray:
-    """Different units of each group: the value 0 is of units that have one row each."""
-    each = np.where(counts.codes == 0, counts.counts, 1)
-    return np.bincount(counts.cell_groups, each, counts.n_groups).astype(np.int64)

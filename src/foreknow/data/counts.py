@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,6 +34,8 @@ from foreknow.errors import did_you_mean
 from foreknow_judge.errors import DataError, UnsupportedError
 from foreknow_judge.grammar import Semantics as Semantics
 from foreknow_judge.text import people_text, some
+
+Kind = TypeVar("Kind", bound="GroupCounts")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -419,6 +421,12 @@ class GroupCounts:
     def _whose(self) -> dict[str, Any]:
         return {"schema": self.schema, "sensitive": self.sensitive}
 
+    def as_kind(self, kind: type[Kind], **fields: Any) -> Kind:
+        """The same counts, and all that was worked out about them, as another kind of counts."""
+        made = object.__new__(kind)
+        vars(made).update({**vars(self), **fields})
+        return made
+
     def of_rows(self, schema: Any, sensitive: str) -> GroupCounts:
         """The same with what a schema says of their people, where counts do not tell it."""
         if schema.unit == "person" and not any(schema.rules_of_people(sensitive).values()):
@@ -427,9 +435,7 @@ class GroupCounts:
 
     def _said_of(self, schema: Any, sensitive: str | None) -> GroupCounts:
         """The same counts, and all that was worked out about them, with another schema."""
-        made = object.__new__(GroupCounts)
-        vars(made).update({**vars(self), "schema": schema, "sensitive": sensitive})
-        return made
+        return self.as_kind(type(self), schema=schema, sensitive=sensitive)
 
     @property
     def by_policy(self) -> GroupCounts:
@@ -663,6 +669,16 @@ class GroupCounts:
 
     def _repr_html_(self) -> str:
         return f"<code>{self!r}</code>"
+
+
+class UnitCounts(GroupCounts):
+    """Counts of the rows of each unit, such as a household; values are the numbers of units."""
+
+    @property
+    def units(self) -> IntArray:
+        """Different units of each group: the value 0 is of units that have one row each."""
+        times = np.where(self.codes == 0, self.counts, 1)
+        return np.bincount(self.cell_groups, times, self.n_groups).astype(np.int64)
 
 
 # A limit is a fraction of so many parts at most, where people are counted by whole numbers.

@@ -79,8 +79,7 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
     ]
     own, *others = made
     release = own.joined(others, first.sensitives) if others else own
-    release.cases, release.cohort = any(one.cases for one in releases), cohort
-    return release
+    return release.described(cohort=cohort)
 
 
 def places_in(joint: Release, releases: Sequence[Release], names: Sequence[str]) -> list[Any]:

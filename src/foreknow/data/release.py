@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from html import escape
+from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from foreknow.data.arrays import combine
+from foreknow.data.arrays import IntArray, combine
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines import Holdings, Table, open_table
 from foreknow.data.engines.column_advice import described
@@ -92,8 +93,10 @@ class Release(Plain):
         and by which they can be recognized; see `alike`.
     schema : Schema or None
         By which it was read, or the table that it was made of: it says who is counted.
-    cases : bool
-        Whether rows are cases, as a schema says, and not people.
+    cohort : str
+        The column that says which of several releases shows somebody.
+    owners : (Microdata, int64 array) or None
+        For its owner: the table that it was made of, and the group of each row.
     releases : tuple of (str, int)
         Where several releases of the same people are judged as one: what each is called, and how
         many people it shows.
@@ -120,6 +123,13 @@ class Release(Plain):
         "values=counts.n_values"
     )
 
+    releases: tuple[tuple[str, int], ...] = ()
+    written: Mapping[str, str] = MappingProxyType({})
+    names_alike: tuple[tuple[str, str], ...] = ()
+    unsettled: Any = None
+    owners: tuple[Any, IntArray] | None = None
+    _raw: tuple[Table, Schema] | None = None
+
     def __init__(
         self,
         tables: ValuesTable | TallyTable,
@@ -133,6 +143,10 @@ class Release(Plain):
         shuffled: Collection[str] = (),
         other: Sequence[str] = (),
         counted: GroupCounts | None = None,
+        schema: Schema | None = None,
+        cohort: str = "",
+        knows: Sequence[str] = (),
+        whole: Release | None = None,
     ) -> None:
         if not isinstance(tables, (ValuesTable, TallyTable)):
             raise SchemaError(
@@ -148,21 +162,9 @@ class Release(Plain):
         self._found = counted
         self._people: Members | None = None
         self._held: Holdings | None = None
-        self._whole: Release | None = None  # of which it is a sight
+        self._whole = whole  # of which it is a sight
         self._by_policy: Release | None = None
-        self._raw: tuple[Table, Schema] | None = None
-        self._schema: Schema | None = None
-        self.cases = False
-        self.releases: tuple[tuple[str, int], ...] = ()
-        self.written: Mapping[str, str] = {}
-        self.names_alike: tuple[tuple[str, str], ...] = ()
-        self.unsettled: Any = None
-        self.cohort = ""  # the column that says which of several releases shows somebody
-        self.knows: tuple[str, ...] = ()
-        # as its owner has it, who knows the exact columns of everybody
-        self.owners: Any = None
-        # what counts who can have which values, where not everybody can have each; see `possible`
-        self.able_of: Callable[..., GroupCounts] | None = None
+        self.schema, self.cohort, self.knows = schema, cohort, tuple(knows)
         self.sensitives = tuple(map(self._bare, sensitives or [tables.sensitive]))
         self.beside = tuple(map(self._bare, beside))
         self.unlinked = tuple(map(self._bare, unlinked))
@@ -485,7 +487,7 @@ class Release(Plain):
             values = ReadValues(table, kinds, reading, label=label, raw=written is not None)
         made = cls._of(values, names, *how, other, unlinked, null_groups=group is None)
         refuse_repeated(table, schema, table.columns)
-        made._raw, made.schema, made.cases = (table, schema), schema, schema.unit == "row"
+        made = made.described(schema=schema, _raw=(table, schema))
         return made.recognizing(schema.quasi_identifiers)
 
     @property
@@ -663,9 +665,14 @@ class Release(Plain):
         known = tuple(name for name in (self.cohort, *columns) if name in published)
         if self.by_values or not known or known == self.recognized:
             return self
-        recognizing = copy(self)
-        recognizing.recognized, recognizing._seen, recognizing._by_policy = known, {}, None
-        return recognizing
+        return self.described(recognized=known)
+
+    def described(self, **fields: Any) -> Release:
+        """The same release with other fields, such as its `schema`; its counts are kept."""
+        made = copy(self)
+        vars(made).pop("counts", None)  # which say the rules that they do not follow
+        vars(made).update(_seen={}, _by_policy=None, **fields)
+        return made
 
     def alike(self, knowing: Sequence[str] = ()) -> Release:
         """The release by those who look alike to somebody who recognizes people by their columns.
@@ -712,14 +719,19 @@ class Release(Plain):
                 by_person = replace(
                     self._counting_anybody(tables), groups=columns, null_groups=True
                 )
-            alike = Release(by_person, escaped=self._escaped)
-            groups: Any = alike._counted.groups
+            counts = by_person.count()
+            groups: Any = counts.groups
             if self._escaped:
                 groups = [tuple(x and rearmed(x) for x in label) for label in groups]
             named = GroupLabels.of(groups, (*self.recognized, *knowing), exact=True)
-            alike.cohort, alike.schema = self.cohort, self.schema
-            alike._found = replace(alike._counted, groups=named)
-            self._seen[key] = alike
+            counts = replace(counts, groups=named)
+            self._seen[key] = Release(
+                by_person,
+                escaped=self._escaped,
+                counted=counts,
+                schema=self.schema,
+                cohort=self.cohort,
+            )
         return self._seen[key]
 
     def seen(
@@ -794,10 +806,11 @@ class Release(Plain):
                 unlinked=others,
                 recognized=self.recognized,
                 shuffled=self._shuffled,
+                schema=self.schema,
+                cohort=self.cohort,
+                knows=known,
+                whole=self,
             )
-            sight.knows, sight._whole, sight.cases = known, self, self.cases
-            sight.schema = self.schema
-            sight.cohort = self.cohort
             if self._owner is not None:
                 if known:
                     raise UnsupportedError(
@@ -918,7 +931,7 @@ class Release(Plain):
 
     def rearmed(self) -> Release:
         """The same release with the apostrophes off that `escape_formulas` put before texts."""
-        bare = Release(
+        return Release(
             self._tables,
             escaped=True,
             sensitives=self.sensitives,
@@ -929,28 +942,18 @@ class Release(Plain):
             shuffled=self._shuffled,
             other=self.other,
             counted=self._counted,
+            schema=self.schema,
+            cohort=self.cohort,
         )
-        bare.cases, bare.cohort, bare.schema = self.cases, self.cohort, self.schema
-        return bare
 
     def naming(self, members: Members, holdings: Holdings | None = None) -> Release:
         """The same release for its owner, who knows who is in which group, and who has what."""
-        owned = copy(self)
-        owned._by_policy = None
-        owned._seen, owned._owner, owned._held = {}, members, holdings or self._held
-        return owned
+        return self.described(_owner=members, _held=holdings or self._held)
 
     @property
-    def schema(self) -> Schema | None:
-        """The schema by which it was read or made; None of other releases."""
-        return self._schema
-
-    @schema.setter
-    def schema(self, said: Schema | None) -> None:
-        self._schema, self._by_policy = said, None
-        vars(self).pop("counts", None)  # which say the rules that they do not follow
-        for sight in self._seen.values():
-            sight.schema = said
+    def cases(self) -> bool:
+        """Whether rows are cases, of which a person may have several."""
+        return self.schema is not None and self.schema.unit == "row"
 
     def rules_of_people(self) -> dict[str, Any]:
         """What its schema says of people that its counts do not tell."""
@@ -960,9 +963,7 @@ class Release(Plain):
     def by_policy(self) -> Release:
         """The same for whoever is asked by a policy, which counts by what its schema says."""
         if self._by_policy is None:
-            made = copy(self)
-            made._seen, made.schema = {}, None
-            self._by_policy = made
+            self._by_policy = self.described(schema=None)
         return self._by_policy
 
     @property

@@ -331,24 +331,27 @@ def covered(
     )
 
 
-def possible(release: Release, schema: Schema) -> Release:
-    """A release of which it is counted who can have which values, by the rules of a schema.
+class Possible:
+    """Who can have which values in a release, by what it shows of its people, and by rules.
 
-    By what it shows of its people. Whom a label leaves open is not counted among those who can:
-    fewer of these never make an adversary less sure.
+    Whom a label leaves open is not counted among those who can: fewer of these never make an
+    adversary less sure.
     """
-    made, known = copy(release), dict[Any, GroupCounts]()
 
-    def able_of(sensitive: str | None = None, asked: Sequence[str] | None = None) -> GroupCounts:
-        key = sensitive, None if asked is None else tuple(asked)
-        if key not in known:
-            shown = release.seen(sensitive, asked).by_policy
+    def __init__(self, release: Release, schema: Schema) -> None:
+        self._release, self._schema = release, schema
+        self._counted: dict[Any, GroupCounts] = {}
+
+    def counts(self, sensitive: str | None, knowing: Sequence[str] | None) -> GroupCounts:
+        """The counts of one column, in groups that known columns divide."""
+        key = sensitive, None if knowing is None else tuple(knowing)
+        if key not in self._counted:
+            release, schema = self._release, self._schema
+            shown = release.seen(sensitive, knowing).by_policy
             about = schema.rules_about(sensitive or release.sensitive)
-            known[key] = _by_labels(release, shown, schema) if about else shown.counts
-        return known[key]
-
-    made.able_of = able_of
-    return made
+            counts = _by_labels(release, shown, schema) if about else shown.counts
+            self._counted[key] = counts
+        return self._counted[key]
 
 
 def _by_labels(release: Release, shown: Any, schema: Schema) -> GroupCounts:

@@ -26,22 +26,20 @@ from foreknow.adversaries.protocol import (
     Summing,
     counts_of,
 )
-from foreknow.criteria.size import UNITS
 from foreknow.data.arrays import BoolArray, IntArray
-from foreknow.data.counts import GroupCounts, Semantics, refuse_sets
+from foreknow.data.counts import GroupCounts, Semantics, UnitCounts, refuse_sets
 from foreknow.data.labels import JointLabels, Label, Labels
 from foreknow.data.layout import Layout
-from foreknow.data.people import CASES
+from foreknow.data.people import CASES, Cases
 from foreknow.data.release import Release
-from foreknow.data.sights import Sight
+from foreknow.data.sights import Possible
 from foreknow.data.windows import Window, Windows
 from foreknow.needs import require
 from foreknow.policy.explanation import Explanation
 from foreknow.policy.ledger import Part
 from foreknow.policy.people import (
-    MOST_CASES,
     CaseOwners,
-    OwnersCounts,
+    CountsOfCases,
     ledger_of_people,
     of_most_cases,
 )
@@ -78,37 +76,42 @@ class RequirementCounts:
     people: CaseOwners | None = None
 
     @classmethod
-    def of(cls, requirement: Requirement, release: HasCounts) -> RequirementCounts:
+    def of(
+        cls, requirement: Requirement, release: HasCounts, possible: Possible | None = None
+    ) -> RequirementCounts:
         """Count a release, or take counts, as a requirement needs them."""
-        if isinstance(release, Release):
-            requirement.check_columns(release.sensitives)
-            sight = requirement.sight(release.layout)
-            if requirement.of_classes and release.recognized:
-                known = sight.known if requirement.taken is None else requirement.known
-                return cls(requirement, sight, release.alike(known))
-            if release.able_of is not None and not requirement.of_people:
-                counts = release.able_of(requirement.sensitive, requirement.knowing)
-                return cls(requirement, sight, counts)
-            seen = release.seen(
-                requirement.sensitive, requirement.taken, of_people=requirement.of_people
-            )
+        if not isinstance(release, Release):
+            return cls.of_counts(requirement, counts_of(release))
+        requirement.check_columns(release.sensitives)
+        sight, of_people = requirement.sight(release.layout), requirement.of_people
+        if requirement.of_classes and release.recognized:
+            known = sight.known if requirement.taken is None else requirement.known
+            return cls(requirement, sight, release.alike(known))
+        if possible is not None and not of_people:
+            counts = possible.counts(requirement.sensitive, requirement.knowing)
+            return cls(requirement, sight, counts)
+        seen = release.seen(requirement.sensitive, requirement.taken, of_people=of_people)
+        return cls(requirement, sight, seen)
+
+    @classmethod
+    def of_counts(
+        cls, requirement: Requirement, counts: GroupCounts, cases: Cases | None = None
+    ) -> RequirementCounts:
+        """Take counts, which may be of combinations of values, and whose cases they are of."""
+        if not isinstance(counts.values, JointLabels):
+            seen = counts.seen(requirement.sensitive, requirement.known)
+            return cls(requirement, requirement.sight(Layout()), seen)
+        sight = requirement.sight(counts.values.layout)
+        seen, columns = _in_sight(requirement, sight, counts), counts.values.columns
+        if CASES not in columns or not requirement.points:
             return cls(requirement, sight, seen)
-        if isinstance(release, Sight):
-            own = release.seen(requirement.sensitive, requirement.knowing)
-            return cls(requirement, requirement.sight(Layout()), own)
-        counts = counts_of(release)
-        joint = counts.values if isinstance(counts.values, JointLabels) else None
-        sight = requirement.sight(Layout() if joint is None else joint.layout)
-        made = cls(requirement, sight, counts)
-        made = replace(made, seen=made._in_sight(counts))
-        if joint is None or CASES not in joint.columns or not requirement.points:
-            return made
-        codes, numbers = joint.columns[CASES]
-        made = replace(made, number_of_cases=np.array(numbers, dtype=np.int64)[codes])
-        if not isinstance(release, OwnersCounts) or release.cases is None:
-            return made
-        parts = counts.parts(made.sight.secret, made.sight.known)[release.cases.cells]
-        return replace(made, people=CaseOwners(release.cases.name, release.cases.people, parts))
+        codes, numbers = columns[CASES]
+        number_of_cases = np.array(numbers, dtype=np.int64)[codes]
+        if cases is None:
+            return cls(requirement, sight, seen, number_of_cases)
+        parts = counts.parts(sight.secret, sight.known)[cases.cells]
+        people = CaseOwners(cases.name, cases.people, parts)
+        return cls(requirement, sight, seen, number_of_cases, people)
 
     @classmethod
     def of_nobody(
@@ -118,13 +121,14 @@ class RequirementCounts:
         none, start = np.zeros(0, dtype=np.int64), np.zeros(1, np.int64)
         if requirement.about_sets:
             refuse_sets(semantics)
-        return cls.of(requirement, GroupCounts(none, start, none, none, values, None, semantics))
+        nobody = GroupCounts(none, start, none, none, values, None, semantics)
+        return cls.of_counts(requirement, nobody)
 
     def again(self, groups: GroupCounts) -> HasCounts:
         """The counts of other groups of the same table."""
-        return self._as_one(self._in_sight(groups).by_policy)
+        return self._as_one(_in_sight(self.requirement, self.sight, groups).by_policy)
 
-    def by_most_cases(self, groups: GroupCounts) -> HasCounts:
+    def by_most_cases(self, groups: GroupCounts) -> CountsOfCases:
         """Same as `again`, and for each group, the most cases that any person in it has."""
         counts = counts_of(self.again(groups))
         number = self.number_of_cases
@@ -132,17 +136,7 @@ class RequirementCounts:
         parts = groups.parts(self.sight.secret, self.sight.known)
         most = np.zeros(counts.n_groups, dtype=np.int64)
         np.maximum.at(most, parts, number[groups.codes])
-        counts.memory[MOST_CASES] = most
-        return counts
-
-    def _in_sight(self, groups: GroupCounts) -> GroupCounts:
-        if self.requirement.unit is not None and isinstance(groups.values, JointLabels):
-            seen = groups.seen(self.sight.secret, self.sight.known)
-            seen.memory[UNITS] = True
-            return seen
-        if isinstance(groups.values, JointLabels):
-            return groups.seen(self.sight.secret, self.sight.known)
-        return groups.seen(self.requirement.sensitive, self.requirement.known)
+        return counts.as_kind(CountsOfCases, most=most)
 
     def _as_one(self, seen: HasCounts) -> HasCounts:
         """The counts with each set of values as one value, or with windows of near numbers."""
@@ -361,3 +355,11 @@ class RequirementCounts:
                 continue
             ledgers.append(point.adversary.ledger(point.below, self.asked, semantics))
         return ledgers
+
+
+def _in_sight(requirement: Requirement, sight: Seen, groups: GroupCounts) -> GroupCounts:
+    """The groups as they are seen: one column counted, and divided by what is known."""
+    if not isinstance(groups.values, JointLabels):
+        return groups.seen(requirement.sensitive, requirement.known)
+    seen = groups.seen(sight.secret, sight.known)
+    return seen if requirement.unit is None else seen.as_kind(UnitCounts)

@@ -33,8 +33,6 @@ from foreknow_judge.verdict import Limit
 if TYPE_CHECKING:
     from foreknow.policy.requirement import Point
 
-# The key under which a search remembers, for each group, the most cases of any person in it.
-MOST_CASES = "most cases"
 # How many cells are added up at a time.
 _AT_ONCE = 1 << 22
 # If persons times values exceed this many times the cells, sums are kept sparse.
@@ -43,23 +41,23 @@ _SPARSE = 8
 _NEAR = 4 * CLOSE
 
 
-@dataclass(frozen=True, eq=False)
-class OwnersCounts:
-    """The groups of a release, counted by all columns looked at, published or not."""
+def owners_counts(
+    combined: Microdata, groups: IntArray, labels: Any
+) -> tuple[GroupCounts, Cases | None]:
+    """The combinations of a table, counted in groups; and the person of each case, if rows are."""
+    counts = replace(combined.counts(groups), groups=labels)
+    if not (isinstance(counts.values, JointLabels) and CASES in counts.values.columns):
+        return counts, None
+    cells = counts.cell_groups * counts.n_values + counts.codes
+    own = groups.astype(np.int64) * counts.n_values + combined.sensitive_codes
+    name = str(combined.schema.person)
+    return counts, Cases(name, combined.persons, np.searchsorted(cells, own))
 
-    counts: GroupCounts  # of combinations of values
-    cases: Cases | None = None
 
-    @classmethod
-    def of(cls, combined: Microdata, groups: IntArray, labels: Any = None) -> OwnersCounts:
-        """Count a table of combinations in groups, with the person of each case."""
-        counts = replace(combined.counts(groups), groups=labels)
-        if not (isinstance(counts.values, JointLabels) and CASES in counts.values.columns):
-            return cls(counts)
-        cells = counts.cell_groups * counts.n_values + counts.codes
-        own = groups.astype(np.int64) * counts.n_values + combined.sensitive_codes
-        name = str(combined.schema.person)
-        return cls(counts, Cases(name, combined.persons, np.searchsorted(cells, own)))
+class CountsOfCases(GroupCounts):
+    """Counts of cases, with the most cases that any person in each group has."""
+
+    most: IntArray
 
 
 @dataclass(frozen=True)
@@ -285,10 +283,10 @@ def ledger_of_people(
         return started
 
     def fails(counts: GroupCounts) -> BoolArray:
-        number: IntArray = counts.memory[MOST_CASES]
+        assert isinstance(counts, CountsOfCases)
         failing = np.zeros(counts.n_groups, dtype=bool)
-        for many in np.unique(number).tolist():
-            own = np.flatnonzero(number == many)
+        for many in np.unique(counts.most).tolist():
+            own = np.flatnonzero(counts.most == many)
             failing[own] = ~ledger(many).alone(counts.take(own))
         return failing
 

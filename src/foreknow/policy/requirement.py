@@ -33,6 +33,7 @@ from foreknow.data.layout import Layout
 from foreknow.data.people import units
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
+from foreknow.data.sights import Possible
 from foreknow.data.windows import Range, Width
 from foreknow.errors import did_you_mean
 from foreknow.hints import hints
@@ -478,9 +479,9 @@ class Requirement:
             excluded=tuple(dict.fromkeys((*left, ELSEWHERE))) if singly else left,
         )
 
-    def count(self, release: HasCounts) -> RequirementCounts:
-        """The counts of a release that this requirement needs."""
-        return RequirementCounts.of(self, release)
+    def count(self, release: HasCounts, possible: Possible | None = None) -> RequirementCounts:
+        """The counts of a release that this requirement needs, and of who can have which values."""
+        return RequirementCounts.of(self, release, possible)
 
     def meant(self, values: Labels) -> TargetValues:
         """The values of a table that it is about, compared as text."""

@@ -368,9 +368,11 @@ class Earlier:
         names = [*self.names, name]
         joint = united([*(own.release for own in self.owned), release], names)
         people = [len(own) for own in self.groups]
-        joint.releases = tuple(zip(names, [*people, release.counts.n_people], strict=True))
         dates = zip(self.names, (own.written for own in self.owned), strict=True)
-        joint.written = {name: day for name, day in dates if day}
+        joint = joint.described(
+            releases=tuple(zip(names, [*people, release.counts.n_people], strict=True)),
+            written={name: day for name, day in dates if day},
+        )
         seen = None
         if placed is not None and policy.needed_schema.semantics == "single":
             seen = self._seen(joint, release, names, everybody, placed)

@@ -161,8 +161,6 @@ class Publication:
     advice: tuple[str, ...] = field(repr=False, default=())
     since: CohortChanges | None = field(repr=False, default=None)
     together: Audit | None = field(repr=False, default=None)
-    # the release beside the table, for what only the owner can count
-    sight: Sight | None = field(repr=False, default=None)
     titles: Mapping[str, str] = field(repr=False, default_factory=dict)
     _aside: Aside | None = field(repr=False, default=None)  # the files that were judged
 
@@ -542,9 +540,8 @@ def _made(
     )
     groups = _grouped(task)
     tables = _tables_of(task, groups)
-    release = _counted(task, tables)
     placed = Placed(task.entries, groups.of, tables.called)
-    seen = _seen(task, release, placed)
+    release, seen = _counted(task, tables, placed)
     judged = _judged(task, groups, tables, release, seen, learned)
     if judged.idle and not together:
         raise NoSafeRelease(NOTHING_JUDGED, ASK_SOMETHING)
@@ -555,7 +552,6 @@ def _made(
     files = _judged_files(task, tables, filed)
     certificate, private, kept, findings = _certify(task, groups, files, filed, shown)
     judged = _by_judge(judged, findings)
-    release.schema = task.policy.schema
     return Publication(
         release,
         judged,
@@ -567,7 +563,6 @@ def _made(
         kept,
         {column.attribute.name: column.known for column in tables.coarse},
         _advice(task, groups, tables, judged, certificate),
-        sight=seen if task.policy.owned else None,
         titles=microdata.titles,
         _aside=files.aside,
     )
@@ -678,8 +673,8 @@ def _tables_of(task: _Task, groups: _Groups) -> _Tables:
     )
 
 
-def _counted(task: _Task, tables: _Tables) -> Release:
-    """Count the release as its reader does."""
+def _counted(task: _Task, tables: _Tables, placed: Placed) -> tuple[Release, Sight | None]:
+    """The release as its reader counts it; and as somebody sees it who knows exact columns."""
     options, schema, columns = task.options, task.microdata.schema, tuple(tables.called)
     opened: dict[str, Table]
     if isinstance(tables.tables, Stored):
@@ -696,18 +691,12 @@ def _counted(task: _Task, tables: _Tables) -> Release:
         labels = list(zip(*(column.labels for column in tables.coarse), strict=True))
         for population in task.policy.compared:
             population.keep_exact(GroupLabels.of(labels, columns))
-    return release
-
-
-def _seen(task: _Task, release: Release, placed: Placed) -> Sight | None:
-    """The release beside the table: its readers know exact columns."""
-    schema, owned = task.microdata.schema, task.policy.owned
+    release, owned = release.described(schema=task.policy.schema), task.policy.owned
     if schema.semantics != "single" and not owned:
-        return None
-    of_group, secret = placed.among(release.counts), schema.sensitive
-    seen = Sight(release.counts, task.microdata, of_group, secret, release.name, release)
-    release.owners = seen if owned else None
-    return seen
+        return release, None
+    people = task.microdata, placed.among(release.counts)
+    release = release.described(owners=people) if owned else release
+    return release, Sight(release.counts, *people, schema.sensitive, release.name, release)
 
 
 def _judged(
@@ -796,7 +785,8 @@ def _as_filed(policy: Policy, release: Release, judged: Audit) -> tuple[Policy, 
     if not policy.owned:
         return policy, judged
     filed = policy.filed
-    found = explained_audit(release, filed, utility=judged.utility, name=judged.name, learned=False)
+    files = release.described(schema=filed.schema, owners=None)
+    found = explained_audit(files, filed, utility=judged.utility, name=judged.name, learned=False)
     claims: dict[str, Any] = {key: getattr(judged.scope, key) for key in CLAIMED}
     return filed, replace(found, scope=replace(found.scope, **claims))
 

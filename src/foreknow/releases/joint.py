@@ -184,12 +184,13 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
         cells = CrossedGroups.of(memberships)
         _refuse_uncounted(parts)
         made = _as_cells(parts, cells) if cells.settled.all() else _crossing(parts, cells)
-    made.schema = _schema_of(each)
-    made.names_alike = alike_but_for_marks([[*map(str, own.names)] for own in people])
-    made.releases = tuple(zip(names, inside, strict=True))
     owned = {part.name: part.own.written for part in parts if part.own is not None}
-    made.written = {name: day for name, day in owned.items() if day}
-    return made
+    return made.described(
+        schema=_schema_of(each),
+        names_alike=alike_but_for_marks([[*map(str, own.names)] for own in people]),
+        releases=tuple(zip(names, inside, strict=True)),
+        written={name: day for name, day in owned.items() if day},
+    )
 
 
 def _schema_of(releases: Sequence[Release]) -> Schema | None:
@@ -435,9 +436,7 @@ def _crossing(parts: Sequence[Part], cells: CrossedGroups) -> Release:
         called({"cell": ([""], cells.first[:1]), "value": ([""], cells.first[:1])}, ABSENT)
     )
     tables = _Crossing(table, ["cell"], False, "value", COUNT, "single", None, why)
-    made = Release(tables, sensitives=first.sensitives)
-    made.unsettled = why
-    return made
+    return Release(tables, sensitives=first.sensitives).described(unsettled=why)
 
 
 def _said(label: Any) -> str:

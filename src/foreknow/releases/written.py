@@ -96,7 +96,7 @@ def open_published(
         written(known.exact),
     )
     release = release.rearmed() if known.escaped else release
-    release.cases, release.schema = known.in_cases, schema_of(known)
+    release = release.described(schema=schema_of(known))
     return Published(release, known, folder, tables)
 
 
