@@ -141,7 +141,8 @@ def _together(counted: RequirementCounts, by_secret: Sequence[Exposed]) -> Expos
         return first
     if counted.people is not None:  # who is over the limit for each secret is not kept
         return Exposed(first.verdict)
-    where = _OfSecrets(by_secret, [secret.meant.about for secret in counted.secrets])
+    about = [secret.meant.about for secret in counted.secrets]
+    where = _OfSecrets(by_secret, about, counts_of(counted.seen))
     groups = list(where.groups(first.verdict.required))
     certain = [group for group in groups if group.certain]
     members = [value for values in counted.meant.sets.values() for value in values]
@@ -253,20 +254,17 @@ class _OfSecrets:
 
     each: Sequence[Exposed]
     about: Sequence[BoolArray]  # which values each secret is about
+    values: GroupCounts  # of which each is counted by itself
 
     def people(self, *, sure: bool) -> int:
         """How many people have a value over the limit, or certain, in their group."""
-        values: GroupCounts | None = None  # of which each is counted by itself
+        values = self.values
+        held = np.zeros(len(values.codes), dtype=bool)
         for exposed, about in zip(self.each, self.about, strict=True):
             cells = exposed.where
             assert isinstance(cells, _OfCells)
-            assert cells.counts.apart is not None
-            if values is None:
-                values = cells.counts.apart
-                held = np.zeros(len(values.codes), dtype=bool)
             over = cells.held_in(cells.certain if sure else cells.over)
             held |= over[values.cell_groups] & about[values.codes]
-        assert values is not None
         people = _sums(values.cell_groups[held], values.counts[held], values.n_groups)
         return int(np.minimum(people, values.sizes).sum())
 

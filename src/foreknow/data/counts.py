@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -98,8 +98,6 @@ class GroupCounts:
     able: PossibleMembers | None = None
     schema: Any = None  # a Schema, whose module reads this one
     sensitive: str | None = None
-    # the same with all values apart, where some count as one
-    apart: ClassVar[GroupCounts | None] = None
 
     def __post_init__(self) -> None:
         if self.semantics not in get_args(Semantics):
@@ -411,9 +409,7 @@ class GroupCounts:
             semantics=self.semantics,
         )
         able = None if self.able is None else self.able.recoded(places, values)
-        made = replace(made, origin=self.origin, able=able, **self._whose)
-        object.__setattr__(made, "apart", self)
-        return made
+        return replace(made, origin=self.origin, able=able, **self._whose)
 
     # ---- whom it is about -----------------------------------------------------------------
 
