@@ -246,10 +246,10 @@ def test_counts_of_people_say_nothing():
     table, schema, value = of_men()
     plain = fk.Schema(quasi_identifiers=["age"], sensitive=schema.sensitive)
     counts = fk.Release.from_schema(table, plain).counts
-    assert counts.schema is None
+    assert type(counts) is fk.GroupCounts
     assert fk.Facts().disclosure(counts, value).exact == Fraction(1, 4)
     release = fk.Release.from_schema(table, schema)
-    assert release.by_policy.counts.schema is None
+    assert type(release.by_policy.counts) is fk.GroupCounts
     assert release.counts.schema is schema  # whichever was counted first
 
 
@@ -425,17 +425,30 @@ def test_counts_of_cases_whose_people_nobody_knows_are_counts_of_cases():
             fk.audit(given, policy(plain))
 
 
-@pytest.mark.parametrize("required", OF_CASES[:3])
+@pytest.mark.parametrize("required", [*OF_CASES[:3], {"group_size": 2}])
 def test_counts_of_a_publication_refuse(required):
     pid = [*"abcdefgh", "a"]
     rows = {"pid": pid, "age": [30] * 9, "ward": ["x"] * 9, "ill": [*"xyzxyzxyz"]}
     schema = {"quasi_identifiers": ["age"], "other": ["ward"], "sensitive": "ill"}
     schema |= {"person": "pid", "unit": "row"}
-    loose = {**required, "below": "1"} | ({"any_of": ["x"]} if "any_of" in required else {})
+    loose = required | ({"below": "1"} if "facts" in required else {})
+    loose |= {"any_of": ["x"]} if "any_of" in required else {}
     policy = fk.Policy.from_dict({"schema": schema, "require": [loose]})
     made = fk.publish(pa.table(rows), policy, learned=False)
-    for given in (made.counts, made.audit.counts, made.audit.counted[0].counts):
+    counted, (verdict,) = made.audit.counted[0], made.audit.verdicts
+    counts = [counts_of(own) for own in (made, made.audit, counted, counted.counts, counted.seen)]
+    for given in (*counts, made.audit, counted, *([verdict] if verdict.counts else [])):
         with pytest.raises(UnsupportedError, match="people of 'pid' may have several"):
             fk.Facts().disclosure(given)
         with pytest.raises(fk.ForeknowError, match="does not show whose cases"):
-            fk.audit(counts_of(given), fk.Policy([fk.Requirement(fk.Facts(), below="3/4")]))
+            fk.audit(given, fk.Policy([fk.Requirement(fk.Facts(), below="3/4")]))
+
+
+@pytest.mark.parametrize("required", [{"facts": {}, "below": "3/4"}, {"l_diversity": {"l": 2}}])
+def test_counts_of_who_cannot_refuse(required):
+    table, schema, value = of_men()
+    asked = fk.Requirement(fk.Facts(), below="1", values=[value], knowing=[])
+    made = fk.audit(fk.Microdata(table, schema), fk.Policy([asked], schema), learned=False)
+    for given in (made, made.counted[0], made.counted[0].seen, made.verdicts[0]):
+        with pytest.raises(fk.ForeknowError, match=r"what some cannot have|counts do not say who"):
+            fk.audit(given, {"require": [required]})

@@ -147,13 +147,12 @@ def require(
 
 
 def refuse_rules(who: Any, given: Any, needs: Needs = RULES) -> None:
-    """Refuse what the schema of a release or table says of people, where `who` cannot count by it.
+    """Refuse what the schema of counts or of a table says of people, if `who` cannot count by it.
 
     An audit counts by these rules; whoever takes rows for people, and values as they come, cannot.
     """
-    for part in (given, getattr_static(given, "release", None)):  # of what was published
-        if getattr_static(part, "rules_of_people", None) is not None:
-            require(who, needs, **part.rules_of_people(), remedies=_WITH_A_POLICY)
+    if getattr_static(given, "rules_of_people", None) is not None:
+        require(who, needs, **given.rules_of_people(), remedies=_WITH_A_POLICY)
 
 
 def _several(semantics: str | Mapping[str, str]) -> str:

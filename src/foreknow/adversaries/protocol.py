@@ -15,7 +15,7 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.data.arrays import BoolArray, FloatArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
-from foreknow.needs import Need, Needs, called, check_members, refuse_rules, require
+from foreknow.needs import RULES, Need, Needs, called, check_members, refuse_rules, require
 from foreknow_judge.errors import InputError, PolicyError
 from foreknow_judge.numbers import Number
 from foreknow_judge.settings import Settings
@@ -215,10 +215,11 @@ def counts_of(release: HasCounts) -> GroupCounts:
     return counts
 
 
-def asked_of(who: Any, release: HasCounts) -> GroupCounts:
+def asked_of(who: Any, release: HasCounts, needs: Needs = RULES) -> GroupCounts:
     """The counts of a release that is asked about by itself, and not by a policy."""
-    refuse_rules(f"{called(who)} without a policy", release)
-    return counts_of(release)
+    counts = counts_of(release)
+    refuse_rules(f"{called(who)} without a policy", counts, needs)
+    return counts
 
 
 def signatures_of(who: Any, release: HasCounts) -> Callable[[Sequence[str]], Any]:

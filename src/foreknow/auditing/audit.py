@@ -46,6 +46,11 @@ from foreknow_judge.errors import DataError, InputError, PolicyError, Unsupporte
 from foreknow_judge.scope import Scope
 from foreknow_judge.verdict import Verdict, neither
 
+_WHO_CANNOT = (
+    "the schema says what some people cannot have (impossible), and counts do not say who these "
+    "are; give the release itself, or leave impossible out"
+)
+
 
 def _told(verdict: Verdict, counted: RequirementCounts) -> dict[str, Any]:
     """A verdict for JSON: what was asked in full, and what is reached with its witness."""
@@ -382,6 +387,8 @@ def _audit(
             raise DataError("the release has no groups")
         if isinstance(release, GroupCounts):
             _refuse_other_columns(policy)
+            if release.able is not None:
+                raise UnsupportedError(_WHO_CANNOT)
         _refuse_misread(release, counts, policy)
         if getattr(release, "releases", ()) and policy.schema is not None and policy.schema.shared:
             raise UnsupportedError(
@@ -470,10 +477,7 @@ def _is_open(counted: RequirementCounts) -> bool:
 def _possible(release: Any, schema: Schema) -> Possible:
     """Who can have which values, by what a release shows."""
     if not isinstance(release, Release):
-        raise UnsupportedError(
-            "the schema says what some people cannot have (impossible), and counts do not say who "
-            "these are; give the release itself, or leave impossible out"
-        )
+        raise UnsupportedError(_WHO_CANNOT)
     return Possible(release, schema)
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from foreknow.adversaries.protocol import HasCounts
+from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.data.arrays import IntArray, count_pairs
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import Missing, Relabel, alike_texts, fetch
@@ -51,8 +51,8 @@ def part_of(given: Any, name: str, kind: type[Part]) -> Part | None:
 def under_its_schema(release: HasCounts, policy: Policy) -> Policy:
     """The policy by the schema of a release, which says who is counted; see `Policy.under`."""
     if not isinstance(release, Release):
-        counted = release.schema if isinstance(release, GroupCounts) else None
-        return policy if counted is None else policy.under(counted, published=True)
+        schema = getattr(counts_of(release), "schema", None)
+        return policy if schema is None else policy.under(schema, published=True)
     schema, published = release.schema, release.raw is None
     if published and policy.schema is not None:
         _refuse_other_columns(release, policy.schema)
@@ -101,8 +101,8 @@ def release_of(given: Any, policy: Policy | None = None, group: str | None = Non
     found = _release_of(given, policy, group)
     known = policy and under_its_schema(found, policy)
     schema = getattr(found, "schema", None) if known is None else known.schema
-    if isinstance(schema, Schema) and isinstance(found, (Release, GroupCounts)):
-        _refuse_other_values(found, schema)
+    if isinstance(schema, Schema):
+        _refuse_other_values(found if isinstance(found, Release) else counts_of(found), schema)
     return found
 
 
@@ -111,7 +111,7 @@ def _refuse_other_values(given: Release | GroupCounts, schema: Schema) -> None:
     reading, missing = cast("Reading", schema.reading), cast("Missing", schema.missing)
     if isinstance(given, Release) and given.raw is not None:
         return  # its values were read by a schema
-    spelled, by_hand = reading.missing, given.schema is None
+    spelled, by_hand = reading.missing, getattr(given, "schema", None) is None
     for name in given.sensitives if isinstance(given, Release) else [schema.sensitive]:
         kind = schema.types.get(name)
         if not (spelled or reading.converts or kind in ("number", "date")):
@@ -157,8 +157,10 @@ def _release_of(given: Any, policy: Policy | None, group: str | None) -> HasCoun
         if isinstance(given, Release) and policy is not None and policy.schema is not None:
             return given.recognizing(policy.schema.quasi_identifiers)
         return given
-    if part_of(given, "counts", GroupCounts) is not None:
-        return given  # type: ignore[no-any-return]
+    if isinstance(given, Sight):
+        return given
+    if (counts := part_of(given, "counts", GroupCounts)) is not None:
+        return counts
     if isinstance(given, (str, Path)) and (Path(given) / CERTIFICATE).is_file():
         if group is not None:
             raise SchemaError(
@@ -209,13 +211,13 @@ def seen_by(given: HasCounts, sensitive: str | None, knowing: Sequence[str] | No
             raise SchemaError(
                 "knowing names columns, and counts have none: give the release in their place"
             )
-        refuse_rules(SKYLINE, given, SKYLINE.needs)
+        refuse_rules(SKYLINE, counts_of(given), SKYLINE.needs)
         return given
     if not given.knows or knowing:
         if len(given.sensitives) == 1 and sensitive not in given.sensitives:
             sensitive = None  # only what to call it
         given = given.seen(sensitive, knowing)
-    refuse_rules(SKYLINE, given, SKYLINE.needs)
+    refuse_rules(SKYLINE, given.counts, SKYLINE.needs)
     return given
 
 

@@ -28,7 +28,7 @@ from foreknow.auditing.population import (
 )
 from foreknow.auditing.suda import SpecialUniques, levels, special_uniques
 from foreknow.data.arrays import IntArray
-from foreknow.data.counts import GroupCounts
+from foreknow.data.counts import GroupCounts, RowCounts
 from foreknow.data.engines import open_table
 from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.group_counts import combinations_of
@@ -382,7 +382,7 @@ class _Classes:
                 raise DataError("the release has no groups")
             places = np.arange(counts.n_groups)
             found = Combinations(("group",), [places], [], counts.sizes)
-            of_cases = counts.schema is not None and counts.schema.unit == "row"
+            of_cases = isinstance(counts, RowCounts) and counts.schema.unit == "row"
             return cls(found, False, str(getattr(opened, "name", "release")), None, of_cases)
         beside = (*opened.unseen(), *opened.sensitives)
         by_values = opened.by_values or bool(opened.recognized)

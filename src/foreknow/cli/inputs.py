@@ -227,7 +227,7 @@ class Columns(Files):
         known = None if self.knowing is None else listed(self.knowing)
         seen = release.seen(self.sensitive, known)
         told = None if self.given is None else self.given.schema
-        refuse_rules("this command", seen if told is None or seen.schema else told, needs)
+        refuse_rules("this command", seen.counts if told is None or seen.schema else told, needs)
         return seen
 
     def _of_one(self, schema: Schema) -> Schema:

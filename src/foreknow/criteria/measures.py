@@ -11,6 +11,7 @@ from foreknow.adversaries.protocol import counts_of
 from foreknow.criteria.closeness import BetaLikeness, DeltaDisclosure, TCloseness
 from foreknow.criteria.diversity import LDiversity
 from foreknow.criteria.protocol import classes_of
+from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import open_table
 from foreknow.data.engines.group_counts import combinations_of
 from foreknow.data.labels import Label
@@ -26,7 +27,8 @@ from foreknow_judge.numbers import Number
 
 def _of_schema(name: str, table: Any, columns: Any, sensitive: Any, needs: Needs) -> Any:
     """A table that was read by a schema, as a release by it, or by columns in place of its own."""
-    refuse_rules(name, table, needs)
+    itself = isinstance(table, (Microdata, GroupCounts))
+    refuse_rules(name, table if itself else getattr(table, "counts", None), needs)
     if not isinstance(table, Microdata):
         return None
     schema = table.schema

@@ -16,14 +16,14 @@ from foreknow.adversaries.protocol import (
     HasCounts,
     KnowledgeReach,
     Ledger,
-    counts_of,
+    asked_of,
 )
 from foreknow.data.arrays import BoolArray, FloatArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import GroupLabels, Label
 from foreknow.figures import significant
 from foreknow.hints import Plain
-from foreknow.needs import Need, Needs, called, check_members, refuse_rules, require
+from foreknow.needs import Need, Needs, check_members, require
 from foreknow_judge.errors import DataError, InputError, PolicyError
 from foreknow_judge.numbers import Number, as_fraction
 
@@ -251,8 +251,7 @@ def by_other_columns(criterion: Any) -> bool:
 
 def groups_of(release: HasCounts) -> GroupCounts:
     """The counts of a release, which must have groups, and of which rows are people."""
-    refuse_rules("a criterion without a policy", release, frozenset({Need.NO_CASES}))
-    counts = counts_of(release)
+    counts = asked_of("a criterion", release, frozenset({Need.NO_CASES}))
     if not counts.n_groups:
         raise DataError("the release has no groups")
     return counts
@@ -260,7 +259,7 @@ def groups_of(release: HasCounts) -> GroupCounts:
 
 def counts_for(criterion: Any, release: HasCounts) -> GroupCounts:
     """The counts of a release, which must be such that a criterion can be about it."""
-    refuse_rules(f"{called(criterion)} without a policy", release)
+    asked_of(criterion, release)
     counts = groups_of(release)
     require(criterion, semantics=counts.semantics)
     return counts
@@ -269,7 +268,6 @@ def counts_for(criterion: Any, release: HasCounts) -> GroupCounts:
 def classes_of(release: HasCounts) -> GroupCounts:
     """Those who look alike: groups, or people of equal exact columns where these are published."""
     own = getattr(release, "release", release)  # of what was published
-    refuse_rules("a criterion without a policy", own, frozenset({Need.NO_CASES}))
     alike = getattr(own, "alike", None)
     return groups_of(own if alike is None else alike())
 

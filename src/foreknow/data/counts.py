@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeVar, get_args
@@ -66,11 +66,6 @@ class GroupCounts:
         part of, ascending.
     able : PossibleMembers, optional
         How many members of each group can have which values, where not everybody can have each.
-    schema : Schema, optional
-        What was said of the people who are counted, where these counts do not follow all of it:
-        whose cases rows are, which households share a value, what some cannot have.
-    sensitive : str, optional
-        Which of its columns is counted.
 
     Raises
     ------
@@ -96,8 +91,6 @@ class GroupCounts:
     semantics: Semantics = "single"
     origin: IntArray | None = None
     able: PossibleMembers | None = None
-    schema: Any = None  # a Schema, whose module reads this one
-    sensitive: str | None = None
 
     def __post_init__(self) -> None:
         if self.semantics not in get_args(Semantics):
@@ -260,7 +253,7 @@ class GroupCounts:
             array.flags.writeable = False
             object.__setattr__(made, name, array)
         others: dict[str, Any] = {"values": values, "groups": None, "semantics": semantics}
-        others |= {"origin": origin, "able": able, "schema": None, "sensitive": None}
+        others |= {"origin": origin, "able": able}
         for name, given in others.items():
             object.__setattr__(made, name, given)
         return made
@@ -330,9 +323,7 @@ class GroupCounts:
                 divided = replace(divided, groups=self.groups)
             self.memory[key] = divided
         seen: GroupCounts = self.memory[key]
-        if self.schema is None or self.schema.unit == "person":  # what else it says is counted
-            return seen
-        return seen.of_rows(self.schema, sensitive)
+        return seen
 
     def parts(self, sensitive: str | None = None, known: Sequence[str] = ()) -> IntArray:
         """Of each cell of combinations the group that `seen` counts it in, shape (cells,)."""
@@ -409,40 +400,26 @@ class GroupCounts:
             semantics=self.semantics,
         )
         able = None if self.able is None else self.able.recoded(places, values)
-        return replace(made, origin=self.origin, able=able, **self._whose)
+        return replace(made, origin=self.origin, able=able)
 
     # ---- whom it is about -----------------------------------------------------------------
 
-    @property
-    def _whose(self) -> dict[str, Any]:
-        return {"schema": self.schema, "sensitive": self.sensitive}
-
-    def as_kind(self, kind: type[Kind], **fields: Any) -> Kind:
+    def as_kind(self, kind: type[Kind], **own: Any) -> Kind:
         """The same counts, and all that was worked out about them, as another kind of counts."""
         made = object.__new__(kind)
-        vars(made).update({**vars(self), **fields})
+        vars(made).update({**vars(self), **own})
         return made
 
     def of_rows(self, schema: Any, sensitive: str) -> GroupCounts:
-        """The same with what a schema says of their people, where counts do not tell it."""
+        """The same as counts of rows, if a schema says of their people what counts do not tell."""
         if schema.unit == "person" and not any(schema.rules_of_people(sensitive).values()):
             return self
-        return self._said_of(schema, sensitive)
-
-    def _said_of(self, schema: Any, sensitive: str | None) -> GroupCounts:
-        """The same counts, and all that was worked out about them, with another schema."""
-        return self.as_kind(type(self), schema=schema, sensitive=sensitive)
+        return self.as_kind(RowCounts, schema=schema, sensitive=sensitive)
 
     @property
     def by_policy(self) -> GroupCounts:
         """The same for whoever is asked by a policy, which counts by what its schema says."""
-        if self.schema is None:
-            return self
-        return self._said_of(None, self.sensitive)
-
-    def rules_of_people(self) -> dict[str, Any]:
-        """What was said of the people who are counted, and these counts do not follow."""
-        return {} if self.schema is None else self.schema.rules_of_people(self.sensitive)
+        return self
 
     # ---- looking --------------------------------------------------------------------------
 
@@ -597,7 +574,6 @@ class GroupCounts:
             names,
             self.semantics,
             able=None if self.able is None else self.able.take(wanted),
-            **self._whose,
         )
 
     def merge(self, into: ArrayLike) -> GroupCounts:
@@ -615,10 +591,9 @@ class GroupCounts:
             sizes=np.bincount(target, weights=self.sizes, minlength=n_groups).astype(np.int64),
             semantics=self.semantics,
         )
-        able = None if self.able is None else self.able.merge(target, n_groups)
-        if able is None and self.schema is None:
+        if self.able is None:
             return merged
-        return replace(merged, able=able, **self._whose)
+        return replace(merged, able=self.able.merge(target, n_groups))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, ready for JSON where the labels are."""
@@ -634,16 +609,7 @@ class GroupCounts:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Arrays come back writable from a pickle; making the counts anew seals them.
-        parts = (self.sizes, self.offsets, self.codes, self.counts)
-        more = (
-            self.values,
-            self.groups,
-            self.semantics,
-            self.origin,
-            self.able,
-            *self._whose.values(),
-        )
-        return (GroupCounts, (*parts, *more))
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GroupCounts):
@@ -667,8 +633,67 @@ class GroupCounts:
         return f"<code>{self!r}</code>"
 
 
-class UnitCounts(GroupCounts):
+@dataclass(frozen=True, eq=False, repr=False)
+class RowCounts(GroupCounts):
+    """Counts of rows, where a schema says of their people what these counts do not tell.
+
+    Attributes
+    ----------
+    schema : Schema
+        Whose cases rows are, which households share a value, what some cannot have.
+    sensitive : str
+        Which of its columns is counted.
+    """
+
+    schema: Any = None  # a Schema, whose module reads this one
+    sensitive: str | None = None
+
+    @property
+    def by_policy(self) -> GroupCounts:
+        """The same for whoever is asked by a policy, which counts by what its schema says."""
+        plain = self.as_kind(GroupCounts)
+        del vars(plain)["schema"], vars(plain)["sensitive"]
+        return plain
+
+    def rules_of_people(self) -> dict[str, Any]:
+        """What was said of the people who are counted, and these counts do not follow."""
+        rules: dict[str, Any] = self.schema.rules_of_people(self.sensitive)
+        return rules
+
+    def seen(self, sensitive: str | None = None, known: Sequence[str] = ()) -> GroupCounts:
+        """Count one column of combinations, of which all is counted but whose cases rows are."""
+        seen = super().seen(sensitive, known)
+        if seen is self or self.schema.unit == "person":
+            return seen
+        return seen.of_rows(self.schema, sensitive or self.schema.sensitive)
+
+    def recoded(self, places: IntArray, values: Labels) -> GroupCounts:
+        """Count each value as the one at its place in `values`: several may become one."""
+        return self._of_rows(super().recoded(places, values))
+
+    def take(self, groups: NDArray[Any]) -> GroupCounts:
+        """Only the given groups (positions, or a boolean mask), in that order."""
+        return self._of_rows(super().take(groups))
+
+    def merge(self, into: ArrayLike) -> GroupCounts:
+        """Unite groups: group g goes into the new group ``into[g]``; codes from 0, none empty."""
+        return self._of_rows(super().merge(into))
+
+    def _of_rows(self, made: GroupCounts) -> GroupCounts:
+        return made.as_kind(type(self), schema=self.schema, sensitive=self.sensitive)
+
+
+class UnitCounts(RowCounts):
     """Counts of the rows of each unit, such as a household; values are the numbers of units."""
+
+    @property
+    def by_policy(self) -> GroupCounts:
+        """The same for whoever is asked by a policy."""
+        return self.as_kind(UnitCounts, schema=None)
+
+    def rules_of_people(self) -> dict[str, Any]:
+        """What was said of the people whose units are counted."""
+        return {} if self.schema is None else super().rules_of_people()
 
     @property
     def units(self) -> IntArray:

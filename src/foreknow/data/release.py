@@ -955,10 +955,6 @@ class Release(Plain):
         """Whether rows are cases, of which a person may have several."""
         return self.schema is not None and self.schema.unit == "row"
 
-    def rules_of_people(self) -> dict[str, Any]:
-        """What its schema says of people that its counts do not tell."""
-        return {} if self.schema is None else self.schema.rules_of_people(self.sensitive)
-
     @property
     def by_policy(self) -> Release:
         """The same for whoever is asked by a policy, which counts by what its schema says."""

@@ -241,8 +241,8 @@ class Model:
         statements: Sequence[said.Formula],
         texts: Sequence[str | None],
     ) -> None:
-        refuse_rules("Statements", release, ONE_BY_ONE)
         self.counts = counts_of(release)
+        refuse_rules("Statements", self.counts, ONE_BY_ONE)
         self.members = _members(release, self.counts)
         self.people = Names(self.members.names, "nobody in the release is called", like_name)
         self.values = Names(self.counts.values, "nobody in the release has the value")
