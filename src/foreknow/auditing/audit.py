@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,7 +12,7 @@ from typing import Any, Unpack, cast
 
 import numpy as np
 
-from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.adversaries.protocol import counts_of
 from foreknow.atomic_files import write_whole
 from foreknow.auditing.audit_input import (
     column_of,
@@ -23,7 +23,7 @@ from foreknow.auditing.audit_input import (
     under_its_schema,
 )
 from foreknow.auditing.exposed import Exposed, exposed_by
-from foreknow.auditing.judged import judged
+from foreknow.auditing.judged import OwnersTable, judged
 from foreknow.auditing.scope import scope_of, unprotected_codes
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import frame_of
@@ -31,7 +31,6 @@ from foreknow.data.engines.column_advice import refuse_misread
 from foreknow.data.labels import GroupLabels, Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
-from foreknow.data.schema import Schema
 from foreknow.data.sights import Possible, Register, Sight, seen_with
 from foreknow.data.utility import Utility, utility_of
 from foreknow.methods.fulldomain.lattice import LatticeResult
@@ -45,11 +44,6 @@ from foreknow.trials.trial import Trial
 from foreknow_judge.errors import DataError, InputError, PolicyError, UnsupportedError, memory_for
 from foreknow_judge.scope import Scope
 from foreknow_judge.verdict import Verdict, neither
-
-_WHO_CANNOT = (
-    "the schema says what some people cannot have (impossible), and counts do not say who these "
-    "are; give the release itself, or leave impossible out"
-)
 
 
 def _told(verdict: Verdict, counted: RequirementCounts) -> dict[str, Any]:
@@ -365,43 +359,37 @@ def _audit(
     people: Any = None,
     learned: bool = True,
 ) -> Audit:
-    release = release_of(release, policy, group)
-    policy = under_its_schema(release, policy)
+    found = release_of(release, policy, group)
+    policy = under_its_schema(found, policy)
+    if isinstance(found, GroupCounts):
+        if people is not None:
+            raise InputError("people is for a Release, not GroupCounts, which has no labels")
+        return _audit_of_counts(found, policy, utility, name, learned)
     exact = people.rows[0] if isinstance(people, Sight) else people
     if isinstance(exact, (Microdata, Register)):
         of_people = policy.under(exact.schema, people=True)
-        release = release if of_people is policy else release_of(release, of_people)
+        if of_people is not policy:
+            found = cast("Release", release_of(found, of_people))
         policy = of_people
-    if people is None and policy.owned and not has_owner(release, policy, release):
+    if people is None and policy.owned and not has_owner(found, policy, found):
         _refuse_unshown(policy)  # before anything is counted
-    release = read_at_once(release, policy)
+    table = read_at_once(found, policy)
     shown = policy.shown if policy.owned else policy
-    with _counted_at_once(release, shown) as counts:
-        how = getattr(release, "semantics", counts.semantics)
-        if policy.schema is not None and policy.schema.semantics != how:
-            raise UnsupportedError(
-                f"the policy is for semantics {policy.schema.semantics!r}, but the release was "
-                f"counted under {how!r}"
-            )
-        if not counts.n_groups:
-            raise DataError("the release has no groups")
-        if isinstance(release, GroupCounts):
-            _refuse_other_columns(policy)
-            if release.able is not None:
-                raise UnsupportedError(_WHO_CANNOT)
-        _refuse_misread(release, counts, policy)
-        if getattr(release, "releases", ()) and policy.schema is not None and policy.schema.shared:
+    with _counted_at_once(table, shown) as counts:
+        _refuse_uncounted(policy, table.semantics, counts)
+        _refuse_misread(table, counts, policy)
+        if table.releases and policy.schema is not None and policy.schema.shared:
             raise UnsupportedError(
                 "what households share is not judged of several releases together: a household "
                 "may be in each of them"
             )
-        seen = _seen(release, policy, people)
-        owner = owned_by_column(release, policy, seen)
+        seen = _seen(table, policy, people)
+        owner = owned_by_column(table, policy, seen)
         if owner is None and policy.owned:
             _refuse_unshown(policy)
             policy = shown
         rules = policy.schema is not None and policy.schema.impossible
-        possible = _possible(release, policy.needed_schema) if rules else None
+        possible = Possible(table, policy.needed_schema) if rules else None
         asked = [
             None
             if owner is None or not policy.asks_owner(requirement)
@@ -409,37 +397,85 @@ def _audit(
             for requirement in policy.requirements
         ]
         counted = [
-            requirement.count(release, possible)
+            requirement.count(table, possible)
             if own is None
             else RequirementCounts.of_counts(requirement, own.counts, own.cases)
             for requirement, own in zip(policy.requirements, asked, strict=True)
         ]
         word = (policy if owner is not None else policy.filed).word if policy.owned else ()
         open_to = policy.needed_schema.conditions if any(map(_is_open, counted)) else ()
-        scope = replace(scope_of(release, shown), word=word, open=tuple(open_to))
-        known: dict[Any, Any] = {}
-        memo: dict[Any, Any] = {}
-        verdicts: list[Verdict] = []
-        for place, (own, of_requirement) in enumerate(zip(asked, counted, strict=True)):
-            explanations = of_requirement.explanations(known, place)
-            if scope.cases:
-                explanations = [*map(_of_cases, explanations)]
-            if own is None and not by_judge and not policy.owned:
-                # which `publish` replaces by verdicts on the files, before anybody sees them
-                verdicts += cast("list[Verdict]", explanations)
-                continue
-            table = None if own is None else own.table
-            verdicts += judged(release, policy, of_requirement, explanations, table, memo)
+        scope = replace(scope_of(table, shown), word=word, open=tuple(open_to))
+        tables = [None if own is None else own.table for own in asked]
+        how: dict[str, Any] = {"cases": scope.cases, "by_judge": by_judge or policy.owned}
+        verdicts = _verdicts(table, policy, counted, tables, **how)
+    trials = _trials(seen, policy) if learned else None
+    utility, name = utility or utility_of(counts), name or table.name
+    of = tuple(counted)
+    return Audit(policy, counts, verdicts, utility, name, scope=scope, trials=trials, counted=of)
+
+
+def _audit_of_counts(
+    counts: GroupCounts, policy: Policy, utility: Utility | None, name: str | None, learned: bool
+) -> Audit:
+    """Judge bare counts, which do not say who is in which group."""
+    if policy.owned:
+        _refuse_unshown(policy)
+        policy = policy.shown
+    _refuse_uncounted(policy, counts.semantics, counts)
+    _refuse_other_columns(policy)
+    if counts.able is not None or (policy.schema is not None and policy.schema.impossible):
+        raise UnsupportedError(
+            "the schema says what some people cannot have (impossible), and counts do not say who "
+            "these are; give the release itself, or leave impossible out"
+        )
+    counted = [requirement.count(counts) for requirement in policy.requirements]
+    scope, nobody = scope_of(counts, policy), [None] * len(counted)
     return Audit(
         policy,
         counts,
-        tuple(verdicts),
+        _verdicts(counts, policy, counted, nobody, cases=scope.cases),
         utility or utility_of(counts),
-        name or str(getattr(release, "name", "release")),
+        name or "release",
         scope=scope,
-        trials=_trials(seen, policy) if learned else None,
+        trials=() if learned else None,
         counted=tuple(counted),
     )
+
+
+def _refuse_uncounted(policy: Policy, semantics: Any, counts: GroupCounts) -> None:
+    """Refuse a policy for other semantics, and what has no groups."""
+    if policy.schema is not None and policy.schema.semantics != semantics:
+        raise UnsupportedError(
+            f"the policy is for semantics {policy.schema.semantics!r}, but the release was "
+            f"counted under {semantics!r}"
+        )
+    if not counts.n_groups:
+        raise DataError("the release has no groups")
+
+
+def _verdicts(
+    release: Release | GroupCounts,
+    policy: Policy,
+    counted: Sequence[RequirementCounts],
+    tables: Sequence[OwnersTable | None],
+    *,
+    cases: bool,
+    by_judge: bool = True,
+) -> tuple[Verdict, ...]:
+    """The judge's verdicts on each requirement; or explanations, of what files show."""
+    known: dict[Any, Any] = {}
+    memo: dict[Any, Any] = {}
+    verdicts: list[Verdict] = []
+    for place, (of_requirement, table) in enumerate(zip(counted, tables, strict=True)):
+        explanations = of_requirement.explanations(known, place)
+        if cases:
+            explanations = [*map(_of_cases, explanations)]
+        if table is None and not by_judge:
+            # which `publish` replaces by verdicts on the files, before anybody sees them
+            verdicts += cast("list[Verdict]", explanations)
+            continue
+        verdicts += judged(release, policy, of_requirement, explanations, table, memo)
+    return tuple(verdicts)
 
 
 def _of_cases(explanation: Explanation) -> Explanation:
@@ -474,22 +510,12 @@ def _is_open(counted: RequirementCounts) -> bool:
     return able is not None and bool((able.most > able.members).any())
 
 
-def _possible(release: Any, schema: Schema) -> Possible:
-    """Who can have which values, by what a release shows."""
-    if not isinstance(release, Release):
-        raise UnsupportedError(_WHO_CANNOT)
-    return Possible(release, schema)
-
-
 @contextmanager
-def _counted_at_once(release: HasCounts, policy: Policy) -> Iterator[GroupCounts]:
+def _counted_at_once(release: Release, policy: Policy) -> Iterator[GroupCounts]:
     """Count a release, and what requirements see of it, with one reading where one sees most.
 
     A table that may change while it is read is read once, whatever they see.
     """
-    if not isinstance(release, Release):
-        yield counts_of(release)
-        return
     shown = [of for of in policy.requirements if of.sensitive in (None, *release.sensitives)]
     knowing_all = [all_known for of in shown if (all_known := of.knowing_all(release.layout))]
     sights: list[set[str]] = [
@@ -509,7 +535,7 @@ def _counted_at_once(release: HasCounts, policy: Policy) -> Iterator[GroupCounts
         yield counts
 
 
-def _trials(seen: HasCounts, policy: Policy) -> tuple[Trial, ...]:
+def _trials(seen: Release | Sight, policy: Policy) -> tuple[Trial, ...]:
     """What the policy tries, or else what the columns of people teach, where these are known."""
     if policy.schema is None:
         return ()
@@ -526,7 +552,7 @@ def _trials(seen: HasCounts, policy: Policy) -> tuple[Trial, ...]:
         return tuple(tried)
     if len(policy.schema.sensitives) > 1:
         return ()
-    counts = counts_of(seen)
+    counts = seen.counts
     free = set(unprotected_codes(counts, policy.requirements).tolist())
     about = [value for code, value in enumerate(counts.values) if code not in free]
     columns = policy.schema.quasi_identifiers
@@ -534,16 +560,10 @@ def _trials(seen: HasCounts, policy: Policy) -> tuple[Trial, ...]:
     return () if beside is None else (replace(beside, required=policy.least_limit()),)
 
 
-def _cohort_of(seen: HasCounts) -> tuple[str, ...]:
+def _cohort_of(seen: Release | Sight) -> tuple[str, ...]:
     """The column by which it is known of everybody which of several releases shows them."""
-    known = (
-        seen.attributes
-        if isinstance(seen, Sight)
-        else seen.people_columns
-        if isinstance(seen, Release)
-        else ()
-    )
-    return tuple(name for name in known if name == getattr(seen, "cohort", ""))
+    known = seen.attributes if isinstance(seen, Sight) else seen.people_columns
+    return tuple(name for name in known if name == seen.cohort)
 
 
 def _refuse_other_columns(policy: Policy) -> None:
@@ -559,10 +579,10 @@ def _refuse_other_columns(policy: Policy) -> None:
             )
 
 
-def _refuse_misread(release: Any, counts: GroupCounts, policy: Policy) -> None:
+def _refuse_misread(release: Release, counts: GroupCounts, policy: Policy) -> None:
     """Refuse a raw table with a column of dates or numbers that a few texts make one of texts."""
     schema = policy.schema
-    columns = release.group_columns if isinstance(release, Release) else ()
+    columns = release.group_columns
     if schema is None or not set(columns) <= set(schema.quasi_identifiers):
         return
     labels: Any = counts.groups or ()
@@ -576,7 +596,7 @@ def _refuse_misread(release: Any, counts: GroupCounts, policy: Policy) -> None:
         refuse_misread(name, [*texts], [*texts.values()], labels=True)
 
 
-def _seen(release: HasCounts, policy: Policy, people: Any) -> HasCounts:
+def _seen(release: Release, policy: Policy, people: Any) -> Release | Sight:
     """The release as somebody sees it who knows these people's columns."""
     if people is None or isinstance(people, Sight):
         return release if people is None else people

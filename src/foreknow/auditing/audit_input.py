@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.data.arrays import IntArray, count_pairs
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import Missing, Relabel, alike_texts, fetch
@@ -48,10 +47,10 @@ def part_of(given: Any, name: str, kind: type[Part]) -> Part | None:
     return found if isinstance(found, kind) else None
 
 
-def under_its_schema(release: HasCounts, policy: Policy) -> Policy:
+def under_its_schema(release: Release | GroupCounts, policy: Policy) -> Policy:
     """The policy by the schema of a release, which says who is counted; see `Policy.under`."""
     if not isinstance(release, Release):
-        schema = getattr(counts_of(release), "schema", None)
+        schema = getattr(release, "schema", None)
         return policy if schema is None else policy.under(schema, published=True)
     schema, published = release.schema, release.raw is None
     if published and policy.schema is not None:
@@ -93,7 +92,9 @@ def _refuse_other_columns(release: Release, schema: Schema) -> None:
             )
 
 
-def release_of(given: Any, policy: Policy | None = None, group: str | None = None) -> HasCounts:
+def release_of(
+    given: Any, policy: Policy | None = None, group: str | None = None
+) -> Release | GroupCounts:
     """A release or counts as they are; what `publish` made or wrote; a table, by a schema.
 
     Several releases of the same people are taken together. A policy by another schema is refused.
@@ -101,8 +102,8 @@ def release_of(given: Any, policy: Policy | None = None, group: str | None = Non
     found = _release_of(given, policy, group)
     known = policy and under_its_schema(found, policy)
     schema = getattr(found, "schema", None) if known is None else known.schema
-    if isinstance(schema, Schema):
-        _refuse_other_values(found if isinstance(found, Release) else counts_of(found), schema)
+    if schema is not None:
+        _refuse_other_values(found, schema)
     return found
 
 
@@ -144,7 +145,7 @@ def _refuse_other_values(given: Release | GroupCounts, schema: Schema) -> None:
             )
 
 
-def _release_of(given: Any, policy: Policy | None, group: str | None) -> HasCounts:
+def _release_of(given: Any, policy: Policy | None, group: str | None) -> Release | GroupCounts:
     if isinstance(given, (list, tuple)):
         from foreknow.releases.joint import together
 
@@ -156,8 +157,6 @@ def _release_of(given: Any, policy: Policy | None, group: str | None) -> HasCoun
             raise SchemaError("the release has groups already; leave out group")
         if isinstance(given, Release) and policy is not None and policy.schema is not None:
             return given.recognizing(policy.schema.quasi_identifiers)
-        return given
-    if isinstance(given, Sight):
         return given
     if (counts := part_of(given, "counts", GroupCounts)) is not None:
         return counts
@@ -189,7 +188,7 @@ def table_of(
     policy: Any,
     quasi_identifiers: Sequence[str] | None,
     sensitive: str | None,
-) -> HasCounts:
+) -> Release | GroupCounts:
     """The same where columns may be named in place of a policy, whose rules are not counted."""
     policy = None if policy is None else Policy.of(policy)
     if quasi_identifiers is not None:
@@ -201,7 +200,9 @@ def table_of(
     return found
 
 
-def seen_by(given: HasCounts, sensitive: str | None, knowing: Sequence[str] | None) -> HasCounts:
+def seen_by(
+    given: Release | GroupCounts, sensitive: str | None, knowing: Sequence[str] | None
+) -> Release | GroupCounts:
     """A release as somebody sees it who knows all columns published beside, or just some.
 
     Refused where some people cannot have a value, or households share one.
@@ -211,7 +212,7 @@ def seen_by(given: HasCounts, sensitive: str | None, knowing: Sequence[str] | No
             raise SchemaError(
                 "knowing names columns, and counts have none: give the release in their place"
             )
-        refuse_rules(SKYLINE, counts_of(given), SKYLINE.needs)
+        refuse_rules(SKYLINE, given, SKYLINE.needs)
         return given
     if not given.knows or knowing:
         if len(given.sensitives) == 1 and sensitive not in given.sensitives:
@@ -221,15 +222,14 @@ def seen_by(given: HasCounts, sensitive: str | None, knowing: Sequence[str] | No
     return given
 
 
-def read_at_once(release: HasCounts, policy: Policy) -> HasCounts:
+def read_at_once(release: Release, policy: Policy) -> Release:
     """A table that may change while it is read, as it is read once for all that is judged of it.
 
     Its owner counts more columns than are published, and these must be those of the same people.
     """
-    raw = release.raw if isinstance(release, Release) and policy.owned else None
+    raw = release.raw if policy.owned else None
     if raw is None or raw[0].settled or not _owned_by(policy) <= {*raw[0].columns}:
         return release
-    assert isinstance(release, Release)
     table, schema = raw
     people = Microdata(table, schema, beside=[*policy.owned_columns, *release.group_columns])
     group = None if release.by_values else release.group_columns[0]
@@ -245,20 +245,19 @@ def _owned_by(policy: Policy) -> set[str]:
     return {*policy.owned_columns, *person, *schema.conditions}
 
 
-def has_owner(release: HasCounts, policy: Policy, seen: HasCounts) -> bool:
+def has_owner(release: Release, policy: Policy, seen: Release | Sight) -> bool:
     """Whether a table is at hand with all columns that only the owner has."""
     wanted = _owned_by(policy)
     if (owners := _owners_rows(release, seen)) is not None:
         people, _ = owners
         same = people.schema.impossible == policy.needed_schema.impossible
         return same and wanted <= {*people.source.columns}
-    raw = release.raw if isinstance(release, Release) else None
-    return raw is not None and wanted <= {*raw[0].columns}
+    return release.raw is not None and wanted <= {*release.raw[0].columns}
 
 
-def _owners_rows(release: HasCounts, seen: HasCounts) -> tuple[Microdata, IntArray] | None:
+def _owners_rows(release: Release, seen: Release | Sight) -> tuple[Microdata, IntArray] | None:
     """The table that is given beside a release, or that publish made it of; and groups of rows."""
-    return seen.rows if isinstance(seen, Sight) else getattr(release, "owners", None)
+    return seen.rows if isinstance(seen, Sight) else release.owners
 
 
 class Owned(NamedTuple):
@@ -270,7 +269,7 @@ class Owned(NamedTuple):
 
 
 def owned_by_column(
-    release: HasCounts, policy: Policy, seen: HasCounts
+    release: Release, policy: Policy, seen: Release | Sight
 ) -> dict[str | None, Owned] | None:
     """Count what only the owner can, where the table is at hand with all columns for it.
 
@@ -280,7 +279,7 @@ def owned_by_column(
     if tables is None:
         return None
     schema, counted = policy.needed_schema, dict[int, tuple[GroupCounts, Cases | None]]()
-    laid = policy.for_layout(release.layout) if isinstance(release, Release) else policy
+    laid = policy.for_layout(release.layout)
     units = {of.unit for of in policy.requirements} | {
         schema.person if schema.counts_people else None
     }
@@ -299,14 +298,13 @@ def column_of(requirement: Requirement) -> str | None:
 
 
 def _owners_tables(
-    release: HasCounts, policy: Policy, seen: HasCounts
+    release: Release, policy: Policy, seen: Release | Sight
 ) -> dict[str | None, tuple[Microdata, IntArray, Any]] | None:
     """By the same column, people, the group of each, and what groups are called."""
     schema = policy.needed_schema
     if not has_owner(release, policy, seen):
         return None
     columns = [column_of(of) for of in policy.requirements if policy.asks_owner(of)]
-    assert isinstance(release, Release)
     if (owners := _owners_rows(release, seen)) is not None:
         people, groups = owners
         several = people.schema.several  # of which the owner counts no values

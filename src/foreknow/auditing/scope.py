@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -32,14 +33,12 @@ from foreknow_judge.scope import Scope
 
 def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
     """The scope of a release; without a policy, nothing is known about which values are judged."""
-    counts = counts_of(release)
-    table = release if isinstance(release, Release) else None
-    known = [] if policy is None else sorted(policy.attributes)
-    several = table is not None and len(table.sensitives) > 1
-    if table is None:
-        columns = {"": counts}
+    if isinstance(release, Release):
+        columns = {name: release.seen(name, []).counts for name in release.sensitives}
+        beside = _beside_values(release, policy)
     else:
-        columns = {name: table.seen(name, []).counts for name in table.sensitives}
+        columns, beside = {"": counts_of(release)}, {}
+    schema = None if policy is None else policy.schema
     requirements = None if policy is None else policy.requirements
     if requirements is not None:
         there = {
@@ -51,9 +50,28 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
         {name: _bags_of(own) for name, own in columns.items()},
         None if requirements is None else _questions(requirements, columns),
     )
+    answers, amounts = _written_oddly(columns, requirements or ())
+    types = {} if schema is None else schema.types
+    texts = {name for name, kind in types.items() if kind == "text"}
+    of_cases = schema is not None and schema.unit == "row"
+    return Scope(
+        near=_near_each_other(columns, requirements or (), texts),
+        several_answers=answers,
+        amounts=amounts,
+        method=None if policy is None else NOT_JUDGED,
+        # by class, since a class of another package may have one of Foreknow's keys
+        foreign=foreign(type(own) for of in requirements or () for own in of.judged),
+        **of_values,
+        **{"cases": of_cases, **beside},
+    )
+
+
+def _beside_values(table: Release, policy: Policy | None) -> dict[str, Any]:
+    """What a release shows beside the values that are judged, by the fields of `Scope`."""
+    known = [] if policy is None else sorted(policy.attributes)
     beside: list[str] = []
     assumed: dict[str, tuple[str, ...]] = {}
-    if policy is not None and table is not None:
+    if policy is not None:
         sights = [of.sight(table.layout) for of in policy.requirements if not of.of_people]
         of_people = [of.sight(table.layout).known for of in policy.requirements if of.of_people]
         looked = table.layout.looked_at(sights, of_people)
@@ -61,55 +79,37 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
         known += looked
         stand = [name for name in table.sensitives if name in table.beside]
         beside = [n for n in stand if stand[1:] and sights and n not in looked]
-    lacking = {
-        name: rows
-        for name in (() if table is None or not several else table.sensitives)
-        if table is not None and (rows := table.seen(name, []).left_out)
-    }
+    several = table.sensitives if len(table.sensitives) > 1 else ()
+    left_out = {name: table.seen(name, []).left_out for name in several}
     schema = None if policy is None else policy.schema
     roles = None if schema is None else schema.quasi_identifiers
-    unseen = [] if table is None else table.unseen(known, roles)
+    unseen = table.unseen(known, roles)
     names = [] if schema is None else [name for name in unseen if name in schema.identifiers]
-    answers, amounts = _written_oddly(columns, requirements or ())
-    types = {} if policy is None or policy.schema is None else policy.schema.types
-    texts = {name for name, kind in types.items() if kind == "text"}
-    near = _near_each_other(columns, requirements or (), texts)
-    return Scope(
-        near=near,
-        several_answers=answers,
-        amounts=amounts,
-        left_out=None if table is None else table.left_out,
-        lacking=lacking,
-        beside=None if table is None else (*unseen, *beside),
-        suppressed=None if table is None else table.suppressed,
-        exact=() if table is None else tuple(n for n in table.recognized if n != table.cohort),
-        method=None if policy is None else NOT_JUDGED,
-        linked=table is not None and table.linked,
-        assumed=assumed,
-        if_known=_if_known(table, requirements or ()),
-        shuffled=() if table is None else table.unlinked,
-        known=() if table is None else table.knows,
-        identifiers=tuple(names),
-        tallied=table is not None and table.tallied,
-        **of_values,
-        cases=(schema is not None and schema.unit == "row") or getattr(table, "cases", False),
-        releases=() if table is None else table.releases,
-        written={} if table is None else table.written,
-        names_alike=() if table is None else table.names_alike,
-        shared=() if table is None else table.shared,
-        numbers=() if table is None else table.numbers,
-        # by class, since a class of another package may have one of Foreknow's keys
-        foreign=foreign(type(own) for of in requirements or () for own in of.judged),
-    )
+    return {
+        "left_out": table.left_out,
+        "lacking": {name: rows for name, rows in left_out.items() if rows},
+        "beside": (*unseen, *beside),
+        "suppressed": table.suppressed,
+        "exact": tuple(n for n in table.recognized if n != table.cohort),
+        "linked": table.linked,
+        "assumed": assumed,
+        "if_known": {} if policy is None else _if_known(table, policy.requirements),
+        "shuffled": table.unlinked,
+        "known": table.knows,
+        "identifiers": tuple(names),
+        "tallied": table.tallied,
+        "cases": table.cases or (schema is not None and schema.unit == "row"),
+        "releases": table.releases,
+        "written": table.written,
+        "names_alike": table.names_alike,
+        "shared": table.shared,
+        "numbers": table.numbers,
+    }
 
 
-def _if_known(
-    release: Release | None, requirements: Iterable[Requirement]
-) -> dict[str, tuple[int, int]]:
+def _if_known(release: Release, requirements: Iterable[Requirement]) -> dict[str, tuple[int, int]]:
     """People at a limit on each sensitive column, and all people, if assumed columns were known."""
     reached: dict[str, tuple[int, int]] = {}
-    if release is None:
-        return reached
     for required in requirements:
         # A remark: where the stricter requirement cannot be judged, there is none.
         with suppress(InputError):

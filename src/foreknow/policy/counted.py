@@ -69,7 +69,7 @@ class RequirementCounts:
 
     requirement: Requirement
     sight: Seen  # the column that must stay hidden, and the columns that divide groups
-    seen: HasCounts  # the groups in this sight, each value by itself
+    seen: Release | GroupCounts  # the groups in this sight, each value by itself
     # for limits about people: for each combination of values, the number of cases of its person
     number_of_cases: IntArray | None = None
     # and the person and group of each case, if known
@@ -138,7 +138,7 @@ class RequirementCounts:
         np.maximum.at(most, parts, number[groups.codes])
         return counts.as_kind(CountsOfCases, most=most)
 
-    def _as_one(self, seen: HasCounts) -> HasCounts:
+    def _as_one(self, seen: Release | GroupCounts) -> HasCounts:
         """The counts with each set of values as one value, or with windows of near numbers."""
         if self.requirement.of_windows:
             return self._windows(counts_of(seen))
@@ -170,9 +170,9 @@ class RequirementCounts:
         return self._as_one(self._by_policy)
 
     @property
-    def _by_policy(self) -> HasCounts:
+    def _by_policy(self) -> Release | GroupCounts:
         """The groups in this sight, without the schema: the policy counts by its rules already."""
-        return self.seen.by_policy if isinstance(self.seen, (Release, GroupCounts)) else self.seen
+        return self.seen.by_policy
 
     @cached_property
     def limits_inference(self) -> bool:
