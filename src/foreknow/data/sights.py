@@ -342,12 +342,12 @@ class Possible:
         self._release, self._schema = release, schema
         self._counted: dict[Any, GroupCounts] = {}
 
-    def counts(self, sensitive: str | None, knowing: Sequence[str] | None) -> GroupCounts:
+    def counts(self, sensitive: str | None, asked: Sequence[str] | None) -> GroupCounts:
         """The counts of one column, in groups that known columns divide."""
-        key = sensitive, None if knowing is None else tuple(knowing)
+        key = sensitive, None if asked is None else tuple(asked)
         if key not in self._counted:
             release, schema = self._release, self._schema
-            shown = release.seen(sensitive, knowing).by_policy
+            shown = release.seen(sensitive, asked).by_policy
             about = schema.rules_about(sensitive or release.sensitive)
             counts = _by_labels(release, shown, schema) if about else shown.counts
             self._counted[key] = counts
