@@ -748,8 +748,8 @@ _ROWS = [
     ),
     (
         "files-unsafe",
-        "foreknow.publishing.publish:_verified",
-        "if not all(verdict.safe for verdict in judged):",
+        "foreknow.publishing.publish:_refuse_not_safe",
+        "if not all(verdict.safe for verdict in verdicts):",
         "if False:",
         "what the judge calls unsafe is published",
         "test_publishing_failures test_publishing",

@@ -22,7 +22,7 @@ from foreknow.atomic_files import as_json, replaced, require_new, whole_folders,
 from foreknow.auditing.audit import Audit, explained_audit
 from foreknow.auditing.judged import with_witnesses
 from foreknow.auditing.named_values import refuse_misspelt
-from foreknow.auditing.scope import for_readers
+from foreknow.auditing.scope import for_readers, scope_of
 from foreknow.certificates import Certificate
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
@@ -548,10 +548,10 @@ def _made(
     _stop(task.policy, judged.trials or ())
     _refuse_unasked(task, release, judged)
     _refuse_unsafe(task, groups, release, judged)
-    filed, shown = _as_filed(task.policy, release, judged)
+    filed = task.policy.filed if task.policy.owned else task.policy
+    scope = judged.scope if filed is task.policy else _scope_of_files(release, filed, judged)
     files = _judged_files(task, tables, filed)
-    certificate, private, kept, findings = _certify(task, groups, files, filed, shown)
-    judged = _by_judge(judged, findings)
+    certificate, private, kept, judged = _certify(task, groups, files, filed, judged, scope)
     return Publication(
         release,
         judged,
@@ -780,15 +780,10 @@ def _refuse_unsafe(task: _Task, groups: _Groups, release: Release, judged: Audit
         _refuse_boxes(method, policy, release.counts)
 
 
-def _as_filed(policy: Policy, release: Release, judged: Audit) -> tuple[Policy, Audit]:
-    """What of a policy the files show, and how they are judged by that."""
-    if not policy.owned:
-        return policy, judged
-    filed = policy.filed
-    files = release.described(schema=filed.schema, owners=None)
-    found = explained_audit(files, filed, utility=judged.utility, name=judged.name, learned=False)
+def _scope_of_files(release: Release, filed: Policy, judged: Audit) -> Scope:
+    """What verdicts on the files do not look at, by the part of a policy that files show."""
     claims: dict[str, Any] = {key: getattr(judged.scope, key) for key in CLAIMED}
-    return filed, replace(found, scope=replace(found.scope, **claims))
+    return replace(scope_of(release, filed), **claims)
 
 
 def _advice(
@@ -869,7 +864,8 @@ def _certified_by(made: Publication, values: Mapping[str, Labels]) -> Certificat
     """The certificate of a publication, judged afresh by the sets of some values."""
     certificate = made.certificate
     written = made._judged
-    required, findings, _ = _verified(written, made.audit.policy, values, made.audit)
+    required, findings = _verified(written, made.audit.policy, values)
+    with_witnesses(findings, made.audit.verdicts)
     scope = remarks_as_written(certificate, written, required["require"]).to_dict()
     scope |= {key: certificate.scope[key] for key in CLAIMED if key in certificate.scope}
     if made._kept is not None:
@@ -1056,8 +1052,8 @@ def _spelling(task: _Task) -> dict[str, Any]:
 
 
 def _certify(
-    task: _Task, groups: _Groups, files: _JudgedFiles, policy: Policy, verdicts: Audit
-) -> tuple[Certificate, dict[str, Any], KeptPriors | None, list[Verdict]]:
+    task: _Task, groups: _Groups, files: _JudgedFiles, policy: Policy, audit: Audit, scope: Scope
+) -> tuple[Certificate, dict[str, Any], KeptPriors | None, Audit]:
     """Let the verifier judge what is written; anything but agreement and safety is a bug."""
     entries, microdata, options = task.entries, task.microdata, task.options
     written, aside, in_memory, tallied = files
@@ -1065,8 +1061,13 @@ def _certify(
     with ThreadPoolExecutor(1) as beside:
         digest = beside.submit(entries.digest, bytes.fromhex(key))
         values = policy.combined(microdata).values
-        said, findings, explained = _verified(written, policy, values, verdicts)
-    counts, held = verdicts.counts, written.held if tallied else None
+        said, findings = _verified(written, policy, values)
+    # What only the owner can count was judged before, of the owner's table.
+    if not task.policy.owned:
+        judged = with_witnesses(findings, audit.verdicts)
+        _refuse_not_safe(judged)
+        audit = replace(audit, verdicts=tuple(judged))
+    counts, held = audit.counts, written.held if tallied else None
     lost = held and (len(held), held.people.sum()) != (counts.n_groups, counts.n_people)
     if lost or (in_memory is not None and not same_groups(written.held, in_memory.held)):
         raise InternalError("the release differs from what was written")
@@ -1101,7 +1102,7 @@ def _certify(
         and not (loosely or cut_off)
         and minimal is not None
         and bool(minimal(policy)),
-        grids=dict(verdicts.utility.grids),
+        grids=dict(audit.utility.grids),
         **_spelling(task),
         notes=(
             *([learned_note(learned)] if learned else []),
@@ -1113,12 +1114,12 @@ def _certify(
             *([CUT_OFF] if cut_off else []),
             *([note_of_others(rare, task.policy.least_listed)] if rare else []),
         ),
-        scope=_for_readers(verdicts.scope, microdata.schema),
+        scope=_for_readers(scope, microdata.schema),
     )
     if aside is not None:
         aside.contents = Contents.of(certificate, written.with_fields(columns=certificate.columns))
     private = {"digest_key": key, "seed": task.seed, "source": microdata.name}
-    return certificate, private, kept, explained
+    return certificate, private, kept, audit
 
 
 def _for_readers(scope: Scope, schema: Schema) -> dict[str, Any]:
@@ -1132,31 +1133,25 @@ def _for_readers(scope: Scope, schema: Schema) -> dict[str, Any]:
 
 
 def _verified(
-    written: Written, policy: Policy, values: Any, explained: Audit
-) -> tuple[dict[str, Any], list[Verdict], list[Verdict]]:
-    """The policy as it is certified of some values, what the judge finds, and that with witnesses.
-
-    Anything but agreement and safety is a bug.
-    """
+    written: Written, policy: Policy, values: Any
+) -> tuple[dict[str, Any], list[Verdict]]:
+    """The policy as it is certified of some values, and what the judge finds: safe, or a bug."""
     said = policy.published(values)
     try:
         findings = findings_of(written, said["require"])
     except CertificateError as error:
         raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None
-    judged = with_witnesses(findings, explained.verdicts)
-    if not all(verdict.safe for verdict in judged):
-        written_as = [own.to_dict() for own in findings]
+    _refuse_not_safe(findings)
+    return said, findings
+
+
+def _refuse_not_safe(verdicts: Sequence[Verdict]) -> None:
+    """Refuse files that the judge finds unsafe, whatever the search made them for."""
+    if not all(verdict.safe for verdict in verdicts):
+        written_as = [own.to_dict() for own in verdicts]
         raise InternalError(
             f"the search and the judge disagree: what is written is not safe: {written_as}"
         )
-    return said, findings, judged
-
-
-def _by_judge(explained: Audit, judged: Sequence[Verdict]) -> Audit:
-    """An audit with the judge's verdicts on what is written in place of explanations."""
-    each = zip(explained.verdicts, judged, strict=True)
-    verdicts = tuple(own if isinstance(own, Verdict) else of_files for own, of_files in each)
-    return replace(explained, verdicts=verdicts)
 
 
 def _certified(findings: Sequence[Verdict], kept: KeptPriors | None) -> tuple[dict[str, Any], ...]:
