@@ -408,10 +408,16 @@ def _audit(
         tables = [None if own is None else own.table for own in asked]
         how: dict[str, Any] = {"cases": scope.cases, "by_judge": by_judge or policy.owned}
         verdicts = _verdicts(table, policy, counted, tables, **how)
-    trials = _trials(seen, policy) if learned else None
-    utility, name = utility or utility_of(counts), name or table.name
-    of = tuple(counted)
-    return Audit(policy, counts, verdicts, utility, name, scope=scope, trials=trials, counted=of)
+    return Audit(
+        policy,
+        counts,
+        verdicts,
+        utility or utility_of(counts),
+        name or table.name,
+        scope=scope,
+        trials=_trials(seen, policy) if learned else None,
+        counted=tuple(counted),
+    )
 
 
 def _audit_of_counts(

@@ -17,7 +17,7 @@ from foreknow.data.engines.households import Shared
 from foreknow.data.engines.read_values import read_otherwise
 from foreknow.data.engines.table import Selected, Table, free_name
 from foreknow.data.microdata import Microdata, shown_once
-from foreknow.data.people import Cases, refuse_two_spellings
+from foreknow.data.people import refuse_two_spellings
 from foreknow.data.reading import BLANKS, Reading
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
@@ -25,7 +25,7 @@ from foreknow.data.sights import Sight
 from foreknow.errors import SchemaError
 from foreknow.needs import ONE_BY_ONE, Analysis, refuse_rules
 from foreknow.policy.from_call import schema_of
-from foreknow.policy.people import owners_counts
+from foreknow.policy.people import CaseOwners, owners_counts
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.releases.written import open_published
@@ -264,7 +264,7 @@ class Owned(NamedTuple):
     """What only the owner can count, and the table that it was counted of."""
 
     counts: GroupCounts  # of combinations of values
-    cases: Cases | None
+    cases: CaseOwners | None
     table: tuple[Microdata, IntArray, Any]  # people, the group of each, what groups are called
 
 
@@ -278,7 +278,7 @@ def owned_by_column(
     tables = _owners_tables(release, policy, seen) if policy.owned else None
     if tables is None:
         return None
-    schema, counted = policy.needed_schema, dict[int, tuple[GroupCounts, Cases | None]]()
+    schema, counted = policy.needed_schema, dict[int, tuple[GroupCounts, CaseOwners | None]]()
     laid = policy.for_layout(release.layout)
     units = {of.unit for of in policy.requirements} | {
         schema.person if schema.counts_people else None

@@ -657,8 +657,7 @@ class RowCounts(GroupCounts):
 
     def rules_of_people(self) -> dict[str, Any]:
         """What was said of the people who are counted, and these counts do not follow."""
-        rules: dict[str, Any] = self.schema.rules_of_people(self.sensitive)
-        return rules
+        return {} if self.schema is None else self.schema.rules_of_people(self.sensitive)
 
     def seen(self, sensitive: str | None = None, known: Sequence[str] = ()) -> GroupCounts:
         """Count one column of combinations, of which all is counted but whose cases rows are."""
@@ -690,10 +689,6 @@ class UnitCounts(RowCounts):
     def by_policy(self) -> GroupCounts:
         """The same for whoever is asked by a policy."""
         return self.as_kind(UnitCounts, schema=None)
-
-    def rules_of_people(self) -> dict[str, Any]:
-        """What was said of the people whose units are counted."""
-        return {} if self.schema is None else super().rules_of_people()
 
     @property
     def units(self) -> IntArray:

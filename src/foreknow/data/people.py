@@ -85,19 +85,6 @@ def refuse_two_spellings(names: Iterable[Any], column: str) -> None:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Cases:
-    """Who each case is of, and where it is counted; immutable, for the owner only.
-
-    A case is a row, of which a person may have several. Cells are of the counts of combinations
-    that a search counts.
-    """
-
-    name: str  # the column that says whose they are
-    people: IntArray  # the person of each case, numbered from 0
-    cells: IntArray  # the cell of each case in the counts of its group
-
-
-@dataclass(frozen=True, eq=False, repr=False)
 class Members:
     """People by name, and the group of each; immutable.
 

@@ -30,7 +30,7 @@ from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics, UnitCounts, refuse_sets
 from foreknow.data.labels import JointLabels, Label, Labels
 from foreknow.data.layout import Layout
-from foreknow.data.people import CASES, Cases
+from foreknow.data.people import CASES
 from foreknow.data.release import Release
 from foreknow.data.sights import Possible
 from foreknow.data.windows import Window, Windows
@@ -95,7 +95,7 @@ class RequirementCounts:
 
     @classmethod
     def of_counts(
-        cls, requirement: Requirement, counts: GroupCounts, cases: Cases | None = None
+        cls, requirement: Requirement, counts: GroupCounts, cases: CaseOwners | None = None
     ) -> RequirementCounts:
         """Take counts, which may be of combinations of values, and whose cases they are of."""
         if not isinstance(counts.values, JointLabels):
@@ -109,8 +109,8 @@ class RequirementCounts:
         number_of_cases = np.array(numbers, dtype=np.int64)[codes]
         if cases is None:
             return cls(requirement, sight, seen, number_of_cases)
-        parts = counts.parts(sight.secret, sight.known)[cases.cells]
-        people = CaseOwners(cases.name, cases.people, parts)
+        parts = counts.parts(sight.secret, sight.known)
+        people = replace(cases, groups=parts[cases.groups])
         return cls(requirement, sight, seen, number_of_cases, people)
 
     @classmethod

@@ -24,7 +24,7 @@ from foreknow.data.arrays import BoolArray, FloatArray, IntArray, ranges
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import JointLabels, Label
 from foreknow.data.microdata import Microdata
-from foreknow.data.people import CASES, Cases
+from foreknow.data.people import CASES
 from foreknow.data.windows import Windows
 from foreknow_judge.errors import UnsupportedError
 from foreknow_judge.numbers import CLOSE
@@ -43,15 +43,15 @@ _NEAR = 4 * CLOSE
 
 def owners_counts(
     combined: Microdata, groups: IntArray, labels: Any
-) -> tuple[GroupCounts, Cases | None]:
-    """The combinations of a table, counted in groups; and the person of each case, if rows are."""
+) -> tuple[GroupCounts, CaseOwners | None]:
+    """The combinations of a table, counted in groups; and the person and cell of each case."""
     counts = replace(combined.counts(groups), groups=labels)
     if not (isinstance(counts.values, JointLabels) and CASES in counts.values.columns):
         return counts, None
     cells = counts.cell_groups * counts.n_values + counts.codes
     own = groups.astype(np.int64) * counts.n_values + combined.sensitive_codes
     name = str(combined.schema.person)
-    return counts, Cases(name, combined.persons, np.searchsorted(cells, own))
+    return counts, CaseOwners(name, combined.persons, np.searchsorted(cells, own))
 
 
 class CountsOfCases(GroupCounts):
@@ -75,11 +75,11 @@ class SeveralCases:
 
 @dataclass(frozen=True, eq=False)
 class CaseOwners:
-    """The person and the group of each case."""
+    """The person of each case, and where it is counted; for the owner only."""
 
     name: str  # the column of persons
     of_case: IntArray  # the person of each case
-    groups: IntArray  # the group of each case
+    groups: IntArray  # the group of each case; or its cell, in counts of combinations
 
     @cached_property
     def _several(self) -> tuple[IntArray, IntArray]:
