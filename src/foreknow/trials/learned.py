@@ -20,6 +20,7 @@ from foreknow.adversaries.disclosure import Disclosure, of_value
 from foreknow.adversaries.priors.expectation import JUDGING, LEARNING, CaseLayout
 from foreknow.adversaries.priors.fit import SMOOTHINGS, Kinds, fits, numbers_among
 from foreknow.adversaries.protocol import HasCounts, counts_of, signatures_of
+from foreknow.adversaries.remembered import remembered
 from foreknow.data.arrays import FloatArray, IntArray, ranges
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
@@ -331,16 +332,15 @@ def learnings(release: HasCounts, by: Sequence[str], effort: Effort = "full") ->
     """
     counts = counts_of(release)
     key = "learned", tuple(by), getattr(release, "sight", None)
-    if key not in counts.memory:
-        counts.memory[key] = _ways(release, counts, by)
-    ways: list[_Way] = counts.memory[key]
+    ways = remembered(counts, key, lambda: _ways(release, counts, by))
     smoothings = _SMOOTHINGS[effort]
     if effort == "full":
-        if (*key, effort) not in counts.memory:
+
+        def in_full() -> list[Learning]:
             learned = [one for way in ways for one in way.learned(smoothings)]
-            counts.memory[*key, effort] = [*learned, *_learned_by_trees(ways[0])]
-        found: list[Learning] = counts.memory[*key, effort]
-        return found
+            return [*learned, *_learned_by_trees(ways[0])]
+
+        return remembered(counts, (*key, effort), in_full)
     teaching = [way for way in ways if way.teaches] if effort == "beside" else []
     return [way.brief(smoothing) for way in teaching or ways[-1:] for smoothing in smoothings]
 

@@ -6,7 +6,6 @@ Ramakrishnan), sections 4 to 6.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -18,13 +17,17 @@ import numpy as np
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.facts.minima import (
-    ExactMinimum,
     FactsMeasure,
     attaining,
     exact_minimum,
     theorem2_terms,
 )
-from foreknow.adversaries.facts.profiles import FORMULAS, Profiles, bounded, profiles
+from foreknow.adversaries.facts.profiles import (
+    ExactMinimum,
+    Profiles,
+    formulas_of,
+    profiles,
+)
 from foreknow.adversaries.facts.settings import FactsSettings
 from foreknow.adversaries.facts.skyline import front
 from foreknow.adversaries.facts.windows import WindowsMeasure, worst_window
@@ -38,7 +41,7 @@ from foreknow.adversaries.protocol import (
 )
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.labels import Label, in_order
+from foreknow.data.labels import Label
 from foreknow.data.windows import Windows
 from foreknow.hints import hints
 from foreknow.needs import Need, Needs
@@ -120,11 +123,9 @@ class Facts:
         >>> Facts(l=1).disclosure(Windows.of(counts, Width(5000)))
         Disclosure('between 30,000 and 35,000', 0.75)
         """
-        if isinstance(release, Windows):
-            return self._of_windows(release)
-        counts = asked_of(self, release)
         if value is None:
-            return worst(self._judge(counts, None).values())
+            return worst(self.disclosures(release).values())
+        counts = asked_of(self, release)
         if (code := code_of(counts, value)) is None:
             return Disclosure(value, 0.0, lambda: Fraction(0))
         return self._judge(counts, code)[value]
@@ -135,8 +136,8 @@ class Facts:
         Of windows of numbers, which are too many, the worst alone.
         """
         if isinstance(release, Windows):
-            found = self._of_windows(release)
-            return {found.value: found}
+            of_windows = self._of_windows(release)
+            return {of_windows.value: of_windows}
         return self._judge(asked_of(self, release), None)
 
     def chances(self, release: HasCounts) -> Chances:
@@ -147,17 +148,17 @@ class Facts:
         """
         counts = asked_of(self, release)
         fronts = _Fronts(self, counts, attaining(front(counts, self.l, None), self.k, self.m))
-        own = profiles(counts, min(self.l, counts.n_values))
-        first, alike = own.alike()
-        kinds = own.take(first)
+        cells = profiles(counts, min(self.l, counts.n_values))
+        first, alike = cells.alike()
+        kinds = cells.take(first)
         terms = theorem2_terms(kinds, self.k, self.m)
         alone, known = (least[kinds.value] for least in fronts.family())
         ratio = terms._replace(v_alone=alone, v_known=known).negated_ratio()[alike]
-        if own.more is not None:  # of several profiles of a cell the worst
-            own, alike, ratio = own.worst_each(ratio, alike)
-        exact = partial(fronts.of_cells, own)
-        found = Chances.of_holders(own.group, own.value, own.s, ratio, exact)
-        return replace(found, overlap=counts.semantics != "single", alike=alike)
+        if cells.more is not None:  # of several profiles of a cell the worst
+            cells, alike, ratio = cells.worst_each(ratio, alike)
+        exact = partial(fronts.of_cells, cells)
+        chances = Chances.of_holders(cells.group, cells.value, cells.s, ratio, exact)
+        return replace(chances, overlap=counts.semantics != "single", alike=alike)
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Whether merging groups never raises the breach probability (Theorem 4: ``single``)."""
@@ -211,7 +212,7 @@ class Facts:
 
     def _judge(self, counts: GroupCounts, code: int | None) -> dict[Label, Disclosure]:
         fronts = _Fronts(self, counts, attaining(front(counts, self.l, code), self.k, self.m))
-        chances, at_most = fronts.chances().tolist(), bounded(counts).tolist()
+        chances, at_most = fronts.chances().tolist(), formulas_of(counts).bounded(counts).tolist()
         codes = range(counts.n_values) if code is None else [code]
         return {
             counts.values[code]: Disclosure(
@@ -295,12 +296,12 @@ class _Fronts:
 
     def witness(self, code: int) -> FactsWitness | None:
         """Spell out what attains it."""
-        own, able = self._of(code), self.counts.able
-        if not len(own) or (able is not None and able.negated):
+        attaining_it = self._of(code)
+        if not len(attaining_it) or not attaining_it.formulas.can_be_spelled(self.counts):
             return None
         amounts = self.facts.l, self.facts.k, self.facts.m
-        found = exact_minimum(own, self.facts.k, self.facts.m)
-        return witness_of(self.counts, code, amounts, found)
+        least = exact_minimum(attaining_it, self.facts.k, self.facts.m)
+        return witness_of(self.counts, code, amounts, least)
 
     def _of(self, code: int) -> Profiles:
         return self.profiles.of(code)
@@ -356,106 +357,20 @@ def witness_of(
     counts: GroupCounts,
     code: int,
     amounts: tuple[int, int, int],
-    found: ExactMinimum,
+    least: ExactMinimum,
 ) -> FactsWitness:
     """Spell out an exact minimum as facts, no more of them than attain it."""
-    value = counts.values[code]
-    bag = counts.bag(found.target)
-    bag.pop(value)
-    most_frequent = sorted(in_order(bag), key=bag.__getitem__, reverse=True)
-    if counts.able is not None:
-        most_frequent = _ruled_out(counts, code, amounts, found)
-    elif not found.ratio:
-        amounts = _enough(counts, value, most_frequent, amounts, found)
-    _, k, m = amounts
-    used = tuple(most_frequent[: amounts[0]])
-    known_at = found.family if found.known == "with family" else found.target
-    if counts.semantics != "single":
-        known = {value: k} if k else {}
-    else:
-        others = counts.bag(known_at)
-        for label in [value, *used] if known_at == found.target else [value]:
-            others.pop(label, None)
-        known = _some(others, k)
-        if counts.able is not None:
-            known = _known(counts, known_at, code, others, k)
+    used, people, m = formulas_of(counts).spelled(counts, code, amounts, least)
     return FactsWitness(
-        value=value,
-        target_group=counts.group_label(found.target),
-        ruled_out=used,
-        known_group=counts.group_label(known_at) if known else None,
-        known=known,
-        family_group=counts.group_label(found.family) if m else None,
+        value=counts.values[code],
+        target_group=counts.group_label(least.target),
+        ruled_out=tuple(used),
+        known_group=counts.group_label(least.known_group) if people else None,
+        known=people,
+        family_group=counts.group_label(least.family) if m else None,
         family=m,
-        target_position=found.target,
-        known_position=known_at if known else None,
-        family_position=found.family if m else None,
+        target_position=least.target,
+        known_position=least.known_group if people else None,
+        family_position=least.family if m else None,
         semantics=counts.semantics,
     )
-
-
-def _ruled_out(
-    counts: GroupCounts, code: int, amounts: tuple[int, int, int], found: ExactMinimum
-) -> list[Label]:
-    """What a target is known not to have, where some members cannot have each value."""
-    l, k, _ = amounts
-    own, rest = counts.of_kind(found.target, code)
-    one = counts.take(np.array([found.target]))
-    ways = profiles(one, l, np.arange(counts.n_values) == code)
-    ratios = ways.t_exact(0 if found.known == "with family" else k)
-    of_kind = ratios.index(min(ratios)) if len(ratios) > 1 or own else 0
-    frequent = [sorted(in_order(bag), key=bag.__getitem__, reverse=True) for bag in (own, rest)]
-    return [*frequent[0][:of_kind], *frequent[1][: l - of_kind]]
-
-
-def _known(
-    counts: GroupCounts, group: int, code: int, others: dict[Label, int], most: int
-) -> dict[Label, int]:
-    """What is known of other people there: first those who have values of the same kind."""
-    chosen: dict[Label, int] = {}
-    for bag in counts.of_kind(group, code):
-        left = {value: n for value, n in others.items() if value in bag}
-        chosen |= _some(left, most - sum(chosen.values()))
-    return chosen
-
-
-def _enough(
-    counts: GroupCounts,
-    value: Label,
-    others: list[Label],
-    amounts: tuple[int, int, int],
-    found: ExactMinimum,
-) -> tuple[int, int, int]:
-    """The least amounts that give certainty where these do: links go first, then known people."""
-    formulas, (_, k, m) = FORMULAS[counts.semantics], amounts
-    n, s, bag = int(counts.sizes[found.target]), _held(counts, found.target, value), counts.bag
-    family_n, family_s = int(counts.sizes[found.family]), _held(counts, found.family, value)
-    frequent = [bag(found.target)[label] for label in others[: amounts[0]]]
-    with_target, with_family = found.known != "with family", found.known != "with target"
-
-    def certain(out: int, k: int, m: int) -> bool:
-        slack = formulas.slack_exact(n, s, frequent[:out])
-        if formulas.t_exact(n, s, slack, k if with_target else 0) == 0:
-            return True
-        taken = (k if with_family else 0) + (found.target == found.family)
-        return formulas.v_exact(family_n, family_s, m, taken) == 0
-
-    out, k, m = len(frequent), min(k, n + family_n), min(m, family_n)
-    m = bisect_left(range(m), True, key=lambda fewer: certain(out, k, fewer))
-    k = bisect_left(range(k), True, key=lambda fewer: certain(out, fewer, m))
-    return bisect_left(range(out), True, key=lambda fewer: certain(fewer, k, m)), k, m
-
-
-def _some(bag: dict[Label, int], most: int) -> dict[Label, int]:
-    """At most so many people of a bag, the most frequent values first."""
-    chosen: dict[Label, int] = {}
-    for value in sorted(in_order(bag), key=bag.__getitem__, reverse=True):
-        if most <= 0:
-            break
-        chosen[value] = min(bag[value], most)
-        most -= chosen[value]
-    return chosen
-
-
-def _held(counts: GroupCounts, group: int, value: Label) -> int:
-    return counts.bag(group)[value]

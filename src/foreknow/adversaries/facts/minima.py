@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from foreknow.adversaries.facts.profiles import (
     Amount,
+    ExactMinimum,
+    Place,
     Profiles,
     capped,
+    formulas_of,
+    negated,
     profiles,
     profiles_of,
     safe_product,
@@ -22,10 +25,6 @@ from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow_judge.errors import UnsupportedError
 from foreknow_judge.numbers import CLOSE
-
-# Where the k known people are: with target and family in one group, with the family in another
-# group than the target, or with the target in another group than the family.
-Place: TypeAlias = Literal["one group", "with family", "with target"]
 
 # So few profiles are compared as fractions at once: to choose among them takes longer.
 _FEW = 4
@@ -97,14 +96,14 @@ class FactsMeasure:
         no less than the whole would of parts alike. So some part is unsafe where the whole is with
         `parts` times as many people known; unless a part may have no value that is asked for.
         """
-        if not self.has_fractions or counts.able is not None:
+        if not formulas_of(counts).by_largest:
             return None
         s = counts.top_sums(1)
         if self.wanted is not None and not self.wanted.all():
             if parts > 1:
                 return None
-            own = np.where(self.wanted[counts.codes], counts.counts, 0)
-            s = np.maximum.reduceat(own, counts.offsets[:-1])
+            holders = np.where(self.wanted[counts.codes], counts.counts, 0)
+            s = np.maximum.reduceat(holders, counts.offsets[:-1])
         others = np.minimum(counts.top_sums(self.l + 1), counts.top_sums(self.l) + s)
         known, n = capped(parts * (self.k + 1)), counts.sizes
         odds = t_ratio(n, np.maximum(s, 1), n - others, parts * self.k)
@@ -123,8 +122,8 @@ class FactsMeasure:
         return KeyedRatios(found.value, found.group, ratios, found if self.has_fractions else None)
 
     def _profiles(self, counts: GroupCounts, groups: BoolArray | None = None) -> Profiles:
-        if counts.able is not None and self.negated:
-            counts = replace(counts, able=replace(counts.able, negated=True))
+        if self.negated:
+            counts = negated(counts)
         if groups is None:
             return profiles(counts, self.l, self.wanted)
         inside = groups[counts.cell_groups]
@@ -139,7 +138,7 @@ class FactsMeasure:
         can spare nobody's value: of each, so many may stay that T(l, k) exceeds the odds of the
         limit, even if all who leave have it.
         """
-        if counts.able is not None:  # who leaves may be whoever cannot have the value
+        if not formulas_of(counts).by_largest:  # who leaves may be whoever cannot have the value
             return np.zeros(counts.n_groups, dtype=np.int64)
         if self.wanted is None or self.wanted.all():
             return counts.fewest_leaving(self.l + 1, self.k, self._odds)
@@ -187,21 +186,6 @@ def _near(ratios: FloatArray, least: FloatArray, m: int) -> BoolArray:
     """Which profiles are within 1e-9 of one of five minima."""
     some = slice(None) if m else slice(3)  # without a family, V is 1 everywhere
     return np.asarray((ratios[some] <= least[some] * (1 + CLOSE)).any(axis=0))
-
-
-@dataclass(frozen=True)
-class ExactMinimum:
-    """The least negated ratio as a fraction, and where it is attained."""
-
-    ratio: Fraction
-    target: int  # codes of groups
-    family: int
-    known: Place
-
-    @property
-    def probability(self) -> Fraction:
-        """The breach probability."""
-        return 1 / (1 + self.ratio)
 
 
 def exact_minimum(found: Profiles, k: int, m: int) -> ExactMinimum:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from foreknow.adversaries.facts.profiles import safe_product
 from foreknow.adversaries.ledger import KeyedRatios
+from foreknow.adversaries.remembered import remembered
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.needs import Need, require
@@ -212,11 +213,9 @@ def atoms_and_odds(counts: GroupCounts, k: int, cells: Targets) -> tuple[FloatAr
 
 def _tops(counts: GroupCounts, k: int) -> IntArray:
     """How often the c most frequent values of each group occur, for c from 0 to k + 1."""
-    key = ("top sums", k)
-    if key not in counts.memory:
-        counts.memory[key] = np.stack([counts.top_sums(c) for c in range(k + 2)])
-    tops: IntArray = counts.memory[key]
-    return tops
+    return remembered(
+        counts, ("top sums", k), lambda: np.stack([counts.top_sums(c) for c in range(k + 2)])
+    )
 
 
 def _near(ratios: FloatArray) -> IntArray:

@@ -25,6 +25,7 @@ from foreknow.adversaries.priors.signature_groups import (
 )
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.adversaries.protocol import HasCounts, asked_of, signatures_of
+from foreknow.adversaries.remembered import remembered
 from foreknow.data.arrays import FloatArray, IntArray, order_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label, Labels
@@ -93,12 +94,12 @@ def judged(
             "what an adversary knows of people before"
         )
     key = ("priors", table, mode)
-    if key not in counts.memory:
-        counts.memory[key] = _judge(counts, signatures(table.attributes), table, mode)
-    if any(amounts) and (*key, amounts) not in counts.memory:
-        counts.memory[(*key, amounts)] = counts.memory[key].with_facts(amounts)
-    found: ReleasePosteriors = counts.memory[(*key, amounts) if any(amounts) else key]
-    return found
+    plain = remembered(
+        counts, key, lambda: _judge(counts, signatures(table.attributes), table, mode)
+    )
+    if not any(amounts):
+        return plain
+    return remembered(counts, (*key, amounts), lambda: plain.with_facts(amounts))
 
 
 def judged_before(
