@@ -247,12 +247,12 @@ class _Fronts:
 
     def exact(self, code: int) -> Fraction:
         """Breach probability of one value as a fraction."""
-        own = self._of(code)
-        if not len(own):
+        attaining_it = self.profiles.of(code)
+        if not len(attaining_it):
             return Fraction(0)
-        key = own.content()  # rare values often have equal profiles, in other groups
+        key = attaining_it.content()  # rare values often have equal profiles, in other groups
         if key not in self._exact:
-            self._exact[key] = exact_minimum(own, self.facts.k, self.facts.m).probability
+            self._exact[key] = exact_minimum(attaining_it, self.facts.k, self.facts.m).probability
         return self._exact[key]
 
     def family(self) -> tuple[FloatArray, FloatArray]:
@@ -265,9 +265,9 @@ class _Fronts:
             least[:, value[starts]] = terms.v_alone, terms.v_known
         return least[0], least[1]
 
-    def of_cells(self, own: Profiles, cells: IntArray) -> list[Fraction | None]:
+    def of_cells(self, profiles_of_cells: Profiles, cells: IntArray) -> list[Fraction | None]:
         """Breach probabilities of the targets of some cells as fractions."""
-        some = own.take(cells)
+        some = profiles_of_cells.take(cells)
         k, m = self.facts.k, self.facts.m
         families: dict[int, tuple[Fraction, Fraction]] = {}
         # Without relatives, the value does not matter.
@@ -275,36 +275,38 @@ class _Fronts:
         _, first, kind = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         distinct = some.take(first)
         ratios = distinct.t_exact(0), distinct.t_exact(k), distinct.v_exact(m, k + 1)
-        found: list[Fraction | None] = []
+        chances: list[Fraction | None] = []
         for value, t_alone, t_known, family in zip(distinct.value.tolist(), *ratios, strict=True):
             if value not in families:
                 families[value] = self._family(value)
             alone, known = families[value]
             together = t_known * family
-            found.append(1 / (1 + min(together, t_alone * known, t_known * alone)))
-        return [found[i] for i in kind.reshape(-1).tolist()]
+            chances.append(1 / (1 + min(together, t_alone * known, t_known * alone)))
+        return [chances[i] for i in kind.reshape(-1).tolist()]
 
     def _family(self, code: int) -> tuple[Fraction, Fraction]:
         """The least V(m, 0) and V(m, k) of a value as fractions."""
         k, m = self.facts.k, self.facts.m
         if not m:
             return Fraction(1), Fraction(1)
-        own = self._of(code)
-        pairs, exact = set(zip(own.n.tolist(), own.s.tolist(), strict=True)), own.formulas.v_exact
-        alone, known = (min(exact(n, s, m, amount) for n, s in pairs) for amount in (0, k))
-        return alone, known
+        of_value = self.profiles.of(code)
+        pairs, exact = (
+            set(zip(of_value.n.tolist(), of_value.s.tolist(), strict=True)),
+            of_value.formulas.v_exact,
+        )
+        without_known, with_known = (
+            min(exact(n, s, m, amount) for n, s in pairs) for amount in (0, k)
+        )
+        return without_known, with_known
 
     def witness(self, code: int) -> FactsWitness | None:
         """Spell out what attains it."""
-        attaining_it = self._of(code)
-        if not len(attaining_it) or not attaining_it.formulas.can_be_spelled(self.counts):
+        attaining_it = self.profiles.of(code)
+        if not len(attaining_it):
             return None
         amounts = self.facts.l, self.facts.k, self.facts.m
-        least = exact_minimum(attaining_it, self.facts.k, self.facts.m)
-        return witness_of(self.counts, code, amounts, least)
-
-    def _of(self, code: int) -> Profiles:
-        return self.profiles.of(code)
+        minimum = exact_minimum(attaining_it, self.facts.k, self.facts.m)
+        return witness_of(self.counts, code, amounts, minimum)
 
 
 # ---- the facts that attain it -------------------------------------------------------------------
@@ -357,20 +359,23 @@ def witness_of(
     counts: GroupCounts,
     code: int,
     amounts: tuple[int, int, int],
-    least: ExactMinimum,
-) -> FactsWitness:
+    minimum: ExactMinimum,
+) -> FactsWitness | None:
     """Spell out an exact minimum as facts, no more of them than attain it."""
-    used, people, m = formulas_of(counts).spelled(counts, code, amounts, least)
+    spelled = formulas_of(counts).spelled(counts, code, amounts, minimum)
+    if spelled is None:
+        return None
+    used, people, m = spelled
     return FactsWitness(
         value=counts.values[code],
-        target_group=counts.group_label(least.target),
+        target_group=counts.group_label(minimum.target),
         ruled_out=tuple(used),
-        known_group=counts.group_label(least.known_group) if people else None,
+        known_group=counts.group_label(minimum.known_group) if people else None,
         known=people,
-        family_group=counts.group_label(least.family) if m else None,
+        family_group=counts.group_label(minimum.family) if m else None,
         family=m,
-        target_position=least.target,
-        known_position=least.known_group if people else None,
-        family_position=least.family if m else None,
+        target_position=minimum.target,
+        known_position=minimum.known_group if people else None,
+        family_position=minimum.family if m else None,
         semantics=counts.semantics,
     )

@@ -437,11 +437,6 @@ class Profiles:
 def profiles(counts: GroupCounts, l: int, wanted: NDArray[np.bool_] | None = None) -> Profiles:
     """Profiles of all cells of the wanted values, in the order of groups, if l others are used."""
     cells = slice(None) if wanted is None else np.flatnonzero(wanted[counts.codes])
-    return profiles_of(counts, l, cells)
-
-
-def profiles_of(counts: GroupCounts, l: int, cells: Any) -> Profiles:
-    """Profiles of some cells, in their order; see `profiles`."""
     return formulas_of(counts).profiles(counts, l, cells)
 
 
@@ -455,7 +450,7 @@ class ExactMinimum:
     ratio: Fraction
     target: int  # codes of groups
     family: int
-    known: Place
+    place: Place  # where the known people are
 
     @property
     def probability(self) -> Fraction:
@@ -465,7 +460,7 @@ class ExactMinimum:
     @property
     def known_group(self) -> int:
         """The group of the known people."""
-        return self.family if self.known == "with family" else self.target
+        return self.family if self.place == "with family" else self.target
 
 
 class OneValue:
@@ -482,10 +477,16 @@ class OneValue:
     ordered: ClassVar[bool] = True
 
     def profiles(self, counts: GroupCounts, l: int, cells: Any) -> Profiles:
-        """Profiles of some cells, in their order."""
+        """Profiles of some cells, in their order; where not all can have each value, in any."""
         group, s = counts.cell_groups[cells], counts.counts[cells]
-        n, taken = counts.sizes[group], self.excluded(counts, l, group, s)
-        return Profiles(counts.codes[cells], group, n, s, n - taken, None, counts, l)
+        slack, kind = self.slack(counts, l, cells, group, s)
+        return Profiles(counts.codes[cells], group, counts.sizes[group], s, slack, kind, counts, l)
+
+    def slack(
+        self, counts: GroupCounts, l: int, cells: Any, group: IntArray, s: IntArray
+    ) -> tuple[NDArray[Any], IntArray | None]:
+        """What cells have to spare; and, where floats say it, which have exactly the same."""
+        return counts.sizes[group] - self.excluded(counts, l, group, s), None
 
     def excluded(self, counts: GroupCounts, l: int, group: IntArray, s: IntArray) -> IntArray:
         """How often cells of s holders and the l most frequent others of their groups occur.
@@ -528,54 +529,41 @@ class OneValue:
 
     # ---- the facts that attain a minimum ----------------------------------------------------
 
-    def can_be_spelled(self, counts: GroupCounts) -> bool:
-        """Whether facts attain what is found."""
-        return True
-
     def spelled(
-        self, counts: GroupCounts, code: int, amounts: Amounts, least: ExactMinimum
-    ) -> Spelled:
-        """Facts that attain a minimum; where it is certainty, no more than that takes."""
-        l, k, m = amounts
-        bag = counts.bag(least.target)
-        s = bag.pop(counts.values[code])
-        used = _by_frequency(bag)[:l]
-        if not least.ratio:
-            frequent = [bag[value] for value in used]
-            l, k, m = self._enough(counts, code, s, frequent, amounts, least)
-        return used[:l], self.known_people(counts, code, used[:l], k, least), m
+        self, counts: GroupCounts, code: int, amounts: Amounts, minimum: ExactMinimum
+    ) -> Spelled | None:
+        """Facts that attain a minimum; where it is certainty, no more than that takes.
 
-    def _enough(
-        self,
-        counts: GroupCounts,
-        code: int,
-        s: int,
-        frequent: list[int],
-        amounts: Amounts,
-        least: ExactMinimum,
-    ) -> Amounts:
-        """The least amounts that give certainty, which these do: links go first, then people."""
-        n, family_n = int(counts.sizes[least.target]), int(counts.sizes[least.family])
-        family_s = counts.bag(least.family)[counts.values[code]]
-        with_target, with_family = least.known != "with family", least.known != "with target"
+        Links go first, then known people. None where no facts are said to attain it.
+        """
+        l, k, m = amounts
+        bag, value = counts.bag(minimum.target), counts.values[code]
+        s = bag.pop(value)
+        used = _by_frequency(bag)[:l]
+        frequent = [bag[other] for other in used]
+        n, family_n = int(counts.sizes[minimum.target]), int(counts.sizes[minimum.family])
+        family_s = counts.bag(minimum.family)[value]
+        with_target, with_family = minimum.place != "with family", minimum.place != "with target"
 
         def certain(out: int, k: int, m: int) -> bool:
             slack = self.slack_exact(n, s, frequent[:out])
             if self.t_exact(n, s, slack, k if with_target else 0) == 0:
                 return True
-            taken = (k if with_family else 0) + (least.target == least.family)
+            taken = (k if with_family else 0) + (minimum.target == minimum.family)
             return self.v_exact(family_n, family_s, m, taken) == 0
 
-        out, k, m = len(frequent), min(amounts[1], n + family_n), min(amounts[2], family_n)
-        m = bisect_left(range(m), True, key=lambda fewer: certain(out, k, fewer))
-        k = bisect_left(range(k), True, key=lambda fewer: certain(out, fewer, m))
-        return bisect_left(range(out), True, key=lambda fewer: certain(fewer, k, m)), k, m
+        if not minimum.ratio:
+            l, k, m = len(used), min(k, n + family_n), min(m, family_n)
+            m = bisect_left(range(m), True, key=lambda fewer: certain(l, k, fewer))
+            k = bisect_left(range(k), True, key=lambda fewer: certain(l, fewer, m))
+            l = bisect_left(range(l), True, key=lambda fewer: certain(fewer, k, m))
+        return used[:l], self.known_people(counts, code, used[:l], k, minimum), m
 
     def known_people(
-        self, counts: GroupCounts, code: int, used: list[Label], k: int, least: ExactMinimum
+        self, counts: GroupCounts, code: int, used: list[Label], k: int, minimum: ExactMinimum
     ) -> dict[Label, int]:
         """How many people of their group are best known to have which value."""
-        return _some(_others(counts, code, used, least), k)
+        return _some(_others(counts, code, used, minimum), k)
 
 
 class SeveralValues(OneValue):
@@ -584,7 +572,7 @@ class SeveralValues(OneValue):
     by_largest = False
 
     def known_people(
-        self, counts: GroupCounts, code: int, used: list[Label], k: int, least: ExactMinimum
+        self, counts: GroupCounts, code: int, used: list[Label], k: int, minimum: ExactMinimum
     ) -> dict[Label, int]:
         """How many people are known not to have the value."""
         return {counts.values[code]: k} if k else {}
@@ -598,23 +586,23 @@ class SetOfValues(SeveralValues):
     slack_exact = staticmethod(slack_set_exact)
     ordered = False
 
-    def profiles(self, counts: GroupCounts, l: int, cells: Any) -> Profiles:
-        """Profiles of some cells; of which of them exactly the same is to spare, has one kind."""
-        l_used = min(l, int(np.diff(counts.offsets).max(initial=0)))
+    def slack(
+        self, counts: GroupCounts, l: int, cells: Any, group: IntArray, s: IntArray
+    ) -> tuple[FloatArray, IntArray]:
+        """The chance of none of the others."""
+        l = min(l, int(np.diff(counts.offsets).max(initial=0)))
         rank, top_cells = ranked_cells(counts)
-        group, own_rank = counts.cell_groups[cells], np.minimum(rank[cells], l_used)
         present, place = np.unique(group, return_inverse=True)
         starts, ends = counts.offsets[present], counts.offsets[present + 1]
-        tops = np.zeros((len(present), l_used + 1), dtype=np.int64)
-        for i in range(l_used + 1):
+        tops = np.zeros((len(present), l + 1), dtype=np.int64)
+        for i in range(l + 1):
             there = starts + i < ends
             tops[there, i] = counts.counts[top_cells[starts[there] + i]]
         # All l+1 most frequent values but the target's own, or but the last.
-        column = np.arange(l_used)
-        others = tops[place[:, None], column + (column >= own_rank[:, None])]
-        n, s = counts.sizes[group], counts.counts[cells]
-        slack, kind = slack_set(n, others), _classes([*others.T, n])
-        return Profiles(counts.codes[cells], group, n, s, slack, kind, counts, l)
+        column = np.arange(l)
+        others = tops[place[:, None], column + (column >= np.minimum(rank[cells], l)[:, None])]
+        n = counts.sizes[group]
+        return slack_set(n, others), _classes([*others.T, n])
 
     def columns(self, l: int) -> int:
         """How many columns of cells are worked on at once."""
@@ -630,12 +618,12 @@ class BagOfValues(SeveralValues):
     v_exact = staticmethod(v_multiset_exact)
     slack_exact = staticmethod(slack_multiset_exact)
 
-    def profiles(self, counts: GroupCounts, l: int, cells: Any) -> Profiles:
-        """Profiles of some cells; the kind of each is how often the others occur."""
-        group, s = counts.cell_groups[cells], counts.counts[cells]
-        n, others = counts.sizes[group], self.excluded(counts, l, group, s) - s
-        slack = slack_multiset(n, others)
-        return Profiles(counts.codes[cells], group, n, s, slack, others, counts, l)
+    def slack(
+        self, counts: GroupCounts, l: int, cells: Any, group: IntArray, s: IntArray
+    ) -> tuple[FloatArray, IntArray]:
+        """The chance of no occurrence of the others; and how often these occur."""
+        others = self.excluded(counts, l, group, s) - s
+        return slack_multiset(counts.sizes[group], others), others
 
     def spare(self, n: IntArray, s: IntArray, excluded: IntArray) -> IntArray:
         """Whole numbers that order cells of n people and s holders by what they have to spare."""
@@ -688,24 +676,25 @@ class SomeCannot(OneValue):
         values[counts.codes[others > 0]] = True
         return values
 
-    def can_be_spelled(self, counts: GroupCounts) -> bool:
-        """Whether facts attain what is found: not where what people lack is known."""
-        able: Any = counts.able
-        return not able.negated
-
     def spelled(
-        self, counts: GroupCounts, code: int, amounts: Amounts, least: ExactMinimum
-    ) -> Spelled:
-        """Facts about values of the kind of the target's, as many as tell most, and then others."""
+        self, counts: GroupCounts, code: int, amounts: Amounts, minimum: ExactMinimum
+    ) -> Spelled | None:
+        """Facts about values of the kind of the target's, as many as tell most, and then others.
+
+        None where it is known what people lack.
+        """
+        able: Any = counts.able
+        if able.negated:
+            return None
         l, k, m = amounts
-        of_kind, rest = map(_by_frequency, counts.of_kind(least.target, code))
-        one = counts.take(np.array([least.target]))
+        of_kind, rest = map(_by_frequency, counts.of_kind(minimum.target, code))
+        one = counts.take(np.array([minimum.target]))
         ways = profiles(one, l, np.arange(counts.n_values) == code)
-        ratios = ways.t_exact(0 if least.known == "with family" else k)
+        ratios = ways.t_exact(0 if minimum.place == "with family" else k)
         many = ratios.index(min(ratios)) if len(ratios) > 1 or of_kind else 0
         used = [*of_kind[:many], *rest[: l - many]]
-        others, people = _others(counts, code, used, least), dict[Label, int]()
-        for bag in counts.of_kind(least.known_group, code):
+        others, people = _others(counts, code, used, minimum), dict[Label, int]()
+        for bag in counts.of_kind(minimum.known_group, code):
             left = {value: n for value, n in others.items() if value in bag}
             people |= _some(left, k - sum(people.values()))
         return used, people, m
@@ -732,11 +721,11 @@ def negated(counts: GroupCounts) -> GroupCounts:
 
 
 def _others(
-    counts: GroupCounts, code: int, used: list[Label], least: ExactMinimum
+    counts: GroupCounts, code: int, used: list[Label], minimum: ExactMinimum
 ) -> dict[Label, int]:
     """The bag of the known people's group, but for what facts about the target speak of."""
-    bag = counts.bag(least.known_group)
-    for label in (counts.values[code], *(used if least.known_group == least.target else ())):
+    bag = counts.bag(minimum.known_group)
+    for label in (counts.values[code], *(used if minimum.known_group == minimum.target else ())):
         bag.pop(label, None)
     return bag
 

@@ -20,7 +20,6 @@ from foreknow.adversaries.facts.minima import exact_minimum, theorem2_terms
 from foreknow.adversaries.facts.profiles import (
     Profiles,
     formulas_of,
-    profiles_of,
 )
 from foreknow.adversaries.facts.windows import worst_window
 from foreknow.adversaries.protocol import HasCounts, asked_of
@@ -72,20 +71,21 @@ def fronts_of(
     counts: GroupCounts, l: int, cells: IntArray, offsets: IntArray
 ) -> Iterator[Profiles]:
     """The same of some cells, one value after the other, and where those of each begin."""
-    for found in _blocks(counts, l, cells, offsets):
-        yield found.undominated(_EFFORT).distinct()
+    for block in _blocks(counts, l, cells, offsets):
+        yield block.undominated(_EFFORT).distinct()
 
 
 def _blocks(counts: GroupCounts, l: int, cells: IntArray, offsets: IntArray) -> Iterator[Profiles]:
     """Profiles of some cells, a block of values at a time."""
     l = min(l, counts.n_values)
-    most = _FRONTS_BLOCK // formulas_of(counts).columns(l)
+    formulas = formulas_of(counts)
+    most = _FRONTS_BLOCK // formulas.columns(l)
     first = 0
     while True:
         end = int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1
         end = min(max(end, first + 1), len(offsets) - 1)
         block = cells[offsets[first] : offsets[end]]
-        yield profiles_of(counts, l, block)
+        yield formulas.profiles(counts, l, block)
         first = end
         if first >= len(offsets) - 1:
             return
@@ -210,19 +210,19 @@ def _not_dominated(counts: GroupCounts, cells: IntArray, kind: IntArray) -> IntA
     return found[np.lexsort((kind[found], counts.codes[found]))]
 
 
-def worst_values(found: Profiles) -> Profiles:
+def worst_values(candidates: Profiles) -> Profiles:
     """Drop values that another one is as bad as at each k and m; most of them."""
-    alive, kept = found, list[Profiles]()
+    alive, kept = candidates, list[Profiles]()
     for _ in range(_ROUNDS):
         if not len(alive):
             break
         pivot = alive.value[np.argmin(alive.score)]
-        own = alive.value == pivot
+        of_pivot = alive.value == pivot
         better = np.ones(len(alive), dtype=bool)
-        for place in np.flatnonzero(own).tolist():
+        for place in np.flatnonzero(of_pivot).tolist():
             better &= alive.better_than(alive.take(np.full(len(alive), place)))
-        better[own] = False
-        kept.append(alive.take(own))
+        better[of_pivot] = False
+        kept.append(alive.take(of_pivot))
         alive = alive.take(np.isin(alive.value, alive.value[better]))
     return alive.join(*kept).by_value()
 

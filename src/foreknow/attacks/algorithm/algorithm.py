@@ -182,7 +182,7 @@ def attack(
         microdata, policy, groups = attacked.microdata, attacked.policy, attacked.groups
     elif members is not None:
         raise InputError("members goes with release, the folder that publish wrote")
-    if not isinstance(microdata, Microdata):
+    else:
         microdata = microdata_of(microdata, policy, said)
     named = method is None or isinstance(method, str)
     if method is None and policy is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -74,12 +74,12 @@ class Rows:
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
         """Some after others."""
-        columns: dict[str, Any] = {
-            own.name: np.concatenate([getattr(part, own.name) for part in parts])
-            for own in fields(cls)
-            if own.name != "codes"
-        }
         codes = zip(*(part.codes for part in parts), strict=True)
+        columns: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in parts])
+            for name in vars(parts[0])
+            if name != "codes"
+        }
         return cls(codes=[np.concatenate(column) for column in codes], **columns)
 
 
@@ -323,9 +323,9 @@ class Level:
     def tally(self, children: Children) -> PartedCounts:
         """Count the sensitive values of each child."""
         rows, n_children, n_values = children.rows, len(children.owner), len(self.labels)
-        people = None
-        if self.semantics != "single":
-            people = np.bincount(children.child, rows.people, n_children).astype(np.int64)
+        people = rows.multiplicity
+        if people is not None:
+            people = np.bincount(children.child, people, n_children).astype(np.int64)
         of_value, times = rows.of_values(children.child)
         if n_children * n_values > max(2 * len(of_value), 1 << 16):
             cells = count_pairs(of_value, rows.values, n_children, n_values, times)
