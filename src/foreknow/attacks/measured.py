@@ -90,15 +90,12 @@ def learned_report(
             )
     else:
         found = learned_trial(seen, by, limit=sure)
-    loaded = Policy.of(policy) if policy is not None else _policy_of(release)
+    loaded = getattr(getattr(release, "audit", None), "policy", None)  # of a publication
+    if policy is not None:
+        loaded = Policy.of(policy)
     if loaded is not None:
         found = replace(found, required=loaded.least_limit(found.sensitive))
     return replace(found, name=name) if name is not None else found
-
-
-def _policy_of(release: Any) -> Policy | None:
-    """The policy of a publication."""
-    return getattr(getattr(release, "audit", None), "policy", None)
 
 
 def _seen(release: Any, people: Any, policy: Any, members: Any, by: Sequence[str]) -> Any:

@@ -18,6 +18,7 @@ from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.facts.minima import (
     FactsMeasure,
+    Theorem2Terms,
     attaining,
     exact_minimum,
     theorem2_terms,
@@ -151,9 +152,11 @@ class Facts:
         cells = profiles(counts, min(self.l, counts.n_values))
         first, alike = cells.alike()
         kinds = cells.take(first)
+        codes, minima = fronts.minima
+        place = np.searchsorted(codes, kinds.value)
         terms = theorem2_terms(kinds, self.k, self.m)
-        alone, known = (least[kinds.value] for least in fronts.family())
-        ratio = terms._replace(v_alone=alone, v_known=known).negated_ratio()[alike]
+        terms = terms._replace(v_alone=minima.v_alone[place], v_known=minima.v_known[place])
+        ratio = terms.negated_ratio()[alike]
         if cells.more is not None:  # of several profiles of a cell the worst
             cells, alike, ratio = cells.worst_each(ratio, alike)
         exact = partial(fronts.of_cells, cells)
@@ -237,12 +240,9 @@ class _Fronts:
 
     def chances(self) -> FloatArray:
         """Breach probability of each value code; 0 where it occurs nowhere."""
+        codes, minima = self.minima
         chances = np.zeros(self.counts.n_values)
-        value = self.profiles.value
-        if len(value):
-            starts = self.profiles.starts
-            least = theorem2_terms(self.profiles, self.facts.k, self.facts.m).least(starts)
-            chances[value[starts]] = 1 / (1 + least.negated_ratio())
+        chances[codes] = 1 / (1 + minima.negated_ratio())
         return chances
 
     def exact(self, code: int) -> Fraction:
@@ -255,15 +255,12 @@ class _Fronts:
             self._exact[key] = exact_minimum(attaining_it, self.facts.k, self.facts.m).probability
         return self._exact[key]
 
-    def family(self) -> tuple[FloatArray, FloatArray]:
-        """The least V(m, 0) and V(m, k) of each value code over all groups."""
-        least = np.ones((2, self.counts.n_values))
-        value = self.profiles.value
-        if len(value):
-            starts = self.profiles.starts
-            terms = theorem2_terms(self.profiles, self.facts.k, self.facts.m).least(starts)
-            least[:, value[starts]] = terms.v_alone, terms.v_known
-        return least[0], least[1]
+    @property
+    def minima(self) -> tuple[IntArray, Theorem2Terms]:
+        """The codes of values that occur, ascending, and the five minima of each."""
+        starts = self.profiles.starts
+        terms = theorem2_terms(self.profiles, self.facts.k, self.facts.m)
+        return self.profiles.value[starts], terms.least(starts)
 
     def of_cells(self, profiles_of_cells: Profiles, cells: IntArray) -> list[Fraction | None]:
         """Breach probabilities of the targets of some cells as fractions."""

@@ -23,7 +23,7 @@ from foreknow.adversaries.protocol import Evaluation, KnowledgeReach, Ledger, co
 from foreknow.criteria.protocol import Criterion, EachGroup
 from foreknow.data.arrays import BoolArray, IntArray, combine
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import JointLabels, Labels
+from foreknow.data.labels import JointLabels
 from foreknow.data.windows import Windows
 from foreknow.methods.decoy.draws import rising
 from foreknow.policy.counted import RequirementCounts
@@ -156,9 +156,7 @@ class Guards:
     each: Sequence[Guard]
 
     @classmethod
-    def of(
-        cls, policy: Policy, values: Labels, everyone: GroupCounts, decoys: int | None = None
-    ) -> Guards:
+    def of(cls, policy: Policy, everyone: GroupCounts, decoys: int | None = None) -> Guards:
         """Start the ledgers of a policy; refuse limits that are not worked out.
 
         `decoys`: all limits are those that hold for what a refusal leaves beside so many.

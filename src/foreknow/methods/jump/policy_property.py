@@ -52,12 +52,15 @@ def property_of(policy: Policy) -> Property:
 
 
 def _refuse_sets(requirement: Requirement) -> None:
-    used = {"any_of and at_level are": requirement.about_sets, "within is": requirement.of_windows}
-    for keys in (keys for keys, is_used in used.items() if is_used):
-        raise PolicyError(
-            f"{requirement.name}: {keys} unsupported by jump, safe and naive, whose properties are "
-            "about single values; choose mondrian or fulldomain"
-        )
+    for keys, used in (
+        ("any_of and at_level are", requirement.about_sets),
+        ("within is", requirement.of_windows),
+    ):
+        if used:
+            raise PolicyError(
+                f"{requirement.name}: {keys} unsupported by jump, safe and naive, whose properties "
+                "are about single values; choose mondrian or fulldomain"
+            )
 
 
 def _part(requirement: Requirement, point: Point) -> Property:
