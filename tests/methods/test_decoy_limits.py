@@ -80,7 +80,7 @@ def test_what_a_refusal_leaves_keeps_a_criterion_whatever_it_tells(kind):
         rows, limit = microdata(table), draw.choice(limits)
         everyone = rows.counts(np.zeros(len(table), dtype=np.int64))
         policy = fk.Policy([fk.Requirement(made(limit))], ONE)
-        guards = Guards.of(policy, rows.values, everyone)
+        guards = Guards.of(policy, everyone)
         bag = draw.sample(table, draw.randrange(4, len(table)))
         groups = one_group(bag, rows.values)
         for amount in AMOUNTS:
@@ -135,7 +135,7 @@ def test_decoys_are_judged_as_if_values_had_been_exchanged(kind):
             made, limits = CRITERIA[kind]
             limit = draw.choice(limits)
             asked = fk.Requirement(made(limit))
-        guards = Guards.of(fk.Policy([asked, *beside], ONE), rows.values, everyone)
+        guards = Guards.of(fk.Policy([asked, *beside], ONE), everyone)
         bag = draw.sample(table, draw.randrange(3, 8))
         groups = one_group(bag, rows.values)
         quiet = guards.exchanged(groups, np.zeros(1, dtype=np.int64)).safe_each()[0]
@@ -165,7 +165,7 @@ def test_decoys_are_judged_as_if_values_had_come_into_a_window(wide):
         limit = Fraction(draw.choice(["1/2", "3/4", "9/10"]))
         asked = fk.Requirement(fk.Facts(out, known), below=limit, within=wide)
         everyone = rows.counts(np.zeros(len(table), dtype=np.int64))
-        guards = Guards.of(fk.Policy([asked], ONE), rows.values, everyone)
+        guards = Guards.of(fk.Policy([asked], ONE), everyone)
         bag = draw.sample(table, draw.randrange(4, 8))
         groups = one_group(bag, rows.values)
         quiet = guards.exchanged(groups, np.zeros(1, dtype=np.int64)).safe_each()[0]
@@ -188,7 +188,7 @@ def test_what_is_believed_after_a_refusal_keeps_a_criterion(kind):
         part, many = range(3), draw.choice([1, 1, 2])
         rows, table = microdata(values), shares(values)
         everyone = rows.counts(np.zeros(len(values), dtype=np.int64))
-        guards = Guards.of(fk.Policy([fk.Requirement(made(limit))], ONE), rows.values, everyone)
+        guards = Guards.of(fk.Policy([fk.Requirement(made(limit))], ONE), everyone)
         unsafe = {draw.choice(sorted({tuple(sorted(w[:3])) for w in permutations(values)}))}
         for (_, bags), weights in one_trial(values, part, many, unsafe, 1, 3)[1].items():
             own = np.zeros(1, dtype=np.int64)
@@ -208,7 +208,7 @@ def test_what_implications_tell_after_two_refusals_stays_below_the_limit():
         rows = microdata(values * 2)
         everyone = rows.counts(np.array([0] * 4 + [1] * 4))
         asked = fk.Policy([fk.Requirement(fk.Implications(k), below=limit)], ONE)
-        guards = Guards.of(asked, rows.values, everyone, 3)
+        guards = Guards.of(asked, everyone, 3)
         if not guards.evaluate(everyone, np.zeros(2, dtype=np.int64)).safe_each()[0]:
             continue
         unsafe = {draw.choice([*combinations(values, 2)])}
@@ -292,8 +292,8 @@ def left_safe(requirement, bag, whole, decoys=30):
     counts = fk.GroupCounts.from_bags([bag])
     everyone = fk.GroupCounts.from_bags([whole])
     policy, owner = fk.Policy([requirement]), np.zeros(1, dtype=np.int64)
-    plain = Guards.of(policy, everyone.values, everyone)
-    asked = Guards.of(policy, everyone.values, everyone, decoys) if plain.coupled else plain
+    plain = Guards.of(policy, everyone)
+    asked = Guards.of(policy, everyone, decoys) if plain.coupled else plain
     return (
         bool(plain.evaluate(counts, owner).safe_each()[0]),
         bool(asked.left(counts, owner, decoys).safe_each()[0]),
@@ -352,7 +352,7 @@ def test_decoys_are_judged_as_strictly_as_the_cut():
     rule = fk.Requirement(fk.TCloseness(Fraction(far).limit_denominator(1000) + Fraction(1, 200)))
     policy = fk.Policy([rule, fk.Requirement(fk.Implications(1), below="99/100")])
     owner = np.zeros(1, dtype=np.int64)
-    plain, strict = (Guards.of(policy, everyone.values, everyone, k) for k in (None, 30))
+    plain, strict = (Guards.of(policy, everyone, k) for k in (None, 30))
     assert plain.evaluate(counts, owner).safe_each()[0]
     assert plain.exchanged(counts, owner).safe_each()[0]
     assert not strict.evaluate(counts, owner).safe_each()[0]

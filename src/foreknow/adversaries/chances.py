@@ -82,8 +82,8 @@ class Chances:
         for start in range(0, len(first), _AT_ONCE):
             part = slice(start, start + _AT_ONCE)
             settled[part] = [
-                exact is None or exact > limit or (exact == limit and not inclusive)
-                for exact in self.exact(cells[near[first[part]]])
+                chance is None or chance > limit or (chance == limit and not inclusive)
+                for chance in self.exact(cells[near[first[part]]])
             ]
         found[near] = settled[kind]
         return found

@@ -128,23 +128,23 @@ class Disclosure(Plain):
         return f"<code>{escape(repr(self))}</code>"
 
 
-def of_value(found: Mapping[Label, Disclosure], value: Label | None) -> Disclosure | None:
+def of_value(disclosures: Mapping[Label, Disclosure], value: Label | None) -> Disclosure | None:
     """Of all values' disclosures that of one, or the worst; None of a value that occurs nowhere."""
     if value is None:
-        return worst(found.values())
+        return worst(disclosures.values())
     try:
-        return found.get(value)
+        return disclosures.get(value)
     except TypeError:
         raise InputError(f"{value!r} cannot be a sensitive value; give one label") from None
 
 
 def worst(disclosures: Iterable[Disclosure]) -> Disclosure:
     """Return the highest of several; floats rank, fractions decide between near ties."""
-    found = list(disclosures)
-    if not found:
+    candidates = list(disclosures)
+    if not candidates:
         return Disclosure(None, 0.0, lambda: Fraction(0))
-    top = max(d.probability for d in found)
-    near = [d for d in found if d.probability >= top - CLOSE]
+    top = max(d.probability for d in candidates)
+    near = [d for d in candidates if d.probability >= top - CLOSE]
     if len(near) == 1:
         return near[0]
     return max(near, key=_rank)
@@ -152,19 +152,21 @@ def worst(disclosures: Iterable[Disclosure]) -> Disclosure:
 
 def worst_by_prior(disclosures: Iterable[Disclosure]) -> Disclosure:
     """Return the one that is highest relative to its prior, as `worst` does."""
-    found = list(disclosures)
-    times = [0.0 if d.prior is None else d.probability / float(d.prior) for d in found]
+    candidates = list(disclosures)
+    times = [0.0 if d.prior is None else d.probability / float(d.prior) for d in candidates]
     if not any(times):
-        return worst(found)
-    near = [d for d, own in zip(found, times, strict=True) if own >= max(times) * (1 - CLOSE)]
+        return worst(candidates)
+    near = [
+        d for d, gain in zip(candidates, times, strict=True) if gain >= max(times) * (1 - CLOSE)
+    ]
     if len(near) == 1:
         return near[0]
     return max(near, key=lambda d: (_rank(d)[0], _rank(d)[1] / (d.prior or 1)))
 
 
-def _rank(found: Disclosure) -> tuple[bool, Fraction]:
+def _rank(disclosure: Disclosure) -> tuple[bool, Fraction]:
     """By fractions; one that has none may be the highest, unless it is a bound."""
-    settled = found.settled
-    if settled is not None:
-        return False, settled
-    return not found.bounded, Fraction(found.probability)
+    fraction = disclosure.settled
+    if fraction is not None:
+        return False, fraction
+    return not disclosure.bounded, Fraction(disclosure.probability)

@@ -9,19 +9,20 @@ the cells of all present groups are kept, and a ratio near the limit counts as u
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import Label, Labels
+from foreknow.data.labels import Labels
 from foreknow.errors import InternalError
 from foreknow_judge.errors import InputError
 from foreknow_judge.numbers import CLOSE
@@ -55,40 +56,49 @@ class KeyedRatios:
         return _starts(self.key)
 
 
-class Measure(Protocol):
+class Measure(ABC):
     """What a kind of knowledge tells its ledger."""
 
     @property
     def has_fractions(self) -> bool:
         """Whether its cells have a detail by which fractions decide."""
+        return False
 
     @property
+    @abstractmethod
     def nowhere(self) -> FloatArray:
         """The ratios of a group without the key, shape (ratios, 1)."""
 
+    @abstractmethod
     def bind(self, n_values: int) -> int:
         """Note how many sensitive values there are; return how many keys."""
+
+    @abstractmethod
+    def cells(self, counts: GroupCounts, groups: BoolArray | None = None) -> KeyedRatios:
+        """The cells of the groups, or of some of them."""
+
+    @abstractmethod
+    def odds(self, minima: FloatArray) -> FloatArray:
+        """Odds against a breach, of minima of shape (ratios, ...)."""
 
     def refused(self, counts: GroupCounts, parts: int = 1) -> BoolArray | None:
         """Which groups are surely unsafe by themselves, where that is told without their cells.
 
         Or, divided into several parts, have one that is.
         """
-
-    def cells(self, counts: GroupCounts, groups: BoolArray | None = None) -> KeyedRatios:
-        """The cells of the groups, or of some of them."""
-
-    def odds(self, minima: FloatArray) -> FloatArray:
-        """Odds against a breach, of minima of shape (ratios, ...)."""
+        return None
 
     def attaining(self, cells: KeyedRatios, minima: FloatArray) -> KeyedRatios:
-        """The cells that may attain a minimum, each once; only asked for if it has fractions."""
+        """The cells that may attain a minimum, each once."""
+        return cells
 
     def exact(self, detail: Any) -> Fraction:
-        """The breach probability over the cells of one key, by their detail."""
+        """The breach probability over the cells of one key, by their detail, if these have one."""
+        raise InternalError("a ledger without fractions was asked for one")
 
     def fewest_leaving(self, counts: GroupCounts) -> IntArray:
-        """How many people must leave each group at least; only asked for where it has fractions."""
+        """How many people must leave each group at least, for all that is known."""
+        return np.zeros(counts.n_groups, dtype=np.int64)
 
 
 @dataclass(eq=False)
@@ -125,8 +135,6 @@ class MinLedger:
 
     def fewest_leaving(self, counts: GroupCounts) -> IntArray:
         """How many people must leave each group at least; see `PolicyLedger`."""
-        if not self.exact:
-            return np.zeros(counts.n_groups, dtype=np.int64)
         return self.measure.fewest_leaving(counts)
 
     def divisible(self, counts: GroupCounts) -> BoolArray:
@@ -141,12 +149,6 @@ class MinLedger:
     def commit(self, removed: GroupCounts | None, added: GroupCounts) -> None:
         """Note that `added` replaced `removed`."""
         self._evaluate_one(removed, added).commit(np.ones(1, dtype=bool))
-
-    def minima(self, value: Label) -> tuple[float, ...]:
-        """The minima of one key, where keys are sensitive values."""
-        if self._values is None:
-            return tuple(self.measure.nowhere[:, 0].tolist())
-        return tuple(self.standing()[:, self._values.codes[value]].tolist())
 
     def evaluate(
         self, removed: GroupCounts | None, added: GroupCounts, owner: NDArray[Any]

@@ -11,12 +11,13 @@ import numpy as np
 
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
+from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight, seen_with
 from foreknow.hints import hinted
 from foreknow.policy.policy import Policy
 from foreknow.releases.members import OwnRelease, groups_of, table_schema
-from foreknow.releases.written import open_published
-from foreknow.trials.learned import SURE, learned_beside, learned_trial
+from foreknow.releases.written import as_opened
+from foreknow.trials.learned import SURE, known_columns, learned_beside, learned_trial
 from foreknow.trials.trial import Trial
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
 from foreknow_judge.numbers import Number, as_threshold
@@ -80,8 +81,8 @@ def learned_report(
     seen = _seen(release, people, policy, members, by or ())
     if by is None:
         schema = getattr(seen, "schema", None)
-        columns = seen.attributes if isinstance(seen, Sight) else seen.people_columns
-        found = learned_beside(seen, schema.quasi_identifiers if schema else columns, limit=sure)
+        columns = schema.quasi_identifiers if schema else known_columns(seen)
+        found = learned_beside(seen, columns, limit=sure)
         if found is None:
             raise UnsupportedError(
                 "nothing can be learned: it takes one value per person, the columns of everybody "
@@ -89,47 +90,44 @@ def learned_report(
             )
     else:
         found = learned_trial(seen, by, limit=sure)
-    rules = Policy.of(policy) if policy is not None else _policy_of(release)
-    if rules is not None:
-        found = replace(found, required=rules.least_limit(found.sensitive))
+    loaded = getattr(getattr(release, "audit", None), "policy", None)  # of a publication
+    if policy is not None:
+        loaded = Policy.of(policy)
+    if loaded is not None:
+        found = replace(found, required=loaded.least_limit(found.sensitive))
     return replace(found, name=name) if name is not None else found
-
-
-def _policy_of(release: Any) -> Policy | None:
-    """The policy of a publication."""
-    return getattr(getattr(release, "audit", None), "policy", None)
 
 
 def _seen(release: Any, people: Any, policy: Any, members: Any, by: Sequence[str]) -> Any:
     """A release as attackers see it; a `Sight` of the owner's table, where that is given."""
     if people is None and members is None:
-        given = getattr(release, "release", release)
-        if isinstance(given, (str, Path)):
-            return open_published(given).release
-        if not isinstance(given, Release):
+        opened = as_opened(release)
+        opened = getattr(opened, "release", opened)
+        if not isinstance(opened, Release):
             raise InputError(f"expected a Release, not {type(release).__name__}")
-        return given
+        return opened
     if isinstance(release, Release):
-        return seen_with(release, people if policy is None else _read(people, policy), by)
+        return seen_with(
+            release,
+            people if policy is None else _read(people, Policy.of(policy).needed_schema),
+            by,
+        )
     opened, microdata, groups = placed(release, people, policy, members)
     return Sight(opened.counts, microdata, groups, opened.sensitive, opened.name, opened)
 
 
-def _read(people: Any, policy: Any) -> Any:
-    if isinstance(people, Microdata):
-        return people
-    return Microdata(people, Policy.of(policy).needed_schema)
+def _read(people: Any, schema: Schema) -> Microdata:
+    return people if isinstance(people, Microdata) else Microdata(people, schema)
 
 
 def placed(release: Any, people: Any, policy: Any, members: Any) -> tuple[Release, Microdata, Any]:
     """A release, its people, and the position of everybody's group in the counts."""
-    rules = None if policy is None else Policy.of(policy)
+    loaded = None if policy is None else Policy.of(policy)
     if isinstance(release, (str, Path)):
-        own = OwnRelease.open(release, members, None if rules is None else rules.needed_schema)
+        own = OwnRelease.open(release, members, None if loaded is None else loaded.needed_schema)
         if people is None:
             raise InputError("members say who is in which group; give people=, the table, too")
-        schema = table_schema(rules, own.published.certificate)
-        microdata = people if isinstance(people, Microdata) else Microdata(people, schema)
+        microdata = _read(people, table_schema(loaded, own.published.certificate))
         own.refuse_other(microdata)
         return own.release, microdata, own.groups[microdata.kept]
     if members is not None:
@@ -139,7 +137,7 @@ def placed(release: Any, people: Any, policy: Any, members: Any) -> tuple[Releas
             "give a Release, what fk.publish returned or the folder that it wrote, not "
             f"{type(release).__name__}"
         )
-    microdata = _read(people, rules or release.audit.policy)
+    microdata = _read(people, (loaded or release.audit.policy).needed_schema)
     known, opened = release.certificate, release.release
     parts = release.placed.members()
     groups = np.concatenate([groups_of(p, known, opened.counts, escaped=False) for p in parts])

@@ -98,8 +98,8 @@ def settled_l(
         return method, groups_of(method)
     if policy is None:
         raise InputError(f"{name}: l is missing; give it, or a policy from which it is chosen")
-    asked = [requirement for requirement in policy.requirements if requirement.by_counts]
-    if not asked:
+    requirements = [requirement for requirement in policy.requirements if requirement.by_counts]
+    if not requirements:
         raise PolicyError(
             f"{name}: l is missing, and cannot be chosen from requirements about priors, since it "
             f"would tell who has what; give it, such as {method.key} = {{ l = 4 }}"
@@ -111,12 +111,12 @@ def settled_l(
     labelled = in_its_form(method, policy).options.form == "generalized"
     held = None
     for l in range(2, most + 1):
-        if smallest and l < most and _implied(asked, int(sizes.sum()), l):
+        if smallest and l < most and _implied(requirements, int(sizes.sum()), l):
             continue
         own = replace(method, l=l)
         groups = groups_of(own)
         counts = microdata.counts(groups)
-        failures = [said for requirement in asked for said in requirement.failures(counts)]
+        failures = [said for requirement in requirements for said in requirement.failures(counts)]
         if not failures:
             people = int(sizes.sum())
             proof = traits_of(own).proof if labelled else None
@@ -134,12 +134,12 @@ def settled_l(
 _OTHER = 'publish by another method, such as method = "mondrian", whose groups may be of any size'
 
 
-def _implied(asked: Sequence[Requirement], people: int, l: int) -> bool:
+def _implied(requirements: Sequence[Requirement], people: int, l: int) -> bool:
     """Whether a limit on every value fails in a smallest group: one has as many as the average."""
     share = Fraction(1, people // (people // l))
     return any(
         share >= point.below
-        for requirement in asked
+        for requirement in requirements
         if requirement.values is None and not requirement.excluded and not requirement.about_sets
         for point in requirement.points
     )

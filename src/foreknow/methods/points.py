@@ -47,8 +47,11 @@ class Points:
     def each(cls, microdata: Microdata) -> Points:
         """Everybody as a point of their own, where next to none are alike; else as `of` does."""
         codes = [attribute.codes for attribute in microdata.attributes]
-        several = microdata.semantics != "single" or microdata.times is not None
-        if several or not nearly_all_differ(codes):
+        if (
+            microdata.semantics != "single"
+            or microdata.times is not None
+            or not nearly_all_differ(codes)
+        ):
             return cls.of(microdata)
         ones = np.broadcast_to(np.int64(1), len(codes[0]))
         return cls(codes, ones, ones, microdata.sensitive_codes, ones, lambda own: own)

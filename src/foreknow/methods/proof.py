@@ -63,7 +63,7 @@ class Proof:
             return NOT_JUDGED
         if self.keeps(policy):
             return AS_REQUIRED
-        if self.frequencies and policy.options.form == "bucketized":
+        if self.by_frequencies(policy.options.form):
             return FREQUENCIES
         return NOT_JUDGED if self.highest is None else f"{AT_MOST}{self.highest}"
 
@@ -71,10 +71,13 @@ class Proof:
         """Whether it could be said of a release of the method in a form, by some policy."""
         if said.startswith(AT_MOST):
             return said == f"{AT_MOST}{self.highest}"
-        apart = form == "bucketized"
         if said == FREQUENCIES:
-            return self.frequencies and apart
-        return apart or not self.frequencies
+            return self.by_frequencies(form)
+        return self.by_frequencies(form) or not self.frequencies
+
+    def by_frequencies(self, form: str | None) -> bool:
+        """Whether everybody's posterior is the frequency in their group, in a form."""
+        return self.frequencies and form == "bucketized"
 
     def equally_large(self, people: int) -> bool:
         """Whether all groups of so many people are."""

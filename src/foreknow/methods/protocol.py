@@ -297,14 +297,15 @@ def grouping_of(
 
 def as_written(method: Any, microdata: Microdata, policy: Policy) -> Microdata:
     """A table in the cells in which it is written; columns of priors stay exact."""
-    exact, microdata = traits_of(method).exact, microdata.leveled(policy.levels)
+    microdata = microdata.leveled(policy.levels)
     if policy.options.written != "generalized":
         return microdata
-    if exact is None:
-        exact = microdata.schema.quasi_identifiers
-    kept = {*exact, *policy.attributes}
-    found = microdata.rounded(policy.options.labels, kept, policy.least_listed)
-    merged = [a.name for a in found.attributes if a.cells and a.cells.grid is None]
+    unrounded = traits_of(method).exact
+    if unrounded is None:
+        unrounded = microdata.schema.quasi_identifiers
+    kept = {*unrounded, *policy.attributes}
+    rounded = microdata.rounded(policy.options.labels, kept, policy.least_listed)
+    merged = [a.name for a in rounded.attributes if a.cells and a.cells.grid is None]
     if merged and policy.compared:
         raise UnsupportedError(
             f"column {merged[0]!r}: k_map and delta_presence are compared with the labels of "
@@ -312,7 +313,7 @@ def as_written(method: Any, microdata: Microdata, policy: Policy) -> Microdata:
             f"{policy.least_listed} people of the table have is not in them: give it a hierarchy, "
             f'or say labels = {{ "{merged[0]}" = "exact" }} in [publish] to list them all'
         )
-    return found
+    return rounded
 
 
 def settings_of(method: Any) -> dict[str, Any]:

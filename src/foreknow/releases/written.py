@@ -54,6 +54,11 @@ class Published:
         return f"Published({self.release.name}, {self.certificate.form})"
 
 
+def as_opened(release: Any) -> Any:
+    """A release; opened, where it is the path of what `foreknow publish` wrote."""
+    return open_published(release) if isinstance(release, (str, Path)) else release
+
+
 def open_published(
     path: str | Path, schema: Schema | None = None, known: Certificate | None = None
 ) -> Published:

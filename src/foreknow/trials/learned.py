@@ -20,6 +20,7 @@ from foreknow.adversaries.disclosure import Disclosure, of_value
 from foreknow.adversaries.priors.expectation import JUDGING, LEARNING, CaseLayout
 from foreknow.adversaries.priors.fit import SMOOTHINGS, Kinds, fits, numbers_among
 from foreknow.adversaries.protocol import HasCounts, counts_of, signatures_of
+from foreknow.adversaries.remembered import remembered
 from foreknow.data.arrays import FloatArray, IntArray, ranges
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
@@ -331,16 +332,15 @@ def learnings(release: HasCounts, by: Sequence[str], effort: Effort = "full") ->
     """
     counts = counts_of(release)
     key = "learned", tuple(by), getattr(release, "sight", None)
-    if key not in counts.memory:
-        counts.memory[key] = _ways(release, counts, by)
-    ways: list[_Way] = counts.memory[key]
+    ways = remembered(counts, key, lambda: _ways(release, counts, by))
     smoothings = _SMOOTHINGS[effort]
     if effort == "full":
-        if (*key, effort) not in counts.memory:
+
+        def in_full() -> list[Learning]:
             learned = [one for way in ways for one in way.learned(smoothings)]
-            counts.memory[*key, effort] = [*learned, *_learned_by_trees(ways[0])]
-        found: list[Learning] = counts.memory[*key, effort]
-        return found
+            return [*learned, *_learned_by_trees(ways[0])]
+
+        return remembered(counts, (*key, effort), in_full)
     teaching = [way for way in ways if way.teaches] if effort == "beside" else []
     return [way.brief(smoothing) for way in teaching or ways[-1:] for smoothing in smoothings]
 
@@ -506,7 +506,7 @@ def learned_beside(
     counts = counts_of(release)
     if counts.semantics != "single" or counts.n_groups < LEAST_GROUPS:
         return None
-    known = [name for name in columns if name in _known(release)][:_COLUMNS]
+    known = [name for name in columns if name in known_columns(release)][:_COLUMNS]
     if not known:
         return None
     undivided = _seen_by(release, ())
@@ -551,7 +551,8 @@ def _trial(
     return replace(best, tried=tried, whole=some.whole, about=told)
 
 
-def _known(release: Any) -> tuple[str, ...]:
+def known_columns(release: Any) -> tuple[str, ...]:
+    """The columns of people that a release shows beside their groups."""
     if isinstance(release, Sight):
         return release.attributes
     if isinstance(release, Release):
@@ -568,9 +569,9 @@ class _Some:
         enough = int(np.searchsorted(np.cumsum(counts.sizes[order]), most)) + 1
         self._groups = np.sort(order[:enough])
         self.whole = len(self._groups) == counts.n_groups
-        self._release = release
+        self._release, self._has_others = release, not self.whole
         if isinstance(release, Sight) and not self.whole:
-            self._release = release.only(self._groups)
+            self._release, self._has_others = release.only(self._groups), False
         self.counts = counts if self.whole else counts.take(self._groups)
         # what is guessed right by groups alone is of those that no column beside divides
         self.groups_alone = self.counts if release is undivided else counts_of(undivided)
@@ -585,7 +586,7 @@ class _Some:
     def signatures(self, attributes: Sequence[str]) -> Signatures:
         """Those of these groups."""
         found: Signatures = self._release.signatures(attributes)
-        if isinstance(self._release, Sight) or self.whole:
+        if not self._has_others:
             return found
         starts, ends = found.offsets[self._groups], found.offsets[self._groups + 1]
         cells, offsets = ranges(starts, ends)

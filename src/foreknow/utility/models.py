@@ -304,20 +304,20 @@ def _names(what: str, given: Sequence[str] | None, usual: Sequence[str]) -> list
     return list(dict.fromkeys(given))
 
 
-def _known(what: str, name: str, shown: Sequence[str]) -> str:
-    if name not in shown:
+def _known(what: str, name: str, columns: Sequence[str]) -> str:
+    if name not in columns:
         raise InputError(
-            f"{what}: no column {name!r} is published{did_you_mean(name, list(shown))}"
+            f"{what}: no column {name!r} is published{did_you_mean(name, list(columns))}"
         )
     return name
 
 
-def _target(given: str, shown: Sequence[str]) -> tuple[str, str | None]:
+def _target(target: str, columns: Sequence[str]) -> tuple[str, str | None]:
     """A column and perhaps one of its values."""
-    name, equals, value = given.partition("=")
-    if given in shown or not equals:
-        return _known("targets", given, shown), None
-    return _known("targets", name.strip(), shown), value.strip()
+    name, equals, value = target.partition("=")
+    if target in columns or not equals:
+        return _known("targets", target, columns), None
+    return _known("targets", name.strip(), columns), value.strip()
 
 
 def _left_out(variables: Sequence[_Variable]) -> dict[str, str]:
@@ -382,7 +382,7 @@ class _Variable:
     several: bool
     reads: bool  # whether its values are numbers or dates, and are told apart as these
     names: tuple[str, ...]  # of cells: bands of numbers; values, the commonest first
-    places: Mapping[Key, int]  # the cell of each value; of numbers, that of a missing one
+    cell_of: Mapping[Key, int]  # the cell of each value; of numbers, that of a missing one
     edges: FloatArray  # of bands
     many: int  # distinct values
     column: Coded  # in the raw table
@@ -403,7 +403,7 @@ class _Variable:
         numbers = np.array([_number(value) if reads else np.nan for value in domain], np.float64)
         finite = numbers[codes][np.isfinite(numbers)[codes]]
         numeric = laid and not several and len(known) > least and len(np.unique(finite)) > 1
-        places: dict[Key, int] = {}
+        cell_of: dict[Key, int] = {}
         scale = 0.0, 1.0
         if numeric:
             scale = float(finite.mean()), float(finite.std()) or 1.0
@@ -411,7 +411,7 @@ class _Variable:
             edges = _edges(finite)
             names = _bands(edges, dates)
             if None in domain:
-                places[None] = len(names)
+                cell_of[None] = len(names)
                 names.append(MISSING)
         else:
             dates, edges = False, np.zeros(0)
@@ -419,7 +419,7 @@ class _Variable:
             times = np.bincount(codes, minlength=len(domain))
             shown = _shown(times, keys, [_key(value, reads) for value in asked])
             names = [MISSING if domain[code] is None else text_of(domain[code]) for code in shown]
-            places = dict.fromkeys(keys, len(shown)) | {
+            cell_of = dict.fromkeys(keys, len(shown)) | {
                 keys[code]: place for place, code in enumerate(shown)
             }
             names += [OTHERS] * (len(shown) < len(domain))
@@ -430,7 +430,7 @@ class _Variable:
             several=several,
             reads=reads,
             names=tuple(names),
-            places=places,
+            cell_of=cell_of,
             edges=edges,
             many=len(domain),
             column=Coded(codes.astype(np.int64), domain, who),
@@ -441,10 +441,10 @@ class _Variable:
         """What a column of some table says, by this one's cells."""
         codes, values, who = column.codes, column.values, column.who
         if not self.numeric:
-            found = [self.places.get(_key(value, self.reads), -1) for value in values]
+            found = [self.cell_of.get(_key(value, self.reads), -1) for value in values]
             return _Data(np.full(len(codes), np.nan), np.array(found, np.int64)[codes], who)
         numbers = np.array([_number(value) for value in values], np.float64)
-        unsaid = [self.places.get(None, -1) if value is None else -1 for value in values]
+        unsaid = [self.cell_of.get(None, -1) if value is None else -1 for value in values]
         cells = np.where(np.isnan(numbers), np.array(unsaid, np.int64), self.bands(numbers))
         return _Data(numbers[codes], cells[codes], who)
 
@@ -479,14 +479,14 @@ def _key(value: Any, reads: bool) -> Key:
     return number if np.isfinite(number) else text_of(value)
 
 
-def _shown(times: IntArray, keys: Sequence[Key], asked: Sequence[Key]) -> list[int]:
-    """The values that stand for themselves: the commonest, and those that are asked about."""
+def _shown(times: IntArray, keys: Sequence[Key], named: Sequence[Key]) -> list[int]:
+    """The values that stand for themselves: the commonest, and those that are named about."""
     order: list[int] = np.argsort(-times, kind="stable").tolist()
     if len(order) <= _LEVELS + 1:  # one by itself is no others
         return order
     return [
         *order[:_LEVELS],
-        *(c for c in order[_LEVELS:] if keys[c] is not None and keys[c] in asked),
+        *(c for c in order[_LEVELS:] if keys[c] is not None and keys[c] in named),
     ]
 
 
@@ -540,7 +540,7 @@ def _with_middles(
     for own in variables.values():
         if own.numeric and own.name in middles:
             data = own.data(middles[own.name])
-            before, missing = columns[own.name].cells, own.places.get(None, -1)
+            before, missing = columns[own.name].cells, own.cell_of.get(None, -1)
             unsaid = np.isnan(data.numbers)
             cells = np.where(unsaid, np.where(before == missing, missing, -1), data.cells)
             columns[own.name] = _Data(data.numbers, cells)
@@ -608,13 +608,13 @@ def _by_group(work: _Work) -> Iterator[Estimate]:
 def _place_of(target: _Variable, value: str | None) -> int:
     """The cell of a value that was named; else of the commonest."""
     if value is None:
-        return int(target.places.get(None) == 0 and len(target.names) > 1)
+        return int(target.cell_of.get(None) == 0 and len(target.names) > 1)
     if target.numeric:
         raise InputError(f"targets: {target.name!r} has numbers; leave out {value!r}")
     key = _key(value, target.reads)
-    if key not in target.places:
+    if key not in target.cell_of:
         raise InputError(f"targets: nobody has the value {value!r} of {target.name!r}")
-    return target.places[key]
+    return target.cell_of[key]
 
 
 def _cross_tables(work: _Work) -> Iterator[CrossTable]:

@@ -25,7 +25,7 @@ from foreknow.policy.from_call import microdata_of
 from foreknow.policy.options import weights_of
 from foreknow.policy.policy import Policy
 from foreknow.publishing.publish import Publication
-from foreknow.releases.written import Published, open_published
+from foreknow.releases.written import Published, as_opened
 from foreknow.utility.value_positions import (
     Covers,
     all_positions,
@@ -130,9 +130,9 @@ def draw_queries(
 
 def _asked_of(microdata: Microdata, drawn: Queries, like: Microdata) -> Queries:
     """The same queries of the same table by another schema, whose codes are others."""
-    own = {attribute.name: attribute for attribute in microdata.attributes}
-    if strange := [each.name for each in drawn.attributes if each.name not in own]:
-        common = [attribute.name for attribute in like.attributes if attribute.name in own]
+    attribute_of = {attribute.name: attribute for attribute in microdata.attributes}
+    if strange := [each.name for each in drawn.attributes if each.name not in attribute_of]:
+        common = [attribute.name for attribute in like.attributes if attribute.name in attribute_of]
         raise InputError(
             f"queries about {strange[0]!r} cannot be asked where it is no quasi-identifier; ask "
             f"both releases about attributes = {common}"
@@ -142,13 +142,13 @@ def _asked_of(microdata: Microdata, drawn: Queries, like: Microdata) -> Queries:
             f"queries about {like.schema.sensitive!r} cannot be asked of a release that hides "
             f"{microdata.schema.sensitive!r}"
         )
-    found = [own[each.name] for each in drawn.attributes]
+    attributes = [attribute_of[each.name] for each in drawn.attributes]
     asked = [
         _by_values(attribute.name, each.domain, wanted, attribute.domain)
-        for each, wanted, attribute in zip(drawn.attributes, drawn.asked, found, strict=True)
+        for each, wanted, attribute in zip(drawn.attributes, drawn.asked, attributes, strict=True)
     ]
     values = _by_values(like.schema.sensitive, like.values, drawn.values, microdata.values)
-    return replace(drawn, attributes=found, asked=asked, values=values)
+    return replace(drawn, attributes=attributes, asked=asked, values=values)
 
 
 def _by_values(
@@ -260,11 +260,7 @@ class Buckets:
 def true_answers(microdata: Microdata, queries: Queries) -> FloatArray:
     """How many people are asked for; where they may have several values, how many of these."""
     held = microdata.holdings
-    several = microdata.schema.semantics != "single"
-    columns: list[NDArray[Any]] = [
-        attribute.codes[held.people] if several else attribute.codes
-        for attribute in queries.attributes
-    ]
+    columns = [attribute.codes[held.people] for attribute in queries.attributes]
     asked = [*queries.asked, queries.values]
     cell, first = combine([*columns, held.values], [len(wanted) for wanted in asked])
     codes = [column[first] for column in (*columns, held.values)]
@@ -421,28 +417,29 @@ def opened(
     return Release.from_schema(release, microdata.schema), microdata
 
 
-def reading_of(release: Any, labels: Mapping[str, str] | None = None) -> ReleaseReader:
-    """Take a publication, a written one or a release; its labels by `labels` or certificate."""
-    if isinstance(release, (str, Path)):
-        release = open_published(release)
-    found = getattr(release, "release", release)
-    if not isinstance(found, Release):
+def reading_of(release: Any, styles: Mapping[str, str] | None = None) -> ReleaseReader:
+    """Take a publication, a written one or a release; its labels by `styles` or certificate."""
+    release = as_opened(release)
+    table = getattr(release, "release", release)
+    if not isinstance(table, Release):
         raise InputError(
             f"expected a release, not {type(release).__name__}: what foreknow.publish returns, "
             "the path of the folder that it was written to, or a Release, such as "
             "Release.from_generalized(table, quasi_identifiers=[...], sensitive=...)"
         )
-    if found is release:
-        return ReleaseReader(found, dict(labels or {}))
+    if table is release:
+        return ReleaseReader(table, dict(styles or {}))
     certificate = release.certificate
-    said = certificate.policy.get("publish", {})
-    styles = said.get("labels", {}) if labels is None else labels
+    options = certificate.policy.get("publish", {})
     # Only what is read back from a file has apostrophes in it, and no meanings beside its texts.
     armed = isinstance(release, Published) and certificate.escaped
-    known = release.labels if isinstance(release, Publication) and labels is None else {}
+    meanings = release.labels if isinstance(release, Publication) and styles is None else {}
+    if styles is None:
+        styles = options.get("labels", {})
     exact = frozenset(certificate.groups) - set(certificate.grids)
     styles = {**dict.fromkeys(certificate.grids, "range"), **styles}
-    return ReleaseReader(found, styles, armed, known, exact, weights_of(said.get("weights", {})))
+    weights = weights_of(options.get("weights", {}))
+    return ReleaseReader(table, styles, armed, meanings, exact, weights)
 
 
 def _same_values(counts: GroupCounts, microdata: Microdata) -> GroupCounts:

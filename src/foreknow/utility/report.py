@@ -12,7 +12,7 @@ from foreknow.data.utility import Utility, optimal_discernibility, utility_of
 from foreknow.figures import percentage
 from foreknow.policy.from_call import Arguments, hinted_with_keys
 from foreknow.policy.policy import Policy
-from foreknow.releases.written import open_published
+from foreknow.releases.written import as_opened
 from foreknow.result import Result
 from foreknow.utility.models import Models, models_of
 from foreknow.utility.queries import Boxes, draw_queries, opened, reading_of
@@ -133,8 +133,7 @@ def utility_report(
     [1, 3]
     """
     release, microdata = opened(release, microdata, policy, said)
-    if isinstance(release, (str, Path)):
-        release = open_published(release)
+    release = as_opened(release)
     reading = reading_of(release, labels)
     every = (like or microdata).attributes if attributes is None else attributes
     many = _numbers(predicates, len(every))

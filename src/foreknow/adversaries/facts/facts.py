@@ -6,7 +6,6 @@ Ramakrishnan), sections 4 to 6.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -18,13 +17,18 @@ import numpy as np
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.facts.minima import (
-    ExactMinimum,
     FactsMeasure,
+    Theorem2Terms,
     attaining,
     exact_minimum,
     theorem2_terms,
 )
-from foreknow.adversaries.facts.profiles import FORMULAS, Profiles, bounded, profiles
+from foreknow.adversaries.facts.profiles import (
+    ExactMinimum,
+    Profiles,
+    formulas_of,
+    profiles,
+)
 from foreknow.adversaries.facts.settings import FactsSettings
 from foreknow.adversaries.facts.skyline import front
 from foreknow.adversaries.facts.windows import WindowsMeasure, worst_window
@@ -38,7 +42,7 @@ from foreknow.adversaries.protocol import (
 )
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.labels import Label, in_order
+from foreknow.data.labels import Label
 from foreknow.data.windows import Windows
 from foreknow.hints import hints
 from foreknow.needs import Need, Needs
@@ -120,11 +124,9 @@ class Facts:
         >>> Facts(l=1).disclosure(Windows.of(counts, Width(5000)))
         Disclosure('between 30,000 and 35,000', 0.75)
         """
-        if isinstance(release, Windows):
-            return self._of_windows(release)
-        counts = asked_of(self, release)
         if value is None:
-            return worst(self._judge(counts, None).values())
+            return worst(self.disclosures(release).values())
+        counts = asked_of(self, release)
         if (code := code_of(counts, value)) is None:
             return Disclosure(value, 0.0, lambda: Fraction(0))
         return self._judge(counts, code)[value]
@@ -135,8 +137,8 @@ class Facts:
         Of windows of numbers, which are too many, the worst alone.
         """
         if isinstance(release, Windows):
-            found = self._of_windows(release)
-            return {found.value: found}
+            of_windows = self._of_windows(release)
+            return {of_windows.value: of_windows}
         return self._judge(asked_of(self, release), None)
 
     def chances(self, release: HasCounts) -> Chances:
@@ -147,17 +149,19 @@ class Facts:
         """
         counts = asked_of(self, release)
         fronts = _Fronts(self, counts, attaining(front(counts, self.l, None), self.k, self.m))
-        own = profiles(counts, min(self.l, counts.n_values))
-        first, alike = own.alike()
-        kinds = own.take(first)
+        cells = profiles(counts, min(self.l, counts.n_values))
+        first, alike = cells.alike()
+        kinds = cells.take(first)
+        codes, minima = fronts.minima
+        place = np.searchsorted(codes, kinds.value)
         terms = theorem2_terms(kinds, self.k, self.m)
-        alone, known = (least[kinds.value] for least in fronts.family())
-        ratio = terms._replace(v_alone=alone, v_known=known).negated_ratio()[alike]
-        if own.more is not None:  # of several profiles of a cell the worst
-            own, alike, ratio = own.worst_each(ratio, alike)
-        exact = partial(fronts.of_cells, own)
-        found = Chances.of_holders(own.group, own.value, own.s, ratio, exact)
-        return replace(found, overlap=counts.semantics != "single", alike=alike)
+        terms = terms._replace(v_alone=minima.v_alone[place], v_known=minima.v_known[place])
+        ratio = terms.negated_ratio()[alike]
+        if cells.more is not None:  # of several profiles of a cell the worst
+            cells, alike, ratio = cells.worst_each(ratio, alike)
+        exact = partial(fronts.of_cells, cells)
+        chances = Chances.of_holders(cells.group, cells.value, cells.s, ratio, exact)
+        return replace(chances, overlap=counts.semantics != "single", alike=alike)
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Whether merging groups never raises the breach probability (Theorem 4: ``single``)."""
@@ -211,7 +215,7 @@ class Facts:
 
     def _judge(self, counts: GroupCounts, code: int | None) -> dict[Label, Disclosure]:
         fronts = _Fronts(self, counts, attaining(front(counts, self.l, code), self.k, self.m))
-        chances, at_most = fronts.chances().tolist(), bounded(counts).tolist()
+        chances, at_most = fronts.chances().tolist(), formulas_of(counts).bounded(counts).tolist()
         codes = range(counts.n_values) if code is None else [code]
         return {
             counts.values[code]: Disclosure(
@@ -236,37 +240,31 @@ class _Fronts:
 
     def chances(self) -> FloatArray:
         """Breach probability of each value code; 0 where it occurs nowhere."""
+        codes, minima = self.minima
         chances = np.zeros(self.counts.n_values)
-        value = self.profiles.value
-        if len(value):
-            starts = self.profiles.starts
-            least = theorem2_terms(self.profiles, self.facts.k, self.facts.m).least(starts)
-            chances[value[starts]] = 1 / (1 + least.negated_ratio())
+        chances[codes] = 1 / (1 + minima.negated_ratio())
         return chances
 
     def exact(self, code: int) -> Fraction:
         """Breach probability of one value as a fraction."""
-        own = self._of(code)
-        if not len(own):
+        attaining_it = self.profiles.of(code)
+        if not len(attaining_it):
             return Fraction(0)
-        key = own.content()  # rare values often have equal profiles, in other groups
+        key = attaining_it.content()  # rare values often have equal profiles, in other groups
         if key not in self._exact:
-            self._exact[key] = exact_minimum(own, self.facts.k, self.facts.m).probability
+            self._exact[key] = exact_minimum(attaining_it, self.facts.k, self.facts.m).probability
         return self._exact[key]
 
-    def family(self) -> tuple[FloatArray, FloatArray]:
-        """The least V(m, 0) and V(m, k) of each value code over all groups."""
-        least = np.ones((2, self.counts.n_values))
-        value = self.profiles.value
-        if len(value):
-            starts = self.profiles.starts
-            terms = theorem2_terms(self.profiles, self.facts.k, self.facts.m).least(starts)
-            least[:, value[starts]] = terms.v_alone, terms.v_known
-        return least[0], least[1]
+    @property
+    def minima(self) -> tuple[IntArray, Theorem2Terms]:
+        """The codes of values that occur, ascending, and the five minima of each."""
+        starts = self.profiles.starts
+        terms = theorem2_terms(self.profiles, self.facts.k, self.facts.m)
+        return self.profiles.value[starts], terms.least(starts)
 
-    def of_cells(self, own: Profiles, cells: IntArray) -> list[Fraction | None]:
+    def of_cells(self, profiles_of_cells: Profiles, cells: IntArray) -> list[Fraction | None]:
         """Breach probabilities of the targets of some cells as fractions."""
-        some = own.take(cells)
+        some = profiles_of_cells.take(cells)
         k, m = self.facts.k, self.facts.m
         families: dict[int, tuple[Fraction, Fraction]] = {}
         # Without relatives, the value does not matter.
@@ -274,36 +272,38 @@ class _Fronts:
         _, first, kind = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         distinct = some.take(first)
         ratios = distinct.t_exact(0), distinct.t_exact(k), distinct.v_exact(m, k + 1)
-        found: list[Fraction | None] = []
+        chances: list[Fraction | None] = []
         for value, t_alone, t_known, family in zip(distinct.value.tolist(), *ratios, strict=True):
             if value not in families:
                 families[value] = self._family(value)
             alone, known = families[value]
             together = t_known * family
-            found.append(1 / (1 + min(together, t_alone * known, t_known * alone)))
-        return [found[i] for i in kind.reshape(-1).tolist()]
+            chances.append(1 / (1 + min(together, t_alone * known, t_known * alone)))
+        return [chances[i] for i in kind.reshape(-1).tolist()]
 
     def _family(self, code: int) -> tuple[Fraction, Fraction]:
         """The least V(m, 0) and V(m, k) of a value as fractions."""
         k, m = self.facts.k, self.facts.m
         if not m:
             return Fraction(1), Fraction(1)
-        own = self._of(code)
-        pairs, exact = set(zip(own.n.tolist(), own.s.tolist(), strict=True)), own.formulas.v_exact
-        alone, known = (min(exact(n, s, m, amount) for n, s in pairs) for amount in (0, k))
-        return alone, known
+        of_value = self.profiles.of(code)
+        pairs, exact = (
+            set(zip(of_value.n.tolist(), of_value.s.tolist(), strict=True)),
+            of_value.formulas.v_exact,
+        )
+        without_known, with_known = (
+            min(exact(n, s, m, amount) for n, s in pairs) for amount in (0, k)
+        )
+        return without_known, with_known
 
     def witness(self, code: int) -> FactsWitness | None:
         """Spell out what attains it."""
-        own, able = self._of(code), self.counts.able
-        if not len(own) or (able is not None and able.negated):
+        attaining_it = self.profiles.of(code)
+        if not len(attaining_it):
             return None
         amounts = self.facts.l, self.facts.k, self.facts.m
-        found = exact_minimum(own, self.facts.k, self.facts.m)
-        return witness_of(self.counts, code, amounts, found)
-
-    def _of(self, code: int) -> Profiles:
-        return self.profiles.of(code)
+        minimum = exact_minimum(attaining_it, self.facts.k, self.facts.m)
+        return witness_of(self.counts, code, amounts, minimum)
 
 
 # ---- the facts that attain it -------------------------------------------------------------------
@@ -356,106 +356,23 @@ def witness_of(
     counts: GroupCounts,
     code: int,
     amounts: tuple[int, int, int],
-    found: ExactMinimum,
-) -> FactsWitness:
+    minimum: ExactMinimum,
+) -> FactsWitness | None:
     """Spell out an exact minimum as facts, no more of them than attain it."""
-    value = counts.values[code]
-    bag = counts.bag(found.target)
-    bag.pop(value)
-    most_frequent = sorted(in_order(bag), key=bag.__getitem__, reverse=True)
-    if counts.able is not None:
-        most_frequent = _ruled_out(counts, code, amounts, found)
-    elif not found.ratio:
-        amounts = _enough(counts, value, most_frequent, amounts, found)
-    _, k, m = amounts
-    used = tuple(most_frequent[: amounts[0]])
-    known_at = found.family if found.known == "with family" else found.target
-    if counts.semantics != "single":
-        known = {value: k} if k else {}
-    else:
-        others = counts.bag(known_at)
-        for label in [value, *used] if known_at == found.target else [value]:
-            others.pop(label, None)
-        known = _some(others, k)
-        if counts.able is not None:
-            known = _known(counts, known_at, code, others, k)
+    spelled = formulas_of(counts).spelled(counts, code, amounts, minimum)
+    if spelled is None:
+        return None
+    used, people, m = spelled
     return FactsWitness(
-        value=value,
-        target_group=counts.group_label(found.target),
-        ruled_out=used,
-        known_group=counts.group_label(known_at) if known else None,
-        known=known,
-        family_group=counts.group_label(found.family) if m else None,
+        value=counts.values[code],
+        target_group=counts.group_label(minimum.target),
+        ruled_out=tuple(used),
+        known_group=counts.group_label(minimum.known_group) if people else None,
+        known=people,
+        family_group=counts.group_label(minimum.family) if m else None,
         family=m,
-        target_position=found.target,
-        known_position=known_at if known else None,
-        family_position=found.family if m else None,
+        target_position=minimum.target,
+        known_position=minimum.known_group if people else None,
+        family_position=minimum.family if m else None,
         semantics=counts.semantics,
     )
-
-
-def _ruled_out(
-    counts: GroupCounts, code: int, amounts: tuple[int, int, int], found: ExactMinimum
-) -> list[Label]:
-    """What a target is known not to have, where some members cannot have each value."""
-    l, k, _ = amounts
-    own, rest = counts.of_kind(found.target, code)
-    one = counts.take(np.array([found.target]))
-    ways = profiles(one, l, np.arange(counts.n_values) == code)
-    ratios = ways.t_exact(0 if found.known == "with family" else k)
-    of_kind = ratios.index(min(ratios)) if len(ratios) > 1 or own else 0
-    frequent = [sorted(in_order(bag), key=bag.__getitem__, reverse=True) for bag in (own, rest)]
-    return [*frequent[0][:of_kind], *frequent[1][: l - of_kind]]
-
-
-def _known(
-    counts: GroupCounts, group: int, code: int, others: dict[Label, int], most: int
-) -> dict[Label, int]:
-    """What is known of other people there: first those who have values of the same kind."""
-    chosen: dict[Label, int] = {}
-    for bag in counts.of_kind(group, code):
-        left = {value: n for value, n in others.items() if value in bag}
-        chosen |= _some(left, most - sum(chosen.values()))
-    return chosen
-
-
-def _enough(
-    counts: GroupCounts,
-    value: Label,
-    others: list[Label],
-    amounts: tuple[int, int, int],
-    found: ExactMinimum,
-) -> tuple[int, int, int]:
-    """The least amounts that give certainty where these do: links go first, then known people."""
-    formulas, (_, k, m) = FORMULAS[counts.semantics], amounts
-    n, s, bag = int(counts.sizes[found.target]), _held(counts, found.target, value), counts.bag
-    family_n, family_s = int(counts.sizes[found.family]), _held(counts, found.family, value)
-    frequent = [bag(found.target)[label] for label in others[: amounts[0]]]
-    with_target, with_family = found.known != "with family", found.known != "with target"
-
-    def certain(out: int, k: int, m: int) -> bool:
-        slack = formulas.slack_exact(n, s, frequent[:out])
-        if formulas.t_exact(n, s, slack, k if with_target else 0) == 0:
-            return True
-        taken = (k if with_family else 0) + (found.target == found.family)
-        return formulas.v_exact(family_n, family_s, m, taken) == 0
-
-    out, k, m = len(frequent), min(k, n + family_n), min(m, family_n)
-    m = bisect_left(range(m), True, key=lambda fewer: certain(out, k, fewer))
-    k = bisect_left(range(k), True, key=lambda fewer: certain(out, fewer, m))
-    return bisect_left(range(out), True, key=lambda fewer: certain(fewer, k, m)), k, m
-
-
-def _some(bag: dict[Label, int], most: int) -> dict[Label, int]:
-    """At most so many people of a bag, the most frequent values first."""
-    chosen: dict[Label, int] = {}
-    for value in sorted(in_order(bag), key=bag.__getitem__, reverse=True):
-        if most <= 0:
-            break
-        chosen[value] = min(bag[value], most)
-        most -= chosen[value]
-    return chosen
-
-
-def _held(counts: GroupCounts, group: int, value: Label) -> int:
-    return counts.bag(group)[value]

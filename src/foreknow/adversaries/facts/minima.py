@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from foreknow.adversaries.facts.profiles import (
     Amount,
+    ExactMinimum,
+    Place,
     Profiles,
     capped,
+    formulas_of,
+    negated,
     profiles,
-    profiles_of,
     safe_product,
     t_ratio,
 )
-from foreknow.adversaries.ledger import KeyedRatios
+from foreknow.adversaries.ledger import KeyedRatios, Measure
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow_judge.errors import UnsupportedError
 from foreknow_judge.numbers import CLOSE
-
-# Where the k known people are: with target and family in one group, with the family in another
-# group than the target, or with the target in another group than the family.
-Place: TypeAlias = Literal["one group", "with family", "with target"]
 
 # So few profiles are compared as fractions at once: to choose among them takes longer.
 _FEW = 4
@@ -44,14 +42,6 @@ class Theorem2Terms(NamedTuple):
         """Minima over each segment that begins at `starts`."""
         return Theorem2Terms(*(np.minimum.reduceat(ratio, starts) for ratio in self))
 
-    def min(self, other: Theorem2Terms) -> Theorem2Terms:
-        """Elementwise minima of two."""
-        return Theorem2Terms(*(np.minimum(a, b) for a, b in zip(self, other, strict=True)))
-
-    def join(self, other: Theorem2Terms) -> Theorem2Terms:
-        """One after the other."""
-        return Theorem2Terms(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
-
     def negated_ratio(self) -> FloatArray:
         """NR of Theorem 2; the breach probability is 1 / (NR + 1)."""
         crossed = np.minimum(
@@ -60,15 +50,15 @@ class Theorem2Terms(NamedTuple):
         return np.minimum(self.together, crossed)
 
 
-def theorem2_terms(found: Profiles, k: Amount, m: Amount) -> Theorem2Terms:
+def theorem2_terms(cells: Profiles, k: Amount, m: Amount) -> Theorem2Terms:
     """Compute the five ratios of each profile."""
-    t_known = found.t(k)
+    t_known = cells.t(k)
     return Theorem2Terms(
-        safe_product(t_known, found.v(m, k + 1)), found.t(0), t_known, found.v(m, 0), found.v(m, k)
+        safe_product(t_known, cells.v(m, k + 1)), cells.t(0), t_known, cells.v(m, 0), cells.v(m, k)
     )
 
 
-class FactsMeasure:
+class FactsMeasure(Measure):
     """What a ledger keeps of groups against facts (SkylineAnonymize, figure 6, corrected)."""
 
     def __init__(
@@ -83,7 +73,11 @@ class FactsMeasure:
         self.wanted, self.semantics, self.negated = wanted, semantics, negated
         self._odds = (1 - threshold) / threshold
         self.least = float(self._odds)
-        self.nowhere = np.array([[np.inf], [np.inf], [np.inf], [1.0], [1.0]])
+
+    @property
+    def nowhere(self) -> FloatArray:
+        """T is infinite, V is 1."""
+        return np.array([[np.inf], [np.inf], [np.inf], [1.0], [1.0]])
 
     def bind(self, n_values: int) -> int:
         """A key for each sensitive value."""
@@ -97,14 +91,14 @@ class FactsMeasure:
         no less than the whole would of parts alike. So some part is unsafe where the whole is with
         `parts` times as many people known; unless a part may have no value that is asked for.
         """
-        if not self.has_fractions or counts.able is not None:
+        if not formulas_of(counts).by_largest:
             return None
         s = counts.top_sums(1)
         if self.wanted is not None and not self.wanted.all():
             if parts > 1:
                 return None
-            own = np.where(self.wanted[counts.codes], counts.counts, 0)
-            s = np.maximum.reduceat(own, counts.offsets[:-1])
+            holders = np.where(self.wanted[counts.codes], counts.counts, 0)
+            s = np.maximum.reduceat(holders, counts.offsets[:-1])
         others = np.minimum(counts.top_sums(self.l + 1), counts.top_sums(self.l) + s)
         known, n = capped(parts * (self.k + 1)), counts.sizes
         odds = t_ratio(n, np.maximum(s, 1), n - others, parts * self.k)
@@ -118,19 +112,21 @@ class FactsMeasure:
                 f"this search with Facts needs {self.semantics!r} semantics, not "
                 f"{counts.semantics!r}"
             )
-        found = self._profiles(counts, groups).by_value()
-        ratios = np.stack(theorem2_terms(found, self.k, self.m))
-        return KeyedRatios(found.value, found.group, ratios, found if self.has_fractions else None)
+        in_order = self._profiles(counts, groups).by_value()
+        ratios = np.stack(theorem2_terms(in_order, self.k, self.m))
+        return KeyedRatios(
+            in_order.value, in_order.group, ratios, in_order if self.has_fractions else None
+        )
 
     def _profiles(self, counts: GroupCounts, groups: BoolArray | None = None) -> Profiles:
-        if counts.able is not None and self.negated:
-            counts = replace(counts, able=replace(counts.able, negated=True))
+        if self.negated:
+            counts = negated(counts)
         if groups is None:
             return profiles(counts, self.l, self.wanted)
         inside = groups[counts.cell_groups]
         if self.wanted is not None:
             inside &= self.wanted[counts.codes]
-        return profiles_of(counts, self.l, np.flatnonzero(inside))
+        return formulas_of(counts).profiles(counts, self.l, np.flatnonzero(inside))
 
     def fewest_leaving(self, counts: GroupCounts) -> IntArray:
         """How many people must leave each group at least, until T(l, k) of each value will do.
@@ -139,18 +135,18 @@ class FactsMeasure:
         can spare nobody's value: of each, so many may stay that T(l, k) exceeds the odds of the
         limit, even if all who leave have it.
         """
-        if counts.able is not None:  # who leaves may be whoever cannot have the value
-            return np.zeros(counts.n_groups, dtype=np.int64)
+        if not formulas_of(counts).by_largest:  # who leaves may be whoever cannot have the value
+            return super().fewest_leaving(counts)
         if self.wanted is None or self.wanted.all():
             return counts.fewest_leaving(self.l + 1, self.k, self._odds)
-        found = self._profiles(counts)
-        spare = np.maximum(found.slack - self.k, 0)
+        cells = self._profiles(counts)
+        spare = np.maximum(cells.slack - self.k, 0)
         if not self.least:
-            stay = np.where(spare > 0, found.s, 0)
+            stay = np.where(spare > 0, cells.s, 0)
         else:
-            stay = np.clip(np.ceil(spare / self.least * (1 + CLOSE)) - 1, 0, found.s)
+            stay = np.clip(np.ceil(spare / self.least * (1 + CLOSE)) - 1, 0, cells.s)
         fewest = np.zeros(counts.n_groups, dtype=np.int64)
-        np.add.at(fewest, found.group, found.s - stay.astype(np.int64))
+        np.add.at(fewest, cells.group, cells.s - stay.astype(np.int64))
         return fewest
 
     def odds(self, minima: FloatArray) -> FloatArray:
@@ -164,23 +160,23 @@ class FactsMeasure:
 
     def attaining(self, cells: KeyedRatios, minima: FloatArray) -> KeyedRatios:
         """The profiles that may attain a minimum."""
-        kept = cells.take(_near(cells.ratios, minima[:, cells.key], self.m))
-        return kept.take(kept.detail.alike()[0])
+        near = cells.take(_near(cells.ratios, minima[:, cells.key], self.m))
+        return near.take(near.detail.alike()[0])
 
     def exact(self, detail: Any) -> Fraction:
         """The breach probability of one value."""
         return exact_minimum(detail, self.k, self.m).probability
 
 
-def attaining(found: Profiles, k: int, m: int) -> Profiles:
+def attaining(candidates: Profiles, k: int, m: int) -> Profiles:
     """Keep the profiles within 1e-9 of one of the five minima of their value, each once."""
-    if not len(found):
-        return found
-    starts = found.starts
-    lengths = np.diff(starts, append=len(found))
-    ratios = np.stack(theorem2_terms(found, k, m))
+    if not len(candidates):
+        return candidates
+    starts = candidates.starts
+    lengths = np.diff(starts, append=len(candidates))
+    ratios = np.stack(theorem2_terms(candidates, k, m))
     least = np.repeat(np.minimum.reduceat(ratios, starts, axis=1), lengths, axis=1)
-    return found.take(_near(ratios, least, m)).distinct()
+    return candidates.take(_near(ratios, least, m)).distinct()
 
 
 def _near(ratios: FloatArray, least: FloatArray, m: int) -> BoolArray:
@@ -189,34 +185,19 @@ def _near(ratios: FloatArray, least: FloatArray, m: int) -> BoolArray:
     return np.asarray((ratios[some] <= least[some] * (1 + CLOSE)).any(axis=0))
 
 
-@dataclass(frozen=True)
-class ExactMinimum:
-    """The least negated ratio as a fraction, and where it is attained."""
-
-    ratio: Fraction
-    target: int  # codes of groups
-    family: int
-    known: Place
-
-    @property
-    def probability(self) -> Fraction:
-        """The breach probability."""
-        return 1 / (1 + self.ratio)
-
-
-def exact_minimum(found: Profiles, k: int, m: int) -> ExactMinimum:
+def exact_minimum(candidates: Profiles, k: int, m: int) -> ExactMinimum:
     """The least negated ratio over the profiles of one value; ties go to one group for all."""
-    if len(found) > _FEW:
-        found = attaining(found, k, m)
-    cells = range(len(found))
-    t_known, t_alone = found.t_exact(k), found.t_exact(0)
-    v_alone, v_known = found.v_exact(m, 0), found.v_exact(m, k)
-    together = [t * v for t, v in zip(t_known, found.v_exact(m, k + 1), strict=True)]
+    if len(candidates) > _FEW:
+        candidates = attaining(candidates, k, m)
+    cells = range(len(candidates))
+    t_known, t_alone = candidates.t_exact(k), candidates.t_exact(0)
+    v_alone, v_known = candidates.v_exact(m, 0), candidates.v_exact(m, k)
+    together = [t * v for t, v in zip(t_known, candidates.v_exact(m, k + 1), strict=True)]
 
     def first_least(ratios: list[Fraction]) -> int:
         return min(cells, key=ratios.__getitem__)
 
-    groups = found.group.tolist()
+    groups = candidates.group.tolist()
     both = first_least(together)
     options = [ExactMinimum(together[both], groups[both], groups[both], "one group")]
     splits: list[tuple[list[Fraction], list[Fraction], Place]] = [

@@ -12,20 +12,31 @@ the l most frequent others.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.adversaries.remembered import remembered
 from foreknow.data.arrays import FloatArray, IntArray, order_of, ranges
 from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.labels import Label, in_order
 from foreknow_judge.numbers import CLOSE
 
 # An amount of facts, of all cells alike or of each.
 Amount: TypeAlias = "int | IntArray"
+# l, k and m.
+Amounts: TypeAlias = tuple[int, int, int]
+# What a target is known not to have; how many others are known to have what; how many relatives.
+Spelled: TypeAlias = tuple[list[Label], dict[Label, int], int]
+
+# Where the k known people are: with target and family in one group, with the family in another
+# group than the target, or with the target in another group than the family.
+Place: TypeAlias = Literal["one group", "with family", "with target"]
 
 _BLOCK = 1 << 16
 TINY = float(np.nextafter(0, 1))
@@ -219,25 +230,6 @@ def slack_multiset_exact(n: int, s: int, others: Sequence[int]) -> Fraction:
     return Fraction(n - 1, n) ** sum(others)
 
 
-class Formulas(NamedTuple):
-    """T and V of cells: of many as floats, of one as a fraction; and its exact slack."""
-
-    t: Callable[[IntArray, IntArray, NDArray[Any], Amount], FloatArray]
-    v: Callable[[IntArray, IntArray, Amount, Amount], FloatArray]
-    t_exact: Callable[[int, int, Fraction, int], Fraction]
-    v_exact: Callable[[int, int, int, int], Fraction]
-    slack_exact: Callable[[int, int, Sequence[int]], Fraction]
-
-
-FORMULAS: dict[Semantics, Formulas] = {
-    "single": Formulas(t_ratio, v_ratio, t_exact, v_exact, slack_exact),
-    "set": Formulas(t_set, v_ratio, t_set_exact, v_exact, slack_set_exact),
-    "multiset": Formulas(
-        t_multiset, v_multiset, t_multiset_exact, v_multiset_exact, slack_multiset_exact
-    ),
-}
-
-
 # ---- ratios -------------------------------------------------------------------------------------
 
 
@@ -261,9 +253,9 @@ class Profiles:
         return len(self.value)
 
     @property
-    def formulas(self) -> Formulas:
-        """T and V under these semantics."""
-        return FORMULAS[self.counts.semantics]
+    def formulas(self) -> OneValue:
+        """What these cells can do for an adversary."""
+        return formulas_of(self.counts)
 
     def t(self, k: Amount) -> FloatArray:
         """T(l, k) of each profile."""
@@ -445,74 +437,321 @@ class Profiles:
 def profiles(counts: GroupCounts, l: int, wanted: NDArray[np.bool_] | None = None) -> Profiles:
     """Profiles of all cells of the wanted values, in the order of groups, if l others are used."""
     cells = slice(None) if wanted is None else np.flatnonzero(wanted[counts.codes])
-    return profiles_of(counts, l, cells)
+    return formulas_of(counts).profiles(counts, l, cells)
 
 
-def profiles_of(counts: GroupCounts, l: int, cells: Any) -> Profiles:
-    """Profiles of some cells, in their order; see `profiles`."""
-    if counts.able is not None:
-        return _profiles_of_able(counts, l, cells)
-    return _profiles_of_everybody(counts, l, cells)
+# ---- what people may have -----------------------------------------------------------------------
 
 
-def _profiles_of_everybody(counts: GroupCounts, l: int, cells: Any) -> Profiles:
-    """The same where everybody can have each value."""
-    group = counts.cell_groups[cells]
-    s = counts.counts[cells]
-    n = counts.sizes[group]
-    value = counts.codes[cells]
-    if counts.semantics == "set":
-        slack, kind = _slack_set(counts, l, cells)
-        return Profiles(value, group, n, s, slack, kind, counts, l)
-    # The target value and the l most frequent others: the l+1 largest counts if the target value
-    # is among them, the l largest and the target value itself if not; always the smaller sum.
-    groups = None if len(group) > counts.n_groups else group
-    more, fewer = counts.top_sums(l + 1, groups), counts.top_sums(l, groups)
-    if groups is None:
-        more, fewer = more[group], fewer[group]
-    excluded = np.minimum(more, fewer + s)
-    if counts.semantics == "single":
-        return Profiles(value, group, n, s, n - excluded, None, counts, l)
-    others = excluded - s
-    return Profiles(value, group, n, s, slack_multiset(n, others), others, counts, l)
+@dataclass(frozen=True)
+class ExactMinimum:
+    """The least negated ratio as a fraction, and where it is attained."""
+
+    ratio: Fraction
+    target: int  # codes of groups
+    family: int
+    place: Place  # where the known people are
+
+    @property
+    def probability(self) -> Fraction:
+        """The breach probability."""
+        return 1 / (1 + self.ratio)
+
+    @property
+    def known_group(self) -> int:
+        """The group of the known people."""
+        return self.family if self.place == "with family" else self.target
 
 
-def _profiles_of_able(counts: GroupCounts, l: int, cells: Any) -> Profiles:
-    """The same where not everybody can have each value; of one cell there may be several.
+class OneValue:
+    """Cells of groups in which everybody has one value, and anybody may have each."""
 
-    They are in any order.
-    """
-    able = counts.able
-    assert able is not None
-    divided = np.asarray(partly_had(counts)[0].any(axis=1))
-    if not divided.any():
-        return _profiles_of_everybody(counts, l, cells)
-    wanted = np.arange(len(counts.codes))[cells]
-    inside = divided[counts.cell_groups[wanted]]
-    groups, of_all = np.flatnonzero(divided), wanted[~inside]
-    every, offsets = ranges(counts.offsets[groups], counts.offsets[groups + 1])
-    some = GroupCounts.counted(
-        *(counts.sizes[groups], offsets, counts.codes[every], counts.counts[every]),
-        values=counts.values,
-        semantics=counts.semantics,
-        able=able.take(groups),
-    )
-    of_some, l = np.searchsorted(every, wanted[inside]), min(l, counts.n_values)
-    parts = [_profiles_of_everybody(counts, l, of_all)] if len(of_all) else []
-    # That somebody else lacks a value tells no more than what they have.
-    for few in range(l + 1) if able.negated else [l]:
-        found = _profiles_of_divided(some, few, of_some).told_of(l - few)
-        parts.append(replace(found, group=groups[found.group], counts=counts))
-    return parts[0].join(*parts[1:])
+    t = staticmethod(t_ratio)
+    v = staticmethod(v_ratio)
+    t_exact = staticmethod(t_exact)
+    v_exact = staticmethod(v_exact)
+    slack_exact = staticmethod(slack_exact)
+    # whether the largest counts of a group tell how sure somebody can be there
+    by_largest: ClassVar[bool] = True
+    # whether what a cell has to spare at each l is a whole number, or falls with one
+    ordered: ClassVar[bool] = True
+
+    def profiles(self, counts: GroupCounts, l: int, cells: Any) -> Profiles:
+        """Profiles of some cells, in their order; where not all can have each value, in any."""
+        group, s = counts.cell_groups[cells], counts.counts[cells]
+        slack, kind = self.slack(counts, l, cells, group, s)
+        return Profiles(counts.codes[cells], group, counts.sizes[group], s, slack, kind, counts, l)
+
+    def slack(
+        self, counts: GroupCounts, l: int, cells: Any, group: IntArray, s: IntArray
+    ) -> tuple[NDArray[Any], IntArray | None]:
+        """What cells have to spare; and, where floats say it, which have exactly the same."""
+        return counts.sizes[group] - self.excluded(counts, l, group, s), None
+
+    def excluded(self, counts: GroupCounts, l: int, group: IntArray, s: IntArray) -> IntArray:
+        """How often cells of s holders and the l most frequent others of their groups occur.
+
+        These are the l+1 largest counts if the target value is among them, the l largest and the
+        target value itself if not; always the smaller sum.
+        """
+        if len(group) > counts.n_groups:  # then group by group
+            more, fewer = counts.top_sums(l + 1)[group], counts.top_sums(l)[group]
+        else:
+            more, fewer = counts.top_sums(l + 1, group), counts.top_sums(l, group)
+        taken: IntArray = np.minimum(more, fewer + s)
+        return taken
+
+    def spare(self, n: IntArray, s: IntArray, excluded: IntArray) -> IntArray:
+        """Whole numbers that order cells of n people and s holders by what they have to spare."""
+        return n - excluded
+
+    def columns(self, l: int) -> int:
+        """How many columns of cells are worked on at once."""
+        return 1
+
+    def kinds(self, counts: GroupCounts) -> IntArray:
+        """A number for each cell: equal where as many have the value, in groups of equal counts."""
+        order = ranked_cells(counts)[1]
+        ranked, numbers = counts.counts[order], dict[tuple[int, bytes], int]()
+        bounds = counts.offsets.tolist()
+        of_group = [
+            numbers.setdefault((size, ranked[start:end].tobytes()), len(numbers))
+            for size, start, end in zip(counts.sizes.tolist(), bounds, bounds[1:], strict=False)
+        ]
+        group = np.array(of_group, dtype=np.int64)[counts.cell_groups]
+        pairs = np.stack((group, counts.counts))
+        kind: IntArray = np.unique(pairs, axis=1, return_inverse=True)[1]
+        return kind.ravel()
+
+    def bounded(self, counts: GroupCounts) -> NDArray[np.bool_]:
+        """Of which values the odds are a bound alone, shape (values,)."""
+        return np.zeros(counts.n_values, dtype=bool)
+
+    # ---- the facts that attain a minimum ----------------------------------------------------
+
+    def spelled(
+        self, counts: GroupCounts, code: int, amounts: Amounts, minimum: ExactMinimum
+    ) -> Spelled | None:
+        """Facts that attain a minimum; where it is certainty, no more than that takes.
+
+        Links go first, then known people. None where no facts are said to attain it.
+        """
+        l, k, m = amounts
+        bag, value = counts.bag(minimum.target), counts.values[code]
+        s = bag.pop(value)
+        used = _by_frequency(bag)[:l]
+        frequent = [bag[other] for other in used]
+        n, family_n = int(counts.sizes[minimum.target]), int(counts.sizes[minimum.family])
+        family_s = counts.bag(minimum.family)[value]
+        with_target, with_family = minimum.place != "with family", minimum.place != "with target"
+
+        def certain(out: int, k: int, m: int) -> bool:
+            slack = self.slack_exact(n, s, frequent[:out])
+            if self.t_exact(n, s, slack, k if with_target else 0) == 0:
+                return True
+            taken = (k if with_family else 0) + (minimum.target == minimum.family)
+            return self.v_exact(family_n, family_s, m, taken) == 0
+
+        if not minimum.ratio:
+            l, k, m = len(used), min(k, n + family_n), min(m, family_n)
+            m = bisect_left(range(m), True, key=lambda fewer: certain(l, k, fewer))
+            k = bisect_left(range(k), True, key=lambda fewer: certain(l, fewer, m))
+            l = bisect_left(range(l), True, key=lambda fewer: certain(fewer, k, m))
+        return used[:l], self.known_people(counts, code, used[:l], k, minimum), m
+
+    def known_people(
+        self, counts: GroupCounts, code: int, used: list[Label], k: int, minimum: ExactMinimum
+    ) -> dict[Label, int]:
+        """How many people of their group are best known to have which value."""
+        return _some(_others(counts, code, used, minimum), k)
 
 
-def partly_had(counts: GroupCounts) -> tuple[NDArray[np.bool_], IntArray]:
+class SeveralValues(OneValue):
+    """Cells of groups in which a person may have several values, or none."""
+
+    by_largest = False
+
+    def known_people(
+        self, counts: GroupCounts, code: int, used: list[Label], k: int, minimum: ExactMinimum
+    ) -> dict[Label, int]:
+        """How many people are known not to have the value."""
+        return {counts.values[code]: k} if k else {}
+
+
+class SetOfValues(SeveralValues):
+    """Cells where a person has a set of values."""
+
+    t = staticmethod(t_set)
+    t_exact = staticmethod(t_set_exact)
+    slack_exact = staticmethod(slack_set_exact)
+    ordered = False
+
+    def slack(
+        self, counts: GroupCounts, l: int, cells: Any, group: IntArray, s: IntArray
+    ) -> tuple[FloatArray, IntArray]:
+        """The chance of none of the others."""
+        l = min(l, int(np.diff(counts.offsets).max(initial=0)))
+        rank, top_cells = ranked_cells(counts)
+        present, place = np.unique(group, return_inverse=True)
+        starts, ends = counts.offsets[present], counts.offsets[present + 1]
+        tops = np.zeros((len(present), l + 1), dtype=np.int64)
+        for i in range(l + 1):
+            there = starts + i < ends
+            tops[there, i] = counts.counts[top_cells[starts[there] + i]]
+        # All l+1 most frequent values but the target's own, or but the last.
+        column = np.arange(l)
+        others = tops[place[:, None], column + (column >= np.minimum(rank[cells], l)[:, None])]
+        n = counts.sizes[group]
+        return slack_set(n, others), _classes([*others.T, n])
+
+    def columns(self, l: int) -> int:
+        """How many columns of cells are worked on at once."""
+        return l + 1
+
+
+class BagOfValues(SeveralValues):
+    """Cells where a person has a bag of values: each occurrence may be anybody's."""
+
+    t = staticmethod(t_multiset)
+    v = staticmethod(v_multiset)
+    t_exact = staticmethod(t_multiset_exact)
+    v_exact = staticmethod(v_multiset_exact)
+    slack_exact = staticmethod(slack_multiset_exact)
+
+    def slack(
+        self, counts: GroupCounts, l: int, cells: Any, group: IntArray, s: IntArray
+    ) -> tuple[FloatArray, IntArray]:
+        """The chance of no occurrence of the others; and how often these occur."""
+        others = self.excluded(counts, l, group, s) - s
+        return slack_multiset(counts.sizes[group], others), others
+
+    def spare(self, n: IntArray, s: IntArray, excluded: IntArray) -> IntArray:
+        """Whole numbers that order cells of n people and s holders by what they have to spare."""
+        return s - excluded
+
+
+class SomeCannot(OneValue):
+    """Cells of groups in which everybody has one value, and some people cannot have each."""
+
+    by_largest = ordered = False
+
+    def profiles(self, counts: GroupCounts, l: int, cells: Any) -> Profiles:
+        """Profiles of some cells, in any order; of one cell there may be several."""
+        able: Any = counts.able
+        divided = np.asarray(_partly_had(counts)[0].any(axis=1))
+        if not divided.any():
+            return super().profiles(counts, l, cells)
+        wanted = np.arange(len(counts.codes))[cells]
+        inside = divided[counts.cell_groups[wanted]]
+        groups, of_all = np.flatnonzero(divided), wanted[~inside]
+        every, offsets = ranges(counts.offsets[groups], counts.offsets[groups + 1])
+        some = GroupCounts.counted(
+            *(counts.sizes[groups], offsets, counts.codes[every], counts.counts[every]),
+            values=counts.values,
+            semantics=counts.semantics,
+            able=able.take(groups),
+        )
+        of_some, l = np.searchsorted(every, wanted[inside]), min(l, counts.n_values)
+        parts = [super().profiles(counts, l, of_all)] if len(of_all) else []
+        # That somebody else lacks a value tells no more than what they have.
+        for few in range(l + 1) if able.negated else [l]:
+            made = _profiles_of_divided(some, few, of_some).told_of(l - few)
+            parts.append(replace(made, group=groups[made.group], counts=counts))
+        return parts[0].join(*parts[1:])
+
+    def kinds(self, counts: GroupCounts) -> IntArray:
+        """A number for each cell: no two are alike, for all that is worked out."""
+        return np.arange(len(counts.codes))
+
+    def bounded(self, counts: GroupCounts) -> NDArray[np.bool_]:
+        """Of which values the odds are a bound alone: where values of several kinds are had."""
+        able: Any = counts.able
+        values = np.zeros(counts.n_values, dtype=bool)
+        partly, _ = _partly_had(counts)
+        others = partly.sum(axis=1)[counts.cell_groups]
+        if not able.negated:  # of one kind alone, odds are exact
+            of_cell = counts.cell_groups, able.kind[counts.codes]
+            is_open = able.most > able.members
+            others += is_open[of_cell] - partly[of_cell].astype(np.int64)
+        values[counts.codes[others > 0]] = True
+        return values
+
+    def spelled(
+        self, counts: GroupCounts, code: int, amounts: Amounts, minimum: ExactMinimum
+    ) -> Spelled | None:
+        """Facts about values of the kind of the target's, as many as tell most, and then others.
+
+        None where it is known what people lack.
+        """
+        able: Any = counts.able
+        if able.negated:
+            return None
+        l, k, m = amounts
+        of_kind, rest = map(_by_frequency, counts.of_kind(minimum.target, code))
+        one = counts.take(np.array([minimum.target]))
+        ways = profiles(one, l, np.arange(counts.n_values) == code)
+        ratios = ways.t_exact(0 if minimum.place == "with family" else k)
+        many = ratios.index(min(ratios)) if len(ratios) > 1 or of_kind else 0
+        used = [*of_kind[:many], *rest[: l - many]]
+        others, people = _others(counts, code, used, minimum), dict[Label, int]()
+        for bag in counts.of_kind(minimum.known_group, code):
+            left = {value: n for value, n in others.items() if value in bag}
+            people |= _some(left, k - sum(people.values()))
+        return used, people, m
+
+
+_FORMULAS: dict[Semantics, OneValue] = {
+    "single": OneValue(),
+    "set": SetOfValues(),
+    "multiset": BagOfValues(),
+}
+_SOME_CANNOT = SomeCannot()
+
+
+def formulas_of(counts: GroupCounts) -> OneValue:
+    """What cells can do for an adversary, by what people may have."""
+    return _FORMULAS[counts.semantics] if counts.able is None else _SOME_CANNOT
+
+
+def negated(counts: GroupCounts) -> GroupCounts:
+    """The same for an adversary who knows that people lack values."""
+    if counts.able is None:
+        return counts
+    return replace(counts, able=replace(counts.able, negated=True))
+
+
+def _others(
+    counts: GroupCounts, code: int, used: list[Label], minimum: ExactMinimum
+) -> dict[Label, int]:
+    """The bag of the known people's group, but for what facts about the target speak of."""
+    bag = counts.bag(minimum.known_group)
+    for label in (counts.values[code], *(used if minimum.known_group == minimum.target else ())):
+        bag.pop(label, None)
+    return bag
+
+
+def _by_frequency(bag: dict[Label, int]) -> list[Label]:
+    """The values of a bag, the most frequent ones first."""
+    return sorted(in_order(bag), key=bag.__getitem__, reverse=True)
+
+
+def _some(bag: dict[Label, int], most: int) -> dict[Label, int]:
+    """At most so many people of a bag, the most frequent values first."""
+    chosen: dict[Label, int] = {}
+    for value in _by_frequency(bag):
+        if most <= 0:
+            break
+        chosen[value] = min(bag[value], most)
+        most -= chosen[value]
+    return chosen
+
+
+def _partly_had(counts: GroupCounts) -> tuple[NDArray[np.bool_], IntArray]:
     """Of each group: which kinds of values it has that not all can have; how many have each kind.
 
     Both of shape (groups, kinds).
     """
-    able = counts.able
-    assert able is not None
+    able: Any = counts.able
     n_kinds = able.can.shape[1]
     key = counts.cell_groups * n_kinds + able.kind[counts.codes]
     held = np.bincount(key, counts.counts, counts.n_groups * n_kinds).astype(np.int64)
@@ -530,11 +769,10 @@ def _profiles_of_divided(counts: GroupCounts, l: int, cells: Any) -> Profiles:
     exact. With l values ruled out, some of them are of the kind, and the others of the rest: each
     way is a profile.
     """
-    able = counts.able
-    assert able is not None
+    able: Any = counts.able
     of_cell, n_kinds = able.kind[counts.codes], able.can.shape[1]
     key, members = counts.cell_groups * n_kinds + of_cell, able.members
-    partly, held = partly_had(counts)
+    partly, held = _partly_had(counts)
     taken = np.where(partly, held, 0)
     # Each group, and each kind that not all of it can have, by itself.
     part = np.where(partly.ravel()[key], key, counts.n_groups * n_kinds + counts.cell_groups)
@@ -549,13 +787,13 @@ def _profiles_of_divided(counts: GroupCounts, l: int, cells: Any) -> Profiles:
         semantics=counts.semantics,
     )
     group, value, s = counts.cell_groups[cells], counts.codes[cells], counts.counts[cells]
-    own, kind = part[cells], of_cell[cells]
-    of_rest = own >= counts.n_groups * n_kinds
+    own_part, kind = part[cells], of_cell[cells]
+    of_rest = own_part >= counts.n_groups * n_kinds
     # Ways to rule values out: i of the cell's own part, and the others of the rest of its group.
-    ways = np.where(of_rest, 1, np.minimum(l, np.diff(parts.offsets)[own] - 1) + 1)
+    ways = np.where(of_rest, 1, np.minimum(l, np.diff(parts.offsets)[own_part] - 1) + 1)
     at, _ = ranges(np.zeros_like(ways), ways)
     again = np.repeat(np.arange(len(ways)), ways)
-    group, value, s, own, kind = (x[again] for x in (group, value, s, own, kind))
+    group, value, s, own_part, kind = (x[again] for x in (group, value, s, own_part, kind))
     of_rest = of_rest[again]
     inside = np.where(of_rest, l, at)
     excluded, out = np.zeros_like(s), np.zeros_like(s)
@@ -563,62 +801,30 @@ def _profiles_of_divided(counts: GroupCounts, l: int, cells: Any) -> Profiles:
     for many in range(l + 1):
         some = np.flatnonzero(inside == many)
         excluded[some] = np.minimum(
-            parts.top_sums(many + 1, own[some]), parts.top_sums(many, own[some]) + s[some]
+            parts.top_sums(many + 1, own_part[some]), parts.top_sums(many, own_part[some]) + s[some]
         )
         some = some[~of_rest[some]]
         out[some] = parts.top_sums(l - many, rest[some])
-    slack, n = parts.sizes[own] - excluded, parts.sizes[rest]
+    slack, n = parts.sizes[own_part] - excluded, parts.sizes[rest]
     for of in range(n_kinds):  # who can have a value, but for those who have others
         some = np.flatnonzero(~of_rest & (kind == of))
         away = np.minimum(np.delete(taken, of, 1), np.delete(able.of_both(of), of, 1)).sum(axis=1)
         n[some] = (members[:, of] - away)[group[some]]
-    free = np.where(of_rest, 0, np.maximum(n - parts.sizes[own], 0))
+    free = np.where(of_rest, 0, np.maximum(n - parts.sizes[own_part], 0))
     more = np.stack([free, out, np.where(of_rest, 0, parts.sizes[rest])], axis=1)
     return Profiles(value, group, n, s, slack, None, counts, l, more)
 
 
-def bounded(counts: GroupCounts) -> NDArray[np.bool_]:
-    """Of which values the odds are a bound alone, shape (values,)."""
-    found = np.zeros(counts.n_values, dtype=bool)
-    if counts.able is not None:
-        partly, _ = partly_had(counts)
-        others = partly.sum(axis=1)[counts.cell_groups]
-        if not counts.able.negated:  # of one kind alone, odds are exact
-            own = counts.cell_groups, counts.able.kind[counts.codes]
-            is_open = counts.able.most > counts.able.members
-            others += is_open[own] - partly[own].astype(np.int64)
-        found[counts.codes[others > 0]] = True
-    return found
-
-
-def _slack_set(counts: GroupCounts, l: int, cells: Any) -> tuple[FloatArray, IntArray]:
-    """What cells have to spare under ``set``, and which of them have exactly the same."""
-    l = min(l, int(np.diff(counts.offsets).max(initial=0)))
-    rank, top_cells = ranked_cells(counts)
-    group, own = counts.cell_groups[cells], np.minimum(rank[cells], l)
-    present, place = np.unique(group, return_inverse=True)
-    starts, ends = counts.offsets[present], counts.offsets[present + 1]
-    tops = np.zeros((len(present), l + 1), dtype=np.int64)
-    for i in range(l + 1):
-        there = starts + i < ends
-        tops[there, i] = counts.counts[top_cells[starts[there] + i]]
-    # All l+1 most frequent values but the target's own, or but the last.
-    column = np.arange(l)
-    others = tops[place[:, None], column + (column >= own[:, None])]
-    n = counts.sizes[group]
-    return slack_set(n, others), _classes([*others.T, n])
-
-
 def ranked_cells(counts: GroupCounts) -> tuple[IntArray, IntArray]:
     """The rank of each cell within its group, most frequent first; and the cells in that order."""
-    key = "ranked cells"
-    if key not in counts.memory:
+
+    def ranked() -> tuple[IntArray, IntArray]:
         order = np.lexsort((-counts.counts, counts.cell_groups))
         rank = np.empty(len(order), dtype=np.int64)
         rank[order] = np.arange(len(order)) - counts.offsets[counts.cell_groups[order]]
-        counts.memory[key] = rank, order
-    found: tuple[IntArray, IntArray] = counts.memory[key]
-    return found
+        return rank, order
+
+    return remembered(counts, "ranked cells", ranked)
 
 
 def _classes(columns: list[IntArray]) -> IntArray:

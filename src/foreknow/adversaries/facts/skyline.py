@@ -19,11 +19,11 @@ import numpy as np
 from foreknow.adversaries.facts.minima import exact_minimum, theorem2_terms
 from foreknow.adversaries.facts.profiles import (
     Profiles,
-    profiles_of,
-    ranked_cells,
+    formulas_of,
 )
 from foreknow.adversaries.facts.windows import worst_window
 from foreknow.adversaries.protocol import HasCounts, asked_of
+from foreknow.adversaries.remembered import remembered
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray, order_of, ranges
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
@@ -48,20 +48,18 @@ def front(counts: GroupCounts, l: int, code: int | None = None) -> Profiles:
     """Undominated profiles of all values or one, by value; the counts remember up to 64 MB."""
     l = min(l, counts.n_values)
     memory = counts.memory
-    if ("front", l) in memory:
-        whole: Profiles = memory["front", l]
+    whole: Profiles | None = memory.get(("front", l))
+    if whole is not None:
         return whole if code is None else whole.of(code)
-    key = ("front", l, code) if code is not None else ("front", l)
-    if key in memory:
-        known: Profiles = memory[key]
-        return known
-    codes = np.arange(counts.n_values) if code is None else np.array([code])
-    found = _joined(list(fronts(counts, l, codes)))
-    bytes_now = memory.get("bytes of fronts", 0) + found.nbytes + _OVERHEAD
-    if bytes_now <= _REMEMBERED:
-        memory[key] = found
-        memory["bytes of fronts"] = bytes_now
-    return found
+    key = ("front", l) if code is None else ("front", l, code)
+    undominated: Profiles | None = memory.get(key)
+    if undominated is None:
+        codes = np.arange(counts.n_values) if code is None else np.array([code])
+        undominated = _joined(list(fronts(counts, l, codes)))
+        bytes_now = memory.get("bytes of fronts", 0) + undominated.nbytes + _OVERHEAD
+        if bytes_now <= _REMEMBERED:
+            memory |= {key: undominated, "bytes of fronts": bytes_now}
+    return undominated
 
 
 def fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterator[Profiles]:
@@ -73,21 +71,21 @@ def fronts_of(
     counts: GroupCounts, l: int, cells: IntArray, offsets: IntArray
 ) -> Iterator[Profiles]:
     """The same of some cells, one value after the other, and where those of each begin."""
-    for found in _blocks(counts, l, cells, offsets):
-        yield found.undominated(_EFFORT).distinct()
+    for block in _blocks(counts, l, cells, offsets):
+        yield block.undominated(_EFFORT).distinct()
 
 
 def _blocks(counts: GroupCounts, l: int, cells: IntArray, offsets: IntArray) -> Iterator[Profiles]:
     """Profiles of some cells, a block of values at a time."""
     l = min(l, counts.n_values)
-    # Under `set` a cell takes l more columns while it is worked on.
-    most = _FRONTS_BLOCK // (l + 1) if counts.semantics == "set" else _FRONTS_BLOCK
+    formulas = formulas_of(counts)
+    most = _FRONTS_BLOCK // formulas.columns(l)
     first = 0
     while True:
         end = int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1
         end = min(max(end, first + 1), len(offsets) - 1)
         block = cells[offsets[first] : offsets[end]]
-        yield profiles_of(counts, l, block)
+        yield formulas.profiles(counts, l, block)
         first = end
         if first >= len(offsets) - 1:
             return
@@ -96,23 +94,25 @@ def _blocks(counts: GroupCounts, l: int, cells: IntArray, offsets: IntArray) -> 
 def _cells_of(counts: GroupCounts, codes: IntArray) -> tuple[IntArray, IntArray]:
     """The cells of some values, one value after the other, and where those of each begin."""
     key = "cells by value"
-    if key not in counts.memory:
-        if len(codes) == 1:  # not worth to sort all
-            cells = np.flatnonzero(counts.codes == codes[0])
-            return cells, np.array([0, len(cells)])
+    if len(codes) == 1 and key not in counts.memory:  # not worth to sort all
+        cells = np.flatnonzero(counts.codes == codes[0])
+        return cells, np.array([0, len(cells)])
+
+    def by_value() -> tuple[IntArray, IntArray]:
         many = np.bincount(counts.codes, minlength=counts.n_values)
         order = order_of(counts.codes)
         if len(order) < 2**31:
             order = order.astype(np.int32)
-        counts.memory[key] = order, np.concatenate(([0], np.cumsum(many)))
-    order, starts = counts.memory[key]
+        return order, np.concatenate(([0], np.cumsum(many)))
+
+    order, starts = remembered(counts, key, by_value)
     places, offsets = ranges(starts[codes], starts[codes + 1])
     return order[places], offsets
 
 
 def _joined(parts: list[Profiles]) -> Profiles:
     """Profiles of one l, one block of values after the other; at least one block."""
-    if parts[0].counts.semantics == "set":
+    if parts[0].kind is not None:  # each block has numbered its kinds
         shifts = np.cumsum([0, *(int(part.identity.max(initial=-1)) + 1 for part in parts)])
         parts = [
             replace(part, kind=part.identity + shift)
@@ -140,10 +140,7 @@ class Alike:
     @classmethod
     def of(cls, counts: GroupCounts) -> Alike:
         """By the kinds of their cells, but for those that another one is always as bad as."""
-        if counts.able is not None:
-            codes = np.flatnonzero(counts.totals)
-            return cls(codes, np.arange(len(codes)), codes, *_cells_of(counts, codes))
-        kind = _kinds_of_cells(counts)
+        kind = formulas_of(counts).kinds(counts)
         # Each kind once for each value.
         order = np.lexsort((kind, counts.codes))
         codes, kinds = counts.codes[order], kind[order]
@@ -177,31 +174,16 @@ class Alike:
             yield found.take(odds <= least * (1 + CLOSE))
 
 
-def _kinds_of_cells(counts: GroupCounts) -> IntArray:
-    """A number for each cell: equal where as many have the value, in groups of equal counts."""
-    order = ranked_cells(counts)[1]
-    ranked, known = counts.counts[order], dict[tuple[int, bytes], int]()
-    bounds = counts.offsets.tolist()
-    of_group = [
-        known.setdefault((size, ranked[start:end].tobytes()), len(known))
-        for size, start, end in zip(counts.sizes.tolist(), bounds, bounds[1:], strict=False)
-    ]
-    group = np.array(of_group, dtype=np.int64)[counts.cell_groups]
-    found: IntArray = np.unique(np.stack((group, counts.counts)), axis=1, return_inverse=True)[1]
-    return found.ravel()
-
-
 def _not_dominated(counts: GroupCounts, cells: IntArray, kind: IntArray) -> IntArray:
     """Drop cells that another one of the same value is as bad as at each l; most of them."""
     first = np.unique(kind, return_index=True)[1]  # a cell of each kind
     group, s = counts.cell_groups[first], counts.counts[first]
-    n, steps = counts.sizes[group], _most_l(counts) + 1
-    if counts.semantics == "set" or not 0 < len(first) * steps <= _MOST_SPARE:
+    n, steps, formulas = counts.sizes[group], _most_l(counts) + 1, formulas_of(counts)
+    if not formulas.ordered or not 0 < len(first) * steps <= _MOST_SPARE:
         return cells
     spare = np.empty((len(first), steps), dtype=np.int64)
     for l in range(steps):
-        spare[:, l] = -np.minimum(counts.top_sums(l + 1, group), counts.top_sums(l, group) + s)
-    spare += (n if counts.semantics == "single" else s)[:, None]
+        spare[:, l] = formulas.spare(n, s, formulas.excluded(counts, l, group, s))
     score = (spare[:, 0] - spare[:, 0].min(initial=0) + 1.0) * n / s
     alive, kept = cells, list[IntArray]()
     for _ in range(_ROUNDS):
@@ -228,19 +210,19 @@ def _not_dominated(counts: GroupCounts, cells: IntArray, kind: IntArray) -> IntA
     return found[np.lexsort((kind[found], counts.codes[found]))]
 
 
-def worst_values(found: Profiles) -> Profiles:
+def worst_values(candidates: Profiles) -> Profiles:
     """Drop values that another one is as bad as at each k and m; most of them."""
-    alive, kept = found, list[Profiles]()
+    alive, kept = candidates, list[Profiles]()
     for _ in range(_ROUNDS):
         if not len(alive):
             break
         pivot = alive.value[np.argmin(alive.score)]
-        own = alive.value == pivot
+        of_pivot = alive.value == pivot
         better = np.ones(len(alive), dtype=bool)
-        for place in np.flatnonzero(own).tolist():
+        for place in np.flatnonzero(of_pivot).tolist():
             better &= alive.better_than(alive.take(np.full(len(alive), place)))
-        better[own] = False
-        kept.append(alive.take(own))
+        better[of_pivot] = False
+        kept.append(alive.take(of_pivot))
         alive = alive.take(np.isin(alive.value, alive.value[better]))
     return alive.join(*kept).by_value()
 

@@ -7,7 +7,7 @@ Machanavajjhala, Gehrke, Halpern), sections 2 and 3.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
 from pathlib import Path
@@ -18,6 +18,7 @@ import numpy as np
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
+from foreknow.adversaries.facts.profiles import negated
 from foreknow.adversaries.implications.minima import (
     Attained,
     ImplicationsMeasure,
@@ -339,9 +340,8 @@ class Negations:
     def _counts(self, release: HasCounts) -> HasCounts:
         counts = asked_of(self, release)
         require(self, semantics=counts.semantics)
-        if counts.able is None:
-            return release
-        return replace(counts, able=replace(counts.able, negated=True))
+        lacking = negated(counts)
+        return release if lacking is counts else lacking
 
 
 # ---- the implications that attain it ------------------------------------------------------------

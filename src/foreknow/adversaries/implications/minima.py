@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import accumulate
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.facts.profiles import safe_product
-from foreknow.adversaries.ledger import KeyedRatios
+from foreknow.adversaries.ledger import KeyedRatios, Measure
+from foreknow.adversaries.remembered import remembered
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.needs import Need, require
@@ -212,11 +213,9 @@ def atoms_and_odds(counts: GroupCounts, k: int, cells: Targets) -> tuple[FloatAr
 
 def _tops(counts: GroupCounts, k: int) -> IntArray:
     """How often the c most frequent values of each group occur, for c from 0 to k + 1."""
-    key = ("top sums", k)
-    if key not in counts.memory:
-        counts.memory[key] = np.stack([counts.top_sums(c) for c in range(k + 2)])
-    tops: IntArray = counts.memory[key]
-    return tops
+    return remembered(
+        counts, ("top sums", k), lambda: np.stack([counts.top_sums(c) for c in range(k + 2)])
+    )
 
 
 def _near(ratios: FloatArray) -> IntArray:
@@ -245,10 +244,8 @@ def ratio(odds: FloatArray, spread_atoms: FloatArray) -> FloatArray:
     return least
 
 
-class ImplicationsMeasure:
+class ImplicationsMeasure(Measure):
     """What a ledger keeps of groups against implications: M(h), and the least W(x) of targets."""
-
-    has_fractions: ClassVar[bool] = False
 
     def __init__(self, k: int, wanted: BoolArray | None) -> None:
         self.k = k
@@ -263,9 +260,6 @@ class ImplicationsMeasure:
     def nowhere(self) -> FloatArray:
         """What no group has."""
         return np.repeat([1.0, np.inf], self.k + 1)[:, None]
-
-    def refused(self, counts: GroupCounts, parts: int = 1) -> None:
-        """None can be told without its atoms."""
 
     def cells(self, counts: GroupCounts, groups: BoolArray | None = None) -> KeyedRatios:
         """One cell for each group."""
@@ -285,18 +279,6 @@ class ImplicationsMeasure:
     def odds(self, minima: FloatArray) -> FloatArray:
         """Least odds against any target."""
         return ratio(minima[self.k + 1 :], spread(minima[: self.k + 1]))
-
-    def attaining(self, cells: KeyedRatios, minima: FloatArray) -> KeyedRatios:
-        """Never asked for: odds too close to the limit count as unsafe."""
-        return cells
-
-    def exact(self, detail: Any) -> Fraction:
-        """Never asked for."""
-        raise NotImplementedError
-
-    def fewest_leaving(self, counts: GroupCounts) -> IntArray:
-        """Never asked for."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

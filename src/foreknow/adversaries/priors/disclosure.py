@@ -25,6 +25,7 @@ from foreknow.adversaries.priors.signature_groups import (
 )
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.adversaries.protocol import HasCounts, asked_of, signatures_of
+from foreknow.adversaries.remembered import remembered
 from foreknow.data.arrays import FloatArray, IntArray, order_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label, Labels
@@ -93,12 +94,12 @@ def judged(
             "what an adversary knows of people before"
         )
     key = ("priors", table, mode)
-    if key not in counts.memory:
-        counts.memory[key] = _judge(counts, signatures(table.attributes), table, mode)
-    if any(amounts) and (*key, amounts) not in counts.memory:
-        counts.memory[(*key, amounts)] = counts.memory[key].with_facts(amounts)
-    found: ReleasePosteriors = counts.memory[(*key, amounts) if any(amounts) else key]
-    return found
+    plain = remembered(
+        counts, key, lambda: _judge(counts, signatures(table.attributes), table, mode)
+    )
+    if not any(amounts):
+        return plain
+    return remembered(counts, (*key, amounts), lambda: plain.with_facts(amounts))
 
 
 def judged_before(
@@ -254,17 +255,17 @@ class ReleasePosteriors:
         near = secret.cells[upper >= lower.max()]
 
         @cache
-        def settled() -> tuple[Fraction | None, int]:
+        def decided() -> tuple[Fraction | None, int]:
             return self._highest(secret, near, int(secret.cells[top]))
 
         bounded = bool(secret.bounded[upper >= lower.max()].any())
         return Disclosure(
             secret.name,
             float(upper[top]),
-            lambda: None if bounded else settled()[0],
-            lambda: self._witness(secret, int(near[0]) if len(near) == 1 else settled()[1]),
+            lambda: None if bounded else decided()[0],
+            lambda: self._witness(secret, int(near[0]) if len(near) == 1 else decided()[1]),
             bounded=bounded,
-            _bound=lambda: settled()[0],
+            _bound=lambda: decided()[0],
         )
 
     def _highest(self, secret: _Secret, near: IntArray, top: int) -> tuple[Fraction | None, int]:
@@ -293,20 +294,22 @@ class ReleasePosteriors:
             return Disclosure(secret.name, 0.0, lambda: Fraction(0))
         top = int(np.argmax(most))
         near = np.flatnonzero((most >= least.max()) & (most > 0)).tolist()
-        at, settled = top, len(near) == 1 and most[top] <= least[top] * (1 + CLOSE)
+        at, decided = top, len(near) == 1 and most[top] <= least[top] * (1 + CLOSE)
         probability = float(secret.upper[at])
-        if not settled and len(near) <= _MOST_GAINS and self._settles(secret.bounded[near]):
-            exact = {each: self._fraction(secret, int(cells[each])) for each in near}
+        if not decided and len(near) <= _MOST_GAINS and self._settles(secret.bounded[near]):
+            exact = {
+                cell_place: self._fraction(secret, int(cells[cell_place])) for cell_place in near
+            }
             known = {
-                each: p / self._prior(secret, int(cells[each]))
-                for each, p in exact.items()
+                cell_place: p / self._prior(secret, int(cells[cell_place]))
+                for cell_place, p in exact.items()
                 if p is not None
             }
             if len(known) == len(near):
-                at, settled = max(known, key=known.__getitem__), True
+                at, decided = max(known, key=known.__getitem__), True
                 probability = _float_above(exact[at] or Fraction(0))
         cell = int(cells[at])
-        bounded = not settled or bool(secret.bounded[at])
+        bounded = not decided or bool(secret.bounded[at])
         return Disclosure(
             secret.name,
             probability,
@@ -314,7 +317,7 @@ class ReleasePosteriors:
             lambda: self._witness(secret, cell),
             bounded=bounded,
             prior=self._prior(secret, cell),
-            _bound=lambda: self._fraction(secret, cell) if settled else None,
+            _bound=lambda: self._fraction(secret, cell) if decided else None,
         )
 
     def _settles(self, bounded: NDArray[np.bool_]) -> bool:

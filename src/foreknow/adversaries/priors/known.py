@@ -221,10 +221,10 @@ class Known:
         odds = self._exact(codes, case, place, self.amounts[:2], 0)[0]
         if odds in (0, inf):
             return Fraction(odds == 0)
-        linked = self._exact_linked(tuple(codes))
-        if linked is None:
+        odds_of_linked = self._exact_linked(tuple(codes))
+        if odds_of_linked is None:
             return None
-        factor = prod(Fraction(own) / (1 + Fraction(own)) for own in linked if own != inf)
+        factor = prod(Fraction(x) / (1 + Fraction(x)) for x in odds_of_linked if x != inf)
         return 1 / (1 + Fraction(odds) * factor)
 
     @cached_property

@@ -187,8 +187,8 @@ class Priors:
         added = as_fraction(smoothing)
         if added < 0:
             raise InputError(f"Priors: smoothing must be 0 or more, not {smoothing}")
-        several = bool(attributes) and not any(isinstance(own, str) for own in attributes)
-        sets: Any = attributes if several else [attributes]
+        one_set = not attributes or any(isinstance(own, str) for own in attributes)
+        sets: Any = [attributes] if one_set else attributes
         for own in sets:
             columns = [] if isinstance(own, str) else list(own)
             if not columns or not all(isinstance(column, str) for column in columns):

@@ -104,15 +104,15 @@ class PriorTable:
 
     def matrix(self, signatures: Sequence[Signature], values: Sequence[str]) -> PriorMatrix:
         """The probabilities of some signatures and values; an error if there are none of one."""
-        places = {value: i for i, value in enumerate(self.values)}
+        column_of = {value: i for i, value in enumerate(self.values)}
         for value in values:
-            if value not in places:
+            if value not in column_of:
                 raise DataError(
                     f"{self.name}: there are no probabilities of the sensitive value {value!r}"
                     f"{did_you_mean(value, self.values)}; give 0 where it never occurs"
                 )
         rows = [self._row(signature) for signature in signatures]
-        return PriorMatrix([[row[places[value]] for value in values] for row in rows])
+        return PriorMatrix([[row[column_of[value]] for value in values] for row in rows])
 
     def united(self, members: Sequence[str], name: str) -> PriorTable:
         """The same with some values as one, which is as likely as they are together."""

@@ -382,7 +382,7 @@ class Model:
 
 def _members(release: HasCounts, counts: GroupCounts) -> Members:
     """The members of a release, which must name its people."""
-    members = None if isinstance(release, GroupCounts) else getattr(release, "members", None)
+    members = getattr(release, "members", None)  # counts have none
     if not isinstance(members, Members):
         raise DataError(
             "statements are about people by name, and counts name nobody; make a release "

@@ -233,7 +233,8 @@ class StatementQuery:
         count = model.bag(group).get(model.values.of_text(part.value), 0)
         if not count and not negated:
             return f"; nobody in the group of {part.person} has {part.value}"
-        everybody = count == model.counts.sizes[group] and model.counts.semantics != "multiset"
+        people = int(model.counts.sizes[group])
+        everybody = _by_counts(model.counts.semantics, people, count) == 1
         if everybody and negated:
             return f"; everybody in the group of {part.person} has {part.value}"
         return ""

@@ -19,6 +19,7 @@ import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.protocol import HasCounts, asked_of, counts_of, signatures_of
+from foreknow.adversaries.remembered import remembered
 from foreknow.attacks.algorithm.exact import NoWorldError, Posteriors, enumerated, proved
 from foreknow.attacks.algorithm.method_runner import Runs, name_of, said_once, settings_of
 from foreknow.attacks.algorithm.of_release import AttackedRelease, is_release
@@ -181,7 +182,7 @@ def attack(
         microdata, policy, groups = attacked.microdata, attacked.policy, attacked.groups
     elif members is not None:
         raise InputError("members goes with release, the folder that publish wrote")
-    if not isinstance(microdata, Microdata):
+    else:
         microdata = microdata_of(microdata, policy, said)
     named = method is None or isinstance(method, str)
     if method is None and policy is not None:
@@ -403,11 +404,8 @@ class Algorithm:
 
     def _inferred(self, release: HasCounts) -> tuple[Posteriors, _People]:
         """What the adversary believes of everybody; worked out once."""
-        memory = asked_of(self, release).memory
-        if ("algorithm", self) not in memory:
-            memory["algorithm", self] = self._infer(release)
-        known: tuple[Posteriors, _People] = memory["algorithm", self]
-        return known
+        counts = asked_of(self, release)
+        return remembered(counts, ("algorithm", self), lambda: self._infer(release))
 
     def _infer(self, release: HasCounts) -> tuple[Posteriors, _People]:
         schema = self.schema or (None if self.policy is None else self.policy.schema)

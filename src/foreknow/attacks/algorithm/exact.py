@@ -48,7 +48,7 @@ class Posteriors:
     # cells that had one value in all possible worlds met, though their group has several
     perhaps_certain: NDArray[np.bool_] | None = None
     fractions: Mapping[int, Sequence[Fraction]] = field(default_factory=dict)  # by cell
-    settled: NDArray[np.bool_] | None = None  # cells whose posteriors are exact; None: all or none
+    exact_cells: NDArray[np.bool_] | None = None  # whose posteriors are exact; None: all or none
     parts: int = 1
     beyond: int = 0  # people of parts that have more assignments than may be looked at
     kept: bool = False  # of a bound: no posterior reaches a limit of the policy
@@ -63,8 +63,8 @@ class Posteriors:
     @property
     def known(self) -> NDArray[np.bool_]:
         """The cells whose posteriors are exact."""
-        if self.settled is not None:
-            return self.settled
+        if self.exact_cells is not None:
+            return self.exact_cells
         return np.full(self.worlds.n_cells, self.how in ("enumeration", "proof"))
 
     @property

@@ -231,11 +231,11 @@ class Runs:
 
     def _replayed(self, codes: Codes) -> Replay | None:
         """What one run, on a world that the release is made of, says of runs on others."""
-        apart = not self._labelled or all(
+        told_apart = not self._labelled or all(
             len(set(map(text_of, a.domain))) == len(a.domain) for a in self.microdata.attributes
         )
         replay = self.known.replay
-        if not apart or replay is None or self.policy is None or self.seen.what != "groups":
+        if not told_apart or replay is None or self.policy is None or self.seen.what != "groups":
             return None
         if not self._settled:  # an adversary of the user's own
             return None

@@ -33,6 +33,10 @@ def is_release(given: Any) -> bool:
     return hasattr(given, "certificate") and hasattr(given, "placed")
 
 
+def _read(table: Any, policy: Policy) -> Microdata:
+    return table if isinstance(table, Microdata) else policy.microdata(table)
+
+
 @dataclass(frozen=True, eq=False)
 class AttackedRelease:
     """A release that its owner attacks.
@@ -82,7 +86,7 @@ class AttackedRelease:
             )
         rules = _as_published(policy or release.audit.policy, release.certificate, other_method)
         source = release.placed.entries.rows if table is None else table
-        microdata = source if isinstance(source, Microdata) else rules.microdata(source)
+        microdata = _read(source, rules)
         counts, parts = release.release.counts, release.placed.members()
         groups = [groups_of(p, release.certificate, counts, escaped=False) for p in parts]
         made_by = release.certificate.method["name"]
@@ -102,7 +106,7 @@ class AttackedRelease:
         known = own.published.certificate
         rules = _as_published(policy or certified_policy(known), known, other_method)
         source = source_of(Path(folder), own.path.parent) if table is None else table
-        microdata = source if isinstance(source, Microdata) else rules.microdata(source)
+        microdata = _read(source, rules)
         own.refuse_other(microdata)
         name = own.published.release.name
         return cls(name, known.method["name"], microdata, rules, own.groups)

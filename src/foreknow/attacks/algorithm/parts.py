@@ -75,14 +75,14 @@ def by_parts(
     mean = np.clip(worlds.shares, low, high)
     exact = np.ones(worlds.n_cells, dtype=bool)
     fractions: dict[int, list[Fraction]] = {}
-    idle = [group for part in parts if not part.asked for group in part.groups]
+    idle = [group for part in parts if not part.decisions for group in part.groups]
     consistent = math.prod(map(assignments, worlds.bags[idle].tolist()))
     left: list[_Part] = []
     beyond = 0
     for part in parts:
         part.exchange(clock)
     early = clock.part(_ENUMERATED)
-    for part in sorted((part for part in parts if part.asked), key=lambda part: part.n_people):
+    for part in sorted((part for part in parts if part.decisions), key=lambda part: part.n_people):
         possible = None if early.over else part.enumerated(most, early)
         if possible is None:
             left.append(part)
@@ -127,7 +127,7 @@ def by_parts(
         high,
         perhaps_certain=one_valued & worlds.mixed & (high.max(axis=1) >= 1),
         fractions=fractions,
-        settled=exact,
+        exact_cells=exact,
         parts=len(parts),
         beyond=beyond,
     )
@@ -225,14 +225,14 @@ class _Asked:
 
     def is_idle(self, worlds: Worlds, most: int) -> bool:
         """Whether it is seen to go as it did in every world."""
-        tables: NDArray[Any] | None = None
+        values, sides = self._places(worlds)
+        tables = np.zeros((1, 0, len(values)), dtype=np.int32)
         for bag, sizes, _ in self._halves(worlds):
-            more = divided(bag, sizes, most // (1 if tables is None else len(tables)))
+            more = divided(bag, sizes, most // len(tables))
             if more is None:
                 return False
-            tables = more if tables is None else paired(tables, more)
-        assert tables is not None
-        return bool(self.holds(tables, *self._places(worlds)).all())
+            tables = paired(tables, more)
+        return bool(self.holds(tables, values, sides).all())
 
     def _halves(self, worlds: Worlds) -> list[tuple[IntArray, list[int], list[int]]]:
         """The bag of each group, its people in each child, and these children."""
@@ -256,7 +256,7 @@ class _Part:
     """Some groups, their cells, and the decisions that look at them."""
 
     groups: list[int]
-    asked: list[_Asked]
+    decisions: list[_Asked]
     worlds: Worlds
     cells: IntArray  # (cells,): their numbers in `worlds`; below, cells are places in this
     of_group: list[IntArray]  # the cells of each group
@@ -296,10 +296,10 @@ class _Part:
 
     def _own(self, at: int) -> list[int]:
         """The decisions that look at one group alone."""
-        return [i for i, one in enumerate(self.asked) if one.groups == [self.groups[at]]]
+        return [i for i, one in enumerate(self.decisions) if one.groups == [self.groups[at]]]
 
     def _shared(self) -> list[int]:
-        return [i for i, one in enumerate(self.asked) if len(one.groups) > 1]
+        return [i for i, one in enumerate(self.decisions) if len(one.groups) > 1]
 
     def _possible(
         self, tables: NDArray[Any], which: Sequence[int], at: IntArray, clock: _Clock
@@ -309,7 +309,7 @@ class _Part:
         for i in which:
             if clock.over:
                 return None
-            left = left[self.asked[i].holds(tables[left], self.values, self.sides[i][at])]
+            left = left[self.decisions[i].holds(tables[left], self.values, self.sides[i][at])]
         return left
 
     # ---- exactly ---------------------------------------------------------------------------
@@ -363,7 +363,7 @@ class _Part:
                 tables = (
                     np.concatenate((done, rest[:, None].astype(np.int32)), axis=1) if last else done
                 )
-                kept = self.asked[i].holds(tables, self.values, side)
+                kept = self.decisions[i].holds(tables, self.values, side)
                 done, rest = done[kept], rest[kept]
             if not waiting and len(left) == 1:
                 order.append(left.pop())
@@ -404,7 +404,7 @@ class _Part:
             tables[exchange, cell, other] += 1
             tables[exchange, partner, value] += 1
             tables[exchange, partner, other] -= 1
-            possible = self._possible(tables, range(len(self.asked)), every, clock)
+            possible = self._possible(tables, range(len(self.decisions)), every, clock)
             if possible is None:
                 return
             self.sample.meet(tables[possible])
@@ -415,7 +415,7 @@ class _Part:
         What is so in a share of all worlds is so in at most that share divided by 1 - `chance` of
         those that are left.
         """
-        chance = sum(one.otherwise(self.worlds, clock) for one in self.asked)
+        chance = sum(one.otherwise(self.worlds, clock) for one in self.decisions)
         if chance < 1:
             shares = self.worlds.shares[self.cells]
             most = shares / (1 - chance) * (1 + _UP)

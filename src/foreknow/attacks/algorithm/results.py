@@ -64,13 +64,14 @@ class PersonBelief:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        interval = {} if self.exact is not None else {"interval": [self.low, self.high]}
+        exact: dict[str, Any] = {"exact": None, "interval": [self.low, self.high]}
+        if self.exact is not None:
+            exact = {"exact": str(self.exact)}
         return {
             "rows": list(self.rows),
             "value": self.value,
             "probability": self.probability,
-            "exact": None if self.exact is None else str(self.exact),
-            **interval,
+            **exact,
             "group": str(self.share),
             "limit": None if self.limit is None else str(self.limit),
         }
@@ -246,7 +247,7 @@ class Attack(Result):
     @property
     def worst(self) -> PersonBelief | None:
         """The case of the highest posterior; None if nobody is found out any further."""
-        return self.cases[0] if self.cases else None
+        return next(iter(self.cases), None)
 
     @cached_property
     def certain(self) -> tuple[int, ...]:
@@ -338,8 +339,8 @@ class Attack(Result):
             raise UnsupportedError(f"it is only known that no posterior {known}")
         beliefs = self._posteriors
         cell, code = int(beliefs.worlds.cell_of[published[0]]), self._codes[value]
-        exact = beliefs.posterior(cell, code)
-        return float(beliefs.mean[cell, code]) if exact is None else exact
+        posterior = beliefs.posterior(cell, code)
+        return float(beliefs.mean[cell, code]) if posterior is None else posterior
 
     def worst_people(self, most: int = 10, names: str | None = None) -> list[dict[str, Any]]:
         """The people whom the adversary becomes surest of, worst first.

@@ -181,11 +181,11 @@ class Worlds:
             cells, sizes = np.unique(self.cell_of[people], return_counts=True)
             if len(cells) > _MOST_CELLS and len(values) > 1:
                 return None
-            tables = divided(bag[values], sizes.tolist(), min(left, _MOST_TABLES))
-            if tables is None:
+            splits = divided(bag[values], sizes.tolist(), min(left, _MOST_TABLES))
+            if splits is None:
                 return None
-            each.append(Divisions(cells, values, tables, ways(tables).tolist()))
-            left //= len(tables)
+            each.append(Divisions(cells, values, splits, ways(splits).tolist()))
+            left //= len(splits)
         return each
 
 

@@ -137,7 +137,7 @@ class ART(Grouper):
             Limit(
                 p.adversary,
                 values=r.values,
-                excluded=() if r.about_sets else r.excluded,
+                excluded=r.excluded,
                 sets=r.sets if r.about_sets else None,
                 **{keys[p.limit.key]: p.below},
             )
@@ -203,7 +203,7 @@ class ART(Grouper):
             reading=[own.reading for own in known],
             amounts=[own.amounts for own in known],
             unique=self.unique,
-            apart=policy is not None and policy.options.written == "generalized",
+            one_profile=policy is not None and policy.options.written == "generalized",
         )
         if problem.unique and problem.share is None:
             raise InputError(

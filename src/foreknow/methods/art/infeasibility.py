@@ -45,7 +45,7 @@ def impossible(problem: ArtProblem, names: ArtNames) -> list[str]:
     >>> impossible(problem, ArtNames())[0]
     'value 0 is too frequent: 2 of 3 people have it, but the limits allow 1.5 at most'
     """
-    found = _apart(problem, names) if problem.apart else []
+    found = _of_one_profile(problem, names) if problem.one_profile else []
     for known in problem.known:
         found += _too_frequent(problem, names, known)
     return list(dict.fromkeys(found))
@@ -92,7 +92,7 @@ def first_of(reasons: list[str]) -> str:
     return "; ".join(shown) + (f"; and {more:,} more such" if more else "")
 
 
-def _apart(problem: ArtProblem, names: ArtNames) -> list[str]:
+def _of_one_profile(problem: ArtProblem, names: ArtNames) -> list[str]:
     """A profile must be safe as one group: groups of one profile are, together, if each is."""
     over = problem.deficit(problem.table, np.arange(problem.n_profiles)) > 0
     cells = np.argwhere(over | ((problem.table > 0) & ~problem.allowed)).tolist()

@@ -63,7 +63,7 @@ def safe_groups(
     if problem.unique:
         sieved &= bags[2] == 1
     fits = np.logical_and.reduceat(sieved, bags[0][:-1])
-    if problem.apart:
+    if problem.one_profile:
         one = np.zeros(n_groups, dtype=np.int64)
         one[group] = profiles
         np.logical_and.at(fits, group, profiles == one[group])

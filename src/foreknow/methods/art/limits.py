@@ -108,32 +108,28 @@ class Limit:
         """Which of the sensitive values it is about."""
         return chosen(labels, self.values, self.excluded)
 
-    def parts(self, labels: Sequence[str], people: IntArray) -> list[tuple[int, Fraction]]:
-        """The values of its sets, by their codes, and which part of the limit each has."""
-        found = []
-        for members in {} if self.sets is None else self.sets(Labels(labels)).values():
-            codes = [labels.index(member) for member in members]
-            every = int(people[codes].sum())
-            found += [(code, Fraction(int(people[code]), every)) for code in codes]
-        return found
-
     def tables(
         self, priors: PriorMatrix, labels: Sequence[str], people: IntArray
     ) -> list[LimitTable]:
-        """What it allows for each signature and value; `people` have each value."""
+        """What it allows for each signature and value; `people` have each value.
+
+        Each value of a set has its share of the limit, by how many have it.
+        """
         if self.sets is None:
             return [self.table(priors, self.about(labels))]
-        made = []
-        for code, part in self.parts(labels, people):
-            about = np.arange(len(labels)) == code
-            most, below = (
-                None if limit is None else as_fraction(limit) * part
-                for limit in (self.at_most, self.below)
-            )
-            own = replace(self, sets=None, at_most=most, below=below)
-            made.append(own.table(priors, about))
+        limit_tables = []
+        for members in self.sets(Labels(labels)).values():
+            codes = [labels.index(member) for member in members]
+            holders = int(people[codes].sum())
+            for code in codes:
+                most, below = (
+                    None if limit is None else as_fraction(limit) * int(people[code]) / holders
+                    for limit in (self.at_most, self.below)
+                )
+                of_value = replace(self, sets=None, at_most=most, below=below)
+                limit_tables.append(of_value.table(priors, np.arange(len(labels)) == code))
         nobody = np.zeros(len(labels), dtype=bool)
-        return made or [replace(self, sets=None).table(priors, nobody)]
+        return limit_tables or [replace(self, sets=None).table(priors, nobody)]
 
     def table(self, priors: PriorMatrix, about: NDArray[np.bool_]) -> LimitTable:
         """What it allows for each signature and value."""

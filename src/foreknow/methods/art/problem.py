@@ -49,7 +49,7 @@ class ArtProblem:
     places: FloatArray  # of each person and quasi-identifier, from 0 to 1
     steps: FloatArray  # loss per further value of a nominal quasi-identifier; 0 where ranges count
     unique: bool = True  # whether a value may occur only once in a group
-    apart: bool = False  # whether people of different profiles may not share a group
+    one_profile: bool = False  # whether people of different profiles may not share a group
 
     @classmethod
     def of_signatures(
@@ -64,7 +64,7 @@ class ArtProblem:
         limits: Sequence[LimitTable] | None = None,
         reading: ValueMode | Sequence[ValueMode] = "joint",
         unique: bool | None = None,
-        apart: bool = False,
+        one_profile: bool = False,
         amounts: Sequence[Amounts] | None = None,
     ) -> ArtProblem:
         """Build from everybody's signatures, by attribute set; limits as tables, or all 1/r."""
@@ -86,7 +86,7 @@ class ArtProblem:
             spread,
             np.zeros(spread.shape[1]) if steps is None else steps,
             unique=False,
-            apart=apart,
+            one_profile=one_profile,
         )
         return replace(made, unique=made.share is not None if unique is None else unique)
 
@@ -264,10 +264,10 @@ class ArtProblem:
     @cached_property
     def curve(self) -> IntArray:
         """The rank of each person along a curve that fills the space of places (Morton's order)."""
-        n, width = self.places.shape
-        if not width:
+        n, n_columns = self.places.shape
+        if not n_columns:
             return np.arange(n)
-        bits = max(1, min(10, 60 // width))
+        bits = max(1, min(10, 60 // n_columns))
         keys = np.zeros(n, dtype=np.int64)
         cells = []
         for column in self.places.T:

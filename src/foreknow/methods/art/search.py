@@ -148,11 +148,11 @@ def _first_groups(
     wanted = replace(problem, unique=True) if different else problem
     if hard not in begun:
         mixer = Mixer(problem, wanted)
-        large = [] if hard is None or problem.apart else mixer.large_groups(hard)
+        large = [] if hard is None or problem.one_profile else mixer.large_groups(hard)
         begun[hard] = large, mixer
     large, mixer = begun[hard]
     groups, mixer = large.copy(), mixer.again()
-    if not problem.apart:
+    if not problem.one_profile:
         groups += mixer.small_groups(Way(wanted, thrift))
         if not problem.unique and mixer.n_in_the_way() <= max(_FEW, problem.n_people // 20):
             # The rest in larger ones, of people from farther away, with repeated values.
@@ -259,7 +259,7 @@ _ONE_IN = (16, 8, 4, 2, 1)
 
 def _pooled(problem: ArtProblem, groups: list[IntArray], left: IntArray) -> list[IntArray] | None:
     """Safe groups of everybody: who is left joins as few groups as will do; None if that fails."""
-    if problem.unique or problem.apart:
+    if problem.unique or problem.one_profile:
         return None
     needed = problem.sizes_of_values
     able = [int(needed[problem.values[group]].max()) <= LARGEST // 2 for group in groups]

@@ -114,11 +114,11 @@ class Decoy(Grouper):
                 f"not even one group of {people_text(everyone.n_people, 'all')} is safe: "
                 f"{'; '.join(failures)}"
             )
-        points, values = Points.of(microdata), microdata.values
-        guards = Guards.of(policy, values, everyone)
+        points = Points.of(microdata)
+        guards = Guards.of(policy, everyone)
         tries = True
         if guards.coupled:  # all limits are those that hold for what a refusal leaves
-            stricter = Guards.of(policy, values, everyone, COUPLED)
+            stricter = Guards.of(policy, everyone, COUPLED)
             only = np.zeros(1, dtype=np.int64)
             tries = bool(stricter.evaluate(everyone, only).safe_each()[0])
             guards = stricter if tries else guards

@@ -23,7 +23,7 @@ from foreknow.adversaries.protocol import Evaluation, KnowledgeReach, Ledger, co
 from foreknow.criteria.protocol import Criterion, EachGroup
 from foreknow.data.arrays import BoolArray, IntArray, combine
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import JointLabels, Labels
+from foreknow.data.labels import JointLabels
 from foreknow.data.windows import Windows
 from foreknow.methods.decoy.draws import rising
 from foreknow.policy.counted import RequirementCounts
@@ -78,21 +78,21 @@ class Guard:
         wanted = self.wanted[:n_values]  # all of them, where values are alike
         own, most = np.arange(counted.n_groups), bags.argmax(axis=1)
         value = most
-        if self.windows is not None:  # each that begins at a value of the group
-            own, value = counted.cell_groups, counted.codes
-        elif self.speaks.groups:  # each that matters, also if nobody of the group has it
-            asked = np.flatnonzero(wanted)
-            own, value = np.repeat(own, len(asked)), np.tile(asked, len(own))
+        if self.speaks.groups:  # each that matters, also if nobody of the group has it
+            codes = np.flatnonzero(wanted)
+            own, value = np.repeat(own, len(codes)), np.tile(codes, len(own))
         elif self.speaks.people:
             # Groups do not bear on one another, and the most frequent value that matters is worst.
             value = np.where(wanted, bags, -1).argmax(axis=1)
         if self.speaks.joined:  # the most frequent value, too, whichever matters
             more = np.flatnonzero(~wanted[most])
             own, value = np.append(own, more), np.append(value, most[more])
+        last = value
+        if self.windows is not None:  # each that begins at a value of the group
+            own, value = counted.cell_groups, counted.codes
+            last = self.windows.last[value]
         every = np.arange(n_values)
-        kept = every == value[:, None]
-        if self.windows is not None:
-            kept = (every >= value[:, None]) & (every <= self.windows.last[value][:, None])
+        kept = (every >= value[:, None]) & (every <= last[:, None])
         bags = _moved(bags[own], value, np.full(len(own), swaps), kept)
         if self.speaks.joined:
             first = most[own]
@@ -114,9 +114,14 @@ def _alike(secret: RequirementCounts, speaks: KnowledgeReach) -> bool:
     rule = secret.requirement.criterion
     if rule is not None and rule.of_people:
         return True
-    joint = isinstance(secret.labels, JointLabels) or secret.requirement.of_windows
-    every = secret.meant.places is None and bool(secret.meant.about.all())
-    return speaks.alike and not speaks.groups and every and not joint
+    return (
+        speaks.alike
+        and not speaks.groups
+        and not secret.requirement.of_windows
+        and not isinstance(secret.labels, JointLabels)
+        and secret.meant.places is None
+        and bool(secret.meant.about.all())
+    )
 
 
 def _ranked(counts: GroupCounts) -> GroupCounts:
@@ -151,9 +156,7 @@ class Guards:
     each: Sequence[Guard]
 
     @classmethod
-    def of(
-        cls, policy: Policy, values: Labels, everyone: GroupCounts, decoys: int | None = None
-    ) -> Guards:
+    def of(cls, policy: Policy, everyone: GroupCounts, decoys: int | None = None) -> Guards:
         """Start the ledgers of a policy; refuse limits that are not worked out.
 
         `decoys`: all limits are those that hold for what a refusal leaves beside so many.

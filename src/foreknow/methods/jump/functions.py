@@ -61,10 +61,10 @@ class Function:
             return cls(numbers=tuple(given.tolist()))
         if not isinstance(given, Iterable):
             raise InputError(f"{given!r} is no function: write 'AB|CD' or lists of people")
-        parts = list(given)
-        if parts and all(isinstance(p, (int, np.integer)) for p in parts):
-            return cls(numbers=tuple(int(p) for p in parts))
-        return cls(_read_groups(parts, given))
+        items = list(given)
+        if items and all(isinstance(item, (int, np.integer)) for item in items):
+            return cls(numbers=tuple(int(item) for item in items))
+        return cls(_read_groups(items, given))
 
     def codes(self, people: Sequence[Person]) -> tuple[int, ...]:
         """Group of each of exactly these people, numbered by first appearance."""
@@ -85,8 +85,8 @@ class Function:
         if missing:
             raise InputError(f"the function {self.short} says nothing about {missing[0]!r}")
         if len(group_of) > len(people):
-            known = set(people)
-            extra = next(person for person in group_of if person not in known)
+            in_table = set(people)
+            extra = next(person for person in group_of if person not in in_table)
             hint = did_you_mean(str(extra), [str(p) for p in people])
             raise InputError(
                 f"the function {self.short} groups {extra!r}, who is not in the table{hint}"

@@ -471,13 +471,13 @@ def _read_distances(given: Any, n: int | None) -> int | tuple[int, ...]:
     """
     if isinstance(given, np.ndarray) and given.ndim != 1:
         raise InputError(f"jump distances have one dimension, not the shape {given.shape}")
-    several = isinstance(given, (Sequence, np.ndarray)) and not isinstance(given, str)
-    vector = [whole_number(k, "a jump distance", 1) for k in (given if several else [given])]
-    if not several:
-        return vector[0] if n is None else tuple(vector * n)
-    if n is not None and len(vector) != n:
-        raise InputError(f"{len(vector)} jump distances for {n} functions: give one for each")
-    return tuple(vector)
+    if isinstance(given, str) or not isinstance(given, (Sequence, np.ndarray)):
+        distance = whole_number(given, "a jump distance", 1)
+        return distance if n is None else (distance,) * n
+    distances = tuple(whole_number(k, "a jump distance", 1) for k in given)
+    if n is not None and len(distances) != n:
+        raise InputError(f"{len(distances)} jump distances for {n} functions: give one for each")
+    return distances
 
 
 # ---- a secret choice: a bad example (section 7, Theorem 8) ---------------------------------------

@@ -36,13 +36,10 @@ def property_of(policy: Policy) -> Property:
     >>> property_of(Policy([Requirement(Facts(l=2), below="1/2")]))
     Recursive('1', 4)
     """
-    parts = [_part(r, point) for r in policy.requirements for point in r.points]
+    parts: list[Property] = []
     for requirement in policy.requirements:
-        if requirement.criterion is not None and requirement.about_sets:
-            raise PolicyError(
-                f"{requirement.name}: any_of and at_level are unsupported by jump, safe and naive; "
-                "choose mondrian or fulldomain"
-            )
+        _refuse_sets(requirement)
+        parts += [_part(requirement, point) for point in requirement.points]
         if isinstance(requirement.criterion, Property):
             parts.append(as_property(requirement.criterion))
         elif requirement.criterion is not None:
@@ -54,13 +51,19 @@ def property_of(policy: Policy) -> Property:
     return distinct[0] if len(distinct) == 1 else All(*distinct)
 
 
+def _refuse_sets(requirement: Requirement) -> None:
+    for keys, used in (
+        ("any_of and at_level are", requirement.about_sets),
+        ("within is", requirement.of_windows),
+    ):
+        if used:
+            raise PolicyError(
+                f"{requirement.name}: {keys} unsupported by jump, safe and naive, whose properties "
+                "are about single values; choose mondrian or fulldomain"
+            )
+
+
 def _part(requirement: Requirement, point: Point) -> Property:
-    if requirement.about_sets or requirement.of_windows:
-        key = "any_of and at_level are" if requirement.about_sets else "within is"
-        raise PolicyError(
-            f"{requirement.name}: {key} unsupported by jump, safe and naive, whose properties are "
-            "about single values; choose mondrian or fulldomain"
-        )
     l = _ruled_out(point)
     if l is None:
         raise PolicyError(_why_not(requirement, point))
@@ -93,8 +96,8 @@ def _ruled_out(point: Point) -> int | None:
 
 
 def _why_not(requirement: Requirement, point: Point) -> str:
-    able = [str(p.adversary) for p in requirement.points if _ruled_out(p) is not None]
-    also = f"; of its points, {', '.join(able)} can be judged" if able else ""
+    others = [str(p.adversary) for p in requirement.points if _ruled_out(p) is not None]
+    also = f"; of its points, {', '.join(others)} can be judged" if others else ""
     beyond = "is about several people at once, where only each person's probabilities are counted"
     match point.adversary:
         case Facts(l=l):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,62 +36,87 @@ class Choice(NamedTuple):
     noise: float = 0.0
 
 
-class Several(NamedTuple):
-    """People and values of points of which some have several, or none."""
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Some points, each one person, and the sensitive values at them, one point after another."""
+
+    number: NDArray[Any]  # of each point, as it was at first
+    codes: Sequence[NDArray[Any]]
+    values: NDArray[Any]
+
+    @property
+    def people(self) -> IntArray:
+        """How many people each point has, ready to be added up."""
+        return np.ones(len(self.number), dtype=np.int64)
+
+    @property
+    def multiplicity(self) -> IntArray | None:
+        """The same; None where each point is one person."""
+        return None
+
+    def part(self, points: IntArray | slice, held: IntArray | slice) -> Self:
+        """Only some points, and what is held there."""
+        codes = [codes[points] for codes in self.codes]
+        return replace(self, number=self.number[points], codes=codes, values=self.values[held])
+
+    def take(self, points: IntArray) -> Self:
+        """Only some points, in this order."""
+        return self.part(points, points)
+
+    def held(self, starts: IntArray) -> IntArray:
+        """Where the values of groups begin whose points begin there."""
+        return starts
+
+    def of_values(self, of_point: IntArray) -> tuple[IntArray, IntArray | None]:
+        """Give each value what belongs to its point, and how often it occurs; None is once."""
+        return of_point, None
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Some after others."""
+        codes = zip(*(part.codes for part in parts), strict=True)
+        columns: dict[str, Any] = {
+            name: np.concatenate([getattr(part, name) for part in parts])
+            for name in vars(parts[0])
+            if name != "codes"
+        }
+        return cls(codes=[np.concatenate(column) for column in codes], **columns)
+
+
+@dataclass(frozen=True, eq=False)
+class PeopledRows(Rows):
+    """Some points of several people, or of people with several values, or none."""
 
     weights: NDArray[Any]  # how many people each point has
     cells: NDArray[Any]  # how many different values
     times: NDArray[Any]  # how many people have each value
 
-
-class Rows(NamedTuple):
-    """Some points, and the sensitive values at them, one point after another."""
-
-    number: NDArray[Any]  # of each point, as it was at first
-    codes: Sequence[NDArray[Any]]
-    values: NDArray[Any]
-    several: Several | None = None  # None where each point is one person with one value
-
     @property
     def people(self) -> IntArray:
         """How many people each point has, ready to be added up."""
-        if self.several is None:
-            return np.ones(len(self.number), dtype=np.int64)
-        return self.several.weights.astype(np.int64)
+        return self.weights.astype(np.int64)
 
-    def part(self, points: IntArray | slice, held: IntArray | slice) -> Rows:
+    multiplicity = people
+
+    def part(self, points: IntArray | slice, held: IntArray | slice) -> Self:
         """Only some points, and what is held there."""
-        several = self.several
-        if several is not None:
-            weights, cells, times = several
-            several = Several(weights[points], cells[points], times[held])
-        codes = [codes[points] for codes in self.codes]
-        return Rows(self.number[points], codes, self.values[held], several)
+        weights, cells, times = self.weights[points], self.cells[points], self.times[held]
+        return replace(super().part(points, held), weights=weights, cells=cells, times=times)
 
-    def take(self, points: IntArray) -> Rows:
+    def take(self, points: IntArray) -> Self:
         """Only some points, in this order."""
-        if self.several is None:
-            return self.part(points, points)
-        cells = self.several.cells.astype(np.int64)
+        cells = self.cells.astype(np.int64)
         ends = np.cumsum(cells)[points]
         return self.part(points, ranges(ends - cells[points], ends)[0])
 
     def held(self, starts: IntArray) -> IntArray:
         """Where the values of groups begin whose points begin there."""
-        if self.several is None:
-            return starts
-        many = np.add.reduceat(self.several.cells, starts[:-1], dtype=np.int64)
+        many = np.add.reduceat(self.cells, starts[:-1], dtype=np.int64)
         return np.concatenate(([0], np.cumsum(many)))
 
-    @classmethod
-    def joined(cls, parts: Sequence[Rows]) -> Rows:
-        """Some after others."""
-        number, codes, values, several = zip(*parts, strict=True)
-        every = [np.concatenate(own) for own in zip(*codes, strict=True)]
-        rows = cls(np.concatenate(number), every, np.concatenate(values))
-        if several[0] is None:
-            return rows
-        return rows._replace(several=Several(*map(np.concatenate, zip(*several, strict=True))))
+    def of_values(self, of_point: IntArray) -> tuple[IntArray, IntArray]:
+        """Give each value what belongs to its point, and how often it occurs."""
+        return np.repeat(of_point, self.cells.astype(np.int64)), self.times.astype(np.int64)
 
 
 class Children(NamedTuple):
@@ -122,11 +148,11 @@ class Level:
         self.final = np.empty(len(points), dtype=np.int64)
         self.n_final = 0
         number = np.arange(len(points), dtype=np.uint32 if len(points) < 2**32 else np.int64)
-        several = None
+        rows = Rows(number, points.codes, points.values)
         if not points.are_people:
-            given = points.weights, points.cells, points.times
-            several = Several(*(own.astype(narrowest(int(own.max()) + 1)) for own in given))
-        rows = Rows(number, points.codes, points.values, several)
+            columns = points.weights, points.cells, points.times
+            narrow = (column.astype(narrowest(int(column.max()) + 1)) for column in columns)
+            rows = PeopledRows(number, points.codes, points.values, *narrow)
         if groups is None:
             self._arrange(rows, np.array([len(points)]))
         else:
@@ -203,7 +229,7 @@ class Level:
             rows, group = self._rows_of(left)
             self.final[rows.number] = group + self.n_final
             self.n_final += len(left)
-        self._arrange(Rows.joined(next_rows), np.concatenate(sizes), np.concatenate(divisible))
+        self._arrange(self.rows.joined(next_rows), np.concatenate(sizes), np.concatenate(divisible))
         _log.info("level done: %d groups final, %d divided further", self.n_final, self.n_groups)
 
     def divide_one(self, ledger: PolicyLedger) -> tuple[bool, float] | None:
@@ -226,7 +252,7 @@ class Level:
             weighing.commit(np.ones(1, dtype=bool))
         points, own = _of_accepted(children, np.ones(1, dtype=bool))
         others = np.delete(np.arange(self.n_groups), group)
-        rows = Rows.joined([self._rows_of(others)[0], children.rows.take(points)])
+        rows = self.rows.joined([self._rows_of(others)[0], children.rows.take(points)])
         self._arrange(rows, np.append(np.diff(self.starts)[others], own))
         return not unsafe, reached
 
@@ -236,18 +262,20 @@ class Level:
         parts = []
         for some in self._runs(groups):
             rows, group = self._rows_of(some)
-            people = None if rows.several is None else rows.people
-            found = [
+            people = rows.multiplicity
+            candidates = [
                 cuts_of(attribute, codes, group, people, len(some), cuts)
                 for attribute, codes in zip(self.attributes, rows.codes, strict=True)
             ]
             if weights is not None:
-                found = [own.times(weight) for own, weight in zip(found, weights, strict=True)]
-            if random is not None:
-                found = [
-                    own.times(np.exp(noise * random.normal(size=own.gain.shape))) for own in found
+                candidates = [
+                    c.times(weight) for c, weight in zip(candidates, weights, strict=True)
                 ]
-            parts.append(Ranking.of(found))
+            if random is not None:
+                candidates = [
+                    c.times(np.exp(noise * random.normal(size=c.gain.shape))) for c in candidates
+                ]
+            parts.append(Ranking.of(candidates))
         return Ranking.joined(parts, groups, self.n_groups)
 
     def children(self, ranking: Ranking, turn: int, groups: IntArray) -> Children:
@@ -295,16 +323,13 @@ class Level:
     def tally(self, children: Children) -> PartedCounts:
         """Count the sensitive values of each child."""
         rows, n_children, n_values = children.rows, len(children.owner), len(self.labels)
-        people = None
-        if self.semantics != "single":
-            people = np.bincount(children.child, rows.people, n_children).astype(np.int64)
-        of_value, times = children.child, None
-        if rows.several is not None:
-            of_value = np.repeat(of_value, rows.several.cells.astype(np.int64))
-            times = rows.several.times.astype(np.int64)
+        people = rows.multiplicity
+        if people is not None:
+            people = np.bincount(children.child, people, n_children).astype(np.int64)
+        of_value, times = rows.of_values(children.child)
         if n_children * n_values > max(2 * len(of_value), 1 << 16):
-            found = count_pairs(of_value, rows.values, n_children, n_values, times)
-            return PartedCounts(self.labels, self.semantics, people, *found)
+            cells = count_pairs(of_value, rows.values, n_children, n_values, times)
+            return PartedCounts(self.labels, self.semantics, people, *cells)
         place = of_value * n_values + rows.values
         if times is None:
             table = np.bincount(place, minlength=n_children * n_values)
