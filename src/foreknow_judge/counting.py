@@ -87,12 +87,12 @@ class DistinctRows(NamedTuple):
         cls, groups: Mapping[str, Column], beside: Mapping[str, Column], times: Ints
     ) -> DistinctRows:
         """Sort the rows, and work out the groups; `groups`, too, have an entry for each row."""
-        columns = [column.codes for column in (*groups.values(), *beside.values())]
-        order = _order(*_key(columns))  # sorted once, so that nothing later has to
-        groups = {name: column.take(order) for name, column in groups.items()}
+        key, _ = _key([column.codes for column in groups.values()])
+        order = _order(*_key([key, *(column.codes for column in beside.values())]))
+        # sorted once, so that nothing later has to
         beside, times = {name: column.take(order) for name, column in beside.items()}, times[order]
-        first, of_group = distinct(*(column.codes for column in groups.values()))
-        labels = {name: column.take(first) for name, column in groups.items()}
+        first, of_group = distinct(key[order])
+        labels = {name: column.take(order[first]) for name, column in groups.items()}
         return cls(labels, of_group.astype(np.int32), beside, times)
 
     def column(self, name: str) -> Column:
@@ -255,7 +255,10 @@ def distinct(*columns: Ints) -> tuple[Ints, Ints]:
     new = np.ones(len(key), bool)
     if (key[1:] >= key[:-1]).all():  # in order already
         np.not_equal(key[1:], key[:-1], out=new[1:])
-        return np.flatnonzero(new), np.cumsum(new) - 1
+        first = np.flatnonzero(new)
+        if len(first) == len(key):
+            return first, first
+        return first, np.repeat(np.arange(len(first)), np.diff(first, append=len(key)))
     if span > _room(key):
         order = _order(key, span)
         np.not_equal(key[order[1:]], key[order[:-1]], out=new[1:])
@@ -275,8 +278,8 @@ def _room(key: Ints) -> int:
 
 def _key(columns: Sequence[Ints]) -> tuple[Ints, int]:
     """A number for each row, less where the row comes earlier, and a number above all of them."""
-    key, span = np.zeros(len(columns[0]), np.int64), 1
-    for column in columns:
+    key, span = columns[0].astype(np.int64), int(columns[0].max(initial=0)) + 1
+    for column in columns[1:]:
         most = int(column.max(initial=0)) + 1
         if span * most > _room(key) >= span > 1:  # make room, as long as a table can do it
             key, span = _ranked(key, span)
@@ -298,7 +301,7 @@ def _order(key: Ints, span: int) -> Ints:
     if span * len(key) >= _MOST:
         return np.argsort(key, kind="stable")
     rows += key * len(key)
-    rows.sort()  # in half the time of argsort
+    rows.sort(kind="stable")  # in half the time of argsort
     return np.asarray(rows % len(key))
 
 

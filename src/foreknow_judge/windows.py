@@ -64,15 +64,50 @@ def worst_near(
     at = np.array([place[line.at[name]] for name in held.names], np.int64)
     placed = GroupBags(held.labels, held.names, held.of_group, at[held.codes], held.counts)
     law = Theorem2.of("single", k, m)
-    # For a group by itself, windows that begin at one of its own values are enough: any other
-    # window holds no more of its values than one of these.
-    own, _ = _runs(placed, reach, l, placed.of_group, placed.codes, placed.codes)
-    worst = worst_of(own, law)
-    if worst is None:
+    bounds = _bounds(placed, reach, l)
+    lowest = worst_of(bounds, law)
+    if lowest is None:
         return None, None, Fraction(0)
+    # Groups that cannot be in a worst case as bad as one group's by itself are left out.
+    first = _worst_by_itself(_only(placed, [lowest.group]), reach, l, law)
+    placed = _only(placed, bounds.group[_near(bounds.rows, law, first.odds, alone=True)])
+    worst = _worst_by_itself(placed, reach, l, law)
     if m and worst.odds:  # relatives may be in a group without the first value of the window
         worst = min([worst, *_of_all(placed, reach, l, law, worst.odds)])
     return _words(numbers[worst.value], end, line), held.group(worst.group), worst.chance
+
+
+def _bounds(held: GroupBags, reach: Ints, l: int) -> DistinctProfiles:
+    """A cell for each group, with no less holders, and no less holders and others, than any window.
+
+    For a group by itself, windows that begin at one of its own values are enough: any other window
+    holds no more of its values than one of these.
+    """
+    group, sums = held.of_group, np.append(0, np.cumsum(held.counts))
+    end = _places(held, len(reach), group, reach[held.codes], "right")
+    holders = sums[end] - sums[:-1]
+    # If a window holds the most frequent value, at most the l next ones are outside of it.
+    most = held.count_at_rank(0)
+    frequent = np.flatnonzero(held.counts == most[group])
+    frequent = frequent[distinct(group[frequent])[0]][group]
+    inside = (frequent >= np.arange(len(end))) & (frequent < end)
+    others = np.where(inside, (held.top_sum(l + 1) - most)[group], held.top_sum(l)[group])
+    holders, together = map(held.max_by_group, (holders, holders + others))
+    rows = np.stack([held.people, holders, together - holders], 1)
+    groups = np.flatnonzero(holders)
+    return DistinctProfiles(np.zeros_like(groups), groups, rows[groups])
+
+
+def _only(held: GroupBags, groups: Ints) -> GroupBags:
+    """The same groups, but only some of them with their values."""
+    cells = np.isin(held.of_group, groups)
+    columns = held.of_group[cells], held.codes[cells], held.counts[cells]
+    return GroupBags(held.labels, held.names, *columns)
+
+
+def _worst_by_itself(held: GroupBags, reach: Ints, l: int, law: Theorem2) -> LeastOdds:
+    """The worst case over windows that begin at a value of the target's group."""
+    return worst_of(_runs(held, reach, l, held.of_group, held.codes, held.codes)[0], law)
 
 
 def _of_all(
@@ -88,7 +123,7 @@ def _of_all(
     group, first, last = changes[:-1] // span, changes[:-1] % span, changes[1:] % span - 1
     same = group == changes[1:] // span
     runs, last = _runs(held, reach, l, group[same], first[same], last[same])
-    near = _near(runs, law, (most.numerator, most.denominator))
+    near = _near(runs.rows, law, most)
     value, last, group, rows = runs.value[near], last[near], runs.group[near], runs.rows[near]
     covering = np.cumsum(np.bincount(value, minlength=span) - np.bincount(last + 1, None, span))
     block = np.cumsum(covering) // _AT_ONCE
@@ -102,17 +137,18 @@ def _of_all(
         yield from [] if found is None else [found]
 
 
-def _near(runs: DistinctProfiles, law: Theorem2, most: Ratio) -> Ints:
-    """Which runs, with the best target or relatives of any run, have odds of `most` or less."""
-    rows, sort = distinct(*runs.rows.T)
-    cells = [Cell.of(row) for row in runs.rows[rows].tolist()]
-    near = np.zeros(len(cells), bool)
-    for beside_target, beside_relatives in ((law.k, 0), (0, law.k)):
+def _near(rows: Ints, law: Theorem2, most: Fraction, alone: bool = False) -> Ints:
+    """Which cells, with the best target or relatives of any, or alone, have odds of at most this."""
+    first, sort = distinct(*rows.T)
+    cells = [Cell.of(row) for row in rows[first].tolist()]
+    limit = most.numerator, most.denominator
+    near = np.array([alone and not is_less(limit, law.least([cell])[0]) for cell in cells], bool)
+    for beside_target, beside_relatives in ((law.k, 0), (0, law.k)) if law.m else ():
         against = [law.against(cell, beside_target) for cell in cells]
         none = [law.family(cell, beside_relatives) for cell in cells]
         for mine, others in ((against, none), (none, against)):
             best = least_of(others)
-            near |= np.array([not is_less(most, times(own, best)) for own in mine])
+            near |= np.array([not is_less(limit, times(own, best)) for own in mine])
     return near[sort]
 
 
@@ -120,16 +156,19 @@ def _runs(
     held: GroupBags, reach: Ints, l: int, group: Ints, first: Ints, last: Ints
 ) -> tuple[DistinctProfiles, Ints]:
     """The cell of each `group` in its windows from `first` to `last`, which are alike to it."""
-    n = len(reach)
-    keys = held.of_group * n + held.codes  # in order
-    begin = np.searchsorted(keys, group * n + first)
-    end = np.searchsorted(keys, group * n + reach[first], "right")
+    begin = _places(held, len(reach), group, first, "left")
+    end = _places(held, len(reach), group, reach[first], "right")
     some = begin < end
     group, first, last, begin, end = (row[some] for row in (group, first, last, begin, end))
     sums = np.concatenate([[0], np.cumsum(held.counts)])
     others = _others(held, group, begin, end, l)
     rows = np.stack([held.people[group], sums[end] - sums[begin], others], 1)
     return DistinctProfiles(first, group, rows), last
+
+
+def _places(held: GroupBags, n: int, group: Ints, value: Ints, side: Any) -> Ints:
+    """Among all cells, where those of a group's `value`, of `n`, begin or end."""
+    return np.searchsorted(held.of_group * n + held.codes, group * n + value, side)
 
 
 def _others(held: GroupBags, group: Ints, begin: Ints, end: Ints, l: int) -> Ints:
