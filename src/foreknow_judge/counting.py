@@ -126,7 +126,7 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
     ) -> None:
         """Cells may come in any order; those of the same group and value are added up."""
         self.labels, self.names = labels, names  # labels: columns with a row for each group
-        first, inverse = distinct(of_group, codes)
+        first, inverse = distinct(of_group.astype(np.int64) * len(names) + codes)
         group = of_group[first]
         self.codes = codes[first]  # of each cell, the place of its value in `names`
         self.counts = counts[first]
@@ -312,8 +312,8 @@ def _ranked(numbers: Ints, span: int) -> tuple[Ints, int]:
         return ranks, len(known)
     seen = np.zeros(span, bool)
     seen[numbers] = True
-    rank = np.cumsum(seen, dtype=np.int64)
-    return rank[numbers] - 1, int(rank[-1])
+    rank = np.cumsum(seen, dtype=np.int32 if len(numbers) < 1 << 31 else np.int64)
+    return rank[numbers].astype(np.int64) - 1, int(rank[-1])
 
 
 def highest(above: Ints, below: Ints) -> tuple[Fraction, int]:

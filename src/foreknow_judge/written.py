@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, get_args
 
 import duckdb
@@ -47,6 +48,7 @@ class Memory:
     # by table and columns
     counted: dict[tuple[str, ...], DistinctRows] = field(default_factory=dict)
     headers: dict[str, list[str]] = field(default_factory=dict)  # as they are written
+    rows_alone: dict[Path, Any] = field(default_factory=dict)  # futures, by Parquet file
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,7 @@ class Written:
         own = replace(self, **changed)
         own.memory.files, own.memory.headers = self.files, self.memory.headers
         own.memory.held, own.memory.counted = self.memory.held, self.memory.counted
+        own.memory.rows_alone = self.memory.rows_alone
         return own
 
     def groups_of(self, sensitive: str, known: Sequence[str]) -> GroupBags:
@@ -129,7 +132,8 @@ class Written:
             raise CertificateError("no-exact-columns")
         columns, ids = list(dict.fromkeys([*self.exact, *known])), self.groups[-1]
         own = replace(self, groups=columns, sensitive=ids, semantics="single", parts=None)
-        own.memory.files = self.files  # and no more, as its groups are others
+        # and no more, as its groups are others
+        own.memory.files, own.memory.rows_alone = self.files, self.memory.rows_alone
         rows = own.count_rows("people", [ids])
         return rows.counts((), rows.column(ids), rows.times)
 
@@ -253,7 +257,10 @@ def _with_people(written: Written, held: GroupBags) -> GroupBags:
     """Set the people of each group from the table of people; its values must match in number."""
     people = written.count_rows("people", ())
     labels, place_held, place_counted = _together(held.labels, list(people.groups.values()))
-    groups = GroupBags(labels, held.names, place_held[held.of_group], held.codes, held.counts)
+    groups = held
+    if len(place_held) != len(labels[0].codes):
+        of_group = place_held[held.of_group]
+        groups = GroupBags(labels, held.names, of_group, held.codes, held.counts)
     groups.people = np.zeros(len(groups), np.int64)
     np.add.at(groups.people, place_counted[people.of_group], people.times)
     # Counts that are too large are capped, so that sums do not overflow.
@@ -401,26 +408,31 @@ def _reading(what: str) -> Iterator[Any]:
 def _nothing_beside_rows(written: Written, table: str) -> Iterator[None]:
     """Refuse a Parquet file of a certified release that may hold more than its columns.
 
-    Its bytes are compared in a thread, beside what is done in the meantime; the refusal comes
-    first, whatever that raises.
+    The bytes of all files are compared in a thread, beside what is done in the meantime; the
+    refusal comes first, whatever that raises.
     """
-    paths = [] if written.columns is None else paths_of(written.tables[table])
-    paths = [path for path in paths if path.suffix == ".parquet"]
-    if not paths:
-        yield
-        return
-    from concurrent.futures import ThreadPoolExecutor
+    checks, tables = written.memory.rows_alone, {} if written.columns is None else written.tables
+    own = [path for path in paths_of(tables.get(table)) if path.suffix == ".parquet"]
+    if not checks.keys() >= {*own}:
+        from concurrent.futures import ThreadPoolExecutor
 
-    engine = connect()
-    with ThreadPoolExecutor(1) as thread:
-        checks = [thread.submit(holds_rows_alone, engine, path) for path in paths]
-        try:
-            yield
-        finally:
-            for path, alone in zip(paths, checks, strict=True):
-                if not alone.result():
-                    raise CertificateError("parquet-layout", path.name)
-            engine.close()
+        thread = ThreadPoolExecutor(1)
+        later = [path for other in tables.values() for path in paths_of(other)]
+        for path in dict.fromkeys([*own, *later]):
+            if path.suffix == ".parquet":
+                checks[path] = thread.submit(_holds_rows_alone, path)
+        thread.shutdown(wait=False)
+    try:
+        yield
+    finally:
+        for path in own:
+            if not checks[path].result():
+                raise CertificateError("parquet-layout", path.name)
+
+
+def _holds_rows_alone(path: Path) -> bool:
+    with connect() as engine:
+        return holds_rows_alone(engine, path)
 
 
 def _require_columns(header: Sequence[str], readable: int, written: Written, table: str) -> None:
