@@ -255,10 +255,7 @@ def distinct(*columns: Ints) -> tuple[Ints, Ints]:
     new = np.ones(len(key), bool)
     if (key[1:] >= key[:-1]).all():  # in order already
         np.not_equal(key[1:], key[:-1], out=new[1:])
-        first = np.flatnonzero(new)
-        if len(first) == len(key):
-            return first, first
-        return first, np.repeat(np.arange(len(first)), np.diff(first, append=len(key)))
+        return np.flatnonzero(new), np.cumsum(new) - 1
     if span > _room(key):
         order = _order(key, span)
         np.not_equal(key[order[1:]], key[order[:-1]], out=new[1:])

@@ -24,7 +24,6 @@ from foreknow_judge.facts import (
     Cell,
     DistinctProfiles,
     LeastOdds,
-    Ratio,
     Theorem2,
     is_less,
     least_of,
@@ -65,49 +64,38 @@ def worst_near(
     placed = GroupBags(held.labels, held.names, held.of_group, at[held.codes], held.counts)
     law = Theorem2.of("single", k, m)
     bounds = _bounds(placed, reach, l)
-    lowest = worst_of(bounds, law)
-    if lowest is None:
+    worst = worst_of(bounds, law)
+    if worst is None:
         return None, None, Fraction(0)
-    # Groups that cannot be in a worst case as bad as one group's by itself are left out.
-    first = _worst_by_itself(_only(placed, [lowest.group]), reach, l, law)
-    placed = _only(placed, bounds.group[_near(bounds.rows, law, first.odds, alone=True)])
-    worst = _worst_by_itself(placed, reach, l, law)
+    groups = np.array([worst.group])
+    for _ in range(2):  # by itself: the group of the lowest bound, then all that can be as bad
+        cells = np.isin(placed.of_group, groups)
+        columns = (row[cells] for row in (placed.of_group, placed.codes, placed.counts))
+        few = GroupBags(held.labels, held.names, *columns)
+        runs, _ = _runs(few, reach, l, few.of_group, few.codes, few.codes)
+        worst = worst_of(runs, law) or worst
+        groups = bounds.group[_near(bounds.rows, law, worst.odds, alone=True)]
     if m and worst.odds:  # relatives may be in a group without the first value of the window
-        worst = min([worst, *_of_all(placed, reach, l, law, worst.odds)])
+        worst = min([worst, *_of_all(few, reach, l, law, worst.odds)])
     return _words(numbers[worst.value], end, line), held.group(worst.group), worst.chance
 
 
 def _bounds(held: GroupBags, reach: Ints, l: int) -> DistinctProfiles:
-    """A cell for each group, with no less holders, and no less holders and others, than any window.
+    """A cell for each group with at least the holders, and holders and others, of any window.
 
-    For a group by itself, windows that begin at one of its own values are enough: any other window
-    holds no more of its values than one of these.
+    Windows that begin at one of the group's own values are enough: any other window holds no more
+    of its values than one of these.
     """
-    group, sums = held.of_group, np.append(0, np.cumsum(held.counts))
+    group, most, cells = held.of_group, held.count_at_rank(0), np.arange(len(held.codes))
     end = _places(held, len(reach), group, reach[held.codes], "right")
-    holders = sums[end] - sums[:-1]
-    # If a window holds the most frequent value, at most the l next ones are outside of it.
-    most = held.count_at_rank(0)
-    frequent = np.flatnonzero(held.counts == most[group])
-    frequent = frequent[distinct(group[frequent])[0]][group]
-    inside = (frequent >= np.arange(len(end))) & (frequent < end)
-    others = np.where(inside, (held.top_sum(l + 1) - most)[group], held.top_sum(l)[group])
+    holders = _sums(held.counts, cells, end)
+    # If a window holds a most frequent value, at most the l next ones are outside of it.
+    frequent = _sums(held.counts == most[group], cells, end) > 0
+    others = np.where(frequent, (held.top_sum(l + 1) - most)[group], held.top_sum(l)[group])
     holders, together = map(held.max_by_group, (holders, holders + others))
-    rows = np.stack([held.people, holders, together - holders], 1)
     groups = np.flatnonzero(holders)
-    return DistinctProfiles(np.zeros_like(groups), groups, rows[groups])
-
-
-def _only(held: GroupBags, groups: Ints) -> GroupBags:
-    """The same groups, but only some of them with their values."""
-    cells = np.isin(held.of_group, groups)
-    columns = held.of_group[cells], held.codes[cells], held.counts[cells]
-    return GroupBags(held.labels, held.names, *columns)
-
-
-def _worst_by_itself(held: GroupBags, reach: Ints, l: int, law: Theorem2) -> LeastOdds:
-    """The worst case over windows that begin at a value of the target's group."""
-    return worst_of(_runs(held, reach, l, held.of_group, held.codes, held.codes)[0], law)
+    rows = np.stack([held.people, holders, together - holders], 1)[groups]
+    return DistinctProfiles(0 * groups, groups, rows)
 
 
 def _of_all(
@@ -117,9 +105,7 @@ def _of_all(
     # The cell of a group changes where the window loses or gains one of its values.
     enters, span = np.searchsorted(reach, held.codes), len(reach) + 1
     keys = held.of_group * span
-    # Sorted here, as np.unique of many different numbers is several times slower.
-    changes = np.sort(np.concatenate([keys + held.codes + 1, keys + enters]))
-    changes = changes[np.diff(changes, prepend=-1) > 0]
+    changes = np.unique(np.concatenate([keys + held.codes + 1, keys + enters]))
     group, first, last = changes[:-1] // span, changes[:-1] % span, changes[1:] % span - 1
     same = group == changes[1:] // span
     runs, last = _runs(held, reach, l, group[same], first[same], last[same])
@@ -138,7 +124,7 @@ def _of_all(
 
 
 def _near(rows: Ints, law: Theorem2, most: Fraction, alone: bool = False) -> Ints:
-    """Which cells, with the best target or relatives of any, or alone, have odds of at most this."""
+    """Which cells, with the best target or relatives of any cell, or `alone`, reach such odds."""
     first, sort = distinct(*rows.T)
     cells = [Cell.of(row) for row in rows[first].tolist()]
     limit = most.numerator, most.denominator
@@ -160,15 +146,20 @@ def _runs(
     end = _places(held, len(reach), group, reach[first], "right")
     some = begin < end
     group, first, last, begin, end = (row[some] for row in (group, first, last, begin, end))
-    sums = np.concatenate([[0], np.cumsum(held.counts)])
-    others = _others(held, group, begin, end, l)
-    rows = np.stack([held.people[group], sums[end] - sums[begin], others], 1)
+    holders, others = _sums(held.counts, begin, end), _others(held, group, begin, end, l)
+    rows = np.stack([held.people[group], holders, others], 1)
     return DistinctProfiles(first, group, rows), last
 
 
 def _places(held: GroupBags, n: int, group: Ints, value: Ints, side: Any) -> Ints:
     """Among all cells, where those of a group's `value`, of `n`, begin or end."""
     return np.searchsorted(held.of_group * n + held.codes, group * n + value, side)
+
+
+def _sums(of_cell: Ints, begin: Ints, end: Ints) -> Ints:
+    """The sums over the cells from each `begin` up to its `end`."""
+    sums = np.append(0, np.cumsum(of_cell))
+    return np.asarray(sums[end] - sums[begin])
 
 
 def _others(held: GroupBags, group: Ints, begin: Ints, end: Ints, l: int) -> Ints:

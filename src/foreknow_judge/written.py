@@ -114,9 +114,7 @@ class Written:
     def with_fields(self, **changed: Any) -> Written:
         """The same release with other fields; nothing is read again."""
         own = replace(self, **changed)
-        own.memory.files, own.memory.headers = self.files, self.memory.headers
-        own.memory.held, own.memory.counted = self.memory.held, self.memory.counted
-        own.memory.rows_alone = self.memory.rows_alone
+        object.__setattr__(own, "memory", self.memory)
         return own
 
     def groups_of(self, sensitive: str, known: Sequence[str]) -> GroupBags:
@@ -257,10 +255,7 @@ def _with_people(written: Written, held: GroupBags) -> GroupBags:
     """Set the people of each group from the table of people; its values must match in number."""
     people = written.count_rows("people", ())
     labels, place_held, place_counted = _together(held.labels, list(people.groups.values()))
-    groups = held
-    if len(place_held) != len(labels[0].codes):
-        of_group = place_held[held.of_group]
-        groups = GroupBags(labels, held.names, of_group, held.codes, held.counts)
+    groups = GroupBags(labels, held.names, place_held[held.of_group], held.codes, held.counts)
     groups.people = np.zeros(len(groups), np.int64)
     np.add.at(groups.people, place_counted[people.of_group], people.times)
     # Counts that are too large are capped, so that sums do not overflow.
@@ -411,28 +406,22 @@ def _nothing_beside_rows(written: Written, table: str) -> Iterator[None]:
     The bytes of all files are compared in a thread, beside what is done in the meantime; the
     refusal comes first, whatever that raises.
     """
-    checks, tables = written.memory.rows_alone, {} if written.columns is None else written.tables
-    own = [path for path in paths_of(tables.get(table)) if path.suffix == ".parquet"]
-    if not checks.keys() >= {*own}:
+    checks = written.memory.rows_alone
+    paths = [] if written.columns is None else paths_of(written.tables[table])
+    paths = [path for path in paths if path.suffix == ".parquet"]
+    if paths and not checks:
         from concurrent.futures import ThreadPoolExecutor
 
-        thread = ThreadPoolExecutor(1)
-        later = [path for other in tables.values() for path in paths_of(other)]
-        for path in dict.fromkeys([*own, *later]):
-            if path.suffix == ".parquet":
-                checks[path] = thread.submit(_holds_rows_alone, path)
-        thread.shutdown(wait=False)
+        engine, thread = connect(), ThreadPoolExecutor(1)
+        every = [*paths, *(path for other in written.tables.values() for path in paths_of(other))]
+        for path in dict.fromkeys(every):
+            checks[path] = thread.submit(holds_rows_alone, engine, path)
     try:
         yield
     finally:
-        for path in own:
+        for path in paths:
             if not checks[path].result():
                 raise CertificateError("parquet-layout", path.name)
-
-
-def _holds_rows_alone(path: Path) -> bool:
-    with connect() as engine:
-        return holds_rows_alone(engine, path)
 
 
 def _require_columns(header: Sequence[str], readable: int, written: Written, table: str) -> None:
