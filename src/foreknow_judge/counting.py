@@ -87,12 +87,12 @@ class DistinctRows(NamedTuple):
         cls, groups: Mapping[str, Column], beside: Mapping[str, Column], times: Ints
     ) -> DistinctRows:
         """Sort the rows, and work out the groups; `groups`, too, have an entry for each row."""
-        columns = [column.codes for column in (*groups.values(), *beside.values())]
-        order = _order(*_key(columns))  # sorted once, so that nothing later has to
-        groups = {name: column.take(order) for name, column in groups.items()}
+        key, _ = _key([column.codes for column in groups.values()])
+        order = _order(*_key([key, *(column.codes for column in beside.values())]))
+        # sorted once, so that nothing later has to
         beside, times = {name: column.take(order) for name, column in beside.items()}, times[order]
-        first, of_group = distinct(*(column.codes for column in groups.values()))
-        labels = {name: column.take(first) for name, column in groups.items()}
+        first, of_group = distinct(key[order])
+        labels = {name: column.take(order[first]) for name, column in groups.items()}
         return cls(labels, of_group.astype(np.int32), beside, times)
 
     def column(self, name: str) -> Column:
@@ -126,7 +126,7 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
     ) -> None:
         """Cells may come in any order; those of the same group and value are added up."""
         self.labels, self.names = labels, names  # labels: columns with a row for each group
-        first, inverse = distinct(of_group, codes)
+        first, inverse = distinct(of_group.astype(np.int64) * len(names) + codes)
         group = of_group[first]
         self.codes = codes[first]  # of each cell, the place of its value in `names`
         self.counts = counts[first]
@@ -275,8 +275,8 @@ def _room(key: Ints) -> int:
 
 def _key(columns: Sequence[Ints]) -> tuple[Ints, int]:
     """A number for each row, less where the row comes earlier, and a number above all of them."""
-    key, span = np.zeros(len(columns[0]), np.int64), 1
-    for column in columns:
+    key, span = columns[0].astype(np.int64), int(columns[0].max(initial=0)) + 1
+    for column in columns[1:]:
         most = int(column.max(initial=0)) + 1
         if span * most > _room(key) >= span > 1:  # make room, as long as a table can do it
             key, span = _ranked(key, span)
@@ -298,7 +298,7 @@ def _order(key: Ints, span: int) -> Ints:
     if span * len(key) >= _MOST:
         return np.argsort(key, kind="stable")
     rows += key * len(key)
-    rows.sort()  # in half the time of argsort
+    rows.sort(kind="stable")  # in half the time of argsort
     return np.asarray(rows % len(key))
 
 
@@ -309,8 +309,8 @@ def _ranked(numbers: Ints, span: int) -> tuple[Ints, int]:
         return ranks, len(known)
     seen = np.zeros(span, bool)
     seen[numbers] = True
-    rank = np.cumsum(seen, dtype=np.int64)
-    return rank[numbers] - 1, int(rank[-1])
+    rank = np.cumsum(seen, dtype=np.int32 if len(numbers) < 1 << 31 else np.int64)
+    return rank[numbers].astype(np.int64) - 1, int(rank[-1])
 
 
 def highest(above: Ints, below: Ints) -> tuple[Fraction, int]:

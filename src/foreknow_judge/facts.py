@@ -166,7 +166,8 @@ def numbers_of_cells(
         among = holders >= held.count_at_rank(l)[group]
         others = [np.where(among, held.top_sum(l + 1)[group] - holders, held.top_sum(l)[group])]
     columns = (held.codes, held.people[group], holders, *others)
-    return np.flatnonzero(wanted), [row[wanted] for row in columns]
+    asked = np.flatnonzero(wanted)
+    return asked, [row if len(asked) == len(row) else row[asked] for row in columns]
 
 
 class Theorem2(NamedTuple):

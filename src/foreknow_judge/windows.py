@@ -24,7 +24,6 @@ from foreknow_judge.facts import (
     Cell,
     DistinctProfiles,
     LeastOdds,
-    Ratio,
     Theorem2,
     is_less,
     least_of,
@@ -64,15 +63,39 @@ def worst_near(
     at = np.array([place[line.at[name]] for name in held.names], np.int64)
     placed = GroupBags(held.labels, held.names, held.of_group, at[held.codes], held.counts)
     law = Theorem2.of("single", k, m)
-    # For a group by itself, windows that begin at one of its own values are enough: any other
-    # window holds no more of its values than one of these.
-    own, _ = _runs(placed, reach, l, placed.of_group, placed.codes, placed.codes)
-    worst = worst_of(own, law)
+    bounds = _bounds(placed, reach, l)
+    worst = worst_of(bounds, law)
     if worst is None:
         return None, None, Fraction(0)
+    groups = np.array([worst.group])
+    for _ in range(2):  # by itself: the group of the lowest bound, then all that can be as bad
+        cells = np.isin(placed.of_group, groups)
+        columns = (row[cells] for row in (placed.of_group, placed.codes, placed.counts))
+        few = GroupBags(held.labels, held.names, *columns)
+        runs, _ = _runs(few, reach, l, few.of_group, few.codes, few.codes)
+        worst = worst_of(runs, law) or worst
+        groups = bounds.group[_near(bounds.rows, law, worst.odds, alone=True)]
     if m and worst.odds:  # relatives may be in a group without the first value of the window
-        worst = min([worst, *_of_all(placed, reach, l, law, worst.odds)])
+        worst = min([worst, *_of_all(few, reach, l, law, worst.odds)])
     return _words(numbers[worst.value], end, line), held.group(worst.group), worst.chance
+
+
+def _bounds(held: GroupBags, reach: Ints, l: int) -> DistinctProfiles:
+    """A cell for each group with at least the holders, and holders and others, of any window.
+
+    Windows that begin at one of the group's own values are enough: any other window holds no more
+    of its values than one of these.
+    """
+    group, most, cells = held.of_group, held.count_at_rank(0), np.arange(len(held.codes))
+    end = _places(held, len(reach), group, reach[held.codes], "right")
+    holders = _sums(held.counts, cells, end)
+    # If a window holds a most frequent value, at most the l next ones are outside of it.
+    frequent = _sums(held.counts == most[group], cells, end) > 0
+    others = np.where(frequent, (held.top_sum(l + 1) - most)[group], held.top_sum(l)[group])
+    holders, together = map(held.max_by_group, (holders, holders + others))
+    groups = np.flatnonzero(holders)
+    rows = np.stack([held.people, holders, together - holders], 1)[groups]
+    return DistinctProfiles(0 * groups, groups, rows)
 
 
 def _of_all(
@@ -82,13 +105,11 @@ def _of_all(
     # The cell of a group changes where the window loses or gains one of its values.
     enters, span = np.searchsorted(reach, held.codes), len(reach) + 1
     keys = held.of_group * span
-    # Sorted here, as np.unique of many different numbers is several times slower.
-    changes = np.sort(np.concatenate([keys + held.codes + 1, keys + enters]))
-    changes = changes[np.diff(changes, prepend=-1) > 0]
+    changes = np.unique(np.concatenate([keys + held.codes + 1, keys + enters]))
     group, first, last = changes[:-1] // span, changes[:-1] % span, changes[1:] % span - 1
     same = group == changes[1:] // span
     runs, last = _runs(held, reach, l, group[same], first[same], last[same])
-    near = _near(runs, law, (most.numerator, most.denominator))
+    near = _near(runs.rows, law, most)
     value, last, group, rows = runs.value[near], last[near], runs.group[near], runs.rows[near]
     covering = np.cumsum(np.bincount(value, minlength=span) - np.bincount(last + 1, None, span))
     block = np.cumsum(covering) // _AT_ONCE
@@ -102,17 +123,18 @@ def _of_all(
         yield from [] if found is None else [found]
 
 
-def _near(runs: DistinctProfiles, law: Theorem2, most: Ratio) -> Ints:
-    """Which runs, with the best target or relatives of any run, have odds of `most` or less."""
-    rows, sort = distinct(*runs.rows.T)
-    cells = [Cell.of(row) for row in runs.rows[rows].tolist()]
-    near = np.zeros(len(cells), bool)
-    for beside_target, beside_relatives in ((law.k, 0), (0, law.k)):
+def _near(rows: Ints, law: Theorem2, most: Fraction, alone: bool = False) -> Ints:
+    """Which cells, with the best target or relatives of any cell, or `alone`, reach such odds."""
+    first, sort = distinct(*rows.T)
+    cells = [Cell.of(row) for row in rows[first].tolist()]
+    limit = most.numerator, most.denominator
+    near = np.array([alone and not is_less(limit, law.least([cell])[0]) for cell in cells], bool)
+    for beside_target, beside_relatives in ((law.k, 0), (0, law.k)) if law.m else ():
         against = [law.against(cell, beside_target) for cell in cells]
         none = [law.family(cell, beside_relatives) for cell in cells]
         for mine, others in ((against, none), (none, against)):
             best = least_of(others)
-            near |= np.array([not is_less(most, times(own, best)) for own in mine])
+            near |= np.array([not is_less(limit, times(own, best)) for own in mine])
     return near[sort]
 
 
@@ -120,16 +142,24 @@ def _runs(
     held: GroupBags, reach: Ints, l: int, group: Ints, first: Ints, last: Ints
 ) -> tuple[DistinctProfiles, Ints]:
     """The cell of each `group` in its windows from `first` to `last`, which are alike to it."""
-    n = len(reach)
-    keys = held.of_group * n + held.codes  # in order
-    begin = np.searchsorted(keys, group * n + first)
-    end = np.searchsorted(keys, group * n + reach[first], "right")
+    begin = _places(held, len(reach), group, first, "left")
+    end = _places(held, len(reach), group, reach[first], "right")
     some = begin < end
     group, first, last, begin, end = (row[some] for row in (group, first, last, begin, end))
-    sums = np.concatenate([[0], np.cumsum(held.counts)])
-    others = _others(held, group, begin, end, l)
-    rows = np.stack([held.people[group], sums[end] - sums[begin], others], 1)
+    holders, others = _sums(held.counts, begin, end), _others(held, group, begin, end, l)
+    rows = np.stack([held.people[group], holders, others], 1)
     return DistinctProfiles(first, group, rows), last
+
+
+def _places(held: GroupBags, n: int, group: Ints, value: Ints, side: Any) -> Ints:
+    """Among all cells, where those of a group's `value`, of `n`, begin or end."""
+    return np.searchsorted(held.of_group * n + held.codes, group * n + value, side)
+
+
+def _sums(of_cell: Ints, begin: Ints, end: Ints) -> Ints:
+    """The sums over the cells from each `begin` up to its `end`."""
+    sums = np.append(0, np.cumsum(of_cell))
+    return np.asarray(sums[end] - sums[begin])
 
 
 def _others(held: GroupBags, group: Ints, begin: Ints, end: Ints, l: int) -> Ints:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, get_args
 
 import duckdb
@@ -47,6 +48,7 @@ class Memory:
     # by table and columns
     counted: dict[tuple[str, ...], DistinctRows] = field(default_factory=dict)
     headers: dict[str, list[str]] = field(default_factory=dict)  # as they are written
+    rows_alone: dict[Path, Any] = field(default_factory=dict)  # futures, by Parquet file
 
 
 @dataclass(frozen=True)
@@ -112,8 +114,7 @@ class Written:
     def with_fields(self, **changed: Any) -> Written:
         """The same release with other fields; nothing is read again."""
         own = replace(self, **changed)
-        own.memory.files, own.memory.headers = self.files, self.memory.headers
-        own.memory.held, own.memory.counted = self.memory.held, self.memory.counted
+        object.__setattr__(own, "memory", self.memory)
         return own
 
     def groups_of(self, sensitive: str, known: Sequence[str]) -> GroupBags:
@@ -129,7 +130,8 @@ class Written:
             raise CertificateError("no-exact-columns")
         columns, ids = list(dict.fromkeys([*self.exact, *known])), self.groups[-1]
         own = replace(self, groups=columns, sensitive=ids, semantics="single", parts=None)
-        own.memory.files = self.files  # and no more, as its groups are others
+        # and no more, as its groups are others
+        own.memory.files, own.memory.rows_alone = self.files, self.memory.rows_alone
         rows = own.count_rows("people", [ids])
         return rows.counts((), rows.column(ids), rows.times)
 
@@ -401,26 +403,25 @@ def _reading(what: str) -> Iterator[Any]:
 def _nothing_beside_rows(written: Written, table: str) -> Iterator[None]:
     """Refuse a Parquet file of a certified release that may hold more than its columns.
 
-    Its bytes are compared in a thread, beside what is done in the meantime; the refusal comes
-    first, whatever that raises.
+    The bytes of all files are compared in a thread, beside what is done in the meantime; the
+    refusal comes first, whatever that raises.
     """
+    checks = written.memory.rows_alone
     paths = [] if written.columns is None else paths_of(written.tables[table])
     paths = [path for path in paths if path.suffix == ".parquet"]
-    if not paths:
-        yield
-        return
-    from concurrent.futures import ThreadPoolExecutor
+    if paths and not checks:
+        from concurrent.futures import ThreadPoolExecutor
 
-    engine = connect()
-    with ThreadPoolExecutor(1) as thread:
-        checks = [thread.submit(holds_rows_alone, engine, path) for path in paths]
-        try:
-            yield
-        finally:
-            for path, alone in zip(paths, checks, strict=True):
-                if not alone.result():
-                    raise CertificateError("parquet-layout", path.name)
-            engine.close()
+        engine, thread = connect(), ThreadPoolExecutor(1)
+        every = [*paths, *(path for other in written.tables.values() for path in paths_of(other))]
+        for path in dict.fromkeys(every):
+            checks[path] = thread.submit(holds_rows_alone, engine, path)
+    try:
+        yield
+    finally:
+        for path in paths:
+            if not checks[path].result():
+                raise CertificateError("parquet-layout", path.name)
 
 
 def _require_columns(header: Sequence[str], readable: int, written: Written, table: str) -> None:

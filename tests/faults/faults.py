@@ -261,8 +261,8 @@ _ROWS = [
     (
         "window-end",
         "foreknow_judge.windows:_runs",
-        'group * n + reach[first], "right"',
-        'group * n + reach[first], "left"',
+        'group, reach[first], "right"',
+        'group, reach[first], "left"',
         "the last value of a window is not in it",
         "adversaries/test_within",
     ),
@@ -281,6 +281,22 @@ _ROWS = [
         "rest = rest[left[rest] > 1]",
         "one other value too few is ruled out beside a window",
         "adversaries/test_within",
+    ),
+    (
+        "window-bounds",
+        "foreknow_judge.windows:_bounds",
+        "held.top_sum(l)[group])",
+        "0 * group)",
+        "a group is left out though its windows can be the worst, as others are ruled out",
+        "adversaries/test_windows_are_sets",
+    ),
+    (
+        "window-alone",
+        "foreknow_judge.windows:worst_near",
+        "alone=True",
+        "alone=False",
+        "a group is left out whose own people are the best relatives of the target",
+        "adversaries/test_windows_are_sets",
     ),
     # ---- cases of persons, and units -----------------------------------------------------------
     (
