@@ -41,6 +41,7 @@ from foreknow.hints import Plain, hinted
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
+from foreknow.wording import unit_counted
 from foreknow_judge.errors import DataError, InputError, memory_for
 from foreknow_judge.numbers import Number, as_fraction, as_threshold, shown
 
@@ -208,8 +209,8 @@ class RiskReport(_WithFloats, Result):
 
     def __repr__(self) -> str:
         known = f"{len(self.columns)} column{'' if len(self.columns) == 1 else 's'}"
-        noun = "cases" if self.in_cases else "people"
-        return f"RiskReport({self.name}: {self.uniques} of {self.people} {noun} unique by {known})"
+        many = unit_counted(self.in_cases).many
+        return f"RiskReport({self.name}: {self.uniques} of {self.people} {many} unique by {known})"
 
 
 @memory_for("the risk report")

@@ -87,7 +87,7 @@ def _dial(looked: Looked, dial: Dial) -> dict[str, Any]:
     assert isinstance(facts, Facts)
     others = max(int(np.count_nonzero(counts.totals)) - 1, 0)
     tops = min(others, max(8, 2 * facts.l)), max(20, 2 * facts.k), max(10, 2 * facts.m)
-    terms = Terms(noun, counts.semantics)
+    terms = Terms.of(counts.semantics, noun)
     return {
         "place": dial.place,
         "title": requirement_title(own, dial.place),

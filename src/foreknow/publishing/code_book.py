@@ -19,6 +19,7 @@ from foreknow.data.engines.write import rearmed
 from foreknow.data.extents import About, Extents
 from foreknow.data.release import COUNT, SHUFFLED
 from foreknow.releases.written import hints_of, is_text
+from foreknow.wording import unit_counted
 from foreknow_judge.certificate import Certificate
 from foreknow_judge.documents import decode_utf8, from_json, read_bytes
 from foreknow_judge.errors import CertificateError, InputError
@@ -107,7 +108,7 @@ def code_book(
         "foreknow": {
             "certificate": CERTIFICATE,
             "form": known.form,
-            "row": "case" if known.in_cases else "person",
+            "row": unit_counted(known.in_cases).one,
             "people": int(people.sum()),
             "groups": len(people),
             "smallest_group": int(people.min()),

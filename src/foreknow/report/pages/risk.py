@@ -83,7 +83,7 @@ class RiskPage(Page[RiskReport]):
     @property
     def notes(self) -> list[str]:
         """What the figures leave open."""
-        report, said = self.result, [SEVERAL_CASES] if self.in_cases else []
+        report, said = self.result, [*self.unit.notes]
         if report.person is not None:
             said.append(
                 f"Rows are cases: each {visible(report.person)} counts once in every class in "

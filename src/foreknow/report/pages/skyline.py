@@ -282,7 +282,7 @@ def worst_case(report: SkylineReport, value: Label, point: Point) -> Iterator[Bl
 def terms_of(report: SkylineReport, value: Label | None = None) -> Terms:
     """How to speak of facts about a value of a report."""
     noun = NOUN if report.sensitive is None else noun_of(report.sensitive)
-    return Terms(noun, report.counts.semantics, None if value is None else named(value))
+    return Terms.of(report.counts.semantics, noun, None if value is None else named(value))
 
 
 def adversary(terms: Terms, point: Point) -> str:
