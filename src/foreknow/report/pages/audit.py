@@ -516,9 +516,9 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
     if not verdict.safe and just:
         bound += ", which must not be reached"
     elif found.bounded:
-        cases = getattr(found.witness, "groups", ())
-        why = f"their {len(cases)} cases are added up"
-        if not cases:
+        added_up = getattr(found.witness, "groups", ())
+        why = f"their {len(added_up)} cases are added up"
+        if not added_up:
             why = "the group is out of reach of an exact answer"
             if getattr(verdict.counts, "able", None) is not None:
                 why = "who there can have the value, or has another that some cannot, is left open"
