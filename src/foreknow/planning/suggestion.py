@@ -1115,8 +1115,8 @@ def _limits(
         found = _limited(everyone, {"excluded": common}, sizes.links, most)
         notes += [
             f"{_DECIDE}: {everyone.totals.max():,} of {n:,} {rows.noun} have {value!r}, so nobody "
-            "could keep it below one half: it is left out (except). Without the exception there would "
-            "be no limit below that share"
+            "could keep it below one half: it is left out (except). Without the exception there "
+            "would be no limit below that share"
             for value in common
         ]
     if found is None:
