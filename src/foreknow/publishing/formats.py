@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import pyarrow as pa
 
@@ -17,10 +18,14 @@ from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
 from foreknow_judge.written import Written
 
+Spelling: TypeAlias = Certificate | Written  # what says how texts and numbers are written
 
+
+@dataclass(frozen=True)
 class Parquet:
     """Files that keep types, and tell a missing value from an empty text."""
 
+    options: PublishOptions
     typed: ClassVar[bool] = True
 
     def refuse_texts(self, microdata: Microdata, policy: Policy) -> None:
@@ -33,19 +38,13 @@ class Parquet:
         """The tables as a reader of the files has them, where some columns may be `known`."""
         return tables
 
-    def spelling(self, options: PublishOptions, numeric: Iterable[str]) -> dict[str, Any]:
+    def spelling(self, numeric: Iterable[str]) -> dict[str, Any]:
         """How files spell texts and numbers, in the words of `Written` and `Certificate`."""
-        return {"escaped": False, "commas": (), "delimiter": ","}
+        return {}
 
-    def write(
-        self,
-        said: Certificate | Written,
-        parts: Iterable[pa.Table],
-        options: PublishOptions,
-        path: Path,
-    ) -> list[Path]:
+    def write(self, said: Spelling, parts: Iterable[pa.Table], path: Path) -> list[Path]:
         """Write a table in one file or several, as it is said how it is written."""
-        return write_in_parts(map(bare, parts), path, options.rows_per_part)
+        return write_in_parts(map(bare, parts), path, self.options.rows_per_part)
 
 
 class Csv(Parquet):
@@ -87,21 +86,15 @@ class Csv(Parquet):
         columns = [column for name in known for column in (name, name + SHUFFLED)]
         return {part: as_texts(table, columns) for part, table in tables.items()}
 
-    def spelling(self, options: PublishOptions, numeric: Iterable[str]) -> dict[str, Any]:
+    def spelling(self, numeric: Iterable[str]) -> dict[str, Any]:
         """How files spell texts and numbers."""
         return {
-            "escaped": options.escape_formulas,
-            "commas": numeric if options.decimal == "," else (),
-            "delimiter": options.delimiter or ",",
+            "escaped": self.options.escape_formulas,
+            "commas": numeric if self.options.decimal == "," else (),
+            "delimiter": self.options.delimiter or ",",
         }
 
-    def write(
-        self,
-        said: Certificate | Written,
-        parts: Iterable[pa.Table],
-        options: PublishOptions,
-        path: Path,
-    ) -> list[Path]:
+    def write(self, said: Spelling, parts: Iterable[pa.Table], path: Path) -> list[Path]:
         """Write a table in one file."""
         write_csv(
             iter(parts),
@@ -109,14 +102,14 @@ class Csv(Parquet):
             escape_formulas=said.escaped,
             delimiter=said.delimiter,
             commas=[own + end for own in said.commas for end in ("", SHUFFLED)],
-            bom=bool(options.bom),
+            bom=bool(self.options.bom),
         )
         return [path]
 
 
-_FORMATS = {"csv": Csv(), "parquet": Parquet()}
+_FORMATS = {"csv": Csv, "parquet": Parquet}
 
 
 def format_of(options: PublishOptions) -> Parquet:
     """The format of a release."""
-    return _FORMATS[options.format or "csv"]
+    return _FORMATS[options.format or "csv"](options)

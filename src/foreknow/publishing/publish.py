@@ -65,7 +65,7 @@ from foreknow.policy.policy import Policy
 from foreknow.publishing.code_book import Contents, code_book
 from foreknow.publishing.earlier_releases import ASK_SOMETHING
 from foreknow.publishing.entries import Aside, Entries, Placed, Stored
-from foreknow.publishing.formats import format_of
+from foreknow.publishing.formats import Spelling, format_of
 from foreknow.publishing.notes import CUT_OFF, NOT_MINIMAL, OF_LISTS, PERHAPS_LARGER, note_of_others
 from foreknow.publishing.priors import (
     keep,
@@ -184,13 +184,14 @@ class Publication:
 
     def to_arrow(self, table: str | None = None) -> pa.Table:
         """The table that is published; of two, the one of a name."""
-        table = next(iter(self.tables)) if table is None and len(self.tables) == 1 else table
-        if table is None or table not in self.tables:
+        only = next(iter(self.tables)) if len(self.tables) == 1 else ""
+        rows = self.tables.get(only if table is None else table)
+        if rows is None:
             named = " and ".join(map(repr, self.tables))
             raise InputError(
                 f"the release has the tables {named}; name one, as .to_pandas({min(self.tables)!r})"
             )
-        return bare(self.tables[table])
+        return bare(rows)
 
     def to_pandas(self, table: str | None = None) -> Any:
         """The same as a frame of pandas."""
@@ -357,15 +358,11 @@ class Publication:
 
 
 def _write(
-    said: Certificate | Written,
-    tables: Mapping[str, pa.Table],
-    options: PublishOptions,
-    name: str,
-    folder: Path,
+    said: Spelling, tables: Mapping[str, pa.Table], options: PublishOptions, name: str, folder: Path
 ) -> list[Path]:
     """Write a table, as it is said how it is written."""
     parts = tables.parts(name) if isinstance(tables, Stored) else [tables[name]]
-    return format_of(options).write(said, parts, options, folder / f"{name}.{options.format}")
+    return format_of(options).write(said, parts, folder / f"{name}.{options.format}")
 
 
 def _counting_cases(call: Callable[P, Publication]) -> Callable[P, Publication]:
@@ -549,7 +546,7 @@ def _made(
         kept,
         {column.attribute.name: column.known for column in tables.coarse},
         _advice(task, groups, tables, judged, certificate),
-        sight=seen if task.policy.owned else None,
+        sight=release.owners,
         titles=microdata.titles,
         _aside=files.aside,
     )
@@ -967,7 +964,6 @@ class _JudgedFiles(NamedTuple):
     written: Written
     aside: Aside | None
     in_memory: Written | None  # what was written there, where that was still to be judged
-    tallied: bool  # whether the audit counted what was to be written, and not the files
 
 
 def _judged_files(task: _Task, tables: _Tables, policy: Policy) -> _JudgedFiles:
@@ -975,7 +971,6 @@ def _judged_files(task: _Task, tables: _Tables, policy: Policy) -> _JudgedFiles:
     entries, options, schema = task.entries, task.options, task.microdata.schema
     files = format_of(options)
     stored = tables.tables if isinstance(tables.tables, Stored) else None
-    tallied = stored is not None and any(stored.tallies.values())
     own: Mapping[str, Any]
     # what is known is certified as a reader of the file has it
     own = stored.paths if stored else files.as_read(tables.tables, policy.known_other)
@@ -994,12 +989,12 @@ def _judged_files(task: _Task, tables: _Tables, policy: Policy) -> _JudgedFiles:
         rules=rules_of(policy.to_dict()["schema"]),
     )
     if files.typed:
-        return _JudgedFiles(written, stored, None, tallied)
+        return _JudgedFiles(written, stored, None)
     if not stored and not entries.are_many:
-        return _JudgedFiles(written, None, None, tallied)
-    in_csv = replace(written, **files.spelling(options, task.microdata.numeric))
+        return _JudgedFiles(written, None, None)
+    in_csv = replace(written, **files.spelling(task.microdata.numeric))
     aside = Aside(own, partial(_write, in_csv, tables.tables, options))
-    return _JudgedFiles(replace(in_csv, tables=aside.paths), aside, written, tallied)
+    return _JudgedFiles(replace(in_csv, tables=aside.paths), aside, written)
 
 
 def _certify(
@@ -1007,15 +1002,15 @@ def _certify(
 ) -> tuple[Certificate, dict[str, Any], KeptPriors | None, list[Verdict]]:
     """Let the verifier judge what is written; anything but agreement and safety is a bug."""
     entries, microdata, options = task.entries, task.microdata, task.options
-    written, aside, in_memory, tallied = files
+    written, aside, in_memory = files
     key = secrets.token_hex(32)
     with ThreadPoolExecutor(1) as beside:
         digest = beside.submit(entries.digest, bytes.fromhex(key))
         values = policy.combined(microdata).values
         said, findings, explained = _verified(written, policy, values, verdicts)
-    counts, held = verdicts.counts, written.held if tallied else None
-    lost = held and (len(held), held.people.sum()) != (counts.n_groups, counts.n_people)
-    if lost or (in_memory is not None and not same_groups(written.held, in_memory.held)):
+    counts, held = verdicts.counts, written.held
+    lost = (len(held), held.people.sum()) != (counts.n_groups, counts.n_people)
+    if lost or (in_memory is not None and not same_groups(held, in_memory.held)):
         raise InternalError("the release differs from what was written")
     notes, minimal = traits_of(groups.method).notes, traits_of(groups.method).minimal
     lattice = groups.found.lattice
@@ -1049,7 +1044,7 @@ def _certify(
         and minimal is not None
         and bool(minimal(policy)),
         grids=dict(verdicts.utility.grids),
-        **format_of(options).spelling(options, microdata.numeric),
+        **format_of(options).spelling(microdata.numeric),
         notes=(
             *([learned_note(learned)] if learned else []),
             *([] if policy.monotone() or policy.attributes or of_lists else [NOT_MINIMAL]),
