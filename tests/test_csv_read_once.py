@@ -9,7 +9,7 @@ import pytest
 
 import foreknow as fk
 from foreknow.errors import InternalError, NoSafeRelease
-from foreknow.publishing import entries, publish
+from foreknow.publishing import entries, formats
 from foreknow_judge import written as verifier
 
 TABLE = pa.table({
@@ -65,14 +65,14 @@ def test_what_is_judged_are_the_files_that_are_published(how, read, monkeypatch,
 
 @pytest.mark.parametrize("how", HOW, ids=str)
 def test_a_file_that_holds_something_else_is_not_published(how, monkeypatch):
-    own = publish.write_csv
+    own = formats.write_csv
 
     def changed(table, path, **given):
         own(table, path, **given)
         lines = path.read_bytes().splitlines(keepends=True)
         path.write_bytes(b"".join([*lines, lines[-1]]))
 
-    monkeypatch.setattr(publish, "write_csv", changed)
+    monkeypatch.setattr(formats, "write_csv", changed)
     with pytest.raises((InternalError, NoSafeRelease)):
         fk.publish(TABLE, POLICY, seed=1, **how)
 
@@ -107,7 +107,7 @@ def test_a_copy_that_differs_is_read_back(monkeypatch, tmp_path):
 def test_a_file_as_safe_as_what_was_judged_but_of_other_groups_is_not_published(
     damage, monkeypatch
 ):
-    own, done = publish.write_csv, []
+    own, done = formats.write_csv, []
 
     def changed(table, path, **given):
         own(table, path, **given)
@@ -115,7 +115,7 @@ def test_a_file_as_safe_as_what_was_judged_but_of_other_groups_is_not_published(
         path.write_text(after := damage(before), "utf-8")
         done.append(before != after)
 
-    monkeypatch.setattr(publish, "write_csv", changed)
+    monkeypatch.setattr(formats, "write_csv", changed)
     ages = [20] * 8 + [40] * 30 + [60] * 31
     ill = ["flu", "cold", "AIDS", "flu"] * 2 + ["flu", "cold", "AIDS"] * 10
     table = pa.table({"age": ages, "ill": [*ill, "flu", *ill[8:]]})

@@ -46,6 +46,7 @@ ENGINES_ALLOWED = (
     "publishing.code_book",
     "publishing.entries",
     "publishing.flat_table",
+    "publishing.formats",
     "exports",
     "publishing.tables",
     "publishing.publish",

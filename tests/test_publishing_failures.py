@@ -11,6 +11,7 @@ import foreknow as fk
 from foreknow import Audit
 from foreknow.errors import InternalError, OutputError
 from foreknow.methods.protocol import Traits
+from foreknow.publishing import formats
 from foreknow.publishing import publish as publishing
 from foreknow_judge.errors import CertificateError, NotEnoughMemory
 
@@ -33,7 +34,7 @@ def raising(error):
 
 
 STEPS = {
-    "write_csv": (publishing, "write_csv"),
+    "write_csv": (formats, "write_csv"),
     "verify": (publishing, "findings_of"),
     "certificate": (publishing, "write_certificate"),
     "report": (Audit, "to_html"),
@@ -94,13 +95,12 @@ def test_a_table_that_reads_back_otherwise_is_not_published(
 ):
     """A writer that writes other rows than it was given."""
     publication, name = three_groups(form, fmt), {"csv": "write_csv", "parquet": "write_in_parts"}
-    write = getattr(publishing, name[fmt])
+    write = getattr(formats, name[fmt])
 
     def other_rows(given, path, *most, **options):
-        given = keep(given) if fmt == "csv" else map(keep, given)
-        return write(given, path, *most, **options)
+        return write(map(keep, given), path, *most, **options)
 
-    monkeypatch.setattr(publishing, name[fmt], other_rows)
+    monkeypatch.setattr(formats, name[fmt], other_rows)
     kinds = InternalError if form == "generalized" else (InternalError, CertificateError)
     with pytest.raises(kinds, match=said):
         publication.write(tmp_path / "out")

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from foreknow.wording import unit_counted
 from foreknow_judge._version import __version__
 from foreknow_judge.certificate import FORMAT, FORMAT_VERSION, IN_RELEASE
 from foreknow_judge.certificate import Certificate as CertificateRead
@@ -101,8 +102,8 @@ class Certificate(CertificateRead):
 
     def __repr__(self) -> str:
         word = "safe" if self.safe else "UNSAFE"
-        noun = "cases" if self.in_cases else "people"
-        return f"Certificate({word}: {self.people} {noun} in {self.n_groups} groups)"
+        many = unit_counted(self.in_cases).many
+        return f"Certificate({word}: {self.people} {many} in {self.n_groups} groups)"
 
     def _repr_html_(self) -> str:
         return f"<code>{escape(repr(self))}</code>"

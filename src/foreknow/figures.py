@@ -50,28 +50,28 @@ def percentage(
     share: float | Fraction,
     digits: int = 0,
     to: Rounding = "nearest",
-    apart: Callable[[Fraction], bool] = lambda shown: True,
+    told_apart: Callable[[Fraction], bool] = lambda printed: True,
 ) -> str:
     """Write a share as a percentage with so many decimals; more, where it takes more.
 
-    It is 0% or 100% only where the share is 0 or 1, exactly, and a percentage that is `apart`.
+    It is 0% or 100% only where the share is 0 or 1, exactly, and a percentage that is `told_apart`.
 
     >>> percentage(Fraction(1, 3), 1), percentage(Fraction(1, 3), 1, "up"), percentage(0.9962)
     ('33.3%', '33.4%', '99.6%')
     >>> percentage(0.004), percentage(0), percentage(2.5)
     ('0.4%', '0%', '250%')
     """
-    exactly = 100 * (share if isinstance(share, (int, Fraction)) else as_fraction(share))
-    if exactly in (0, 100):
-        return f"{exactly}%"
+    percents = 100 * (share if isinstance(share, (int, Fraction)) else as_fraction(share))
+    if percents in (0, 100):
+        return f"{percents}%"
     for more in range(digits, MOST_DECIMALS):
-        shown = rounded(exactly, more, to)
-        if shown not in (0, 100) and apart(shown / 100):
+        printed = rounded(percents, more, to)
+        if printed not in (0, 100) and told_apart(printed / 100):
             digits = more
             break
     else:
-        digits, shown = MOST_DECIMALS, rounded(exactly, MOST_DECIMALS, to)
-    return f"{fixed(shown, digits)}%"
+        digits, printed = MOST_DECIMALS, rounded(percents, MOST_DECIMALS, to)
+    return f"{fixed(printed, digits)}%"
 
 
 def significant(
@@ -86,12 +86,12 @@ def significant(
     >>> significant(0.999999), significant(1e-9), significant(12345.6)
     ('0.999999', '0.000000001', '12346')
     """
-    exactly = number if isinstance(number, (int, Fraction)) else as_fraction(number)
-    if exactly in (0, apart):
-        return str(exactly)
-    first = floor(log10(exactly)) if exactly > Fraction(1, 10**300) else -300
+    value = number if isinstance(number, (int, Fraction)) else as_fraction(number)
+    if value in (0, apart):
+        return str(value)
+    first = floor(log10(value)) if value > Fraction(1, 10**300) else -300
     for more in range(max(0, digits - 1 - first), MOST_DECIMALS + 300):
-        shown = rounded(exactly, more, to)
-        if shown not in (0, apart):
-            return decimal_text(int(shown * 10**more), more)
-    return decimal_text(int(rounded(exactly, 400, to) * 10**400), 400)
+        printed = rounded(value, more, to)
+        if printed not in (0, apart):
+            return decimal_text(int(printed * 10**more), more)
+    return decimal_text(int(rounded(value, 400, to) * 10**400), 400)

@@ -16,65 +16,81 @@ from foreknow_judge.errors import InputError, UnsupportedError
 
 
 class Need(Enum):
-    """Something that not every table, requirement or search has: what it is called, a way out."""
+    """Something that not every table, requirement or search has: its name, a way out, a lack of it.
+
+    In the last, `{}` is what a caller says of that.
+    """
 
     ONE_VALUE = (
         "one sensitive value per person",
         "facts, k_anonymity and group_size serve people with several, Mondrian and FullDomain "
         "publish them",
+        "{}",
     )
     PEOPLE = (
         "to know who is in which group, by columns of everybody",
         "give a Release with these columns, not its counts",
+        "these are counts",
     )
     NO_WINDOWS = (
         "values as they are",
         "leave within out, or limit facts or negations, which know windows of numbers",
+        "within merges those that are near each other",
     )
-    NO_SETS = ("each value by itself", "leave any_of and at_level out")
+    NO_SETS = (
+        "each value by itself",
+        "leave any_of and at_level out",
+        "{} counts several as one",
+    )
     ABSOLUTE = (
         "a limit to stay strictly below",
         "give below",
+        "{} is for priors",
     )
     ONE_COLUMN = (
         "one sensitive column, and nothing known beside it",
         "say knowing = [] if nobody knows that of anybody, unlinked = [...] to publish it apart, "
         'count no households (of), or publish by method = "mondrian" or "fulldomain"',
+        "the policy looks at {}",
     )
     EVERYBODY = (
         "that everybody may have any value",
         "leave impossible out, or limit facts or negations, or how many people groups have, and "
         'publish by method = "mondrian" or "fulldomain"',
+        "the schema says what some cannot have (impossible)",
     )
     NO_HOUSEHOLDS = (
         "values that people have one by one: it counts rows",
         "audit the table with a policy (fk.audit), which counts households, or leave shared out",
+        "of a household all have one value (shared)",
     )
     NO_CASES = (
         "a row for each person: it counts rows",
         "audit the table with a policy (fk.audit), which counts people",
+        "people of {!r} may have several",
     )
     FINISHED = (
         "groups that are finished",
         'judge the release that is made, or, of priors, publish by method = "art"',
+        "a search merges and divides them, which can both hurt",
     )
-    POPULATION = ("a population to compare with", "name one by population")
-    NAMES = ("people by their names", "ask for their posteriors in place of a limit")
+    POPULATION = ("a population to compare with", "name one by population", "")
+    NAMES = (
+        "people by their names",
+        "ask for their posteriors in place of a limit",
+        "a requirement is about groups",
+    )
     TRIAL = (
         "a trial",
         "try it with [[try]] in a policy file (in Python: tries=, or learned_report), and require "
         "nothing of it",
+        "what is learned from a release is an estimate, of which no limit is proved",
     )
 
-    @property
-    def what(self) -> str:
-        """What is needed."""
-        return self.value[0]
-
-    @property
-    def remedy(self) -> str:
-        """What helps whoever has not got it."""
-        return self.value[1]
+    def __init__(self, what: str, remedy: str, lack: str) -> None:
+        self.what = what
+        self.remedy = remedy
+        self.lack = lack
 
 
 Needs = frozenset[Need]
@@ -125,25 +141,25 @@ def require(
     """
     there = {
         Need.ONE_VALUE: _several(semantics),
-        Need.PEOPLE: not people and "these are counts",
-        Need.NO_WINDOWS: windows and "within merges those that are near each other",
-        Need.NO_SETS: sets is not None and f"{sets} counts several as one",
-        Need.ABSOLUTE: limit != "below" and f"{limit} is for priors",
-        Need.ONE_COLUMN: len(columns) > 1 and f"the policy looks at {', '.join(columns)}",
-        Need.EVERYBODY: impossible and "the schema says what some cannot have (impossible)",
-        Need.NO_HOUSEHOLDS: shared and "of a household all have one value (shared)",
-        Need.NO_CASES: cases and f"people of {cases!r} may have several",
-        Need.FINISHED: searched and "a search merges and divides them, which can both hurt",
-        Need.NAMES: required and "a requirement is about groups",
-        Need.TRIAL: required
-        and "what is learned from a release is an estimate, of which no limit is proved",
+        Need.PEOPLE: not people,
+        Need.NO_WINDOWS: windows,
+        Need.NO_SETS: sets,
+        Need.ABSOLUTE: limit != "below" and limit,
+        Need.ONE_COLUMN: ", ".join(columns) if len(columns) > 1 else "",
+        Need.EVERYBODY: impossible,
+        Need.NO_HOUSEHOLDS: shared,
+        Need.NO_CASES: cases,
+        Need.FINISHED: searched,
+        Need.NAMES: required,
+        Need.TRIAL: required,
     }
-    asked = who.needs if needs is None else needs
+    needed = who.needs if needs is None else needs
     for need in Need:
-        if need in asked and (found := there.get(need)):
+        if need in needed and (lack := there.get(need)):
             begin = f"{of}: " if of else ""
             remedy = (remedies or {}).get(need, need.remedy)
-            raise error(f"{begin}{called(who)} needs {need.what}, and {found}; {remedy}")
+            lacks = need.lack.format(lack)
+            raise error(f"{begin}{called(who)} needs {need.what}, and {lacks}; {remedy}")
 
 
 def refuse_rules(who: Any, given: Any, needs: Needs = RULES) -> None:

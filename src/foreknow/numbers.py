@@ -42,16 +42,16 @@ def floor_of(number: Decimal, places: int) -> int:
     return int(number.scaleb(places, EXACT).to_integral_value(ROUND_FLOOR, EXACT))
 
 
-def decimal_text(units: int, places: int) -> str:
-    """Write a number of units of 10**-places as a decimal, without trailing zeros.
+def decimal_text(units: int, digits: int) -> str:
+    """Write a number of units of 10**-digits as a decimal, without trailing zeros.
 
     >>> decimal_text(-1250, 3), decimal_text(2000, 3)
     ('-1.25', '2')
     """
-    if places == 0:
+    if digits == 0:
         return str(units)
-    whole, part = divmod(abs(units), 10**places)
-    text = f"{whole}.{part:0{places}d}".rstrip("0").rstrip(".")
+    whole, part = divmod(abs(units), 10**digits)
+    text = f"{whole}.{part:0{digits}d}".rstrip("0").rstrip(".")
     return f"-{text}" if units < 0 else text
 
 

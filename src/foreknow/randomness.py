@@ -94,8 +94,8 @@ class SecretGenerator(np.random.Generator):
         """As NumPy's: whole numbers from `low` to below `high`, or from 0 to below `low`."""
         low, high = (0, low) if high is None else (low, high)
         first, last = np.asarray(low), np.asarray(high)
-        several = size is not None or first.ndim or last.ndim
-        if not several or endpoint or dtype is not np.int64 or (first >= last).any():
+        scalar = size is None and not first.ndim and not last.ndim
+        if scalar or endpoint or dtype is not np.int64 or (first >= last).any():
             return super().integers(low, high, size, dtype, endpoint)
         shape = np.broadcast_shapes(first.shape, last.shape) if size is None else size
         first, last = np.broadcast_to(first, shape), np.broadcast_to(last, shape)

@@ -29,21 +29,21 @@ def explain(error: ValidationError, table: type[Settings]) -> str:
     """The first problem of a table, in the words of its file."""
     # An unknown key explains a missing one; otherwise the deepest place says most.
     first = max(error.errors(), key=lambda e: (e["type"] == "extra_forbidden", len(e["loc"])))
-    owner: type[Settings] | None = table
+    model: type[Settings] | None = table
     place, parts = "", first["loc"]
     unknown = first["type"] == "extra_forbidden"
     for i, part in enumerate(parts):
         last = i == len(parts) - 1
         if isinstance(part, int):
             place += f"[{part}]"
-        elif owner is None or part in known_keys(owner) or (unknown and last):
+        elif model is None or part in known_keys(model) or (unknown and last):
             place += f".{part}" if place else part
             if not (unknown and last):
-                owner = None if owner is None else _inner(owner, part, "list" in parts[i:])
+                model = None if model is None else _inner(model, part, "list" in parts[i:])
         # anything else is how pydantic names the members of a union
     if unknown:
         key = str(parts[-1])
-        return f"unknown key {place}{did_you_mean(key, known_keys(owner) if owner else ())}"
+        return f"unknown key {place}{did_you_mean(key, known_keys(model) if model else ())}"
     if first["type"] == "missing":
         return f"{place} is missing"
     given = first.get("input")
@@ -56,17 +56,17 @@ def explain(error: ValidationError, table: type[Settings]) -> str:
     return f"{place}: {said}{shown}" if place else f"{said}{shown}"
 
 
-def _inner(owner: type[Settings], key: str, listed: bool) -> type[Settings] | None:
-    """The table that a key holds; the key's own owner where it holds none but plain values."""
-    for name, field in owner.model_fields.items():
+def _inner(model: type[Settings], key: str, listed: bool) -> type[Settings] | None:
+    """The table that a key holds; the key's own model where it holds none but plain values."""
+    for name, field in model.model_fields.items():
         if (field.alias or name) == key:
             tables = [kind for kind in _kinds(field.annotation) if isinstance(kind, type)]
             own = [kind for kind in tables if issubclass(kind, Settings)]
             free = any(issubclass(kind, Mapping) for kind in tables)
             if own:
                 return own[-1] if listed else own[0]
-            return None if free else owner
-    return owner
+            return None if free else model
+    return model
 
 
 def _kinds(annotation: Any) -> Iterator[Any]:

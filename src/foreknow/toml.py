@@ -66,10 +66,10 @@ def toml_value(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Fraction):
-        places = next((n for n in range(13) if not 10**n % value.denominator), None)
-        if places is None:
+        digits = next((n for n in range(13) if not 10**n % value.denominator), None)
+        if digits is None:
             return f'"{value}"'
-        return decimal_text(int(value * 10**places), places)
+        return decimal_text(int(value * 10**digits), digits)
     if isinstance(value, (int, float, Decimal)):
         return str(value)
     if isinstance(value, dict):

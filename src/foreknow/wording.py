@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
+
+from foreknow_judge.said import SEVERAL_CASES
 
 # Where rows are cases, and not people: what is written in place of a word, the longer ones first.
 _OF_CASES = {
@@ -42,6 +45,25 @@ def in_cases(text: str, kept: Iterable[str] = ()) -> str:
     parts = re.split(f"({'|'.join(map(re.escape, odd))})", text)
     # What is kept stands at the odd places.
     return "".join(x if at % 2 else _OF_PEOPLE.sub(_of_cases, x) for at, x in enumerate(parts))
+
+
+class Unit(NamedTuple):
+    """What is counted, and how it is spoken of."""
+
+    one: str
+    many: str
+    of: str = ""  # after "verified"
+    of_one: str = ""  # after what one of them is worth
+    notes: tuple[str, ...] = ()  # what is to be said beside all figures
+
+
+PEOPLE = Unit("person", "people")
+CASES = Unit("case", "cases", " of cases", ", of one case", (SEVERAL_CASES,))
+
+
+def unit_counted(of_cases: bool) -> Unit:
+    """The unit of a result, by whether it counts cases."""
+    return CASES if of_cases else PEOPLE
 
 
 def _of_cases(found: re.Match[str]) -> str:

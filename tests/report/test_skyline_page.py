@@ -30,7 +30,7 @@ JOBS = terms_of(case_study(), "Boss")
 def test_sentences_of_skylines_are_as_before():
     report = case_study()
     known = [(Terms("value"), at) for at in ((2, 0, 3), (0, 0, 0), (1, 1, 1))]
-    known.append((Terms("diagnosis", "set", "AIDS"), (0, 3, 0)))
+    known.append((Terms.of("set", "diagnosis", "AIDS"), (0, 3, 0)))
     said = [adversary(terms, at) for terms, at in known]
     said += [beyond_sentence(JOBS, at, report.confidence) for at in report.corners("Boss")]
     said += [least_sentence(report, "Boss"), least_sentence(three_values(), "Flu")]

@@ -50,20 +50,20 @@ SURE = [
     *(("1/3", "2/3"), ("0.6667", "2/3"), ("0.6666", "2/3"), ("1/8", "0.5")),
 ]
 SINGLE = Terms("diagnosis")
-SET = Terms("diagnosis", "set", "AIDS")
-ANY = Terms("diagnosis", "multiset")
+SET = Terms.of("set", "diagnosis", "AIDS")
+ANY = Terms.of("multiset", "diagnosis")
 # Amounts of facts, under each semantics.
 KNOWN = [
-    *((SINGLE, at) for at in ((1, 0, 0), (0, 1, 0), (0, 2, 1), (2, 5, 2), (0, 0, 0))),
-    *((SET, at) for at in ((1, 0, 0), (2, 1, 0), (0, 3, 2))),
-    *((ANY, at) for at in ((0, 3, 0), (1, 3, 1))),
+    *(("single", SINGLE, at) for at in ((1, 0, 0), (0, 1, 0), (0, 2, 1), (2, 5, 2), (0, 0, 0))),
+    *(("set", SET, at) for at in ((1, 0, 0), (2, 1, 0), (0, 3, 2))),
+    *(("multiset", ANY, at) for at in ((0, 3, 0), (1, 3, 1))),
 ]
 
 
 def test_words_are_as_before():
     said = [f"{given!a} -> {words(given)}" for words, each in CASES for given in each]
     said += [f"{exact} of {limit} -> {shown(exact, limit)}" for exact, limit in SURE]
-    said += [f"{terms.semantics} {at} -> {terms.known(*at)}" for terms, at in KNOWN]
+    said += [f"{name} {at} -> {terms.known(*at)}" for name, terms, at in KNOWN]
     assert_as_before("words", said)
     assert shown("0.62", "0.5", digits=1) == "62.0%"  # as tables begin
 

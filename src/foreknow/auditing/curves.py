@@ -160,8 +160,9 @@ def disclosure_curves(
 
 
 def _plain(found: Disclosure) -> dict[str, Any]:
+    fraction = found.exact
     return {
         "probability": found.probability,
-        "exact": None if found.exact is None else str(found.exact),
+        "exact": None if fraction is None else str(fraction),
         "value": found.value,
     }

@@ -23,7 +23,7 @@ from foreknow.adversaries.protocol import HasCounts, counts_of
 from foreknow.criteria.protocol import classes_of
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import GroupLabels, Label
+from foreknow.data.labels import Label
 from foreknow.hints import Plain
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.explanation import Explanation
@@ -211,8 +211,7 @@ def _failing(verdict: Judged, counted: HasCounts) -> Exposed:
     """The groups that fail a criterion, if it is one of groups."""
     criterion: Any = verdict.judged
     counts, alike = counts_of(counted), classes_of(counted)
-    exact = isinstance(alike.groups, GroupLabels) and alike.groups.exact
-    if exact and not criterion.of_people:
+    if not criterion.of_people and getattr(alike.groups, "exact", False):
         if int(alike.sizes.min()) < criterion.least:  # too few people look alike
             return Exposed(verdict)
         criterion = criterion.of_groups or criterion

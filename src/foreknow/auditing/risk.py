@@ -41,6 +41,7 @@ from foreknow.hints import Plain, hinted
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
+from foreknow.wording import unit_counted
 from foreknow_judge.errors import DataError, InputError, memory_for
 from foreknow_judge.numbers import Number, as_fraction, as_threshold, shown
 
@@ -208,8 +209,8 @@ class RiskReport(_WithFloats, Result):
 
     def __repr__(self) -> str:
         known = f"{len(self.columns)} column{'' if len(self.columns) == 1 else 's'}"
-        noun = "cases" if self.in_cases else "people"
-        return f"RiskReport({self.name}: {self.uniques} of {self.people} {noun} unique by {known})"
+        many = unit_counted(self.in_cases).many
+        return f"RiskReport({self.name}: {self.uniques} of {self.people} {many} unique by {known})"
 
 
 @memory_for("the risk report")
@@ -284,7 +285,8 @@ def risk_report(
         population, policy = None, population  # as of `audit`
     limit = as_threshold(threshold)
     fraction = _fraction(sampling_fraction)
-    if fraction is not None and population is not None:
+    others = [each for each in (fraction, population) if each is not None]
+    if len(others) > 1:
         raise InputError("give a population or a sampling fraction, not both")
     subsets = whole_number(subsets, "subsets", 1)
     suda = whole_number(suda, "suda", 0)
@@ -293,7 +295,7 @@ def risk_report(
     found = table.found
     if table.by_values:
         _refuse_many(len(found.columns), max(subsets, suda))
-    elif fraction is not None or population is not None:
+    elif others:
         raise InputError(
             f"{table.name}: its groups have no values in common that a population could be "
             "compared with; leave out the population or sampling fraction, or measure the table "
@@ -370,12 +372,12 @@ class _Classes:
         """Open it, and count its classes."""
         if quasi_identifiers is not None:
             return cls._by_columns(given, policy, quasi_identifiers, group, reading)
-        rules = None if policy is None else Policy.of(policy)
-        if rules is None and not _says_itself(given):
+        policy = None if policy is None else Policy.of(policy)
+        if policy is None and not _says_itself(given):
             raise SchemaError(
                 "say which columns others may know: quasi_identifiers=[...], or policy="
             )
-        opened = release_of(given, rules, group)
+        opened = release_of(given, policy, group)
         if not isinstance(opened, Release):
             counts = counts_of(opened)
             if not counts.n_groups:
@@ -407,9 +409,9 @@ class _Classes:
         if len(set(columns)) < len(columns):
             twice = next(name for name in columns if list(columns).count(name) > 1)
             raise SchemaError(f"quasi_identifiers names {twice!r} twice; keep one")
-        cases = isinstance(given, Microdata) and given.schema.unit == "row"
+        in_cases = False
         if isinstance(given, Microdata):
-            given = given.source
+            given, in_cases = given.source, given.schema.unit == "row"
         if isinstance(given, (Release, GroupCounts)):
             raise SchemaError(
                 "the release says itself which columns make its groups; leave out "
@@ -418,7 +420,7 @@ class _Classes:
         table = open_table(given, reading)
         require(table, columns)
         beside = tuple(column for column in table.columns if column not in columns)
-        return cls(combinations_of(table, columns), True, table.name, beside, cases)
+        return cls(combinations_of(table, columns), True, table.name, beside, in_cases)
 
 
 def _says_itself(given: Any) -> bool:
@@ -554,10 +556,10 @@ def _contributions(found: Combinations) -> Iterator[Contribution]:
     uniques = int((found.people == 1).sum())
     for many in (1, 2):
         made = []
-        for places in combinations(everything, many):
-            rest = [place for place in everything if place not in places]
+        for some in combinations(everything, many):
+            rest = [column for column in everything if column not in some]
             without = int((found.classes(rest) == 1).sum())
-            names = tuple(found.columns[place] for place in places)
+            names = tuple(found.columns[column] for column in some)
             share = Fraction(uniques - without, uniques) if uniques else Fraction(0)
             made.append(Contribution(names, without, uniques - without, share))
         yield from sorted(made, key=lambda each: each.without)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -33,78 +32,89 @@ from foreknow_judge.scope import Scope
 
 def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
     """The scope of a release; without a policy, nothing is known about which values are judged."""
-    if isinstance(release, Release):
-        columns = {name: release.seen(name, []).counts for name in release.sensitives}
-        beside = _beside_values(release, policy)
+    counts, schema = counts_of(release), None if policy is None else policy.schema
+    table = release if isinstance(release, Release) else None
+    if table is None:
+        columns = {"": counts}
     else:
-        columns, beside = {"": counts_of(release)}, {}
-    schema = None if policy is None else policy.schema
-    requirements = None if policy is None else policy.requirements
-    if requirements is not None:
-        there = {
-            name: [own.values[code] for code in np.flatnonzero(own.totals)]
-            for name, own in columns.items()
-        }
-        refuse_misspelt(there, requirements)
-    of_values = remarks_on_values(
-        {name: _bags_of(own) for name, own in columns.items()},
-        None if requirements is None else _questions(requirements, columns),
-    )
-    answers, amounts = _written_oddly(columns, requirements or ())
-    types = {} if schema is None else schema.types
-    texts = {name for name, kind in types.items() if kind == "text"}
-    of_cases = schema is not None and schema.unit == "row"
-    return Scope(
-        near=_near_each_other(columns, requirements or (), texts),
+        columns = {name: table.seen(name, []).counts for name in table.sensitives}
+    requirements = () if policy is None else policy.requirements
+    there = {
+        name: [own.values[code] for code in np.flatnonzero(own.totals)]
+        for name, own in columns.items()
+    }
+    refuse_misspelt(there, requirements)
+    about = _about(requirements, columns)
+    questions = [_question_of(own, columns[name].values) for name in about for own in about[name]]
+    texts = [] if schema is None else [n for n, kind in schema.types.items() if kind == "text"]
+    answers, amounts = _written_oddly(columns, about)
+    scope = Scope(
+        near=_near_each_other(columns, about, texts),
         several_answers=answers,
         amounts=amounts,
         method=None if policy is None else NOT_JUDGED,
+        **remarks_on_values(
+            {name: _bags_of(own) for name, own in columns.items()},
+            None if policy is None else questions,
+        ),
+        cases=schema is not None and schema.unit == "row",
         # by class, since a class of another package may have one of Foreknow's keys
-        foreign=foreign(type(own) for of in requirements or () for own in of.judged),
-        **of_values,
-        **{"cases": of_cases, **beside},
+        foreign=foreign(type(own) for of in requirements for own in of.judged),
     )
+    return scope if table is None else _of_table(scope, table, policy)
 
 
-def _beside_values(table: Release, policy: Policy | None) -> dict[str, Any]:
-    """What a release shows beside the values that are judged, by the fields of `Scope`."""
-    known = [] if policy is None else sorted(policy.attributes)
+def _of_table(scope: Scope, table: Release, policy: Policy | None) -> Scope:
+    """The scope with what a table shows besides its counts."""
+    layout, known = table.layout, [] if policy is None else sorted(policy.attributes)
     beside: list[str] = []
     assumed: dict[str, tuple[str, ...]] = {}
     if policy is not None:
-        sights = [of.sight(table.layout) for of in policy.requirements if not of.of_people]
-        of_people = [of.sight(table.layout).known for of in policy.requirements if of.of_people]
-        looked = table.layout.looked_at(sights, of_people)
-        assumed = table.layout.assumed(sights)
+        sights = [of.sight(layout) for of in policy.requirements if not of.of_people]
+        of_people = [of.sight(layout).known for of in policy.requirements if of.of_people]
+        looked = layout.looked_at(sights, of_people)
+        assumed = layout.assumed(sights)
         known += looked
         stand = [name for name in table.sensitives if name in table.beside]
         beside = [n for n in stand if stand[1:] and sights and n not in looked]
+    schema = None if policy is None else policy.schema
+    unseen = table.unseen(known, None if schema is None else schema.quasi_identifiers)
     several = table.sensitives if len(table.sensitives) > 1 else ()
     left_out = {name: table.seen(name, []).left_out for name in several}
-    schema = None if policy is None else policy.schema
-    roles = None if schema is None else schema.quasi_identifiers
-    unseen = table.unseen(known, roles)
-    names = [] if schema is None else [name for name in unseen if name in schema.identifiers]
-    return {
-        "left_out": table.left_out,
-        "lacking": {name: rows for name, rows in left_out.items() if rows},
-        "beside": (*unseen, *beside),
-        "suppressed": table.suppressed,
-        "exact": tuple(n for n in table.recognized if n != table.cohort),
-        "linked": table.linked,
-        "assumed": assumed,
-        "if_known": {} if policy is None else _if_known(table, policy.requirements),
-        "shuffled": table.unlinked,
-        "known": table.knows,
-        "identifiers": tuple(names),
-        "tallied": table.tallied,
-        "cases": table.cases or (schema is not None and schema.unit == "row"),
-        "releases": table.releases,
-        "written": table.written,
-        "names_alike": table.names_alike,
-        "shared": table.shared,
-        "numbers": table.numbers,
-    }
+    return replace(
+        scope,
+        left_out=table.left_out,
+        lacking={name: rows for name, rows in left_out.items() if rows},
+        beside=(*unseen, *beside),
+        suppressed=table.suppressed,
+        exact=tuple(n for n in table.recognized if n != table.cohort),
+        linked=table.linked,
+        assumed=assumed,
+        if_known=_if_known(table, () if policy is None else policy.requirements),
+        shuffled=table.unlinked,
+        known=table.knows,
+        identifiers=tuple(n for n in unseen if schema is not None and n in schema.identifiers),
+        tallied=table.tallied,
+        cases=scope.cases or table.cases,
+        releases=table.releases,
+        written=table.written,
+        names_alike=table.names_alike,
+        shared=table.shared,
+        numbers=table.numbers,
+    )
+
+
+def _about(
+    requirements: Iterable[Requirement], columns: Iterable[str]
+) -> dict[str, list[Requirement]]:
+    """The requirements on the values of each sensitive column."""
+    main, *others = columns
+    about: dict[str, list[Requirement]] = {name: [] for name in columns}
+    for required in requirements:
+        column = (required.sensitive or main) if others else main
+        if not required.of_people and column in about:
+            about[column].append(required)
+    return about
 
 
 def _if_known(release: Release, requirements: Iterable[Requirement]) -> dict[str, tuple[int, int]]:
@@ -126,73 +136,52 @@ def _if_known(release: Release, requirements: Iterable[Requirement]) -> dict[str
 
 
 def _written_oddly(
-    columns: Mapping[str, GroupCounts], requirements: Iterable[Requirement]
+    columns: Mapping[str, GroupCounts], about: Mapping[str, Sequence[Requirement]]
 ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
     """Judged columns whose values hold several answers, with separators; and amounts as text."""
-    main, several = next(iter(columns)), len(columns) > 1
     answers, amounts = list[tuple[str, str]](), list[str]()
     for column, counts in columns.items():
-        asked = [
-            required
-            for required in requirements
-            if required.points and (not several or (required.sensitive or main) == column)
-        ]
-        if separator := _separator(counts, asked):
-            answers.append((column if several else "", separator))
-        if _are_amounts(counts, asked):
-            amounts.append(column if several else "")
+        required = [own for own in about[column] if own.points]
+        name = column if len(columns) > 1 else ""
+        if separator := _separator(counts, required):
+            answers.append((name, separator))
+        if _are_amounts(counts, required):
+            amounts.append(name)
     return tuple(answers), tuple(amounts)
 
 
 def _near_each_other(
-    columns: Mapping[str, GroupCounts], requirements: Iterable[Requirement], texts: Collection[str]
+    columns: Mapping[str, GroupCounts],
+    about: Mapping[str, Sequence[Requirement]],
+    texts: Collection[str],
 ) -> tuple[tuple[str, str, str, int, int], ...]:
     """Columns whose numbers are judged by themselves, with the groups where they are nearest.
 
     Numbers in columns of `texts` are codes.
     """
-    main, several = next(iter(columns)), len(columns) > 1
     nearest = list[tuple[str, str, str, int, int]]()
     for column, counts in columns.items():
-        asked = [
-            required
-            for required in requirements
-            if not required.of_people and (not several or (required.sensitive or main) == column)
-        ]
-        windows = any(required.of_windows for required in asked)
-        if column in texts or windows or not any(r.secret.singly for r in asked):
+        judged = column not in texts and any(own.secret.singly for own in about[column])
+        if not judged or any(own.of_windows for own in about[column]):
             continue
         if (ends := near_values(counts)) is not None:
-            nearest.append((column if several else "", *ends))
+            nearest.append((column if len(columns) > 1 else "", *ends))
     return tuple(sorted(nearest))
 
 
-def _separator(counts: GroupCounts, asked: Sequence[Requirement]) -> str:
+def _separator(counts: GroupCounts, required: Sequence[Requirement]) -> str:
     """The separator of several answers in values that are judged as a whole; or ""."""
-    if counts.semantics != "single" or not asked:
+    if counts.semantics != "single" or not required:
         return ""
     return separator_of([*map(str, counts.values)], counts.totals.tolist())
 
 
-def _are_amounts(counts: GroupCounts, asked: Sequence[Requirement]) -> bool:
+def _are_amounts(counts: GroupCounts, required: Sequence[Requirement]) -> bool:
     """Whether values are amounts as text, whose nearness was not judged."""
-    if not asked or any(required.of_windows for required in asked):
+    if not required or any(own.of_windows for own in required):
         return False
     texts = [str(counts.values[code]) for code in np.flatnonzero(counts.totals)]
     return bool(amount_marks(texts)) or has_decimal_commas(texts)
-
-
-def _questions(
-    requirements: Sequence[Requirement], columns: Mapping[str, GroupCounts]
-) -> list[Question]:
-    """The questions of requirements on values, for the judge."""
-    main = next(iter(columns))
-    return [
-        _question_of(required, columns[column].values)
-        for required in requirements
-        if not required.of_people
-        and (column := main if len(columns) == 1 else required.sensitive or main) in columns
-    ]
 
 
 def _question_of(required: Requirement, values: Labels) -> Question:

@@ -154,10 +154,10 @@ def skyline(
     """
     from foreknow.auditing.skyline import skyline_report
 
-    if sum(map(bool, (value, any_of, within))) > 1:
+    secrets = [secret for secret in (value, any_of, within) if secret]
+    if len(secrets) > 1:
         raise InputError("give one of --value, --any-of and --within: each is a secret of its own")
-    secret = value or any_of or within
-    if (name_people and not value) or (above is not None and not secret):
+    if (name_people and not value) or (above is not None and not secrets):
         raise InputError("--above and --name-people are about values; add --value")
     own = name_people and is_published(release)
     if own and table is None:
@@ -172,14 +172,14 @@ def skyline(
         opened = columns.own(release, members, table) if own else columns.release(release)
         if name_people:
             _refuse_nameless(opened)
-        rules = columns.given
-        if rules is not None and opened.raw is not None:
-            rules = replace(rules, schema=opened.raw[1])  # with --person
+        policy = columns.given
+        if policy is not None and opened.raw is not None:
+            policy = replace(policy, schema=opened.raw[1])  # with --person
         report = skyline_report(
             opened,
             [value_named(opened.counts, text) for text in dict.fromkeys(value or ())] or None,
-            any_of=named_set(opened.counts, any_of, rules) if any_of else None,
-            policy=rules,
+            any_of=named_set(opened.counts, any_of, policy),
+            policy=policy,
             within=within,
             knowing=[],  # nor any but those with which it was opened
             **given,
@@ -278,11 +278,10 @@ def curves(
             raw = columns.raw(release)
             counts = counts_at(raw, wanted)
             name, column = f"{raw.name} at {levels}", raw.schema.sensitive
-        if any_of and value is not None:
-            raise InputError("--any-of is one secret; give it or --value, not both")
         about = None if value is None else value_named(counts, value)
-        if any_of:
-            known = named_set(counts, any_of, columns.given)
+        if known := named_set(counts, any_of, columns.given):
+            if value is not None:
+                raise InputError("--any-of is one secret; give it or --value, not both")
             counts, about = counted_as_one(counts, known, columns.given)
         found = disclosure_curves(counts, value=about, name=name, sensitive=column, **given)
         if opened is not None:
@@ -479,10 +478,10 @@ def learned(
             refuse_published(table)
             found = learned_report(release, people=table, policy=columns.given, **given)
         else:
-            opened, rules = columns.release(release, frozenset({Need.EVERYBODY})), columns.given
+            opened, policy = columns.release(release, frozenset({Need.EVERYBODY})), columns.given
             known: Path | Microdata | None = people
-            if people is not None and rules is not None:
-                known = Microdata(people, rules.needed_schema)
+            if people is not None and policy is not None:
+                known = Microdata(people, policy.needed_schema)
             found = learned_report(opened, people=known, **{**given, "members": None})
     output.show(found)
 

@@ -80,7 +80,7 @@ def ask(
         opened = columns.named(release, members)
         sets = _sets(opened, columns)
         each = zip(said, known.statements, strict=True)
-        spelled = [(text, was, spelled_out(was, sets)) for text, was in each] if sets else []
+        spelled = [(text, was, spelled_out(was, sets)) for text, was in each]
         if any(own != was for _, was, own in spelled):
             known = make(*(text if own == was else own for text, was, own in spelled))
         printed = [str(each) for each in opened.counts.values]

@@ -133,9 +133,9 @@ def run(interrupts: Interrupts) -> int:
 
 def _called() -> int | None:
     """Do what is asked; Click's own way to do so has words of its own for an interrupt."""
-    asked = os.environ.get(COMPLETE)
-    if asked:
-        return shell_complete(app, {}, app.name or "", COMPLETE, asked)
+    completion = os.environ.get(COMPLETE)
+    if completion:
+        return shell_complete(app, {}, app.name or "", COMPLETE, completion)
     try:
         with app.make_context(app.name, sys.argv[1:]) as context:
             app.invoke(context)

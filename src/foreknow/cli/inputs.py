@@ -86,30 +86,30 @@ class Columns(Files):
         """Open a release as an adversary sees it who asks for `sensitive` and knows `knowing`."""
         return self._seen(self.whole(path), needs)
 
-    def whole(self, path: Path, rules: Policy | None = None) -> Release:
+    def whole(self, path: Path, policy: Policy | None = None) -> Release:
         """Open a release with all its sensitive columns, as if nobody knew the columns beside."""
         from foreknow.data.microdata import shown_once
         from foreknow.data.release import Release
         from foreknow.releases.written import open_published
 
-        named, rules = rules is not None and self.given is None, rules or self.given
-        if rules is None and not is_published(path):
+        policy = policy or self.given
+        if policy is None and not is_published(path):
             return self._table(path)
-        if rules is None:
+        if policy is None:
             self._refuse_beside_certificate(path)
             return open_published(path).release
-        if not named:
+        if self.given is not None:
             self._refuse_beside_policy()
         if not is_published(path):
-            schema = rules.needed_schema
-            schema = schema if self.person is None else replace(schema, person=self.person)
-            table, unlinked = shown_once(path, schema), rules.options.unlinked
+            schema = policy.needed_schema
+            schema = replace(schema, person=self.person or schema.person)
+            table, unlinked = shown_once(path, schema), policy.options.unlinked
             return Release.from_schema(
                 table, schema, self.group, unlinked, written=self.written(schema)
             )
         if self.person is not None:
             raise SchemaError(f"{str(path)!r} names nobody; leave out --person")
-        return open_published(path, rules.schema).release
+        return open_published(path, policy.schema).release
 
     def together(self, paths: Sequence[Path], *, counts: bool = False) -> Release:
         """Open several releases of the same people as one."""
@@ -134,16 +134,16 @@ class Columns(Files):
         """Open a release whose people have names: by the policy's person or only identifier."""
         from foreknow.data.release import Release
 
-        rules = self.given
+        policy = self.given
         if is_published(path):
             return self.own(path, members)
         if members is not None:
             raise InputError(f"--members is for a folder that publish wrote; {str(path)!r} is none")
-        if rules is None:
+        if policy is None:
             return self._seen(self._table(path, named=True))
         self._refuse_beside_policy()
-        schema = rules.needed_schema.naming(self.person)
-        unlinked, written = rules.options.unlinked, self.written(schema)
+        schema = policy.needed_schema.naming(self.person)
+        unlinked, written = policy.options.unlinked, self.written(schema)
         opened = Release.from_schema(path, schema, self.group, unlinked, written=written)
         return self._seen(opened)
 
@@ -191,8 +191,9 @@ class Columns(Files):
         sensitive = None if self.sensitive is None else listed(self.sensitive)
         told = self.reading if schema is None else cast("Reading", schema.reading)
         table = open_table(path, told, sensitive if schema is None else schema.sensitives)
-        several = group is not None and group not in table.columns and "," in group
-        by = listed(group) if group is not None and several else group
+        by: str | Sequence[str] | None = group
+        if group is not None and group not in table.columns and "," in group:
+            by = listed(group)
         if schema is None:
             if sensitive is None or by is None:
                 raise SchemaError(
@@ -438,11 +439,11 @@ def policy_at(path: Path) -> Policy:
     return rules
 
 
-def named_set(counts: GroupCounts, texts: Sequence[str], rules: Policy | None) -> Any:
+def named_set(counts: GroupCounts, texts: Sequence[str] | None, policy: Policy | None) -> Any:
     """Values of one secret; a single text that is no value is a label of the policy's hierarchy."""
     from foreknow.data.labels import matching
 
-    known = set(map(str, counts.values))
-    if len(texts) == 1 and rules is not None and not matching(texts[0], known):
-        return texts[0]
-    return list(dict.fromkeys(texts))
+    named = list(dict.fromkeys(texts or ()))
+    if policy is None or len(named) != 1 or matching(named[0], set(map(str, counts.values))):
+        return named or None
+    return named[0]

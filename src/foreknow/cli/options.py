@@ -220,10 +220,10 @@ def command(of: str = "") -> Callable[[Callable[..., int | None]], Command]:
                         "--table says which table of a source is meant; name the source"
                     )
                 named, part = given[source], given["part"]
-                several = isinstance(named, list)
-                given[source] = (
-                    [with_part(path, part) for path in named] if several else with_part(named, part)
-                )
+                if isinstance(named, list):
+                    given[source] = [with_part(path, part) for path in named]
+                else:
+                    given[source] = with_part(named, part)
             written = ("out", *Output.__annotations__)
             read = [given[name] for name in options if name not in written]
             whole = {
@@ -465,7 +465,7 @@ class Output:
         """Show on stderr what takes long, unless asked to be quiet."""
         return progress(message, self.quiet)
 
-    def show(self, found: Result, shown: Any = None) -> None:
+    def show(self, found: Result, instead: Any = None) -> None:
         """Write the files of a result that are asked for, then print it, or what is shown of it."""
         if self.html is not None:
             with self.progress("Writing the page"):
@@ -473,7 +473,7 @@ class Output:
         if self.json is not None:
             self.write(found.to_dict())
         if not self.quiet:
-            console().print(found if shown is None else shown, crop=False)
+            console().print(found if instead is None else instead, crop=False)
 
     def write(self, table: dict[str, Any]) -> None:
         """Write plain values as JSON to where they are wanted."""

@@ -93,8 +93,8 @@ def _profiled(session: Session, name: str) -> list[Profile]:
     reading = _reading(session, name)
     table = open_table(session.path_of(name), reading)
     columns = profiles(table, reading)
-    recognized = reading_of(columns, reading)
-    return profiles(table, recognized) if recognized != reading else columns
+    detected = reading_of(columns, reading)
+    return profiles(table, detected) if detected != reading else columns
 
 
 def _found(session: Session, name: str) -> list[Profile]:

@@ -215,10 +215,10 @@ def with_true_comments(
     if suggested is None:
         return text
     made = text
-    several = sum(role == "sensitive" for role in roles.values()) > 1
+    many_secrets = sum(role == "sensitive" for role in roles.values()) > 1
     for own in suggested.columns:
         role = "" if own.role == "undecided" else own.role
-        if roles.get(own.name) == role and not (several and role == "sensitive"):
+        if roles.get(own.name) == role and not (many_secrets and role == "sensitive"):
             continue
         about = re.escape(one_line(f"{own.holds}; {own.reason}"))
         listed = re.escape(f"#   {toml_value(own.name)}  ")

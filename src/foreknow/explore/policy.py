@@ -289,22 +289,21 @@ def _put(table: Any, path: Sequence[Any], value: Any, made: Callable[[Any, Any],
         elif not (isinstance(table, list) and _is_place(key, len(table))):
             raise InputError(f"there is no {key!r} in the policy")
         table = table[key]
-    several = isinstance(table, list)
-    if not (
-        _is_place(last, len(table) + 1)
-        if several
-        else isinstance(table, dict) and isinstance(last, str)
-    ):
+    if isinstance(table, list):
+        fits, there = _is_place(last, len(table) + 1), last in range(len(table))
+    else:
+        fits = isinstance(table, dict) and isinstance(last, str)
+        there = fits and last in table
+    if not fits:
         raise InputError(f"there is no {last!r} in the policy")
-    there = last < len(table) if several else last in table
     if isinstance(value, Mapping):
         value = {key: own for key, own in value.items() if own is not None}
     if value is None:
         if there:
             del table[last]
-    elif several and not there:
+    elif isinstance(table, list) and not there:
         table.append(made(value, table))
-    elif several and isinstance(value, dict):
+    elif isinstance(table, list) and isinstance(value, dict):
         own = table[last]
         for key in [key for key in own if key not in value]:
             del own[key]

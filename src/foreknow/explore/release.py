@@ -87,7 +87,7 @@ def _dial(looked: Looked, dial: Dial) -> dict[str, Any]:
     assert isinstance(facts, Facts)
     others = max(int(np.count_nonzero(counts.totals)) - 1, 0)
     tops = min(others, max(8, 2 * facts.l)), max(20, 2 * facts.k), max(10, 2 * facts.m)
-    terms = Terms(noun, counts.semantics)
+    terms = Terms.of(counts.semantics, noun)
     return {
         "place": dial.place,
         "title": requirement_title(own, dial.place),
@@ -146,13 +146,13 @@ class Turned:
     @classmethod
     def of(cls, looked: Looked, given: Mapping[str, str]) -> Turned:
         """Read them from an address; what it does not say stands as in the policy."""
-        places = {str(dial.place): dial for dial in looked.dials}
-        if not places:
+        dials = {str(dial.place): dial for dial in looked.dials}
+        if not dials:
             raise InputError("no requirement of the policy is about what somebody could find out")
-        asked = given.get("requirement") or next(iter(places))
-        if asked not in places:
-            raise InputError(f"there is no requirement {asked!r} with dials")
-        dial = places[asked]
+        place = given.get("requirement") or next(iter(dials))
+        if place not in dials:
+            raise InputError(f"there is no requirement {place!r} with dials")
+        dial = dials[place]
         facts: Any = dial.start.adversary
         amounts = tuple(_amount(given, name, getattr(facts, name)) for name in "lkm")
         limit = as_threshold(given["limit"]) if given.get("limit") else dial.start.below

@@ -102,14 +102,14 @@ def _looked(session: Session, given: Mapping[str, Any]) -> Any:
     return session.looked(given.get("of"))
 
 
-def _choices(session: Session, within: str | None) -> dict[str, Any]:
+def _choices(session: Session, database: str | None) -> dict[str, Any]:
     """What can be opened: in the folder, or of one database or workbook."""
-    if within:
-        found = [Choice(name, "table") for name in session.parts(within)]
+    if database:
+        found = [Choice(name, "table") for name in session.parts(database)]
     else:
         found = session.choices()
     return {
-        "folder": visible(within or session.folder.name),
+        "folder": visible(database or session.folder.name),
         "choices": [vars(each) for each in found],
     }
 
@@ -155,8 +155,8 @@ async def _answered(answer: Callable[[Any], Any], given: Any) -> Response:
 
 def _start(session: Session) -> Callable[[Request], Response]:
     def endpoint(request: Request) -> Response:
-        asked, first = request.query_params, session.first
-        if first is None or "all" in asked or "in" in asked:
+        query, first = request.query_params, session.first
+        if first is None or "all" in query or "in" in query:
             return _page("start", "Open")
         if session.kind_of(first) != "table":
             return RedirectResponse("/release", 303)

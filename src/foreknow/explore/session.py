@@ -374,9 +374,9 @@ class Session:
 
     # ---- what is looked at --------------------------------------------------------------------
 
-    def name_of(self, asked: Any) -> str:
-        """What is asked for; where nothing is, what was opened first."""
-        name = asked if isinstance(asked, str) and asked else self.first
+    def name_of(self, given: Any) -> str:
+        """The name that is given; where none is, what was opened first."""
+        name = given if isinstance(given, str) and given else self.first
         if name is None:
             raise InputError("nothing is opened yet; choose a table or a release")
         if len(parts := self.parts(name)) > 1:

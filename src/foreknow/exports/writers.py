@@ -93,17 +93,17 @@ def write_statistics(
         )
     columns = [_as_numbers(column) for column in simple(table)]
     frame = _frame(pa.table(columns, names=table.column_names), named)
-    labels: dict[str, str | None] = {
+    labelled: dict[str, str | None] = {
         name: titles[name] for name in table.column_names if name in titles
     }
     try:
         if of_spss:
             pyreadstat.write_sav(
-                frame, str(path), column_labels=labels or None, note=wrap(note, 80)
+                frame, str(path), column_labels=labelled or None, note=wrap(note, 80)
             )
         else:
             label = "Export; the certificate does not cover this file"
-            pyreadstat.write_dta(frame, str(path), column_labels=labels or None, file_label=label)
+            pyreadstat.write_dta(frame, str(path), column_labels=labelled or None, file_label=label)
     except (pyreadstat.PyreadstatError, pyreadstat.ReadstatError) as error:
         raise OutputError(f"{named} cannot be written: {error}{_OTHERWISE}") from None
 
@@ -112,8 +112,8 @@ def _as_numbers(column: Any) -> Any:
     """A column as numbers where all its texts are numbers that print as they did; else as texts."""
     if pa.types.is_floating(column.type) or pa.types.is_integer(column.type):
         numbers = pc.cast(column, pa.float64(), safe=False)
-        exact = pc.all(pc.less_equal(pc.abs(numbers), _EXACT)).as_py()
-        return numbers if exact is not False else column.cast(pa.string())
+        all_fit = pc.all(pc.less_equal(pc.abs(numbers), _EXACT)).as_py()
+        return numbers if all_fit is not False else column.cast(pa.string())
     texts = column.cast(pa.string())
     if type_of(texts) not in ("integer", "number"):
         return texts

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from textwrap import wrap
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -60,6 +60,7 @@ from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.toml import toml_key, toml_value
 from foreknow_judge.errors import DataError, InputError, PolicyError, UnsupportedError, memory_for
+from foreknow_judge.grammar import Unit
 from foreknow_judge.printed import one_line
 from foreknow_judge.text import people_text, some
 
@@ -240,22 +241,33 @@ class PolicySuggestion(Plain):
         )
 
 
-class _PersonNumber(NamedTuple):
-    """A column that tells people apart who have several rows."""
+@dataclass(frozen=True)
+class _Rows:
+    """What the rows of a table are: here, a person each."""
 
-    name: str
-    why: str
-    people: int
-    most: int  # rows of one person
+    name: str = ""  # the column that tells people apart who have several
+    why: str = ""
+    people: int = 0  # where they are not the rows
+    most: int = 1  # rows of one person
+
+    unit: ClassVar[Unit] = "person"
+    noun: ClassVar[str] = "people"
+    of_homes: ClassVar[str] = "rows"  # what shares a value of a household
 
     @property
     def question(self) -> str:
-        """What is to be decided of it."""
+        """What is to be decided of the column."""
         return (
             f"it repeats, so rows are cases of people, who have up to {self.most:,} each. If a row "
             "is a person all the same, take it out here, and unit, person and of, and take the "
             "limit that is named for rows that are people"
         )
+
+
+class _PersonNumber(_Rows):
+    """Cases of people who have several, whom a column tells apart."""
+
+    unit, noun, of_homes = "row", "rows", "people"
 
 
 class _Sizes(NamedTuple):
@@ -266,12 +278,10 @@ class _Sizes(NamedTuple):
     noun: str = "rows"
 
     @classmethod
-    def of(cls, table: Table, homes: Sequence[str], person: _PersonNumber | None) -> _Sizes:
+    def of(cls, table: Table, homes: Sequence[str], rows: _Rows) -> _Sizes:
         """Those of some columns together."""
-        counted = None if person is None else person.name
-        sizes = [largest(table, name, counted) for name in homes] or [(1, 1)]
-        noun = "rows" if person is None else "people"
-        return cls(max(size[0] for size in sizes), max(size[1] for size in sizes), noun)
+        sizes = [largest(table, name, rows.name or None) for name in homes] or [(1, 1)]
+        return cls(max(size[0] for size in sizes), max(size[1] for size in sizes), rows.of_homes)
 
     @property
     def links(self) -> list[int]:
@@ -350,13 +360,15 @@ def suggest_policy(
     numbers = _person_numbers(opened, found)
     by_choice = [n.name for n in numbers if n.name in (*named, *(chosen or ()))]
     numbers = [number for number in numbers if number.name not in by_choice]
-    person = numbers[0] if numbers else None
     roles = _Roles(opened.name, found, sensitive, chosen, files, numbers)
-    if person is None:
+    counted = numbers[0] if numbers else _Rows()
+    if numbers:
+        repeated = [numbers[0].name]
+    else:
         _leave_out_names(opened, roles, found)
-    repeated = _in_doubt(roles, found) if person is None else (person.name,)
-    repeated = (*repeated, *by_choice)
-    schema, columns = _schema(found, roles, known, folder, files, repeated, person)
+        repeated = [*_in_doubt(roles, found)]
+    repeated += by_choice
+    schema, columns = _schema(found, roles, known, folder, files, repeated, counted)
     rows_alone = replace(schema, unit="row", person=None)  # whoever these rows are about
     microdata = Microdata(opened, rows_alone)
     # Every value has its place in the hierarchies, or this says which has not.
@@ -364,10 +376,11 @@ def suggest_policy(
     everyone = microdata.counts(np.zeros(microdata.n_people, dtype=np.int64))
     profile = next(each for each in found if each.name == schema.sensitive)
     homes = shared(opened, schema)
-    sizes = _Sizes.of(opened, homes, person)
-    required, notes, question = _requirements(everyone, profile, sizes, person)
-    if person is not None:
-        of_rows, *_ = _requirements(everyone, profile, _Sizes.of(opened, homes, None), None)
+    sizes = _Sizes.of(opened, homes, counted)
+    required, notes, question = _requirements(everyone, profile, sizes, counted)
+    if numbers:
+        alone = _Rows()
+        of_rows, *_ = _requirements(everyone, profile, _Sizes.of(opened, homes, alone), alone)
         said = (f"{key} = {toml_value(x)}" for key, x in _limit_table(of_rows[0]).items())
         notes.append(f"The limit where rows are people: {', '.join(said)}")
     if question:
@@ -397,7 +410,7 @@ def suggest_policy(
         tuple(columns),
         policy,
         tuple(notes),
-        repeated,
+        tuple(repeated),
         tuple(measured.costs()),
         folder,
     )
@@ -719,7 +732,7 @@ def _schema(
     folder: Path,
     files: Mapping[str, _File],
     repeated: Sequence[str],
-    person: _PersonNumber | None,
+    counted: _Rows,
 ) -> tuple[Schema, list[ColumnSuggestion]]:
     """The schema, and what is said of each column."""
     columns, types = [], {}
@@ -743,8 +756,8 @@ def _schema(
                 question = "is this what must stay hidden? No name of a column says so"
             elif any(f"word {word!r}" in reason for word in _AMBIGUOUS):
                 question = "marks that must stay hidden, or remarks? Its name says both"
-        elif person is not None and each.name == person.name:
-            question = person.question
+        elif each.name == counted.name:
+            question = counted.question
         elif each.name in repeated:
             ways = [
                 f"set person = {toml_value(name)}, if each of these is another person"
@@ -799,8 +812,8 @@ def _schema(
         missing=missing,
         reading=reading,
         folder=folder,
-        unit="person" if person is None else "row",
-        person=None if person is None else person.name,
+        unit=counted.unit,
+        person=counted.name or None,
     )
     return schema, columns
 
@@ -951,14 +964,14 @@ def _hierarchy_files(source: Any, found: Sequence[Profile]) -> tuple[Path, dict[
 
 def _column_of(path: Path, table: Path, columns: Sequence[Profile]) -> Profile | None:
     """The column that a file is for by its name: TABLE_hierarchy_COLUMN, or hierarchy_COLUMN."""
-    parts = _NAMED_SO.fullmatch(path.stem)
-    if parts is None:
+    match = _NAMED_SO.fullmatch(path.stem)
+    if match is None:
         return None
-    table_name, named = table.stem.casefold(), parts[1].casefold().rstrip("-_ .")
+    table_name, named = table.stem.casefold(), match[1].casefold().rstrip("-_ .")
     if not (table_name.startswith(named) or named.startswith(table_name)):
         return None
     return next(
-        (column for column in columns if column.name.casefold() == parts[2].casefold()), None
+        (column for column in columns if column.name.casefold() == match[2].casefold()), None
     )
 
 
@@ -1060,28 +1073,27 @@ def _are_texts(domain: Sequence[Any]) -> bool:
 
 
 def _requirements(
-    everyone: GroupCounts, profile: Profile, sizes: _Sizes, person: _PersonNumber | None
+    everyone: GroupCounts, profile: Profile, sizes: _Sizes, rows: _Rows
 ) -> tuple[list[Requirement], list[str], str]:
     """A limit that one group of everybody keeps with room, and k-anonymity; what to say.
 
     Of people who have several rows, a limit is about the sum over these, if one can be met.
     """
-    if person is not None and person.people >= 2:
+    if rows.people >= 2:
         with suppress(DataError):
-            return _limits(everyone, profile, sizes, person, person.most)
-    return _limits(everyone, profile, sizes, person, 1)
+            return _limits(everyone, profile, sizes, rows, rows.most)
+    return _limits(everyone, profile, sizes, rows, 1)
 
 
 def _limits(
     everyone: GroupCounts,
     profile: Profile,
     sizes: _Sizes,
-    person: _PersonNumber | None,
+    rows: _Rows,
     most: int,
 ) -> tuple[list[Requirement], list[str], str]:
     """The same, of people who have so many rows at most."""
     n, labels = everyone.n_people, everyone.values
-    noun = "people" if person is None else "rows"
     if n < 2:
         raise DataError("the table has one person: whatever is published, is theirs")
     if np.count_nonzero(everyone.totals) < 2:
@@ -1089,7 +1101,7 @@ def _limits(
     found, question = None, ""
     if profile.kind in ("number", "date") and profile.distinct > _FEW:
         width = "10%" if profile.kind == "number" else "30 days"
-        if person is None:  # the sum over a person's rows is no limit within a width
+        if not rows.name:  # the sum over a person's rows is no limit within a width
             found = _limited(everyone, {"within": width}, sizes.links, most)
         if found is None or found[1] > _WORTH:
             found = None
@@ -1102,9 +1114,9 @@ def _limits(
         common = [str(labels[c]) for c in np.flatnonzero(2 * everyone.totals > n).tolist()]
         found = _limited(everyone, {"excluded": common}, sizes.links, most)
         notes += [
-            f"{_DECIDE}: {everyone.totals.max():,} of {n:,} {noun} have {value!r}, so nobody could "
-            "keep it below one half: it is left out (except). Without the exception there would "
-            "be no limit below that share"
+            f"{_DECIDE}: {everyone.totals.max():,} of {n:,} {rows.noun} have {value!r}, so nobody "
+            "could keep it below one half: it is left out (except). Without the exception there "
+            "would be no limit below that share"
             for value in common
         ]
     if found is None:
@@ -1119,9 +1131,9 @@ def _limits(
         f"With everybody in one group, such an adversary reaches "
         f"{percentage(reached, 2, 'up')} for {value!r}{several}; no limit up to that can be met"
     )
-    if person is not None and person.most > most:
+    if rows.most > most:
         notes.append(
-            f"{_DECIDE}: this is of a row. A person has up to {person.most:,}, over which it is "
+            f"{_DECIDE}: this is of a row. A person has up to {rows.most:,}, over which it is "
             f"added up, and no limit on each {profile.name} can be met. Publish one row for each "
             "person; or name values that harm, and are rare (values = [...]); or leave person out, "
             'and keep unit = "row": then all that is said is about rows, and not about people'
@@ -1130,8 +1142,7 @@ def _limits(
         f"{toml_value(least)} is the strictest round limit that can be met"
         + ("" if least == limit else f"; {toml_value(limit)} leaves room for smaller groups")
     )
-    people = n if person is None else person.people
-    return [required, Requirement(KAnonymity(min(_K, people)))], notes, question
+    return [required, Requirement(KAnonymity(min(_K, rows.people or n)))], notes, question
 
 
 def _limited(
@@ -1164,7 +1175,8 @@ def _limited(
 
 
 def _exactly(found: Disclosure) -> Fraction:
-    return Fraction(found.probability) if found.exact is None else found.exact
+    fraction = found.exact
+    return Fraction(found.probability) if fraction is None else fraction
 
 
 def _odds(chance: Fraction) -> Fraction:
@@ -1227,16 +1239,16 @@ def _lines(given: PolicySuggestion, folder: Path) -> Iterator[str]:
     table["hierarchies"] = {
         e.name: _from(folder, given, e.hierarchy) for e in given.columns if e.hierarchy
     }
-    aside = [e for e in given.columns if e.left_out]
+    not_taken = [e for e in given.columns if e.left_out]
     for name in ("reading", "types", "hierarchies"):
-        if (own := table.get(name) or {}) or (name == "hierarchies" and aside):
+        if (own := table.get(name) or {}) or (name == "hierarchies" and not_taken):
             yield from ("", *_ABOUT.get(name, ()), f"[schema.{name}]")
             if "missing" in own and name == "reading":
                 yield "# `missing`: texts that stand for no value. Take out what is a value here."
             if "latest_year" in own and name == "reading":
                 yield "# `latest_year`: the latest that two digits of a year may mean."
             yield from (f"{toml_key(key)} = {toml_value(of)}" for key, of in own.items())
-    for each in aside:
+    for each in not_taken:
         line = f"{toml_key(each.name)} = {toml_value(_from(folder, given, each.left_out))}"
         yield f"# {_said(line)}  # {each.left_out_why}"
     for requirement in policy.requirements:

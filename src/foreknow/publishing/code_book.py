@@ -18,7 +18,8 @@ from foreknow.data.engines.typed import type_of
 from foreknow.data.engines.write import rearmed
 from foreknow.data.extents import About, Extents
 from foreknow.data.release import COUNT, SHUFFLED
-from foreknow.releases.written import hints_of, is_text
+from foreknow.releases.written import header_of, hints_of, is_text
+from foreknow.wording import unit_counted
 from foreknow_judge.certificate import Certificate
 from foreknow_judge.documents import decode_utf8, from_json, read_bytes
 from foreknow_judge.errors import CertificateError, InputError
@@ -97,7 +98,7 @@ def code_book(
                     _field(known, part, name, texts, titles or {})
                     for name, texts in contents.texts[part].items()
                 ],
-                "missingValues": [] if known.format == "parquet" else [""],
+                "missingValues": _MISSING[known.format],
             },
         })  # fmt: skip
     return {
@@ -107,7 +108,7 @@ def code_book(
         "foreknow": {
             "certificate": CERTIFICATE,
             "form": known.form,
-            "row": "case" if known.in_cases else "person",
+            "row": unit_counted(known.in_cases).one,
             "people": int(people.sum()),
             "groups": len(people),
             "smallest_group": int(people.min()),
@@ -120,6 +121,15 @@ _FORMATS: dict[str, dict[str, Any]] = {
     "csv": {"format": "csv", "mediatype": "text/csv", "encoding": "utf-8"},
     "parquet": {"format": "parquet", "mediatype": "application/vnd.apache.parquet"},
 }
+
+
+_MISSING = {"csv": [""], "parquet": []}
+
+
+def _roles(known: Certificate) -> dict[str, str]:
+    """The role of each column that is no quasi-identifier."""
+    roles = dict.fromkeys(known.beside, "other") | dict.fromkeys(known.sensitives, "sensitive")
+    return roles | (dict.fromkeys(known.groups, "group") if known.form == "bucketized" else {})
 
 
 def _format(known: Certificate) -> dict[str, Any]:
@@ -136,7 +146,7 @@ def _field(
     titles: Mapping[str, str],
 ) -> dict[str, Any]:
     """A column: its type, and what its labels mean."""
-    bare = rearmed(name) if known.escaped else name
+    bare = header_of(known, rearmed)(name)
     own: dict[str, Any] = {}
     if part == "release" and bare.removesuffix(SHUFFLED) in known.unlinked:
         bare, own = bare.removesuffix(SHUFFLED), {"shuffled": True}
@@ -148,16 +158,14 @@ def _field(
         field |= decimal
     if part.startswith("sensitive") and bare == COUNT:
         return {**field, "description": _COUNTED, "foreknow": {"role": "count"}}
-    if known.form == "bucketized" and bare in known.groups:
-        return {**field, "description": _GROUPED, "foreknow": {"role": "group"}}
-    if bare in known.sensitives:
-        role = "sensitive"
-        own = own or ({} if part == "release" else {"shuffled": True})
-    else:
-        role = "other" if bare in known.beside else "quasi-identifier"
+    role = _roles(known).get(bare, "quasi-identifier")
+    if role == "group":
+        return {**field, "description": _GROUPED, "foreknow": {"role": role}}
+    if part != "release" and role == "sensitive":
+        own = {"shuffled": True}
     if own:
         field["description"] = _SHUFFLED
-    if known.form == "generalized" and bare in known.groups:
+    if role == "quasi-identifier" and bare in known.groups:
         hints = hints_of(known, bare)
         tree = "tree" if "tree" in hints else hints.get("above")
         about = "order" if "order" in hints else tree or about_of(texts, **hints)
@@ -186,8 +194,8 @@ def about_of(labels: pa.Array, about: About | None = None, **hints: Any) -> Abou
 
 def _type_of(texts: pa.Array, known: Certificate, bare: str) -> str:
     """The type of values as they are written."""
-    escaped = known.escaped and pc.any(pc.match_substring_regex(texts, _FORMULA)).as_py()
-    return "string" if escaped or is_text(known, bare) else type_of(texts)
+    marked = known.escaped and pc.any(pc.match_substring_regex(texts, _FORMULA)).as_py()
+    return "string" if marked or is_text(known, bare) else type_of(texts)
 
 
 def lies_of(path: Path, known: Certificate, written: Written) -> Iterator[str]:

@@ -33,6 +33,7 @@ from foreknow.errors import InternalError, did_you_mean
 from foreknow.methods.protocol import traits_of
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
+from foreknow.publishing.formats import format_of
 from foreknow.publishing.tables import ROW
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.duckdb_files import new_folder
@@ -105,7 +106,7 @@ class Entries:
     def rows_per_part(self, options: PublishOptions) -> int | None:
         """How many rows a file of the release has at most; None where it is one file."""
         source = self._source
-        own = None if source is None or options.format != "parquet" else source.rows_per_part
+        own = source.rows_per_part if source is not None and format_of(options).typed else None
         return options.rows_per_part or own
 
     def kept(
@@ -113,10 +114,11 @@ class Entries:
     ) -> Mapping[str, pa.Table]:
         """The tables of a release: in memory, or in files where they are large."""
         # What is judged is a file of Parquet, or one of CSV that is written of them.
-        least = _FEW if policy.options.format == "parquet" else _BATCH
+        typed = format_of(policy.options).typed
+        least = _FEW if typed else _BATCH
         large = self.microdata.schema.semantics == "single" and self.microdata.n_people > least
         # What may be known is certified as the texts that files have.
-        large &= policy.options.format == "parquet" or not policy.known_other
+        large &= typed or not policy.known_other
         if large or self._source is not None:
             return Stored(tables, self.rows_per_part(policy.options), self._source)
         return {name: whole(table) for name, table in tables.items()}
@@ -355,11 +357,10 @@ def _by_row(microdata: Microdata, policy: Policy, method: Any) -> str | None:
 
 def _source(microdata: Microdata, policy: Policy) -> Source | str:
     """The table where an engine can count it, or why it is to be read."""
-    options = policy.options
     if microdata.was_read:
         return "it was read already"
     found = counted_where_it_lives(microdata.source, microdata.counted_by)
-    if not isinstance(found, str) and options.format != "parquet":
+    if not isinstance(found, str) and not format_of(policy.options).typed:
         odd = [name for name in policy.known_other if not found.is_text(name)]
         if odd:
             return f"column {odd[0]!r}, which may be known, is no text, and is written as one"

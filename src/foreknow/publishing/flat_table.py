@@ -237,11 +237,6 @@ class _Labels:
         self.meant = Extents(self.texts, **known)
         self.extents = [self.meant.of[text] for text in self.texts]
 
-    @property
-    def exact(self) -> bool:
-        """Whether each is one value."""
-        return all(extent.exact for extent in self.extents)
-
     def of_rows(self, values: Sequence[Any], kind: pa.DataType | None = None) -> pa.Array:
         """A column of what each text has."""
         return pa.array(values, kind).take(pa.array(self.codes))
@@ -259,7 +254,7 @@ class _Labels:
         """What stands beside the labels: by the end of its name."""
         made = {}
         if self.meant.about == "text":
-            if not self.exact:
+            if not all(each.exact for each in self.extents):
                 members = [list(each.members) or None for each in self.extents]
                 widths = [each.size or None for each in self.extents]
                 made[MEMBERS] = self.of_rows(members, pa.list_(pa.string()))
@@ -510,9 +505,8 @@ class Flat:
         return f"{name}{SHUFFLED}" if name in self._shuffled else name
 
     def _table(self, made: Mapping[str, Any]) -> pa.Table:
-        shuffled = set(map(self._called, self._shuffled))
-        noted = {name: {b"shuffled": b"true"} if name in shuffled else None for name in made}
-        fields = [pa.field(name, own.type, metadata=noted[name]) for name, own in made.items()]
+        noted = {self._called(name): {b"shuffled": b"true"} for name in self._shuffled}
+        fields = [pa.field(name, own.type, metadata=noted.get(name)) for name, own in made.items()]
         how = {_ESCAPED: b"true"} if self._known.escaped else None
         return pa.table([*made.values()], pa.schema(fields, how))
 

@@ -28,7 +28,6 @@ from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import (
     Table,
-    as_texts,
     bare,
     frame_of,
     open_table,
@@ -42,7 +41,7 @@ from foreknow.data.release import SHUFFLED, Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight
 from foreknow.data.utility import Utility, utility_of
-from foreknow.errors import InternalError, NoSafeRelease, OutputError, SchemaError
+from foreknow.errors import InternalError, NoSafeRelease, SchemaError
 from foreknow.hints import P
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.methods.protocol import (
@@ -66,6 +65,7 @@ from foreknow.policy.policy import Policy
 from foreknow.publishing.code_book import Contents, code_book
 from foreknow.publishing.earlier_releases import ASK_SOMETHING
 from foreknow.publishing.entries import Aside, Entries, Placed, Stored
+from foreknow.publishing.formats import Spelling, format_of
 from foreknow.publishing.notes import CUT_OFF, NOT_MINIMAL, OF_LISTS, PERHAPS_LARGER, note_of_others
 from foreknow.publishing.priors import (
     keep,
@@ -156,6 +156,7 @@ class Publication:
     _options: PublishOptions = field(repr=False)
     _private: Mapping[str, Any] = field(repr=False)
     placed: Placed = field(repr=False)
+    _written: Written = field(repr=False)  # what was judged
     _kept: KeptPriors | None = field(repr=False, default=None)
     labels: Mapping[str, KnownLabels] = field(repr=False, default_factory=dict)
     advice: tuple[str, ...] = field(repr=False, default=())
@@ -181,13 +182,14 @@ class Publication:
 
     def to_arrow(self, table: str | None = None) -> pa.Table:
         """The table that is published; of two, the one of a name."""
-        table = next(iter(self.tables)) if table is None and len(self.tables) == 1 else table
-        if table is None or table not in self.tables:
+        only = next(iter(self.tables)) if len(self.tables) == 1 else ""
+        rows = self.tables.get(only if table is None else table)
+        if rows is None:
             named = " and ".join(map(repr, self.tables))
             raise InputError(
                 f"the release has the tables {named}; name one, as .to_pandas({min(self.tables)!r})"
             )
-        return bare(self.tables[table])
+        return bare(rows)
 
     def to_pandas(self, table: str | None = None) -> Any:
         """The same as a frame of pandas."""
@@ -314,12 +316,9 @@ class Publication:
 
     def _write_table(self, name: str, path: Path) -> list[Path]:
         """Write a table; files that were judged already are copied."""
-        tables, said = self.tables, self.certificate
         if self._aside is not None:
             return self._aside.copy(name, path)
-        if said.format == "csv":
-            return _write_csv(said, tables, self._options, name, path.parent)
-        return write_in_parts([bare(tables[name])], path, self._options.rows_per_part)
+        return _write(self.certificate, self.tables, self._options, name, path.parent)
 
     @property
     def _titles(self) -> dict[str, str]:
@@ -334,18 +333,9 @@ class Publication:
         said, kept, required = self.certificate, self._kept, self.certificate.policy["require"]
         found = findings_of(written, required if kept is None else kept.filled(required))
         if _certified(found, kept) != said.findings or not same_groups(
-            written.held, self._judged.held
+            written.held, self._written.held
         ):
             raise InternalError("the release differs from what was written")
-
-    @property
-    def _judged(self) -> Written:
-        """What the verifier judged: files, or tables in memory."""
-        if self._aside is not None:
-            return written_of(self.certificate, self._aside.paths, {})
-        tables = self.tables.paths if isinstance(self.tables, Stored) else self.tables
-        held = written_of(self.certificate, tables, {})
-        return replace(held, escaped=False, commas=())
 
     def __repr__(self) -> str:
         notes = "".join(f", {note.partition(':')[0]}" for note in self.certificate.notes)
@@ -365,24 +355,12 @@ class Publication:
         return self.certificate.to_dict()
 
 
-def _write_csv(
-    said: Certificate | Written,
-    tables: Mapping[str, pa.Table],
-    options: PublishOptions,
-    name: str,
-    folder: Path,
+def _write(
+    said: Spelling, tables: Mapping[str, pa.Table], options: PublishOptions, name: str, folder: Path
 ) -> list[Path]:
-    """Write a table as CSV, as it is said how it is written."""
-    path = folder / f"{name}.csv"
-    write_csv(
-        tables.parts(name) if isinstance(tables, Stored) else tables[name],
-        path,
-        escape_formulas=said.escaped,
-        delimiter=said.delimiter,
-        commas=[own + end for own in said.commas for end in ("", SHUFFLED)],
-        bom=bool(options.bom),
-    )
-    return [path]
+    """Write a table, as it is said how it is written."""
+    parts = tables.parts(name) if isinstance(tables, Stored) else [tables[name]]
+    return format_of(options).write(said, parts, folder / f"{name}.{options.format}")
 
 
 def _counting_cases(call: Callable[P, Publication]) -> Callable[P, Publication]:
@@ -560,6 +538,7 @@ def _made(
         task.options,
         private,
         placed,
+        files.written,
         kept,
         {column.attribute.name: column.known for column in tables.coarse},
         _advice(task, groups, tables, judged, certificate),
@@ -608,8 +587,7 @@ class _Task:
             policy = replace(policy, options=_with_method(policy.options, anonymizer, method))
         check_needs(anonymizer, policy)
         _refuse_laid_conditions(policy)
-        if policy.options.format != "parquet":
-            _refuse_empty_texts(entries.microdata, policy)
+        format_of(policy.options).refuse_texts(entries.microdata, policy)
         written = as_written(anonymizer, entries.microdata, policy)
         return cls(raw, entries, policy, anonymizer, seed, written)
 
@@ -680,8 +658,7 @@ def _counted(task: _Task, tables: _Tables, placed: Placed) -> tuple[Release, Sig
     if isinstance(tables.tables, Stored):
         opened = {**tables.tables.opened()}
     else:
-        if options.format == "csv":
-            _refuse_empty_lines(tables.tables)
+        format_of(options).refuse_rows(tables.tables)
         opened = {part: open_table(table) for part, table in tables.tables.items()}
     for table in opened.values():
         table.name = "the release"
@@ -863,7 +840,7 @@ def _after(folders: Any, microdata: Microdata, policy: Policy, **how: Any) -> Pu
 def _certified_by(made: Publication, values: Mapping[str, Labels]) -> Certificate:
     """The certificate of a publication, judged afresh by the sets of some values."""
     certificate = made.certificate
-    written = made._judged
+    written = made._written
     required, findings = _verified(written, made.audit.policy, values)
     with_witnesses(findings, made.audit.verdicts)
     scope = remarks_as_written(certificate, written, required["require"]).to_dict()
@@ -936,39 +913,6 @@ def _refuse_laid_conditions(policy: Policy) -> None:
         )
 
 
-def _refuse_empty_texts(microdata: Microdata, policy: Policy) -> None:
-    """All formats but Parquet cannot tell an empty text from a missing value."""
-    for name in policy.known_other:
-        column = microdata.other().column(name)
-        if column.null_count and "" in column.unique().to_pylist():
-            raise OutputError(
-                f"the column {name!r}, which may be known, has both empty texts and missing "
-                f"values, which CSV cannot tell apart; give one of them a label, or "
-                'publish as format = "parquet"'
-            )
-    domains = {a.name: a.domain for a in microdata.attributes}
-    sensitive = {column.name: column.domain for column in microdata.sensitives}
-    for name, domain in {**domains, **sensitive}.items():
-        if "" in domain:
-            what = f"value of {name!r}" if name in domains else "sensitive value"
-            raise OutputError(
-                f"the empty text is a {what}, which CSV cannot tell from a missing "
-                "one; "
-                'give it a label, or publish as format = "parquet"'
-            )
-
-
-def _refuse_empty_lines(tables: Mapping[str, pa.Table]) -> None:
-    """A missing value that has a line for itself is an empty line, which many readers skip."""
-    for table in tables.values():
-        if table.num_columns == 1 and table.column(0).null_count:
-            raise OutputError(
-                f"the only column {table.column_names[0]!r} of the people would have empty lines "
-                "where it is missing, which readers skip; publish as "
-                'format = "parquet"'
-            )
-
-
 # What a certificate notes of a trial: its figures would let anybody test guesses of columns.
 TRIED = "an attacker who learns from the release by {} was tried, and stopped nothing"
 
@@ -1006,20 +950,16 @@ class _JudgedFiles(NamedTuple):
     written: Written
     aside: Aside | None
     in_memory: Written | None  # what was written there, where that was still to be judged
-    tallied: bool  # whether the audit counted what was to be written, and not the files
 
 
 def _judged_files(task: _Task, tables: _Tables, policy: Policy) -> _JudgedFiles:
     """Tables in memory as their files will have them; large ones are written first, and read."""
     entries, options, schema = task.entries, task.options, task.microdata.schema
-    own: Mapping[str, Any] = tables.tables
-    stored = own if isinstance(own, Stored) else None
-    tallied = stored is not None and any(stored.tallies.values())
-    if stored is not None:
-        own = stored.paths
-    elif options.format != "parquet":  # what is known is certified as a reader of the file has it
-        known = [each for name in policy.known_other for each in (name, name + SHUFFLED)]
-        own = {part: as_texts(table, known) for part, table in own.items()}
+    files = format_of(options)
+    stored = tables.tables if isinstance(tables.tables, Stored) else None
+    own: Mapping[str, Any]
+    # what is known is certified as a reader of the file has it
+    own = stored.paths if stored else files.as_read(tables.tables, policy.known_other)
     parts = parts_of_sensitive(schema.sensitives, (*options.unlinked, *schema.several))
     written = Written(
         options.written,
@@ -1034,21 +974,13 @@ def _judged_files(task: _Task, tables: _Tables, policy: Policy) -> _JudgedFiles:
         beside=schema.other,
         rules=rules_of(policy.to_dict()["schema"]),
     )
-    if options.format == "csv" and (stored is not None or entries.are_many):
-        in_csv = replace(written, **_spelling(task))
-        aside = Aside(own, partial(_write_csv, in_csv, tables.tables, options))
-        return _JudgedFiles(replace(in_csv, tables=aside.paths), aside, written, tallied)
-    return _JudgedFiles(written, stored if options.format == "parquet" else None, None, tallied)
-
-
-def _spelling(task: _Task) -> dict[str, Any]:
-    """How files spell texts and numbers, in the words of `Written` and `Certificate`."""
-    options = task.options
-    return {
-        "escaped": options.escape_formulas and options.format == "csv",
-        "commas": task.entries.microdata.numeric if options.decimal == "," else (),
-        "delimiter": options.delimiter or ",",
-    }
+    if files.typed:
+        return _JudgedFiles(written, stored, None)
+    if not stored and not entries.are_many:
+        return _JudgedFiles(written, None, None)
+    in_csv = replace(written, **files.spelling(task.microdata.numeric))
+    aside = Aside(own, partial(_write, in_csv, tables.tables, options))
+    return _JudgedFiles(replace(in_csv, tables=aside.paths), aside, written)
 
 
 def _certify(
@@ -1056,7 +988,7 @@ def _certify(
 ) -> tuple[Certificate, dict[str, Any], KeptPriors | None, Audit]:
     """Let the verifier judge what is written; anything but agreement and safety is a bug."""
     entries, microdata, options = task.entries, task.microdata, task.options
-    written, aside, in_memory, tallied = files
+    written, aside, in_memory = files
     key = secrets.token_hex(32)
     with ThreadPoolExecutor(1) as beside:
         digest = beside.submit(entries.digest, bytes.fromhex(key))
@@ -1067,9 +999,9 @@ def _certify(
         judged = with_witnesses(findings, audit.verdicts)
         _refuse_not_safe(judged)
         audit = replace(audit, verdicts=tuple(judged))
-    counts, held = audit.counts, written.held if tallied else None
-    lost = held and (len(held), held.people.sum()) != (counts.n_groups, counts.n_people)
-    if lost or (in_memory is not None and not same_groups(written.held, in_memory.held)):
+    counts, held = audit.counts, written.held
+    lost = (len(held), held.people.sum()) != (counts.n_groups, counts.n_people)
+    if lost or (in_memory is not None and not same_groups(held, in_memory.held)):
         raise InternalError("the release differs from what was written")
     notes, minimal = traits_of(groups.method).notes, traits_of(groups.method).minimal
     lattice = groups.found.lattice
@@ -1103,7 +1035,7 @@ def _certify(
         and minimal is not None
         and bool(minimal(policy)),
         grids=dict(audit.utility.grids),
-        **_spelling(task),
+        **format_of(options).spelling(microdata.numeric),
         notes=(
             *([learned_note(learned)] if learned else []),
             *([] if policy.monotone() or policy.attributes or of_lists else [NOT_MINIMAL]),

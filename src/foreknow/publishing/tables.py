@@ -81,8 +81,8 @@ def generalized(
         for column in microdata.sensitives:
             own[column.name] = column.codes, _texts(column.domain)
         runs_ = _runs(microdata, rank[groups], by_rank, own, random, unlinked, most)
-        names = [f"{name}{SHUFFLED}" if name in unlinked else name for name in own]
-        return {"release": Drawing([*by_rank, *names], runs_, random, counted)}
+        headers = [*by_rank, *_headers(own, unlinked).values()]
+        return {"release": Drawing(headers, runs_, random, counted)}
     for name in (*microdata.schema.quasi_identifiers, *microdata.schema.sensitives):
         if name == COUNT:
             raise SchemaError(f"a release counts its values in {COUNT!r}; rename the column")
@@ -95,6 +95,11 @@ def generalized(
         published = {name: labels.take(at) for name, labels in by_rank.items()}
         tables[part] = pa.table({**published, **tally})
     return tables
+
+
+def _headers(names: Iterable[str], unlinked: Sequence[str]) -> dict[str, str]:
+    """What columns are called in a table, which says of some that they are shuffled."""
+    return {name: f"{name}{SHUFFLED}" if name in unlinked else name for name in names}
 
 
 def _parts(microdata: Microdata, unlinked: Sequence[str]) -> Iterator[tuple[str, list[Column]]]:
@@ -133,18 +138,18 @@ def _runs(
     """Ranks in order, some rows at a time: what a rank has, and what its entries have."""
     n_ranks = len(next(iter(by_rank.values())))
     times = np.ones(len(of_entry), np.int64) if microdata.times is None else microdata.times
-    linked = [name for name in own if name not in unlinked]
+    headers = _headers(own, unlinked)
+    together = tuple(name for name, header in headers.items() if header == name)
     bags = {}
-    if linked:
+    if together:
         order = order_of(of_entry)
         places = np.searchsorted(of_entry[order], np.arange(n_ranks + 1))
-        bags[tuple(linked)] = Bags(places, times[order], random), order
-    for name in own:
-        if name in unlinked:
-            codes, values = own[name]
-            offsets, held, many = count_pairs(of_entry, codes, n_ranks, len(values), times)
-            own[name] = held, values
-            bags[(name,)] = Bags(offsets, many, random), np.arange(len(held))
+        bags[together] = Bags(places, times[order], random), order
+    for name in [name for name in own if name not in together]:
+        codes, values = own[name]
+        offsets, held, many = count_pairs(of_entry, codes, n_ranks, len(values), times)
+        own[name] = held, values
+        bags[(name,)] = Bags(offsets, many, random), np.arange(len(held))
     people = np.bincount(of_entry, times, n_ranks).astype(np.int64)
     for start, stop, n in runs(people, most):
         labels = {name: values.slice(start, stop - start) for name, values in by_rank.items()}
@@ -155,11 +160,10 @@ def _runs(
             for name in names:
                 codes, values = own[name]
                 own_codes = pa.array(codes[order[entries]])
-                called = f"{name}{SHUFFLED}" if name in unlinked else name
                 if name in microdata.schema.sensitives:
-                    columns[called] = pa.DictionaryArray.from_arrays(own_codes, values)
+                    columns[headers[name]] = pa.DictionaryArray.from_arrays(own_codes, values)
                 else:
-                    columns[called] = values.take(own_codes)
+                    columns[headers[name]] = values.take(own_codes)
             several.append(Bag(pa.table(columns), of, many))
         yield Run(pa.table(labels), people[start:stop] if n is None else np.array([n]), several)
 

@@ -35,6 +35,7 @@ from foreknow_judge.certificate import bytes_of_certificate, check_certificate
 from foreknow_judge.counting import GroupBags
 from foreknow_judge.documents import from_json
 from foreknow_judge.errors import CertificateError, InputError, PolicyError
+from foreknow_judge.registry import Kinds
 from foreknow_judge.remarks import remarks_of_files
 from foreknow_judge.scope import Scope
 from foreknow_judge.verdict import Verdict
@@ -171,7 +172,6 @@ def judge(
     """
     own_policy = None if policy is None else _own_policy(known, policy)
     required = known.policy["require"] if own_policy is None else own_policy.tables["require"]
-    kinds = registered_kinds(key for table in read_requirements(required) for key in table.kinds)
     verification, problems = judges.judge(
         known,
         release,
@@ -179,7 +179,7 @@ def judge(
         priors,
         population,
         alone=alone,
-        kinds=kinds,
+        kinds=_kinds_of(required),
         further=_further,
     )
     return None if verification is None else _as_result(verification), problems
@@ -205,8 +205,12 @@ def _as_result(verification: judges.Verification) -> Verification:
 
 def findings_of(written: Written, required: Sequence[Mapping[str, Any]]) -> list[Verdict]:
     """Let the judge judge; kinds that it does not know bring a judge of their own."""
-    kinds = registered_kinds(key for table in read_requirements(required) for key in table.kinds)
+    kinds = _kinds_of(required)
     return verdicts(written, required, kinds.judges, kinds.gauges)
+
+
+def _kinds_of(required: Sequence[Mapping[str, Any]]) -> Kinds:
+    return registered_kinds(key for table in read_requirements(required) for key in table.kinds)
 
 
 def remarks_as_written(

@@ -211,19 +211,19 @@ def _schema_of(releases: Sequence[Release]) -> Schema | None:
 
 def _part(given: Any, person: str | None) -> Part:
     """A release and who is in it."""
-    if isinstance(given, Release):
-        nobody = Members(Labels([]), np.zeros(0, dtype=np.int64))
-        known = nobody if given.tallied else _printed(given.members)
-        return Part(given.name, given, known)
-    if not isinstance(given, (str, Path)):
-        raise InputError(
-            "a list is of several releases, folders that publish wrote or a Release each, not "
-            f"{type(given).__name__}; a table is a path or a frame"
-        )
-    own, name = OwnRelease.open(given, beside=True), Path(given).resolve().name
-    if person is None:
-        return Part(name, own.release, own.people, own)
-    return Part(name, own.release, _printed(own.named(person).members), own)
+    match given:
+        case Release():
+            nobody = Members(Labels([]), np.zeros(0, dtype=np.int64))
+            known = nobody if given.tallied else _printed(given.members)
+            return Part(given.name, given, known)
+        case str() | Path():
+            own, name = OwnRelease.open(given, beside=True), Path(given).resolve().name
+            members = own.people if person is None else _printed(own.named(person).members)
+            return Part(name, own.release, members, own)
+    raise InputError(
+        "a list is of several releases, folders that publish wrote or a Release each, not "
+        f"{type(given).__name__}; a table is a path or a frame"
+    )
 
 
 def _of_tally(part: Part, parts: Sequence[Part]) -> Part:
@@ -265,8 +265,8 @@ def refuse_twice(names: Sequence[str], people: Sequence[Sequence[Any]], column: 
     """Refuse somebody who is in two releases, however their name is written."""
     seen: dict[str, str] = {}
     for name, own in zip(names, people, strict=True):
-        if any(person in seen for person in own):
-            other = next(seen[person] for person in own if person in seen)
+        other = next((seen[one] for one in own if one in seen), None)
+        if other is not None:
             raise InputError(
                 f"somebody is in {other!r} and in {name!r}: a person is to be published once; see "
                 "fk.together for what both tell"
@@ -314,14 +314,11 @@ def _memberships(members: Sequence[Members]) -> list[IntArray]:
 def _refuse_uncounted(parts: Sequence[Part]) -> None:
     """Raise `UnsupportedError` where counts do not say all of releases that share people."""
     for name, release, *_ in parts:
-        apart = release.unlinked or not isinstance(release.semantics, str)
-        what = (
-            f"{name} shows the exact {', '.join(release.recognized)} of everybody"
-            if release.recognized
-            else f"{name} has sensitive columns that are published apart from each other"
-            if apart
-            else ""
-        )
+        what = ""
+        if columns := ", ".join(release.recognized):
+            what = f"{name} shows the exact {columns} of everybody"
+        elif release.unlinked or not isinstance(release.semantics, str):
+            what = f"{name} has sensitive columns that are published apart from each other"
         if what:
             raise UnsupportedError(
                 f"{what}, and some of its people are in another release: what differences tell of "

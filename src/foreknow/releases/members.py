@@ -136,10 +136,10 @@ def refuse_alike(names: Iterable[str], known: Iterable[str], column: str) -> Non
 
     Who is taken for somebody new would be published twice, or counted as two.
     """
-    exact = {*known}
-    spelt = {bare_name(name): name for name in exact}
+    as_written = {*known}
+    spelt = {bare_name(name): name for name in as_written}
     for name in names:
-        if name not in exact and (like := spelt.get(bare_name(name))) is not None:
+        if name not in as_written and (like := spelt.get(bare_name(name))) is not None:
             raise SchemaError(
                 f"{name!r} and {like!r} look like one person in {column}: write identifiers in "
                 "one way, or people are published, or counted, twice"
@@ -324,15 +324,15 @@ class OwnRelease:
                 f"there is no {str(place)!r} with the key by which people are forgotten"
             ) from None
 
-    def _column(self, person: str | None) -> str:
-        """The column that names people."""
+    def _column(self, column: str | None) -> str:
+        """The column that names people: one that is asked for, or the only one."""
         known = self.published.certificate
         names: list[str] = self.rows.column_names
         row, *others = (name for name in names if name not in known.groups)
-        if person is not None:
-            if person not in (row, *others):
-                raise unknown_column(person, (row, *others), str(self.path))
-            return person
+        if column is not None:
+            if column not in (row, *others):
+                raise unknown_column(column, (row, *others), str(self.path))
+            return column
         declared = known.policy["schema"].get("person")
         if declared in others:
             return str(declared)

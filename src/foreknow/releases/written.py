@@ -44,7 +44,7 @@ class Published:
     def rows(self) -> dict[str, Any]:
         """The tables as they are read."""
         escaped = self.certificate.escaped
-        name: Any = rearmed if escaped else str
+        name = header_of(self.certificate, rearmed)
         return {
             part: bare(bare_rows(table, table.columns, COUNT, bare=name, escaped=escaped))
             for part, table in self.tables.items()
@@ -87,22 +87,26 @@ def open_published(
         tables[part] = _as_certified(opened, known)
     if schema is not None:
         refuse_other_schema(known, schema)
-
-    def written(names: Sequence[str]) -> list[str]:
-        return [disarm_name(name) if known.escaped else name for name in names]
-
-    schema = _schema_of(known, disarm_name if known.escaped else str)
+    written = header_of(known)
+    schema = _schema_of(known, written)
     release = as_release(
         tables,
         known.form,
         schema.quasi_identifiers,
         schema,
-        written(known.unlinked),
-        written(known.exact),
+        [*map(written, known.unlinked)],
+        [*map(written, known.exact)],
     )
     release = release.rearmed() if known.escaped else release
     release = release.described(schema=schema_of(known))
     return Published(release, known, folder, tables)
+
+
+def header_of(
+    known: CertificateRead, of: Callable[[str], str] = disarm_name
+) -> Callable[[str], str]:
+    """What gives the header of a column in the files, or the column `of` a header."""
+    return of if known.escaped else str
 
 
 def schema_of(known: Certificate) -> Schema:
@@ -127,7 +131,7 @@ def _as_certified(opened: Table, known: Certificate) -> Table:
     if not known.commas:
         return opened
     rows = opened.arrow(opened.columns)
-    written = disarm_name if known.escaped else str
+    written = header_of(known)
     rows = with_commas(rows, [written(n + end) for n in known.commas for end in ("", SHUFFLED)])
     made = open_table(rows)
     made.name = opened.name

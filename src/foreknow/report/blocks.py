@@ -28,6 +28,10 @@ class Block:
         """Its kind in lower case."""
         return type(self).__name__.lower()
 
+    def at_a_glance(self) -> Block:
+        """What a glance shows of it."""
+        return self
+
 
 @dataclass(frozen=True)
 class Heading(Block):
@@ -140,6 +144,10 @@ class Table(Block):
         left = 0 if most is None else max(0, len(self.rows) - most)
         return replace(self, rows=self.rows[:most], omitted=self.omitted + left)
 
+    def at_a_glance(self) -> Table:
+        """The rows that a glance shows of it."""
+        return self.cut(self.brief)
+
     @property
     def cards(self) -> bool:
         """Whether its rows are cards where there is little room."""
@@ -185,7 +193,7 @@ def at_a_glance(blocks: Iterable[Block]) -> Iterator[Block]:
     """Those that a terminal and a notebook show, shorter."""
     for block in blocks:
         if not block.whole:
-            yield block.cut(block.brief) if isinstance(block, Table) else block
+            yield block.at_a_glance()
 
 
 def all_made(blocks: Iterable[Block]) -> Iterator[Block]:

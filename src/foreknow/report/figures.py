@@ -51,19 +51,19 @@ def worst_cell(found: Disclosure, required: Limit, limits: bool = True) -> Cell:
 
 def sizes_figure(counts: GroupCounts) -> Chart:
     """Draw how many groups have which size."""
-    starts, groups, width = size_bins(counts.sizes.tolist())
-    middles = [start + (width - 1) / 2 for start in starts]
-    names = [str(s) if width == 1 else f"{s:,} to {s + width - 1:,}" for s in starts]
+    starts, groups, step = size_bins(counts.sizes.tolist())
+    middles = [start + (step - 1) / 2 for start in starts]
+    names = [str(s) if step == 1 else f"{s:,} to {s + step - 1:,}" for s in starts]
     bars = [
         Bar(
-            middle - 0.45 * width,
-            middle + 0.45 * width,
+            middle - 0.45 * step,
+            middle + 0.45 * step,
             many,
             f"{some(many, 'group', 'groups')} of {name}",
         )
         for middle, many, name in zip(middles, groups, names, strict=True)
     ]
-    across = amounts("people in the group", starts[-1] + width - 1, starts[0], 0.6 * width)
+    across = amounts("people in the group", starts[-1] + step - 1, starts[0], 0.6 * step)
     head = ("people in the group", "groups")
     table = bar_table(head, zip(names, groups, strict=True))
     return Chart(across, amounts("groups", max(groups)), bars=bars, height=200, table=table)
@@ -77,12 +77,10 @@ _MOST, _LISTED = 1_000, 20  # marks, and of these in the table
 def priors_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Iterator[Figure]:
     """Draw priors beside posteriors for a requirement on priors, if they are known."""
     priors, required = verdict.judged, verdict.required
-    if not isinstance(priors, Priors) or verdict.requirement.about_sets:
-        return  # of sets, what is known of single values would say nothing
+    known = _judged_before(counts, verdict)
+    if not any(known):
+        return
     about = verdict.requirement.meant(counts.values).about
-    known = [
-        judged_before(counts, table, priors.semantics, priors.amounts) for table in priors.tables
-    ]
     clouds = [
         _cloud(judged, about, *STYLES[place % len(STYLES)][:2])
         for place, judged in enumerate(known)
@@ -138,19 +136,27 @@ def _cloud(
 
 # ---- facts on top of priors ---------------------------------------------------------------------
 
+
+def _judged_before(counts: GroupCounts, verdict: Verdict) -> list[ReleasePosteriors | None]:
+    """What was worked out of each table of priors; of sets, single values would say nothing."""
+    priors = verdict.judged
+    if not isinstance(priors, Priors) or verdict.requirement.about_sets:
+        return []
+    how = priors.semantics, priors.amounts
+    return [judged_before(counts, table, *how) for table in priors.tables]
+
+
 _MORE, _MOST_CELLS = range(6), 100_000
 
 
 def more_known_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Iterator[Figure]:
     """Draw how sure somebody becomes who knows more of each kind of facts on top of priors."""
     priors, found = verdict.judged, verdict.found
-    if not isinstance(priors, Priors) or verdict.requirement.about_sets or found.value is None:
-        return
-    judges = [
-        judged_before(counts, table, priors.semantics, priors.amounts) for table in priors.tables
-    ]
+    judges = _judged_before(counts, verdict)
     judged = [judge for judge in judges if judge is not None]
-    if len(judged) < len(judges) or sum(judge.n_cells for judge in judged) > _MOST_CELLS:
+    if not judged or len(judged) < len(judges) or found.value is None:
+        return
+    if sum(judge.n_cells for judge in judged) > _MOST_CELLS:
         return
     code, terms, lines, rows = counts.code(found.value), Terms(), [], []
     kinds = zip(terms.axes, STYLES, strict=False)

@@ -46,8 +46,9 @@ def _sections(blocks: Iterable[Block]) -> list[list[Block]]:
     """Blocks from heading to heading."""
     found: list[list[Block]] = [[]]
     for block in blocks:
-        if isinstance(block, Heading) and block.level == 2:
-            found.append([])
+        match block:
+            case Heading(level=2):
+                found.append([])
         found[-1].append(block)
     return [section for section in found if section]
 

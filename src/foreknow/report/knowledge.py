@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from foreknow.adversaries.facts.facts import Facts, FactsWitness
 from foreknow.adversaries.implications.implications import (
@@ -37,28 +37,39 @@ _NOTHING, _ONLY = "knows nothing but the release", "the release only"
 _MOST_RULED_OUT = 4
 
 
+_LINK = "link", "says of someone else: if they have the value, so has the target"
+
+
 @dataclass(frozen=True)
 class Terms:
-    """How to speak of facts about a value, or about any: the noun for values, the semantics.
-
-    Under ``set`` and ``multiset`` the first two kinds of facts are other ones than under
-    ``single``: values that the target would have only together with the one in question, and
-    people who do not have that one.
+    """How to speak of facts about a value, or about any, where a person has one value.
 
     >>> Terms("diagnosis").known(2, 5, 0)
     "2 diagnoses the target does not have and 5 other people's diagnoses"
-    >>> Terms("diagnosis", "set", "AIDS").known(2, 5, 0)
-    '2 diagnoses that come only with AIDS and 5 people who do not have AIDS'
     """
 
     noun: str = NOUN
-    semantics: Semantics = "single"
     value: str | None = None
 
-    @property
-    def single(self) -> bool:
-        """Whether a person has exactly one value."""
-        return self.semantics == "single"
+    # head of a column that counts who has a value, and one or several of them
+    holders: ClassVar[str] = "People"
+    counted: ClassVar[tuple[str, str]] = ("person", "people")
+    # one and several facts of each kind, in few words
+    things: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("value ruled out", "values ruled out"),
+        ("person known", "people known"),
+        ("link", "links"),
+    )
+    # the short words and what they mean, each as a sentence to follow it
+    legend: ClassVar[tuple[tuple[str, str], ...]] = (
+        _LINK,
+        ("value ruled out", "is one that the target is known not to have"),
+    )
+
+    @staticmethod
+    def of(semantics: Semantics, noun: str = NOUN, value: str | None = None) -> Terms:
+        """The terms of a semantics."""
+        return _TERMS[semantics](noun, value)
 
     # ---- amounts in a sentence ------------------------------------------------------------
 
@@ -72,31 +83,23 @@ class Terms:
 
     def people(self, k: int, named_before: bool = False) -> str:
         """So many people, of the second kind of facts."""
-        if self.single:
-            if k == 1:
-                return f"one other person's {self.noun}"
-            return f"{number(k)} other people's {plural(self.noun)}"
-        who = "one person who does" if k == 1 else f"{number(k)} people who do"
-        return f"{who} not have {self._it(named_before)}"
+        if k == 1:
+            return f"one other person's {self.noun}"
+        return f"{number(k)} other people's {plural(self.noun)}"
 
     def only_with(self, values: str) -> str:
         """Say of the target what is known of some values; ``values`` are joined by "or"."""
-        if self.single:
-            return f"does not have {values}"
-        return f"would have {values} only together with {self._it(False)}"
+        return f"does not have {values}"
+
+    def of_people(self, values: Mapping[Label, int]) -> str:
+        """The people of a group who are known, by the value of each."""
+        return listing([f"{named(value)} × {number(n)}" for value, n in values.items()], most=8)
+
+    def have(self, people: int) -> str:
+        """The verb of what is known of so many people."""
+        return "has" if people == 1 else "have"
 
     # ---- amounts in a table or a figure ---------------------------------------------------
-
-    @property
-    def things(self) -> tuple[tuple[str, str], tuple[str, str], tuple[str, str]]:
-        """One and several facts of each kind, in few words."""
-        if self.single:
-            first = "value ruled out", "values ruled out"
-            second = "person known", "people known"
-        else:
-            first = "value that comes only with it", "values that come only with it"
-            second = "person known not to have it", "people known not to have it"
-        return first, second, ("link", "links")
 
     def short(self, l: int, k: int, m: int) -> str:
         """The facts in a few words; empty if there are none."""
@@ -110,44 +113,79 @@ class Terms:
         return f"{values} (l)", f"{people} (k)", f"{links} (m)"
 
     @property
-    def holders(self) -> str:
-        """Head of a column that counts who has a value, or how often it occurs."""
-        return "Occurrences" if self.semantics == "multiset" else "People"
-
-    @property
-    def legend(self) -> tuple[tuple[str, str], ...]:
-        """The short words and what they mean, each as a sentence to follow it."""
-        link = "link", "says of someone else: if they have the value, so has the target"
-        if self.single:
-            return link, ("value ruled out", "is one that the target is known not to have")
-        return (
-            link,
-            (
-                "value that comes only with it",
-                "is one that the target would have only together with the one in question: had "
-                "they this one, they would have that one too",
-            ),
-            ("person known not to have it", "does not have the value in question"),
-        )
-
-    @property
     def explained(self) -> str:
-        """The same as sentences."""
+        """The legend as sentences."""
         return " ".join(f"A {word} {meaning}." for word, meaning in self.legend)
 
-    # ---- parts ----------------------------------------------------------------------------
+    def _values(self, l: int) -> str:
+        return f"{some(l, singular(self.noun), plural(self.noun))} the target does not have"
+
+
+class TermsOfSets(Terms):
+    """The same where people may have several values.
+
+    The first two kinds of facts are other ones: values that the target would have only together
+    with the one in question, and people who do not have that one.
+
+    >>> Terms.of("set", "diagnosis", "AIDS").known(2, 5, 0)
+    '2 diagnoses that come only with AIDS and 5 people who do not have AIDS'
+    """
+
+    things = (
+        ("value that comes only with it", "values that come only with it"),
+        ("person known not to have it", "people known not to have it"),
+        ("link", "links"),
+    )
+    legend = (
+        _LINK,
+        (
+            "value that comes only with it",
+            "is one that the target would have only together with the one in question: had "
+            "they this one, they would have that one too",
+        ),
+        ("person known not to have it", "does not have the value in question"),
+    )
+
+    def people(self, k: int, named_before: bool = False) -> str:
+        """So many people, of the second kind of facts."""
+        who = "one person who does" if k == 1 else f"{number(k)} people who do"
+        return f"{who} not have {self._it(named_before)}"
+
+    def only_with(self, values: str) -> str:
+        """Say of the target what is known of some values; ``values`` are joined by "or"."""
+        return f"would have {values} only together with {self._it(False)}"
+
+    def of_people(self, values: Mapping[Label, int]) -> str:
+        """How many people of a group are known."""
+        return self.people(sum(values.values()))
+
+    def have(self, people: int) -> str:
+        """The verb of what is known of so many people."""
+        return "does not have" if people == 1 else "do not have"
 
     def _values(self, l: int) -> str:
-        several = some(l, singular(self.noun), plural(self.noun))
-        if self.single:
-            return f"{several} the target does not have"
         come = "comes" if l == 1 else "come"
+        several = some(l, singular(self.noun), plural(self.noun))
         return f"{several} that {come} only with {self.value or 'the one in question'}"
 
     def _it(self, named_before: bool) -> str:
         if self.value is not None:
             return self.value
         return "it" if named_before else f"the {self.noun} in question"
+
+
+class TermsOfMultisets(TermsOfSets):
+    """The same where a person may have a value several times."""
+
+    holders = "Occurrences"
+    counted = ("time", "times")
+
+
+_TERMS: dict[Semantics, type[Terms]] = {
+    "single": Terms,
+    "set": TermsOfSets,
+    "multiset": TermsOfMultisets,
+}
 
 
 # ---- each kind of knowledge ----------------------------------------------------------------
@@ -178,7 +216,7 @@ def describe(
         case Facts(), FactsWitness():
             return facts_used(adversary, witness, noun)
         case Facts(l, k, m), _:
-            terms = Terms(noun, semantics)
+            terms = Terms.of(semantics, noun)
             known = terms.known(l, k, m)
             knows = f"knows up to {known}" if known else _NOTHING
             return Description(knows, terms.short(l, k, m) or _ONLY, nobody=unused)
@@ -220,7 +258,7 @@ def is_learned(adversary: Any) -> bool:
 
 def facts_used(facts: Facts, witness: FactsWitness, noun: str = NOUN) -> Description:
     """Put the facts of a witness into words."""
-    terms = Terms(noun, witness.semantics, named(witness.value))
+    terms = Terms.of(witness.semantics, noun, named(witness.value))
     known, ruled_out = sum(witness.known.values()), ""
     if witness.ruled_out:
         values = [named(value) for value in witness.ruled_out]
@@ -245,15 +283,13 @@ def _facts_one_by_one(
     target = f"in {group_words(witness.target_group)}"
     details = [("The target", f"{target}; {ruled_out}" if ruled_out else target)]
     if witness.known_group is not None:
-        bag = [f"{named(value)} × {number(count)}" for value, count in witness.known.items()]
-        known = listing(bag, most=8) if terms.single else terms.people(sum(witness.known.values()))
+        known = terms.of_people(witness.known)
         details.append(("Known people", f"in {group_words(witness.known_group)}: {known}"))
     if witness.family_group is not None:
-        several = witness.family > 1
-        who = f"{number(witness.family)} linked people" if several else "Linked person"
-        said = (
-            f"if {'any of them' if several else 'that person'} has {terms.value}, so has the target"
-        )
+        who, any_of_them = "Linked person", "that person"
+        if witness.family > 1:
+            who, any_of_them = f"{number(witness.family)} linked people", "any of them"
+        said = f"if {any_of_them} has {terms.value}, so has the target"
         details.append((who, f"in {group_words(witness.family_group)}; {said}"))
     return tuple(details)
 
@@ -283,14 +319,14 @@ def implications_text(witness: ImplicationsWitness) -> str:
         values = values_text(each.value for each in own)
         so = f"does not have {values}" if len(own) == 1 else "has none of these"
         said.append(f"if the target has {values}, then it has {value}: so it {so}")
-    conditions = []
+    premises = []
     for (position, person), several in begins.items():
         same = position == witness.target_position
         where = "the target's group" if same else group_words(several[0].group)
         values = values_text(each.value for each in several)
-        conditions.append(f"person {number(person)} of {where} has {values}")
-    if conditions:
-        some_of = listing(conditions, "or", most=4)
+        premises.append(f"person {number(person)} of {where} has {values}")
+    if premises:
+        some_of = listing(premises, "or", most=4)
         said.append(f"if {some_of}, then the target has {value}")
     return "; ".join(said)
 

@@ -22,7 +22,7 @@ from foreknow.report.blocks import (
 from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE
 from foreknow.report.terminal import Laid
 from foreknow.report.words import group_text
-from foreknow.wording import in_cases
+from foreknow.wording import PEOPLE, Unit, in_cases, unit_counted
 from foreknow_judge.errors import InputError
 from foreknow_judge.printed import visible
 from foreknow_judge.said import ASSUMED
@@ -84,9 +84,9 @@ class Page(ABC, Generic[R]):
         return ()
 
     @property
-    def in_cases(self) -> bool:
-        """Whether what the result calls people are cases, of which a person may have several."""
-        return bool(getattr(self.result, "in_cases", False))
+    def unit(self) -> Unit:
+        """What the result calls people: people, or cases, of which a person may have several."""
+        return unit_counted(getattr(self.result, "in_cases", False))
 
     def as_they_are(self) -> Iterable[str]:
         """Texts in which people stay people: labels of the table, and what is said of persons."""
@@ -94,7 +94,7 @@ class Page(ABC, Generic[R]):
 
     def said(self, given: Any) -> Any:
         """A text, or blocks, of people or of cases."""
-        if not self.in_cases:
+        if self.unit is PEOPLE:
             return given
         kept = set(self.as_they_are())
         return reworded(given, lambda text: in_cases(text, kept))

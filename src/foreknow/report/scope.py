@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from foreknow.data.counts import Semantics
 from foreknow.methods.proof import AS_REQUIRED, AT_MOST, FREQUENCIES, NOT_JUDGED
-from foreknow.report.knowledge import NOUN
+from foreknow.report.knowledge import NOUN, Terms
 from foreknow.report.words import listing, named, noun_of, number, some
 from foreknow_judge.numbers import read_number
 from foreknow_judge.printed import visible
@@ -74,10 +75,28 @@ _LIMITING_NOTHING = (
     "By a proof, what is required holds also against an adversary who knows the method; nothing of "
     "it limits inference."
 )
-# What the owner can do about it, by the policy.
-_WAYS = ": a set of values can be judged as one secret, by any_of in the policy"
-_RANGES = " A range can be a secret, too, by any_of in the policy."
-_WIDER = "; use within = ..., any_of, or a hierarchy"
+
+
+class _WaysOut(NamedTuple):
+    """What a reader can do about values, by the policy, if it is theirs."""
+
+    of_sets: str = ""
+    of_ranges: str = ""
+    of_many: str = ""
+
+
+_OWNERS_WAYS = _WaysOut(
+    ": a set of values can be judged as one secret, by any_of in the policy",
+    " A range can be a secret, too, by any_of in the policy.",
+    "; use within = ..., any_of, or a hierarchy",
+)
+# Of how rows were counted.
+_COUNTED = {
+    "linked": "Judged by the counts of its groups. The table itself shows which values are of one "
+    "person: publish counts instead, as foreknow publish does.",
+    "tallied": "Judged by a tally, as if each row that it counts were one person, and the table "
+    "had no further columns: whether somebody has several rows, it does not tell.",
+}
 _MOST = 6
 _ENDS = {"lowest": "low", "highest": "high"}
 
@@ -86,7 +105,7 @@ class SpreadLimits(NamedTuple):
     """What is required of the values of a sensitive column, besides values by themselves."""
 
     criteria: Sequence[str] = ()  # that limit all values together, by their keys
-    single: bool = False  # whether some values have a limit by themselves
+    some_alone: bool = False  # whether some values have a limit by themselves
 
 
 def spread_limits(
@@ -111,7 +130,7 @@ def by_word_of(scope: Scope) -> str:
 def sentences(
     scope: Scope,
     noun: str = NOUN,
-    semantics: str = "single",
+    semantics: Semantics = "single",
     *,
     claimed: bool = False,
     limits: bool = True,
@@ -127,18 +146,19 @@ def sentences(
     `spread`: what is required of each sensitive column; `attack`: the command that attacks it, if
     that is said; `owner`: whether the reader is the owner, who can change the policy.
     """
-    holders = ("time", "times") if semantics == "multiset" else ("person", "people")
+    holders = Terms.of(semantics).counted
+    ways = _OWNERS_WAYS if owner else _WaysOut()
     return [
         *_if_known(scope),
         *_of_proof(scope, limits),
         *_person_numbers(scope.numbers),
-        *_of_values(scope, holders, spread, owner),
-        *_of_names(scope, owner),
+        *_of_values(scope, holders, spread, ways),
+        *_of_names(scope, ways),
         *_of_columns(scope),
         *sight(scope),
         *([] if scope.method is None else [_of_method(scope.method, unlimited, attack)]),
         *_of_rows(scope, noun),
-        *_of_groups(scope, owner),
+        *_of_groups(scope, ways),
         *_households(scope.shared),
         *_of_owner(scope),
         *_of_releases(scope, claimed),
@@ -169,7 +189,7 @@ def _of_proof(scope: Scope, limits: bool) -> Iterator[str]:
 
 
 def _of_values(
-    scope: Scope, holders: tuple[str, str], spread: Mapping[str, SpreadLimits], owner: bool
+    scope: Scope, holders: tuple[str, str], spread: Mapping[str, SpreadLimits], ways: _WaysOut
 ) -> Iterator[str]:
     """Values that no requirement is about, that are too many, or that look alike."""
     free = dict(scope.unprotected)
@@ -190,7 +210,7 @@ def _of_values(
     for of_column, (n_values, n_people) in crowded:
         yield (
             f"{_some(n_values, 'value', 'values')}{of_column} for {some(n_people, *holders)}: a "
-            f"requirement about single values says little{_WIDER if owner else ''}."
+            f"requirement about single values says little{ways.of_many}."
         )
     for column, separator in scope.several_answers:
         of_column = f" of {visible(column)}" if column else ""
@@ -230,7 +250,7 @@ def _of_single_values(values: Sequence[str], column: str, required: SpreadLimits
         return
     of_column = f" of {visible(column)}" if column else ""
     what = f"single values{of_column}"
-    if required.single:
+    if required.some_alone:
         what = f"{_several(list(map(named, values)))} alone"
     verb = "is" if len(required.criteria) == 1 else "are"
     yield (
@@ -247,26 +267,17 @@ def _of_columns(scope: Scope) -> Iterator[str]:
     if scope.identifiers:
         columns = _several([visible(column) for column in scope.identifiers])
         yield f"The table names people, in {columns}: what is published must not."
-    if scope.exact:
-        are, them = ("are", "them") if scope.exact[1:] else ("is", "it")
+    if as_they_are := scope.exact:
+        are, them = ("are", "them") if as_they_are[1:] else ("is", "it")
         yield (
-            f"Everybody's {_columns(scope.exact, 'and')} {are} published as in the table: whoever "
+            f"Everybody's {_columns(as_they_are, 'and')} {are} published as in the table: whoever "
             f"knows somebody by {them} may find the row, and so who is in the table."
         )
 
 
 def _of_rows(scope: Scope, noun: str) -> Iterator[str]:
     """How rows were counted, and which were left out."""
-    if scope.linked:
-        yield (
-            "Judged by the counts of its groups. The table itself shows which values are of one "
-            "person: publish counts instead, as foreknow publish does."
-        )
-    if scope.tallied:
-        yield (
-            "Judged by a tally, as if each row that it counts were one person, and the table had "
-            "no further columns: whether somebody has several rows, it does not tell."
-        )
+    yield from (said for field, said in _COUNTED.items() if getattr(scope, field))
     if scope.lacking:
         rows = [
             f"{_some(n_rows, 'row has', 'rows have')} no {noun_of(column)}"
@@ -286,10 +297,10 @@ def _of_rows(scope: Scope, noun: str) -> Iterator[str]:
         )
 
 
-def _of_groups(scope: Scope, owner: bool) -> Iterator[str]:
+def _of_groups(scope: Scope, ways: _WaysOut) -> Iterator[str]:
     """How small groups are, what was judged by itself, and what is not published."""
     yield from smallest_group(scope)
-    yield from judged_apart(scope, _WAYS if owner else "")
+    yield from judged_apart(scope, ways.of_sets)
     if scope.people_suppressed:
         are = _some(scope.people_suppressed, "person is", "people are")
         yield f"{are} suppressed: in one group, whatever their quasi-identifiers."
@@ -371,7 +382,7 @@ def _households(columns: Sequence[str]) -> list[str]:
     ]
 
 
-def _of_names(scope: Scope, owner: bool) -> list[str]:
+def _of_names(scope: Scope, ways: _WaysOut) -> list[str]:
     """Say what requirements name and nobody has, and what lies beside the values that they name."""
     said = [
         f"Nobody has {named(name)}: a requirement on it asks nothing of this table."
@@ -402,7 +413,7 @@ def _of_names(scope: Scope, owner: bool) -> list[str]:
             f"Near values are hidden, and not that they are all {_ENDS[end]}: in "
             f"{some(groups, 'group', 'groups')} ({some(people, 'person', 'people')}) everybody's"
             f"{of or ' value'} is {bound}, in the {end} tenth of the table."
-            f"{_RANGES if owner else ''}"
+            f"{ways.of_ranges}"
         )
     for column, low, high, people, groups in scope.near:
         of = f" of {visible(column)}" if column else ""
@@ -433,10 +444,10 @@ def sight(scope: Scope) -> list[str]:
             f"Not judged: {_several(beside)}. An adversary who knows {them} of a person may find "
             f"out more from a release that has {them}."
         )
-    if scope.shuffled:
-        apart = _columns(scope.shuffled, "and")
+    if columns := scope.shuffled:
+        are = "is" if len(columns) == 1 else "are"
         said.append(
-            f"Within each group {apart} {'is' if len(scope.shuffled) == 1 else 'are'} shuffled, "
+            f"Within each group {_columns(columns, 'and')} {are} shuffled, "
             "by the publisher's word: values do not show it."
         )
     return said

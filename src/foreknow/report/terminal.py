@@ -46,7 +46,7 @@ class Laid:
             yield Text.assemble(title, of)
         for block in self._blocks:
             for shown in self._shown(block):
-                whole = isinstance(block, Table) and block.joined and self._wide
+                whole = getattr(block, "joined", "") and self._wide
                 yield from console.render(shown, self._wide) if whole else [shown]
 
     def _text(self, said: str, style: str = "") -> Text:
@@ -57,8 +57,8 @@ class Laid:
         match block:
             case Sentence(_, mood):
                 said = self._text(str(block), _STYLES.get(mood, ""))
-                apart = mood in ("safe", "unsafe", "warning")
-                yield Padding(said, (0, 0, 1, 0)) if apart else said
+                stands_out = mood in ("safe", "unsafe", "warning")
+                yield Padding(said, (0, 0, 1, 0)) if stands_out else said
             case Heading(title):
                 yield self._text(title, "bold")
             case Items(texts):

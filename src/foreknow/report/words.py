@@ -249,12 +249,12 @@ def percent(found: Disclosure, limit: Fraction, digits: int = 0, to: Rounding = 
         return limit_text(limit)
     if to != "nearest" and abs(chance - rounded(100 * chance, digits) / 100) < _NEAR:
         # A float may lie on the other side of what is printed.
-        chance = chance if found.settled is None else found.settled
+        chance = _fraction(found, chance)
 
-    def apart(shown: Fraction) -> bool:
-        return shown != limit and (shown < limit) == (chance < limit)
+    def on_its_side(printed: Fraction) -> bool:
+        return printed != limit and (printed < limit) == (chance < limit)
 
-    return percentage(chance, digits, to, apart)
+    return percentage(chance, digits, to, on_its_side)
 
 
 def interval_text(probability: float, low: float, high: float, digits: int = 0) -> str:
@@ -343,9 +343,12 @@ def _settled(found: Disclosure, limit: Fraction) -> Fraction:
     chance = found.probability
     if min(chance, 1 - chance, abs(chance - float(limit))) > _NEAR:
         return Fraction(chance)
-    if found.settled is not None:
-        return found.settled
-    return limit if abs(chance - float(limit)) <= CLOSE else Fraction(chance)
+    return _fraction(found, limit if abs(chance - float(limit)) <= CLOSE else Fraction(chance))
+
+
+def _fraction(found: Disclosure, otherwise: Fraction) -> Fraction:
+    """The probability as a fraction, if that was worked out."""
+    return otherwise if found.settled is None else found.settled
 
 
 def _ended(number: Fraction) -> str | None:

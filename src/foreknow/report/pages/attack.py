@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from foreknow.attacks.algorithm.results import Attack, PersonBelief
 from foreknow.report.blocks import Block, Heading, Mood, Sentence, Table
@@ -52,7 +53,7 @@ class AttackPage(Page[Attack]):
         if self.result.found:
             return "unsafe"
         unlimited = self.result.kept and not self.result.limited
-        return "safe" if self.result.exact and not unlimited else ""
+        return "" if unlimited else _words_of(self.result).mood
 
     @property
     def name(self) -> str:
@@ -82,6 +83,37 @@ def _row(case: PersonBelief, names: Sequence[object] | None) -> tuple[str, str, 
     return who, visible(case.value), _chance_text(case), chance_text(case.share, 0), limit
 
 
+class _Words(NamedTuple):
+    """What is said where nothing was found, by how worlds were looked at; here: not all of them."""
+
+    mood: Mood = ""
+    doubt: str = ", by estimates"
+    nobody: str = "was found to be certain so far"
+    unreached: str = "No limit was found to be reached; that is no proof"
+    unseen: str = "Nobody was seen to be found out any further; more runs may find more."
+
+
+_NEVER = "is certain because of the algorithm"
+_EXACTLY = _Words(
+    "safe",
+    "",
+    _NEVER,
+    "Knowing the algorithm reaches no limit here",
+    "Nobody is found out any further than the release itself allows.",
+)
+_IN_PART = {
+    "parts": _Words(
+        nobody=_NEVER,
+        unreached="Nobody is certain because of the algorithm; by estimates, it reaches no limit",
+    ),
+    "bound": _Words(unseen=""),
+}
+
+
+def _words_of(attack: Attack) -> _Words:
+    return _EXACTLY if attack.exact else _IN_PART.get(attack.how, _Words())
+
+
 def _title(attack: Attack) -> str:
     """Say the outcome in a few words."""
     if attack.certain:
@@ -89,7 +121,7 @@ def _title(attack: Attack) -> str:
     if attack.breaches:
         many = sum(len(case.rows) for case in attack.breaches)
         verb = "reaches" if many == 1 else "reach"
-        doubt = "" if attack.exact else ", by estimates"
+        doubt = _words_of(attack).doubt
         return f"{some(many, 'posterior', 'posteriors')} {verb} a limit of the policy{doubt}"
     if attack.unsettled:
         bound = attack.how == "bound"
@@ -108,14 +140,9 @@ def _title(attack: Attack) -> str:
         many = len(attack.certain_by_release)
         return f"Knowing the algorithm adds nothing; {_are(many).lower()} certain without it"
     if not attack.limited:
-        proved = attack.exact or attack.how == "parts"
-        sure = "is certain because of the algorithm" if proved else "was found to be certain so far"
-        return f"Nobody {sure}; no requirement says how sure somebody may become"
-    if attack.exact:
-        return "Knowing the algorithm reaches no limit here"
-    if attack.how == "parts":
-        return "Nobody is certain because of the algorithm; by estimates, it reaches no limit"
-    return "No limit was found to be reached; that is no proof"
+        nobody = _words_of(attack).nobody
+        return f"Nobody {nobody}; no requirement says how sure somebody may become"
+    return _words_of(attack).unreached
 
 
 def _scope(attack: Attack) -> str:
@@ -224,10 +251,8 @@ def _sentences(attack: Attack) -> list[str]:
             f"At worst, the adversary is {_chance_text(worst)} sure of {visible(worst.value)} "
             f"where the group says {chance_text(worst.share, 0)}."
         )
-    elif attack.exact:
-        said.append("Nobody is found out any further than the release itself allows.")
-    elif attack.how != "bound":
-        said.append("Nobody was seen to be found out any further; more runs may find more.")
+    elif unseen := _words_of(attack).unseen:
+        said.append(unseen)
     return said
 
 
@@ -261,8 +286,8 @@ def _unsettled_sentences(attack: Attack) -> list[str]:
 
 def _chance_text(case: PersonBelief) -> str:
     """Write a posterior: as a percentage and a fraction, or as an interval."""
-    if case.exact is not None:
-        return chance_text(case.exact, 0)
+    if (posterior := case.exact) is not None:
+        return chance_text(posterior, 0)
     return f"about {interval_text(case.probability, case.low, case.high)}"
 
 

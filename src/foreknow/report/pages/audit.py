@@ -311,7 +311,7 @@ class AuditPage(Page[Audit]):
                 f"The {worst} of every value",
                 [
                     Table(
-                        ("value", Terms(noun, counts.semantics).holders, worst),
+                        ("value", Terms.of(counts.semantics, noun).holders, worst),
                         rows,
                         omitted=1 + len(verdict.others) - len(rows),
                         where=f", none of them {'nearer' if relative else 'higher'}",
@@ -408,7 +408,7 @@ def _legend(audit: Audit) -> str:
     """The short words for facts, explained."""
     if not any(are_facts(verdict.judged) for verdict in audit.verdicts):
         return ""
-    return f" {Terms(sensitive_noun(audit.policy), audit.counts.semantics).explained}"
+    return f" {Terms.of(audit.counts.semantics, sensitive_noun(audit.policy)).explained}"
 
 
 def _is_idle(verdict: Verdict) -> bool:
@@ -516,9 +516,9 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
     if not verdict.safe and just:
         bound += ", which must not be reached"
     elif found.bounded:
-        cases = getattr(found.witness, "groups", ())
-        why = f"their {len(cases)} cases are added up"
-        if not cases:
+        added_up = getattr(found.witness, "groups", ())
+        why = f"their {len(added_up)} cases are added up"
+        if not added_up:
             why = "the group is out of reach of an exact answer"
             if getattr(verdict.counts, "able", None) is not None:
                 why = "who there can have the value, or has another that some cannot, is left open"

@@ -145,18 +145,18 @@ class ComparisonPage(Page[Comparison]):
             yield from self._slow()
             return
         hidden = [each for each in ranked if each.form != "bucketized"]
-        exact = [each for each in ranked if each.form == "bucketized"]
+        recognizable = [each for each in ranked if each not in hidden]
         if hidden:
-            also = ", and show no exact columns" if exact else ""
+            also = ", and show no exact columns" if recognizable else ""
             yield (
                 f"Of those that hold the policy as it is{also}, {_run(hidden[0])} answers queries "
                 f"best: typically off by {share_or_none(hidden[0].query_error)}."
             )
-        if exact and ranked[0] is exact[0]:
+        if recognizable and ranked[0] is recognizable[0]:
             yield (
-                f"{_run(exact[0])} answers them {'better' if hidden else 'best'} (off by "
-                f"{share_or_none(exact[0].query_error)}), but everybody is recognizable in it: it "
-                f"publishes exact quasi-identifiers{_learned(exact[0])}."
+                f"{_run(recognizable[0])} answers them {'better' if hidden else 'best'} (off by "
+                f"{share_or_none(recognizable[0].query_error)}), but everybody is recognizable in "
+                f"it: it publishes exact quasi-identifiers{_learned(recognizable[0])}."
             )
         yield from self._slow()
 

@@ -33,6 +33,7 @@ from foreknow.report.words import (
     noun_of,
     number,
     percent,
+    reaches_just,
     some,
 )
 
@@ -141,7 +142,7 @@ def _pieces(k: int) -> str:
 def _first(curves: DisclosureCurves, found: Sequence[Disclosure], certain: bool) -> int | None:
     """The fewest pieces at which someone is certain, or more likely right than wrong."""
     for k, each in zip(curves.ks, found, strict=True):
-        likely = not (each.below(_HALF) or each.exact == _HALF)
+        likely = not (each.below(_HALF) or reaches_just(each, _HALF))
         if is_certain(each, _ALL) or (likely and not certain):
             return k
     return None

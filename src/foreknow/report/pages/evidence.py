@@ -65,6 +65,7 @@ from foreknow.report.words import (
     visible,
 )
 from foreknow.toml import from_toml
+from foreknow.wording import CASES, PEOPLE
 from foreknow_judge.file_names import CERTIFICATE, CODE_BOOK, REPORT
 from foreknow_judge.said import CASES_OF_FILES, SEVERAL_CASES, about, how_far, noted, unlimited
 from foreknow_judge.text import people_text
@@ -91,11 +92,17 @@ _TO_SIGN = (
     "Conclusion, and until when it holds",
     "Date and signature",
 )
-_NOBODY = "Nobody could be found out at a limit; everybody was looked at in turn."
-_NO_CASE = (
-    "No case could be found out at a limit; each was looked at in turn, by itself, and not the sum "
-    "over those of one who has several."
-)
+# Sentences that differ by what is counted.
+_AFRESH = {PEOPLE: " afresh", CASES: " of cases, afresh"}
+_NOBODY = {
+    PEOPLE: "Nobody could be found out at a limit; everybody was looked at in turn.",
+    CASES: "No case could be found out at a limit; each was looked at in turn, by itself, and not "
+    "the sum over those of one who has several.",
+}
+_SHARED = {
+    PEOPLE: ", so none of these rows can be told to be that of one person by them.",
+    CASES: f". {ALL_OF_ONE}",
+}
 _NOT_LIMITED = "No requirement limits what can be inferred of a person: that was not judged."
 # How sentences about other releases begin.
 _OF_RELEASES = (OTHER_RELEASES, "Published after", "Judged together")
@@ -214,8 +221,7 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _afresh(self) -> str:
-        of = "of cases, " if self.result.verification.scope.cases else ""
-        return f"Verified {of}afresh from the files: {self._held}."
+        return f"Verified{_AFRESH[self.unit]} from the files: {self._held}."
 
     @property
     def _held(self) -> str:
@@ -386,8 +392,7 @@ class EvidencePage(Page[EvidenceReport]):
                 rows.append((f"{title}: of them with certainty", *certain))
                 worst = (_worst(exposed) for exposed in (then, now))
                 case = f"case {NEAREST}" if then.verdict.required.relative else "worst case"
-                of = ", of one case" if self.in_cases else ""
-                rows.append((f"{title}: {case}{of}", *worst))
+                rows.append((f"{title}: {case}{self.unit.of_one}", *worst))
         note = (
             "In the table as it was, people with equal quasi-identifiers are a group. Both are "
             "judged by the same requirements."
@@ -440,11 +445,7 @@ class EvidencePage(Page[EvidenceReport]):
             else:
                 said.append(
                     f"Every published combination of {self._columns} is shared by at least {least}"
-                    + (
-                        f". {ALL_OF_ONE}"
-                        if self.in_cases
-                        else ", so none of these rows can be told to be that of one person by them."
-                    )
+                    f"{_SHARED[self.unit]}"
                 )
         else:
             said.append(
@@ -533,7 +534,7 @@ class EvidencePage(Page[EvidenceReport]):
         if not self.result.audit.limits_inference:
             said.append(_NOT_LIMITED)
         elif over and all(tally is not None and not tally.people for tally in over):
-            said.append(_NO_CASE if self.in_cases else _NOBODY)
+            said.append(_NOBODY[self.unit])
         return (*said, *self._beside)
 
     @property

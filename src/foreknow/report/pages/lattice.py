@@ -118,7 +118,7 @@ def lattice_line(found: LatticeResult, form: Form) -> str:
 
 def search_sentences(found: LatticeResult, form: Form) -> str:
     """Say how the levels were found."""
-    what = "is published at" if form == "generalized" else "is grouped by"
+    what = {"generalized": "is published at", "bucketized": "is grouped by"}[form]
     by = _OBJECTIVES.get(found.objective, visible(found.objective))
     finds = _FINDS if found.limits_inference else _FINDS_OF_HELD
     end = (

@@ -32,7 +32,7 @@ class NamedPeoplePage(Page[NamedWitness]):
         """Say who is found out, through which facts about whom."""
         witness = self.result
         target, value = named(witness.target), named(witness.value)
-        terms = Terms(semantics=witness.semantics, value=value)
+        terms = Terms.of(witness.semantics, value=value)
         parts = []
         if witness.ruled_out:
             values = listing([named(x) for x in witness.ruled_out], "or")
@@ -41,11 +41,7 @@ class NamedPeoplePage(Page[NamedWitness]):
         for person, has in witness.known:
             who.setdefault(has, []).append(named(person))
         for has, people in who.items():
-            several = len(people) > 1
-            have = "have" if several else "has"
-            if not terms.single:
-                have = "do not have" if several else "does not have"
-            parts.append(f"{listing(people)} {have} {named(has)}")
+            parts.append(f"{listing(people)} {terms.have(len(people))} {named(has)}")
         if witness.relatives:
             linked = listing([named(v) for v in witness.relatives], "or")
             parts.append(f"{target} has {value} if {linked} has it")

@@ -83,7 +83,7 @@ class RiskPage(Page[RiskReport]):
     @property
     def notes(self) -> list[str]:
         """What the figures leave open."""
-        report, said = self.result, [SEVERAL_CASES] if self.in_cases else []
+        report, said = self.result, [*self.unit.notes]
         if report.person is not None:
             said.append(
                 f"Rows are cases: each {visible(report.person)} counts once in every class in "
@@ -187,8 +187,7 @@ def _population(report: RiskReport, found: PopulationUniques) -> tuple[list[str]
     """People who are unique in the population: counted, or as each model estimates."""
     whole = some(found.people, "person", "people")
     head = ("", "unique in the population", "of all", "of them in the table", "")
-    if found.exact:
-        assert found.uniques is not None
+    if found.uniques is not None:
         share = _share(Fraction(found.uniques, found.people))
         row = ("counted", number(found.uniques), share, number(found.in_table or 0), "exact")
         return [f"The population has {whole}."], Table(head, [row], left=(0, 4))
@@ -359,13 +358,14 @@ def _figure(report: RiskReport) -> Chart:
             for size, many in zip(report.sizes.tolist(), people, strict=True)
             if size >= low and (last is None or size <= last)
         ]
-        several = last is not None and last > low
-        names.append(
-            f"{low} or more" if last is None else f"{low} to {last}" if several else str(low)
-        )
-        ticks.append(
-            (place, f"{low}+" if last is None else f"{low}–{last}" if several else str(low))
-        )
+        if last is None:
+            name, tick = f"{low} or more", f"{low}+"
+        elif last > low:
+            name, tick = f"{low} to {last}", f"{low}–{last}"
+        else:
+            name = tick = str(low)
+        names.append(name)
+        ticks.append((place, tick))
         height = sum(many for _, many in inside)
         color = LIMIT if any(Fraction(1, size) > report.threshold for size, _ in inside) else OWN
         said = f"{some(height, 'person', 'people')} in classes of {names[-1]}"

@@ -93,17 +93,17 @@ class SkylinePage(CountsPage[SkylineReport]):
     def blocks(self) -> Iterator[Block]:
         """What a skyline is, what is withstood of each value, then each of them."""
         report = self.result
-        several = len(report.values) > 1
+        many = len(report.values) > 1
         yield Sentence(self.explanation, "lead")
         yield Sentence(terms_of(report).explained, "note", whole=True)
         if report.by_class is not None:
             yield from _together(report, report.by_class)
             yield from _classes(report, report.by_class)
-        if several and not _too_many(report):
+        if many and not _too_many(report):
             yield from _overview(report)
         for place, value in enumerate(_drawn(report), 1):
             own = partial(value_blocks, report, value, f"value-{place}")
-            yield from [Later(own)] if several else own()
+            yield from [Later(own)] if many else own()
 
 
 def _too_many(report: SkylineReport) -> bool:
@@ -282,7 +282,7 @@ def worst_case(report: SkylineReport, value: Label, point: Point) -> Iterator[Bl
 def terms_of(report: SkylineReport, value: Label | None = None) -> Terms:
     """How to speak of facts about a value of a report."""
     noun = NOUN if report.sensitive is None else noun_of(report.sensitive)
-    return Terms(noun, report.counts.semantics, None if value is None else named(value))
+    return Terms.of(report.counts.semantics, noun, None if value is None else named(value))
 
 
 def adversary(terms: Terms, point: Point) -> str:
@@ -334,12 +334,12 @@ def worst_sentence(report: SkylineReport, value: Label, point: Point) -> str:
 def probability_text(report: SkylineReport, value: Label, point: Point) -> str:
     """Write the breach probability as a fraction, where that is short, and as a percentage."""
     found, limit = report.disclosure(value, point), report.confidence
-    shown, exact = percent(found, limit, 2), found.exact
-    if exact is None or exact.denominator > _LONGEST:
+    shown, fraction = percent(found, limit, 2), found.exact
+    if fraction is None or fraction.denominator > _LONGEST:
         return f"the breach probability is {shown}"
-    if exact == 1:
+    if fraction == 1:
         return "the breach probability is 1"
-    return f"the breach probability is {exact} = {shown}"
+    return f"the breach probability is {fraction} = {shown}"
 
 
 def _worst(report: SkylineReport, value: Label, point: Point) -> Description:

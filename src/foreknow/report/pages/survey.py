@@ -114,7 +114,7 @@ def _explanation(survey: LatticeSurvey) -> str:
 
 
 def _level(level: int, top: int) -> str:
-    return "exact" if level == 0 else "*" if level == top else number(level)
+    return {top: "*", 0: "exact"}.get(level) or number(level)
 
 
 def _level_lines(survey: LatticeSurvey) -> list[tuple[str, str]]:

@@ -26,6 +26,7 @@ from foreknow.report.scope import (
     spread_limits,
 )
 from foreknow.report.words import listing, named, nouns_of, secret_words, setting_text, some
+from foreknow.wording import unit_counted
 from foreknow_judge.grammar import AskedTable, Secret
 from foreknow_judge.numbers import exact_text
 from foreknow_judge.printed import one_line, visible
@@ -71,7 +72,7 @@ class VerificationPage(Page[Verification]):
         else:
             ends = f"{unlimited(found, far)}{by_word_of(found.scope)}"
             what = f"every requirement {whose}holds{ends}"
-        of = " of cases" if found.scope.cases else ""
+        of = unit_counted(found.scope.cases).of
         return f"Verified{of}: {people} in {groups} by {by}; {what}{beyond}"
 
     @property

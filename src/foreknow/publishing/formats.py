@@ -1,0 +1,115 @@
+"""Formats: how tables of a release become files of CSV or Parquet, and what these cannot tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, TypeAlias
+
+import pyarrow as pa
+
+from foreknow.certificates import Certificate
+from foreknow.data.engines import as_texts, bare, write_csv, write_in_parts
+from foreknow.data.microdata import Microdata
+from foreknow.data.release import SHUFFLED
+from foreknow.errors import OutputError
+from foreknow.policy.options import PublishOptions
+from foreknow.policy.policy import Policy
+from foreknow_judge.written import Written
+
+Spelling: TypeAlias = Certificate | Written  # what says how texts and numbers are written
+
+
+@dataclass(frozen=True)
+class Parquet:
+    """Files that keep types, and tell a missing value from an empty text."""
+
+    options: PublishOptions
+    typed: ClassVar[bool] = True
+
+    def refuse_texts(self, microdata: Microdata, policy: Policy) -> None:
+        """Refuse texts that a file cannot tell apart."""
+
+    def refuse_rows(self, tables: Mapping[str, pa.Table]) -> None:
+        """Refuse tables whose rows a reader would not find again."""
+
+    def as_read(self, tables: Mapping[str, pa.Table], known: Iterable[str]) -> Mapping[str, Any]:
+        """The tables as a reader of the files has them, where some columns may be `known`."""
+        return tables
+
+    def spelling(self, numeric: Iterable[str]) -> dict[str, Any]:
+        """How files spell texts and numbers, in the words of `Written` and `Certificate`."""
+        return {}
+
+    def write(self, said: Spelling, parts: Iterable[pa.Table], path: Path) -> list[Path]:
+        """Write a table in one file or several, as it is said how it is written."""
+        return write_in_parts(map(bare, parts), path, self.options.rows_per_part)
+
+
+class Csv(Parquet):
+    """Files of texts."""
+
+    typed = False
+
+    def refuse_texts(self, microdata: Microdata, policy: Policy) -> None:
+        """Refuse an empty text where a file cannot tell it from a missing value."""
+        for name in policy.known_other:
+            column = microdata.other().column(name)
+            if column.null_count and "" in column.unique().to_pylist():
+                raise OutputError(
+                    f"the column {name!r}, which may be known, has both empty texts and missing "
+                    f"values, which CSV cannot tell apart; give one of them a label, or "
+                    'publish as format = "parquet"'
+                )
+        domains = {a.name: a.domain for a in microdata.attributes}
+        sensitive = {column.name: column.domain for column in microdata.sensitives}
+        for name, domain in {**domains, **sensitive}.items():
+            if "" in domain:
+                what = f"value of {name!r}" if name in domains else "sensitive value"
+                raise OutputError(
+                    f"the empty text is a {what}, which CSV cannot tell from a missing one; "
+                    'give it a label, or publish as format = "parquet"'
+                )
+
+    def refuse_rows(self, tables: Mapping[str, pa.Table]) -> None:
+        """Refuse a missing value that has a line for itself, which many readers skip."""
+        for table in tables.values():
+            if table.num_columns == 1 and table.column(0).null_count:
+                raise OutputError(
+                    f"the only column {table.column_names[0]!r} of the people would have empty "
+                    'lines where it is missing, which readers skip; publish as format = "parquet"'
+                )
+
+    def as_read(self, tables: Mapping[str, pa.Table], known: Iterable[str]) -> Mapping[str, Any]:
+        """The tables with texts in what may be `known`."""
+        columns = [column for name in known for column in (name, name + SHUFFLED)]
+        return {part: as_texts(table, columns) for part, table in tables.items()}
+
+    def spelling(self, numeric: Iterable[str]) -> dict[str, Any]:
+        """How files spell texts and numbers."""
+        return {
+            "escaped": self.options.escape_formulas,
+            "commas": numeric if self.options.decimal == "," else (),
+            "delimiter": self.options.delimiter or ",",
+        }
+
+    def write(self, said: Spelling, parts: Iterable[pa.Table], path: Path) -> list[Path]:
+        """Write a table in one file."""
+        write_csv(
+            iter(parts),
+            path,
+            escape_formulas=said.escaped,
+            delimiter=said.delimiter,
+            commas=[own + end for own in said.commas for end in ("", SHUFFLED)],
+            bom=bool(self.options.bom),
+        )
+        return [path]
+
+
+_FORMATS = {"csv": Csv, "parquet": Parquet}
+
+
+def format_of(options: PublishOptions) -> Parquet:
+    """The format of a release."""
+    return _FORMATS[options.format or "csv"](options)
