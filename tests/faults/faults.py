@@ -781,7 +781,7 @@ _ROWS = [
     (
         "read-twice",
         "foreknow.auditing.audit_input:read_at_once",
-        "raw is None or raw[0].settled or",
+        "raw is None or raw.source.settled or",
         "True or",
         "a table that changes is read twice, once for each sight",
         "test_tables_that_change test_csv_read_once",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -12,12 +11,10 @@ import numpy as np
 from foreknow.adversaries.protocol import HasCounts
 from foreknow.data.arrays import IntArray, count_pairs
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.columns import Missing, Relabel, alike_texts, fetch
-from foreknow.data.engines.group_counts import with_any
+from foreknow.data.engines.columns import Missing, alike_texts
 from foreknow.data.engines.households import Shared
 from foreknow.data.engines.read_values import read_otherwise
-from foreknow.data.engines.table import Selected, Table, free_name
-from foreknow.data.microdata import Microdata, shown_once
+from foreknow.data.microdata import Microdata
 from foreknow.data.people import refuse_two_spellings
 from foreknow.data.reading import BLANKS, Reading
 from foreknow.data.release import Release
@@ -167,7 +164,7 @@ def _release_of(given: Any, policy: Policy | None, group: str | None) -> HasCoun
         opened = open_published(given, None if policy is None else policy.schema).release
         return _release_of(opened, policy, None)
     if isinstance(given, Microdata):
-        made = Release.from_schema(given.source, given.schema, group, written=given.reading)
+        made = Release.from_schema(given.prepared, given.schema, group)
         made.refuse_partly_left_out(
             "publish leaves out these rows, and the table shows them: give the table in place of "
             f"this Microdata, to judge all that its rows show, or {_LABEL}"
@@ -179,7 +176,7 @@ def _release_of(given: Any, policy: Policy | None, group: str | None) -> HasCoun
             "quasi_identifiers=[...], sensitive=...) in place of the table"
         )
     schema = policy.needed_schema
-    return Release.from_schema(shown_once(given, schema), schema, group, policy.options.unlinked)
+    return Release.from_schema(given, schema, group, policy.options.unlinked)
 
 
 def table_of(
@@ -225,15 +222,12 @@ def read_at_once(release: HasCounts, policy: Policy) -> HasCounts:
     Its owner counts more columns than are published, and these must be those of the same people.
     """
     raw = release.raw if isinstance(release, Release) and policy.owned else None
-    if raw is None or raw[0].settled or not _owned_by(policy) <= {*raw[0].columns}:
+    if raw is None or raw.source.settled or not _owned_by(policy) <= {*raw.source.columns}:
         return release
     assert isinstance(release, Release)
-    table, schema = raw
-    people = Microdata(table, schema, beside=[*policy.owned_columns, *release.group_columns])
+    people = Microdata(raw, beside=[*policy.owned_columns, *release.group_columns])
     group = None if release.by_values else release.group_columns[0]
-    return Release.from_schema(
-        people.source, schema, group, release.unlinked, written=people.reading
-    )
+    return Release.from_schema(people.prepared, raw.schema, group, release.unlinked)
 
 
 def _owned_by(policy: Policy) -> set[str]:
@@ -253,7 +247,7 @@ def has_owner(release: HasCounts, policy: Policy, seen: HasCounts) -> bool:
         same = people.schema.impossible == policy.needed_schema.impossible
         return same and wanted <= {*people.source.columns}
     raw = release.raw if isinstance(release, Release) else None
-    return raw is not None and wanted <= {*raw[0].columns}
+    return raw is not None and wanted <= {*raw.source.columns}
 
 
 class Owned(NamedTuple):
@@ -318,27 +312,15 @@ def _owners_tables(
         return dict.fromkeys(columns, (people, groups, labels))
     assert isinstance(release, Release)
     assert release.raw is not None
-    table, schema = release.raw
     beside = [*policy.owned_columns, *release.group_columns]
     if not release.partly_left_out:
-        people = Microdata(table, schema, beside=beside)
+        people = Microdata(release.raw, beside=beside)
         return dict.fromkeys(columns, (people, *people.grouped(release.group_columns)))
     tables: dict[str | None, tuple[Microdata, IntArray, Any]] = {}
     for column in dict.fromkeys(columns):
-        people = Microdata(*_with_values(table, schema, column), beside=beside)
+        people = Microdata(release.raw.showing(column), beside=beside)
         tables[column] = people, *people.grouped(release.group_columns)
     return tables
-
-
-def _with_values(table: Table, schema: Schema, column: str | None) -> tuple[Table, Schema]:
-    """A table of those who have a value of one column, by a schema; or of any column."""
-    if column is not None:
-        return table, schema.of_column(column)
-    rows, first = fetch(table, schema.sensitives), schema.sensitive
-    texts = {str(value) for value in rows.column(first).unique().to_pylist()}
-    nothing = Relabel(free_name("missing", texts))
-    some = Selected(table, with_any(rows, schema.sensitives))
-    return some, replace(schema.of_column(first), missing=nothing)
 
 
 def _refuse_others(release: Release, people: Microdata, groups: IntArray, name: str) -> None:

@@ -174,7 +174,7 @@ def skyline(
             _refuse_nameless(opened)
         rules = columns.given
         if rules is not None and opened.raw is not None:
-            rules = replace(rules, schema=opened.raw[1])  # with --person
+            rules = replace(rules, schema=opened.raw.schema)  # with --person
         report = skyline_report(
             opened,
             [value_named(opened.counts, text) for text in dict.fromkeys(value or ())] or None,

@@ -88,7 +88,6 @@ class Columns(Files):
 
     def whole(self, path: Path, rules: Policy | None = None) -> Release:
         """Open a release with all its sensitive columns, as if nobody knew the columns beside."""
-        from foreknow.data.microdata import shown_once
         from foreknow.data.release import Release
         from foreknow.releases.written import open_published
 
@@ -103,9 +102,9 @@ class Columns(Files):
         if not is_published(path):
             schema = rules.needed_schema
             schema = schema if self.person is None else replace(schema, person=self.person)
-            table, unlinked = shown_once(path, schema), rules.options.unlinked
+            unlinked = rules.options.unlinked
             return Release.from_schema(
-                table, schema, self.group, unlinked, written=self.written(schema)
+                path, schema, self.group, unlinked, written=self.written(schema)
             )
         if self.person is not None:
             raise SchemaError(f"{str(path)!r} names nobody; leave out --person")

@@ -18,7 +18,6 @@ from foreknow.data.engines import Holdings, Table, open_table
 from foreknow.data.engines.column_advice import described
 from foreknow.data.engines.columns import (
     Missing,
-    Relabel,
     as_missing,
     codes_of,
     fetch,
@@ -34,15 +33,16 @@ from foreknow.data.engines.group_counts import (
     require_person,
 )
 from foreknow.data.engines.person_numbers import coded_values, people_of
-from foreknow.data.engines.read_values import ReadValues, values_to_read
 from foreknow.data.engines.stacked import bare_rows
 from foreknow.data.engines.table import holds_lists, require, settled
 from foreknow.data.engines.tally import Tally
-from foreknow.data.engines.units import refuse_repeated, shared
+from foreknow.data.engines.units import shared
 from foreknow.data.engines.write import disarm_name, rearmed
 from foreknow.data.labels import GroupLabels, Label, Labels, in_order
 from foreknow.data.layout import Layout
 from foreknow.data.people import Members, Signatures
+from foreknow.data.prepare import SHUFFLED as SHUFFLED
+from foreknow.data.prepare import Prepared, prepare
 from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema, check_semantics, semantics_of_each
 from foreknow.errors import SchemaError, did_you_mean
@@ -51,8 +51,6 @@ from foreknow_judge.errors import UnsupportedError, nearest
 from foreknow_judge.layout import multivalued_columns
 
 COUNT = "count"  # of each value in each group: a column of what is bucketized
-# What the name of a column ends with that was shuffled within each group: a reader must know.
-SHUFFLED = "_shuffled"
 
 
 class Parts(NamedTuple):
@@ -150,7 +148,7 @@ class Release(Plain):
         self._held: Holdings | None = None
         self._whole: Release | None = None  # of which it is a sight
         self._by_policy: Release | None = None
-        self._raw: tuple[Table, Schema] | None = None
+        self._raw: Prepared | None = None
         self._schema: Schema | None = None
         self.cases = False
         self.releases: tuple[tuple[str, int], ...] = ()
@@ -433,7 +431,7 @@ class Release(Plain):
 
         Parameters
         ----------
-        frame : path or frame
+        frame : path, frame or Prepared
             As in `from_groups`.
         schema : Schema
         group : str, optional
@@ -447,13 +445,11 @@ class Release(Plain):
             which the schema's `reading` is about, or a release, whose values were read already;
             what could be either is refused.
         """
-        read = (*schema.sensitives, schema.person)
-        table = open_table(frame, cast("Reading", schema.reading), read)
+        raw = isinstance(frame, Prepared) or written is not None
+        prepared = prepare(frame, schema, written, raw=raw, unlinked=unlinked)
+        table, person, group = prepared.source, prepared.person, group or schema.group
         found = {*table.columns}
         unlinked = [n for n in unlinked if n not in found and f"{n}{SHUFFLED}" in found]
-        person, group = schema.person, group or schema.group
-        if not schema.several and (person not in table.columns or schema.unit == "row"):
-            person = None  # a release need not have it any more, and cases are not people
         names = list(schema.quasi_identifiers) if group is None else [group]
         other = [name for name in schema.other if name in found or name in unlinked]
         if group is not None:
@@ -471,21 +467,16 @@ class Release(Plain):
                 f"Release.from_tally; if {COUNT!r} means something else, rename it"
             )
         how = schema.sensitives, person, schema.semantics, schema.missing
-        reading = cast("Reading", schema.reading) if written is None else written
-        kinds = {
-            own: schema.types.get(name)
-            for name in schema.sensitives
-            for own in (name, f"{name}{SHUFFLED}")
-            if own in found and (own == name or name in unlinked)
-        }
-        kinds = values_to_read(table, kinds, reading)
-        label = str(schema.missing) if isinstance(schema.missing, Relabel) else ""
-        values = table
-        if kinds:
-            values = ReadValues(table, kinds, reading, label=label, raw=written is not None)
-        made = cls._of(values, names, *how, other, unlinked, null_groups=group is None)
-        refuse_repeated(table, schema, table.columns)
-        made._raw, made.schema, made.cases = (table, schema), schema, schema.unit == "row"
+        read = prepared
+        if person is not None:
+            judged = [*names, *prepared.kinds, *schema.sensitives, *other, person]
+            read = prepared.read_once([name for name in judged if name in found])
+        by_values = group is None
+        made = cls._of(
+            read.table, names, *how, other, unlinked, null_groups=by_values, checked=True
+        )
+        read.refuse_repeats()
+        made._raw, made.schema, made.cases = prepared, schema, schema.unit == "row"
         return made.recognizing(schema.quasi_identifiers)
 
     @property
@@ -508,14 +499,14 @@ class Release(Plain):
         return [*map(self._bare, self.group_columns)]
 
     @property
-    def raw(self) -> tuple[Table, Schema] | None:
-        """The table that it is, and the schema by which that was read; None of other releases."""
+    def raw(self) -> Prepared | None:
+        """The table that it is, as it was prepared by a schema; None of other releases."""
         return self._raw
 
     @cached_property
     def shared(self) -> tuple[str, ...]:
         """Columns of a table, read by a schema, in which a few rows each share a value."""
-        return () if self._raw is None else shared(*self._raw)
+        return () if self._raw is None else shared(self._raw.source, self._raw.schema)
 
     @cached_property
     def numbers(self) -> tuple[str, ...]:
@@ -552,6 +543,7 @@ class Release(Plain):
         unlinked: Sequence[str],
         *,
         null_groups: bool,
+        checked: bool = False,
     ) -> Release:
         people = [] if person is None else [person]
         if isinstance(other, str):
@@ -587,7 +579,7 @@ class Release(Plain):
             require_person(table, name, person, how_many, listed=holds_lists(table, name))
         if person is not None or several:
             table = settled(table, list(dict.fromkeys([*groups, *sensitives, *other, *people])))
-        if person is not None and not several:
+        if person is not None and not several and not checked:
             refuse_repeats(table, person)
         apart = {
             name: ValuesTable(
@@ -1033,7 +1025,7 @@ class Release(Plain):
         Of a table of cases, with the column that says whose these are, different people.
         """
         if person is not None and self._raw is not None:
-            rows = fetch(self._raw[0], [*self.group_columns, person])
+            rows = fetch(self._raw.source, [*self.group_columns, person])
             encoded = [codes_of(column) for column in rows.columns]
             _, first = combine([codes for codes, _ in encoded], [len(of) for _, of in encoded])
             each = [(codes[first], distinct) for codes, distinct in encoded[:-1]]
@@ -1044,10 +1036,10 @@ class Release(Plain):
     @property
     def person_of_cases(self) -> str | None:
         """The column of the table that says whose cases its rows are, if it has it."""
-        if self._raw is None or not self._raw[1].counts_people:
+        if self._raw is None or not self._raw.schema.counts_people:
             return None
-        table, schema = self._raw
-        return schema.person if schema.person in table.columns else None
+        person = self._raw.schema.person
+        return person if person in self._raw.source.columns else None
 
     @property
     def by_values(self) -> bool:

@@ -220,6 +220,7 @@ _READERS: tuple[_Reader, ...] = (
     ),
 )
 _UNREAD, _MIDNIGHT = object(), dt.time()
+_SHORT = 64  # rows in which a first value is looked for before all are
 _THOUSANDS = r"-?(0|[1-9]\d{0,2}(\.\d{3})+|[1-9]\d*)(,\d+)?"
 
 
@@ -319,7 +320,7 @@ def as_plain_texts(
     written in several ways is one value.
     """
     array = plain(name, array)
-    zoned = declared is None and _is_zoned(array)
+    zoned = declared is None and is_zoned(array)
     if declared is None and not reading.converts and not zoned:
         return array
     codes, distinct = codes_of(array)
@@ -344,13 +345,26 @@ def as_plain_texts(
     return array if texts == values else pa.chunked_array([pa.array(texts).take(pa.array(codes))])
 
 
-def _is_zoned(array: pa.ChunkedArray) -> bool:
-    """Whether the first value of a column is the text of a time with its zone."""
-    if not is_text(array.type):
+def is_zoned(array: pa.ChunkedArray) -> bool:
+    """Whether a column that begins with the text of a day has texts of times with their zones."""
+    if not is_text(array.type) or len(array) == array.null_count:
         return False
-    first = next((chunk.drop_null()[0] for chunk in array.chunks if len(chunk.drop_null())), None)
-    text = None if first is None else first.as_py()
-    return isinstance(text, str) and _ZONED.fullmatch(text) is not None
+    first = next(chunk.drop_null()[0].as_py() for chunk in _heads(array) if _knows_any(chunk))
+    if not isinstance(first, str) or not re.match(_DAY, first, re.ASCII):
+        return False
+    distinct = pc.unique(array.cast(pa.string()))
+    return bool(pc.any(pc.match_substring_regex(distinct, f"^{_ZONED.pattern}$")).as_py())
+
+
+def _heads(array: pa.ChunkedArray) -> Iterator[Any]:
+    """The chunks of a column, of each some first rows before all of it."""
+    for chunk in array.chunks:
+        yield chunk.slice(0, _SHORT)
+        yield chunk
+
+
+def _knows_any(chunk: Any) -> bool:
+    return bool(len(chunk.drop_null()))
 
 
 def alike_texts(

@@ -226,17 +226,13 @@ def held_beside(
     sensitive: str,
     person: str | None,
     every: Mapping[str, str],
-    read: Callable[[pa.ChunkedArray], pa.ChunkedArray] | None = None,
 ) -> tuple[PersonValues, NDArray[Any], pa.Array]:
     """Read who has what of one column, of which `every` one may have several values of a person.
 
-    Values that `read` makes alike are one. Also the code of each occurrence, and what codes stand
-    for. Rows then repeat values, so that of sets each value counts once, and of bags nobody can
-    tell.
+    Also the code of each occurrence, and what codes stand for. Rows then repeat values, so that of
+    sets each value counts once, and of bags nobody can tell.
     """
     held = read_held(table, columns, sensitive, person, every[sensitive])
-    if read is not None:
-        held = replace(held, values=read(held.values))
     rows = held.people.of_row
     if len(every) > 1 and len(held.people) < len(rows):
         if "multiset" in every.values():

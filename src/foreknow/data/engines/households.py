@@ -28,6 +28,7 @@ from foreknow_judge.grammar import SharedTable
 from foreknow_judge.remarks import SHOWN_ELSEWHERE
 
 if TYPE_CHECKING:
+    from foreknow.data.reading import Reading
     from foreknow.data.schema import Schema
 
 # What stands in the other rows of a household, and in the column beside.
@@ -63,13 +64,13 @@ class Shared(Plain):
 class ShownOnce(Derived):
     """A table in which the values of a household stand in its first row that is published."""
 
-    def __init__(self, table: Table, schema: Schema) -> None:
+    def __init__(self, table: Table, schema: Schema, reading: Reading) -> None:
         assert isinstance(schema.shared, Shared)
         super().__init__(table)
         self.settled = table.settled
         self.columns = [*table.columns, schema.shared.column]
-        self._schema, self._shared = schema, schema.shared
-        self.values_read = schema.shared.values
+        self._schema, self._shared, self._reading = schema, schema.shared, reading
+        self.shared_values = schema.shared.values
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns; of shared ones the values of first rows."""
@@ -115,7 +116,7 @@ class ShownOnce(Derived):
 
     def _once(self, name: str, values: pa.ChunkedArray, first: IntArray, here: Any) -> pa.Array:
         schema: Any = self._schema
-        texts = as_plain_texts(name, values, schema.reading, schema.types.get(name))
+        texts = as_plain_texts(name, values, self._reading, schema.types.get(name))
         codes, distinct = codes_of(texts)
         differs = codes != codes[first]
         if differs.any():

@@ -1,0 +1,223 @@
+"""Prepare: a raw table and a schema become what is counted, by audits and publications alike."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.data.engines import open_table
+from foreknow.data.engines.columns import Kind, Relabel, fetch
+from foreknow.data.engines.group_counts import refuse_repeats, require_person, with_any
+from foreknow.data.engines.households import Shared, ShownOnce
+from foreknow.data.engines.read_values import ReadValues
+from foreknow.data.engines.table import (
+    Selected,
+    Snapshot,
+    Table,
+    free_name,
+    holds_lists,
+    require,
+    settled,
+)
+from foreknow.data.engines.units import look_beside, refuse_repeated, refuse_rows_of_one
+from foreknow.data.reading import Reading
+from foreknow.data.schema import Schema
+from foreknow.errors import SchemaError
+
+# What the name of a column ends with that was shuffled within each group: a reader must know.
+SHUFFLED = "_shuffled"
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A table as it is counted by a schema; made by `prepare`, and nowhere else.
+
+    Attributes
+    ----------
+    source : Table
+        All its columns and rows, as they stand: what is spelled as missing is a null, and what a
+        household shares is shown once.
+    schema : Schema
+    reading : Reading
+        How numbers and dates are written in it.
+    raw : bool
+        Whether it is surely a raw table, and no release, whose values were read before.
+    kinds : mapping of str to str or None
+        The columns of which `table` has values that were read, with the types that the schema
+        gives them.
+    """
+
+    source: Table
+    schema: Schema
+    reading: Reading
+    raw: bool
+    kinds: Mapping[str, Kind | None]
+    _checked: set[str] = field(default_factory=set, repr=False)
+
+    @cached_property
+    def table(self) -> Table:
+        """The same with sensitive numbers and dates as texts that anybody reads alike."""
+        missing = self.schema.missing
+        label = str(missing) if isinstance(missing, Relabel) else ""
+        return ReadValues(self.source, self.kinds, self.reading, label=label, raw=self.raw)
+
+    @property
+    def name(self) -> str:
+        """What messages call the table."""
+        return self.source.name
+
+    @property
+    def person(self) -> str | None:
+        """The column that tells people apart; None of cases, or where a release has it no more."""
+        schema = self.schema
+        if schema.several or (schema.unit == "person" and schema.person in self.source.columns):
+            return schema.person
+        return None
+
+    def read_once(self, columns: Sequence[str]) -> Prepared:
+        """The same, of which some columns are read once where reads may differ."""
+        if self.source.settled:
+            return self
+        return replace(self, source=settled(self.source, columns), _checked=set())
+
+    def holding(self, columns: Sequence[str]) -> Prepared:
+        """The same with some columns, for another process, which can open nothing."""
+        return replace(self, source=Snapshot(self.source, list(columns)))
+
+    def only(self, rows: NDArray[np.bool_]) -> Prepared:
+        """Some of its rows; who stands in two of them is looked for again."""
+        return replace(self, source=Selected(self.source, rows), _checked=set())
+
+    def showing(self, column: str | None) -> Prepared:
+        """Those who show a value of one sensitive column, beside which others stand; or of any."""
+        if column is not None:
+            return replace(self, schema=self.schema.of_column(column))
+        rows, first = fetch(self.source, self.schema.sensitives), self.schema.sensitive
+        texts = {str(value) for value in rows.column(first).unique().to_pylist()}
+        nothing = Relabel(free_name("missing", texts))
+        some = self.only(with_any(rows, self.schema.sensitives))
+        return replace(some, schema=replace(self.schema.of_column(first), missing=nothing))
+
+    def look_beside(self) -> None:
+        """Have the next reading of a large file look at people and households as well."""
+        look_beside(self.source, self.schema)
+
+    def refuse_repeats(self, rows: Any = None, *, counted: bool = False) -> None:
+        """Raise `DataError` if rows are to be people, and somebody stands in two.
+
+        Parameters
+        ----------
+        rows : Arrow table, optional
+            Those of the table, where they were fetched.
+        counted : bool
+            Whether its rows are counted where they lie, and never fetched.
+        """
+        if self._checked:
+            return
+        refuse_repeated(self.source, self.schema, self.source.columns)
+        if self.person is not None and not self.schema.several:
+            if counted:
+                refuse_rows_of_one(self.source, self.person)
+            else:
+                refuse_repeats(self.source, self.person, rows)
+        if self.source.settled:
+            self._checked.add("people")
+
+    def require_roles(self, beside: Sequence[str] = ()) -> None:
+        """Raise an error for the first column that a raw table lacks."""
+        schema, people = self.schema, []
+        if not schema.quasi_identifiers:
+            raise SchemaError("quasi_identifiers is empty; name the columns that others may know")
+        if schema.person is not None:
+            people = [schema.person]
+        roles = [name for name in schema.columns if name != schema.group]
+        require(self.source, [*roles, *people, *beside, *schema.conditions])
+        for name, semantics in schema.several.items():
+            listed = holds_lists(self.source, name)
+            require_person(self.source, name, schema.person, semantics, listed=listed)
+
+    def read(self, rows: Any) -> Any:
+        """Rows that an engine counted of `source`, with the values that `table` has."""
+        return cast("ReadValues", self.table).read(rows)
+
+
+def prepare(
+    source: Any,
+    schema: Schema,
+    reading: Reading | None = None,
+    *,
+    raw: bool = True,
+    unlinked: Collection[str] = (),
+) -> Prepared:
+    """Take a table as a schema describes it: the one way in, for audits and publications.
+
+    Parameters
+    ----------
+    source : path, frame or Prepared
+        See `foreknow.data.engines.open_table`.
+    schema : Schema
+    reading : Reading, optional
+        How the file is written, where the schema's `reading` does not say so or is to be overruled.
+    raw : bool
+        Whether this is surely a raw table. It may be a release otherwise, whose values were read
+        before; what could be either is refused.
+    unlinked : collection of str
+        Sensitive columns that a release may call otherwise, since they are shuffled.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> rows = pa.table({"age": [30, 41, 50], "pay": ["1,5", "1,50", "NA"]})
+    >>> reading = {"decimal": ",", "missing": ["NA"]}
+    >>> schema = Schema(quasi_identifiers=["age"], sensitive="pay", reading=reading)
+    >>> prepare(rows, schema).table.arrow(["pay"]).column("pay").to_pylist()
+    ['1.5', '1.5', None]
+    """
+    if isinstance(source, Prepared):
+        if schema is source.schema:
+            return source
+        source, reading, raw = source.source, source.reading, source.raw
+    declared = cast("Reading", schema.reading)
+    written = declared if reading is None else Reading.of(reading).over(declared)
+    # in a release, what is spelled so of other columns is what a reader sees
+    only = None if raw else (*schema.sensitives, schema.person)
+    opened = open_table(source, written, only)
+    opened = _shown_once(opened, schema, written, raw=raw)
+    kinds = {}
+    for name in schema.sensitives:
+        shuffled = name in unlinked and name not in opened.columns
+        kinds[f"{name}{SHUFFLED}" if shuffled else name] = schema.types.get(name)
+    for name in _shared_values(opened):  # which were read before
+        kinds.pop(name, None)
+    return Prepared(opened, schema, written, raw, kinds)
+
+
+def _shown_once(opened: Table, schema: Schema, written: Reading, *, raw: bool) -> Table:
+    """A table in which what a household shares is shown once; a release has it so already."""
+    shared = schema.shared
+    if not isinstance(shared, Shared) or _shared_values(opened):
+        return opened
+    here = shared.by in opened.columns
+    if shared.column in opened.columns:
+        if not raw and not here:
+            return opened
+        raise SchemaError(
+            f"{opened.name} has a column {shared.column!r}, which is what the column is called "
+            "that shared adds, and which says where a household's value is shown: rename it"
+        )
+    if not raw and not here:
+        return opened
+    require(opened, [shared.by])
+    return ShownOnce(opened, schema, written)
+
+
+def _shared_values(table: Table) -> Collection[str]:
+    """The columns of a table whose values are shown once for each household."""
+    inner = table.inner if isinstance(table, Snapshot) else table
+    columns: Collection[str] = getattr(inner, "shared_values", ())
+    return columns
