@@ -61,11 +61,7 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
         known += looked
         stand = [name for name in table.sensitives if name in table.beside]
         beside = [n for n in stand if stand[1:] and sights and n not in looked]
-    lacking = {
-        name: rows
-        for name in (() if table is None or not several else table.sensitives)
-        if table is not None and (rows := table.seen(name, []).left_out)
-    }
+    left_out = () if table is None or not several else table.rows_left_out
     schema = None if policy is None else policy.schema
     roles = None if schema is None else schema.quasi_identifiers
     unseen = [] if table is None else table.unseen(known, roles)
@@ -79,7 +75,7 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
         several_answers=answers,
         amounts=amounts,
         left_out=None if table is None else table.left_out,
-        lacking=lacking,
+        lacking={left.column: left.number for left in left_out},
         beside=None if table is None else (*unseen, *beside),
         suppressed=None if table is None else table.suppressed,
         exact=() if table is None else tuple(n for n in table.recognized if n != table.cohort),

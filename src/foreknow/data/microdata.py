@@ -29,9 +29,9 @@ from foreknow.data.engines.columns import (
     dictionary_of,
     fetch,
     narrowest,
-    settle_missing,
 )
 from foreknow.data.engines.group_counts import People, held_beside
+from foreknow.data.engines.missing import LeftOut, settle
 from foreknow.data.engines.person_numbers import Coded, coded_values, people_of
 from foreknow.data.engines.spelled import is_untyped
 from foreknow.data.engines.table import Snapshot, require
@@ -128,6 +128,7 @@ class _Read:
     fired: Fired | None = None  # which rules say of everybody what they cannot have
     # of everybody the columns of conditions; none where these were not kept
     beside: pa.Table = field(default_factory=lambda: pa.table({}))
+    left_out: tuple[LeftOut, ...] = ()  # rows without a value; those with any are not published
 
 
 class Microdata:
@@ -269,16 +270,13 @@ class Microdata:
 
     def _read_rows(self, rows: pa.Table, times: IntArray | None = None) -> _Read:
         """Encode rows of one person each, or equal rows that stand for so many people."""
-        schema, kept, n_entries = self.schema, None, len(rows)
+        schema, n_entries = self.schema, len(rows)
         n_rows = n_entries if times is None else int(times.sum())
+        how: dict[str, Any] = {"times": times, "numbered": times is None}
         missing = cast("Missing", schema.missing)
-        for name in schema.sensitives:
-            rows, left = settle_missing(
-                self.name, rows, name, missing, weights=times, in_order=times is None
-            )
-            if left is not None:
-                kept = left if kept is None else kept[left]
-                times = None if times is None else times[left]
+        rows, kept, shown = settle(self.name, rows, schema.sensitives, missing, **how)
+        if kept is not None and times is not None:
+            times = times[kept]
         if not len(rows):
             raise DataError(f"{self.name} has no rows")
         sensitive, *more = (encode(name, rows.column(name)) for name in schema.sensitives)
@@ -292,6 +290,7 @@ class Microdata:
             n_entries=n_entries,
             fired=found,
             beside=rows.select(schema.conditions),
+            left_out=() if kept is None else shown.left_out,
         )
 
     @property
@@ -427,7 +426,7 @@ class Microdata:
             encoded[name] = encode(name, held.values)
             holdings[name] = Holdings(held.holders, encoded[name].codes)
         for name in single:
-            settle_missing(self.name, rows, name, "error")
+            settle(self.name, rows, [name], "error")
             column = encode(name, rows.column(name))
             of_person = people.agreed(name, column.codes, column.domain.__getitem__)
             encoded[name] = replace(column, codes=of_person)
@@ -540,6 +539,11 @@ class Microdata:
     def left_out(self) -> int:
         """Rows that are not published, since their sensitive value is missing."""
         return self.n_rows - self.n_people if self._read.people is None else 0
+
+    @property
+    def rows_left_out(self) -> tuple[LeftOut, ...]:
+        """Rows that show no value of a sensitive column; none of them is published."""
+        return self._read.left_out
 
     @property
     def n_entries(self) -> int:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from foreknow.data.engines import open_table
 from foreknow.data.engines.columns import Kind, Relabel, fetch
-from foreknow.data.engines.group_counts import refuse_repeats, require_person, with_any
+from foreknow.data.engines.group_counts import refuse_repeats, require_person
 from foreknow.data.engines.households import Shared, ShownOnce
+from foreknow.data.engines.missing import Shown
 from foreknow.data.engines.read_values import ReadValues
 from foreknow.data.engines.table import (
     Selected,
@@ -100,7 +101,7 @@ class Prepared:
         rows, first = fetch(self.source, self.schema.sensitives), self.schema.sensitive
         texts = {str(value) for value in rows.column(first).unique().to_pylist()}
         nothing = Relabel(free_name("missing", texts))
-        some = self.only(with_any(rows, self.schema.sensitives))
+        some = self.only(Shown.of(rows, self.schema.sensitives).of_any)
         return replace(some, schema=replace(self.schema.of_column(first), missing=nothing))
 
     def look_beside(self) -> None:

@@ -32,6 +32,7 @@ from foreknow.data.engines.group_counts import (
     refuse_repeats,
     require_person,
 )
+from foreknow.data.engines.missing import LeftOut, Shown
 from foreknow.data.engines.person_numbers import coded_values, people_of
 from foreknow.data.engines.stacked import bare_rows
 from foreknow.data.engines.table import holds_lists, require, settled
@@ -847,6 +848,8 @@ class Release(Plain):
         before = [own for own in before if own._found is not None]
         try:
             yield
+            if not self.settled:  # which rows are left out is seen with the rest, or never
+                _ = self.values_shown
             for own in before:
                 if {*own._tables.seen} <= {*tables.read_once.columns}:
                     cast("ValuesTable", own._tables).refuse_changed(own._counted)
@@ -1097,15 +1100,26 @@ class Release(Plain):
     @property
     def left_out(self) -> int:
         """How many rows lack a sensitive value, so that this was not counted."""
-        if len(self.sensitives) > 1 and isinstance(self._tables, ValuesTable):
-            return self._tables.lacking([self.written_name(name) for name in self.sensitives])
-        return self._tables.left_out
+        return 0 if self.values_shown is None else self.values_shown.incomplete
+
+    @cached_property
+    def values_shown(self) -> Shown | None:
+        """Which rows show a value of which sensitive column; None where no row is left out."""
+        tables = self._tables
+        if not isinstance(tables, ValuesTable) or not tables.needed:
+            return None
+        return tables.values_shown([*map(self.written_name, self.sensitives)])
+
+    @property
+    def rows_left_out(self) -> tuple[LeftOut, ...]:
+        """Rows that show no value of a sensitive column, for which they are not counted."""
+        left = () if self.values_shown is None else self.values_shown.left_out
+        return tuple(replace(own, column=self._bare(own.column)) for own in left)
 
     @property
     def partly_left_out(self) -> bool:
         """Whether rows lack one sensitive value, so that this was not counted, and show another."""
-        several = self.sensitives if self._leaves_out else ()
-        return any(self.seen(name, []).left_out < self.left_out for name in several)
+        return self.values_shown is not None and self.values_shown.partly
 
     def refuse_partly_left_out(self, why: str) -> None:
         """Refuse such rows where it is not known whether they count; `why`, and what to do."""

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
-from shlex import quote
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -686,42 +685,3 @@ def refuse_missing(missing: Missing, semantics: Any) -> None:
             f"missing = {shown} has no place under semantics {semantics!r}, where a null means "
             "that the person has no value; leave it out"
         )
-
-
-def settle_missing(
-    name: str,
-    rows: pa.Table,
-    sensitive: str,
-    missing: Missing,
-    *,
-    weights: NDArray[Any] | None = None,
-    in_order: bool = True,
-) -> tuple[pa.Table, IntArray | None]:
-    """Deal with null sensitive values."""
-    column = rows.column(sensitive)
-    if not column.null_count:
-        return rows, None
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    at = rows.column_names.index(sensitive)
-    if isinstance(missing, Relabel):
-        codes, found = codes_of(column)
-        texts = pa.array([text_of(x) for x in to_python(sensitive, found)], pa.string())
-        filled = pc.if_else(pc.is_null(column), str(missing), texts.take(pa.array(codes)))
-        return rows.set_column(at, sensitive, filled), None
-    holes = pc.is_null(column).to_numpy()
-    if missing == "drop":
-        kept = np.flatnonzero(~holes)
-        if not len(kept):
-            raise DataError(
-                f'{name} has no rows with {sensitive!r}, and missing = "drop" leaves all others out'
-            )
-        return rows.set_column(at, sensitive, column).take(pa.array(kept)), kept
-    many = int(holes.sum() if weights is None else weights[holes].sum())
-    where = f", first in row {int(np.argmax(holes)) + 1}" if in_order else ""
-    raise DataError(
-        f"{name}: the sensitive column {sensitive!r} is missing in {many} "
-        f"row{'s' if many > 1 else ''}{where}; fill it, or say "
-        'missing = "drop" or missing = { label = "unknown" } in the schema; without a policy file, '
-        f"foreknow init TABLE --sensitive {quote(sensitive)} writes one that says it"
-    )

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from foreknow.data.arrays import IntArray
-from foreknow.data.engines.columns import Relabel, as_plain_texts, codes_of, plain
+from foreknow.data.engines.columns import Missing, as_plain_texts, codes_of, plain_table
 from foreknow.data.engines.group_counts import first_rows
+from foreknow.data.engines.missing import Shown, drops
 from foreknow.data.engines.table import Derived, Table
 from foreknow.data.people import refuse_two_spellings
 from foreknow.errors import SchemaError, did_you_mean
@@ -96,8 +97,7 @@ class ShownOnce(Derived):
     @property
     def _needed(self) -> Sequence[str]:
         """The columns without whose values rows are left out of what is published."""
-        missing = self._schema.missing
-        dropped = missing == "drop" and not isinstance(missing, Relabel)
+        dropped = drops(cast("Missing", self._schema.missing))
         return self._schema.sensitives if dropped else ()
 
     def _first(self, rows: pa.Table) -> IntArray:
@@ -105,9 +105,9 @@ class ShownOnce(Derived):
         codes, distinct = codes_of(rows.column(self._shared.by))
         refuse_two_spellings(distinct.to_pylist(), repr(self._shared.by))
         first_of_home = first_rows(codes, len(distinct))
-        lacking = [pc.is_null(plain(name, rows.column(name))) for name in self._needed]
-        if lacking:  # the first of those that have all values, where there is one
-            kept = np.flatnonzero(~np.any([own.to_numpy() for own in lacking], axis=0))[::-1]
+        if self._needed:  # the first of those that have all values, where there is one
+            shown = Shown.of(plain_table(rows.select(self._needed), self._needed), self._needed)
+            kept = np.flatnonzero(shown.of_each)[::-1]
             first_of_home[codes[kept]] = kept  # the last that is written stays
         first = first_of_home[codes]
         if distinct.null_count:
