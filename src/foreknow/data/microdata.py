@@ -186,8 +186,9 @@ class Microdata:
         prepared.require_roles(beside)
         self.schema, self.reading, self.beside = schema, prepared.reading, tuple(beside)
         known = [*schema.quasi_identifiers, *schema.other, *schema.identifiers, *schema.conditions]
-        people = [] if schema.person is None else [schema.person]
-        self._names = list(dict.fromkeys([*known, *schema.sensitives, *people, *beside]))
+        self._names = list(
+            dict.fromkeys([*known, *schema.sensitives, *schema.persons, *self.beside])
+        )
         self.prepared = prepared.read_once(self._names)
         # What is worked out once, on first use.
         self._table_read: _Read | None = None
@@ -258,15 +259,11 @@ class Microdata:
         return self._table_read
 
     def _read_single(self) -> _Read:
-        schema = self.schema
-        people = [] if schema.person is None else [schema.person]
-        names = [*self.counted_by, *people]
         self.prepared.look_beside()
-        fetched = fetch(self.prepared.table, list(dict.fromkeys(names)))
+        names = dict.fromkeys([*self.counted_by, *self.schema.persons])
+        fetched = fetch(self.prepared.table, [*names])
         self.prepared.refuse_repeats(fetched)
-        if schema.person is not None and schema.person not in self.counted_by:
-            fetched = fetched.drop_columns([schema.person])
-        return self._read_rows(fetched)
+        return self._read_rows(fetched.select(self.counted_by))
 
     def _read_rows(self, rows: pa.Table, times: IntArray | None = None) -> _Read:
         """Encode rows of one person each, or equal rows that stand for so many people."""
@@ -901,6 +898,10 @@ class Microdata:
         narrow = codes.astype(self.sensitive_codes.dtype, copy=False)
         sensitive = replace(self._read.sensitive, codes=narrow)
         return self._with(replace(self._read, sensitive=sensitive), self._attributes, self._values)
+
+    def only(self, rows: NDArray[np.bool_]) -> Microdata:
+        """Some rows of the table, as another one; they are read anew."""
+        return Microdata(self.prepared.only(rows), self.schema, beside=self.beside)
 
     def part(self, columns: Collection[str], people: IntArray | None = None) -> Microdata:
         """The same people, or some of them, by some of their quasi-identifiers, as coarse as here.

@@ -80,6 +80,11 @@ class Prepared:
             return schema.person
         return None
 
+    @property
+    def in_rows(self) -> bool:
+        """Whether who is counted hangs on which rows stand beside or before each other."""
+        return self.person is not None or self.schema.shared is not None
+
     def read_once(self, columns: Sequence[str]) -> Prepared:
         """The same, of which some columns are read once where reads may differ."""
         if self.source.settled:
@@ -131,13 +136,11 @@ class Prepared:
 
     def require_roles(self, beside: Sequence[str] = ()) -> None:
         """Raise an error for the first column that a raw table lacks."""
-        schema, people = self.schema, []
+        schema = self.schema
         if not schema.quasi_identifiers:
             raise SchemaError("quasi_identifiers is empty; name the columns that others may know")
-        if schema.person is not None:
-            people = [schema.person]
         roles = [name for name in schema.columns if name != schema.group]
-        require(self.source, [*roles, *people, *beside, *schema.conditions])
+        require(self.source, [*roles, *schema.persons, *beside, *schema.conditions])
         for name, semantics in schema.several.items():
             listed = holds_lists(self.source, name)
             require_person(self.source, name, schema.person, semantics, listed=listed)
@@ -153,6 +156,7 @@ def prepare(
     reading: Reading | None = None,
     *,
     raw: bool = True,
+    as_written: bool = False,
     unlinked: Collection[str] = (),
 ) -> Prepared:
     """Take a table as a schema describes it: the one way in, for audits and publications.
@@ -167,6 +171,9 @@ def prepare(
     raw : bool
         Whether this is surely a raw table. It may be a release otherwise, whose values were read
         before; what could be either is refused.
+    as_written : bool
+        Whether all but sensitive values and people is taken as a reader of the table sees it, who
+        tells a spelling of a missing value from an empty cell.
     unlinked : collection of str
         Sensitive columns that a release may call otherwise, since they are shuffled.
 
@@ -182,12 +189,12 @@ def prepare(
     if isinstance(source, Prepared):
         if schema is source.schema:
             return source
-        source, reading, raw = source.source, source.reading, source.raw
-    declared = cast("Reading", schema.reading)
-    written = declared if reading is None else Reading.of(reading).over(declared)
-    # in a release, what is spelled so of other columns is what a reader sees
-    only = None if raw else (*schema.sensitives, schema.person)
-    opened = open_table(source, written, only)
+        opened, written, raw = source.source, source.reading, source.raw
+    else:
+        declared = cast("Reading", schema.reading)
+        written = declared if reading is None else Reading.of(reading).over(declared)
+        only = (*schema.sensitives, *schema.persons) if as_written else None
+        opened = open_table(source, written, only)
     opened = _shown_once(opened, schema, written, raw=raw)
     kinds = {}
     for name in schema.sensitives:

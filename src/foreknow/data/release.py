@@ -447,7 +447,7 @@ class Release(Plain):
             what could be either is refused.
         """
         raw = isinstance(frame, Prepared) or written is not None
-        prepared = prepare(frame, schema, written, raw=raw, unlinked=unlinked)
+        prepared = prepare(frame, schema, written, raw=raw, as_written=True, unlinked=unlinked)
         table, person, group = prepared.source, prepared.person, group or schema.group
         found = {*table.columns}
         unlinked = [n for n in unlinked if n not in found and f"{n}{SHUFFLED}" in found]
@@ -469,8 +469,8 @@ class Release(Plain):
             )
         how = schema.sensitives, person, schema.semantics, schema.missing
         read = prepared
-        if person is not None:
-            judged = [*names, *prepared.kinds, *schema.sensitives, *other, person]
+        if prepared.in_rows:
+            judged = [*names, *prepared.kinds, *schema.sensitives, *other, *schema.persons]
             read = prepared.read_once([name for name in judged if name in found])
         by_values = group is None
         made = cls._of(

@@ -1,0 +1,211 @@
+"""A table is prepared in one way, whoever asks: audits of all its forms, and publications."""
+
+from fractions import Fraction
+
+import duckdb
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+import foreknow as fk
+from foreknow.data.engines.duckdb_table import DuckTable
+from foreknow_judge.errors import InputError
+
+READING = {"decimal": ",", "date_format": "%d.%m.%Y", "missing": ["NA", "k. A."]}
+WARD = {"ward": ["w"] * 6}
+EXACT = {"labels": {"ward": "exact"}}
+
+
+def policy_of(columns, *asked, **more):
+    """Everybody in one group; each column asked for by who knows nothing beside."""
+    roles = {"quasi_identifiers": ["ward"], "sensitive": [*columns], "reading": READING}
+    required = [
+        {"facts": {}, "sensitive": name, "knowing": [], "below": "1"} for name in asked or columns
+    ]
+    return fk.Policy.from_dict({"schema": {**roles, **more}, "require": required, "publish": EXACT})
+
+
+def forms(columns, folder):
+    """One table as a frame, as files and in engines."""
+    table = pa.table({**WARD, **columns})
+    pyarrow.csv.write_csv(table, folder / "t.csv")
+    pq.write_table(table, folder / "t.parquet")
+    yield table
+    yield table.to_pandas()
+    yield folder / "t.csv"
+    yield folder / "t.parquet"
+    yield duckdb.from_arrow(table)
+
+
+def doors(columns, policy, folder):
+    """The audit of one table by each door."""
+    for form in forms(columns, folder):
+        yield fk.audit(form, policy, learned=False)
+        yield fk.audit(fk.Release.from_schema(form, policy.schema), policy, learned=False)
+        yield fk.audit(fk.Microdata(form, policy.schema), policy, learned=False)
+        yield fk.publish(form, policy, seed=1).audit
+
+
+def reached(made):
+    return [verdict.disclosure.exact for verdict in made.verdicts]
+
+
+AMOUNTS = ["1.200,5", "1200,50", "1.200,500", "20", "20,0", "7,5"]
+DAYS = ["01.02.2020", "01.02.2020", "2.3.2020", "02.03.2020", "02.03.2020", "04.05.2021"]
+TIMES = [f"2020-01-01{at}" for at in ("T10:00+01:00", " 10:00+01:00", " 10:00:00+01:00")]
+TIMES += [f"2020-01-01 1{hour}:00+01:00" for hour in (1, 2, 3)]
+
+
+def test_numbers_and_days_are_read_alike(tmp_path):
+    columns = {"pay": AMOUNTS, "day": DAYS, "at": TIMES}
+    policy = policy_of(columns)
+    for made in doors(columns, policy, tmp_path):
+        assert reached(made) == [Fraction(1, 2)] * 3
+
+
+def test_a_release_counts_what_is_published(tmp_path):
+    policy = policy_of({"at": TIMES})
+    (values,) = {
+        tuple(map(str, made.counts.values)) for made in doors({"at": TIMES}, policy, tmp_path)
+    }
+    assert values == tuple(f"2020-01-01 1{hour}:00:00" for hour in range(4))
+
+
+@pytest.mark.parametrize("odd", ["2020-01-01 10:00", "2020-01-01T10:00Z"])
+def test_times_of_two_zones_are_refused(odd, tmp_path):
+    policy = policy_of({"at": []})
+    for form in forms({"at": [*TIMES[:5], odd]}, tmp_path):
+        with pytest.raises(InputError, match="times of several zones"):
+            fk.audit(form, policy)
+        with pytest.raises(InputError, match="times of several zones"):
+            fk.publish(form, policy)
+
+
+ILL = ["flu", "flu", "NA", "gout", " k. A. ", None]
+PAY = ["1,5", None, "NA", "1,50", "2", "1,5"]
+PARTLY = {"ill": ILL, "pay": PAY}
+
+
+def left_out(source):
+    return [(own.column, own.number, own.reason) for own in source.rows_left_out]
+
+
+def test_left_out_rows_are_listed(tmp_path):
+    policy = policy_of(PARTLY, missing="drop")
+    why = "no value is shown"
+    for form in forms(PARTLY, tmp_path):
+        release = fk.Release.from_schema(form, policy.schema)
+        microdata = fk.Microdata(form, policy.schema)
+        for source in (release, microdata):
+            assert left_out(source) == [("ill", 3, why), ("pay", 2, why)]
+            assert source.left_out == 4
+        rows = [own.rows.tolist() for own in microdata.rows_left_out]
+        assert rows == [[2, 4, 5], [1, 2]]
+        counted = [own.rows for own in release.rows_left_out]
+        assert all(own is None or own.tolist() in rows for own in counted)
+        made = fk.audit(form, policy, learned=False)
+        assert made.scope.lacking == {"ill": 3, "pay": 2}
+        assert made.scope.left_out == 4
+
+
+def test_who_uses_a_row_differs(tmp_path):
+    """An audit counts a row for what it shows; a publication, where it shows all."""
+    policy = policy_of(PARTLY, missing="drop")
+    whole = [row for row in zip(ILL, PAY, strict=True) if row in {("flu", "1,5"), ("gout", "1,50")}]
+    for form in forms(PARTLY, tmp_path):
+        assert reached(fk.audit(form, policy, learned=False)) == [Fraction(2, 3), Fraction(3, 4)]
+        people = fk.Microdata(form, policy.schema)
+        with pytest.raises(InputError, match="publish leaves out these rows"):
+            fk.audit(people, policy)
+        assert people.n_people == len(whole) == 2
+        with pytest.raises(fk.NoSafeRelease):  # both earn 1.5
+            fk.publish(form, policy)
+        (made,) = fk.publish(form, policy_of(PARTLY, "ill", missing="drop"), seed=1).audit.verdicts
+        assert made.disclosure.exact == Fraction(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("missing", "expected"),
+    [({"label": "unknown"}, Fraction(1, 2)), ("drop", Fraction(2, 3))],
+)
+def test_one_column_is_left_out_alike(missing, expected, tmp_path):
+    columns = {"ill": ILL}
+    policy = policy_of(columns, missing=missing)
+    for made in doors(columns, policy, tmp_path):
+        assert reached(made) == [expected]
+
+
+def test_a_missing_value_is_refused(tmp_path):
+    policy = policy_of(PARTLY)
+    for form in forms(PARTLY, tmp_path):
+        for door in (fk.audit, fk.publish):
+            with pytest.raises(InputError, match="'ill' is missing in 3 rows"):
+                door(form, policy)
+
+
+@pytest.mark.parametrize(
+    ("roles", "names", "said"),
+    [
+        ({"person": "who"}, list("abcdea"), r"who 'a' is in rows 1 and 6"),
+        ({"identifiers": ["who"]}, list("abcdea"), r"'a' is in rows 1 and 6"),
+        ({"person": "who"}, [*"abcde", None], r"missing in row 6"),
+        (
+            {"person": "who", "semantics": "set"},
+            ["7", "07", "b", "c", "d", "e"],
+            "look like one",
+        ),
+        ({"person": "who", "unit": "row"}, ["7", "07", *"bcde"], "look like one"),
+    ],
+)
+def test_persons_are_refused_alike(roles, names, said, tmp_path):
+    policy = policy_of({"ill": []}, **roles)
+    for form in forms({"ill": list("xyzxyz"), "who": names}, tmp_path):
+        for given in (form, fk.Microdata(form, policy.schema)):
+            for door in (fk.audit, fk.publish):
+                with pytest.raises(InputError, match=said):
+                    door(given, policy)
+
+
+def test_households_are_moved_once(tmp_path):
+    """Three households of six people, of which two earn 1.5."""
+    columns = {"home": [*"aaabbc"], "pay": ["1,5", "1,50", "1,500", "2", "2,0", "1,5"]}
+    policy = policy_of({"pay": []}, shared={"by": "home", "values": ["pay"]})
+    for made in doors(columns, policy, tmp_path):
+        assert reached(made) == [Fraction(2, 3)]
+
+
+def test_groups_stay_as_written(tmp_path):
+    """Readers of a table tell a spelling of a missing value from a null; a publication has one."""
+    table = pa.table({"ward": ["w", "w", "NA", "NA", None, None], "ill": [*"ababab"]})
+    schema = policy_of({"ill": []}).schema
+    assert fk.Release.from_schema(table, schema).counts.n_groups == 3
+    people = fk.Microdata(table, schema)
+    assert len(people.attributes[0].domain) == 2
+    assert fk.Release.from_schema(people.prepared, schema).counts.n_groups == 2
+
+
+def test_engines_count_without_fetching(monkeypatch):
+    table = pa.table({**WARD, **PARTLY})
+    policy = policy_of(PARTLY, missing="drop")
+    relation = duckdb.from_arrow(table)
+    monkeypatch.setattr(DuckTable, "arrow", None)
+    assert reached(fk.audit(relation, policy, learned=False)) == [Fraction(2, 3), Fraction(3, 4)]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_changed_file_is_refused(ending, tmp_path):
+    path = tmp_path / f"t.{ending}"
+
+    def write(*ill):
+        frame = pd.DataFrame({**WARD, "ill": [*ill]})
+        frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
+
+    policy = policy_of({"ill": []})
+    for make in (fk.Microdata, fk.Release.from_schema):
+        write(*"abcabc")
+        prepared = make(path, policy.schema)
+        write(*"aaaaaaa"[:5], "somebody else")
+        with pytest.raises(InputError, match="changed"):
+            fk.audit(prepared, policy)
