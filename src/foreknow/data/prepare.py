@@ -63,6 +63,8 @@ class Prepared:
     @cached_property
     def table(self) -> Table:
         """The same with sensitive numbers and dates as texts that anybody reads alike."""
+        if not self.kinds:
+            return self.source
         missing = self.schema.missing
         label = str(missing) if isinstance(missing, Relabel) else ""
         return ReadValues(self.source, self.kinds, self.reading, label=label, raw=self.raw)
@@ -75,15 +77,26 @@ class Prepared:
     @property
     def person(self) -> str | None:
         """The column that tells people apart; None of cases, or where a release has it no more."""
-        schema = self.schema
-        if schema.several or (schema.unit == "person" and schema.person in self.source.columns):
-            return schema.person
-        return None
+        return next(iter(self.persons), None)
 
     @property
-    def in_rows(self) -> bool:
-        """Whether who is counted hangs on which rows stand beside or before each other."""
-        return self.person is not None or self.schema.shared is not None
+    def persons(self) -> list[str]:
+        """The same as a list, of one column or none."""
+        schema, columns = self.schema, self.source.columns
+        here = schema.persons if schema.unit == "person" else []
+        return [name for name in here if schema.several or name in columns]
+
+    def of_people(self, columns: Sequence[str]) -> Prepared:
+        """The same once it is sure that nobody stands in two rows who has one value.
+
+        Some columns of it are read once, where who is counted hangs on which rows stand beside or
+        before each other.
+        """
+        self._require_persons()
+        in_rows = self.persons or self.schema.several or self.schema.shared is not None
+        prepared = self.read_once(columns) if in_rows else self
+        prepared.refuse_repeats()
+        return prepared
 
     def read_once(self, columns: Sequence[str]) -> Prepared:
         """The same, of which some columns are read once where reads may differ."""
@@ -141,13 +154,17 @@ class Prepared:
             raise SchemaError("quasi_identifiers is empty; name the columns that others may know")
         roles = [name for name in schema.columns if name != schema.group]
         require(self.source, [*roles, *schema.persons, *beside, *schema.conditions])
-        for name, semantics in schema.several.items():
+        self._require_persons()
+
+    def _require_persons(self) -> None:
+        for name, semantics in self.schema.several.items():
+            name = name if name in self.source.columns else f"{name}{SHUFFLED}"
             listed = holds_lists(self.source, name)
-            require_person(self.source, name, schema.person, semantics, listed=listed)
+            require_person(self.source, name, self.schema.person, semantics, listed=listed)
 
     def read(self, rows: Any) -> Any:
         """Rows that an engine counted of `source`, with the values that `table` has."""
-        return cast("ReadValues", self.table).read(rows)
+        return self.table.read(rows) if isinstance(self.table, ReadValues) else rows
 
 
 def prepare(
@@ -157,6 +174,7 @@ def prepare(
     *,
     raw: bool = True,
     as_written: bool = False,
+    plainly: bool = True,
     unlinked: Collection[str] = (),
 ) -> Prepared:
     """Take a table as a schema describes it: the one way in, for audits and publications.
@@ -174,6 +192,8 @@ def prepare(
     as_written : bool
         Whether all but sensitive values and people is taken as a reader of the table sees it, who
         tells a spelling of a missing value from an empty cell.
+    plainly : bool
+        Whether sensitive numbers and dates are read, and not compared as they are written.
     unlinked : collection of str
         Sensitive columns that a release may call otherwise, since they are shuffled.
 
@@ -197,7 +217,7 @@ def prepare(
         opened = open_table(source, written, only)
     opened = _shown_once(opened, schema, written, raw=raw)
     kinds = {}
-    for name in schema.sensitives:
+    for name in schema.sensitives if plainly else ():
         shuffled = name in unlinked and name not in opened.columns
         kinds[f"{name}{SHUFFLED}" if shuffled else name] = schema.types.get(name)
     for name in _shared_values(opened):  # which were read before

@@ -18,10 +18,8 @@ from foreknow.data.engines import Holdings, Table, open_table
 from foreknow.data.engines.column_advice import described
 from foreknow.data.engines.columns import (
     Missing,
-    as_missing,
     codes_of,
     fetch,
-    refuse_missing,
 )
 from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.group_counts import (
@@ -30,12 +28,11 @@ from foreknow.data.engines.group_counts import (
     TallyTable,
     ValuesTable,
     refuse_repeats,
-    require_person,
 )
 from foreknow.data.engines.missing import LeftOut, Shown
 from foreknow.data.engines.person_numbers import coded_values, people_of
 from foreknow.data.engines.stacked import bare_rows
-from foreknow.data.engines.table import holds_lists, require, settled
+from foreknow.data.engines.table import require, settled
 from foreknow.data.engines.tally import Tally
 from foreknow.data.engines.units import shared
 from foreknow.data.engines.write import disarm_name, rearmed
@@ -49,7 +46,6 @@ from foreknow.data.schema import Schema, check_semantics, semantics_of_each
 from foreknow.errors import SchemaError, did_you_mean
 from foreknow.hints import Plain, hinted
 from foreknow_judge.errors import UnsupportedError, nearest
-from foreknow_judge.layout import multivalued_columns
 
 COUNT = "count"  # of each value in each group: a column of what is bucketized
 
@@ -231,9 +227,8 @@ class Release(Plain):
         """
         if not isinstance(group, str):
             raise SchemaError(f"group must be the name of one column, not {group!r}")
-        table = open_table(frame, reading, (*_sensitives(sensitive), person))
-        how = person, semantics, missing
-        return cls._of(table, [group], sensitive, *how, other, unlinked, null_groups=False)
+        schema = _schema_by(None, [group], sensitive, person, semantics, missing, other)
+        return cls._by_hand(frame, schema, [group], reading, unlinked)
 
     @classmethod
     @hinted
@@ -263,10 +258,9 @@ class Release(Plain):
         """
         if isinstance(quasi_identifiers, str) or not quasi_identifiers:
             raise SchemaError("quasi_identifiers must be a list of at least one column")
-        table = open_table(frame, reading, (*_sensitives(sensitive), person))
         groups = list(quasi_identifiers)
-        how = person, semantics, missing
-        return cls._of(table, groups, sensitive, *how, other, unlinked, null_groups=True)
+        schema = _schema_by(groups, groups, sensitive, person, semantics, missing, other)
+        return cls._by_hand(frame, schema, groups, reading, unlinked)
 
     @classmethod
     @hinted
@@ -410,14 +404,12 @@ class Release(Plain):
         columns = [group] if isinstance(group, str) else group
         if not columns:
             raise SchemaError("group must be a column, or a list of at least one")
-        if isinstance(other, str):
-            raise SchemaError(f"other must be a list of columns, such as [{other!r}]")
-        roles = [*columns, *_sensitives(sensitive), *other, count]
+        by_values = None if isinstance(group, str) else columns
+        schema = _schema_by(by_values, columns, sensitive, None, "single", missing, other)
+        roles = [*columns, *schema.sensitives, *other, count]
         require(table, roles)
         _check_roles(roles)
-        counted, how = Tally(table, count, roles[:-1]), (None, "single", missing)
-        by_id = isinstance(group, str)
-        return cls._of(counted, columns, sensitive, *how, other, (), null_groups=not by_id)
+        return cls._by_hand(Tally(table, count, roles[:-1]), schema, columns)
 
     @classmethod
     def from_schema(
@@ -448,7 +440,7 @@ class Release(Plain):
         """
         raw = isinstance(frame, Prepared) or written is not None
         prepared = prepare(frame, schema, written, raw=raw, as_written=True, unlinked=unlinked)
-        table, person, group = prepared.source, prepared.person, group or schema.group
+        table, group = prepared.source, group or schema.group
         found = {*table.columns}
         unlinked = [n for n in unlinked if n not in found and f"{n}{SHUFFLED}" in found]
         names = list(schema.quasi_identifiers) if group is None else [group]
@@ -467,16 +459,7 @@ class Release(Plain):
                 "not people; name the folder with its certificate.json, or say --counts, in Python "
                 f"Release.from_tally; if {COUNT!r} means something else, rename it"
             )
-        how = schema.sensitives, person, schema.semantics, schema.missing
-        read = prepared
-        if prepared.in_rows:
-            judged = [*names, *prepared.kinds, *schema.sensitives, *other, *schema.persons]
-            read = prepared.read_once([name for name in judged if name in found])
-        by_values = group is None
-        made = cls._of(
-            read.table, names, *how, other, unlinked, null_groups=by_values, checked=True
-        )
-        read.refuse_repeats()
+        made = cls._of(prepared, names, other, unlinked, null_groups=group is None)
         made._raw, made.schema, made.cases = prepared, schema, schema.unit == "row"
         return made.recognizing(schema.quasi_identifiers)
 
@@ -532,56 +515,50 @@ class Release(Plain):
         return tuple(people_of(columns))
 
     @classmethod
+    def _by_hand(
+        cls,
+        frame: Any,
+        schema: Schema,
+        groups: Sequence[str],
+        reading: Reading | None = None,
+        unlinked: Sequence[str] = (),
+    ) -> Release:
+        """A release whose columns a caller named; its values are compared as they are written."""
+        prepared = prepare(frame, schema, reading, as_written=True, plainly=False)
+        require(prepared.source, schema.persons)
+        by_values = schema.group is None
+        return cls._of(prepared, groups, schema.other, unlinked, null_groups=by_values)
+
+    @classmethod
     def _of(
         cls,
-        table: Table,
+        prepared: Prepared,
         groups: Sequence[str],
-        sensitive: str | Sequence[str],
-        person: str | None,
-        semantics: Any,
-        missing: Any,
         other: Sequence[str],
         unlinked: Sequence[str],
         *,
         null_groups: bool,
-        checked: bool = False,
     ) -> Release:
-        people = [] if person is None else [person]
-        if isinstance(other, str):
-            raise SchemaError(f"other must be a list of columns, such as [{other!r}]")
-        sensitives, other = _sensitives(sensitive), list(other)
+        schema, columns = prepared.schema, prepared.source.columns
         as_written = {
             name: f"{name}{SHUFFLED}"
             for name in unlinked
-            if name not in table.columns and f"{name}{SHUFFLED}" in table.columns
+            if name not in columns and f"{name}{SHUFFLED}" in columns
         }
-        if as_written:
-            sensitives, other, unlinked = (
-                [as_written.get(name, name) for name in names]
-                for names in (sensitives, other, unlinked)
-            )
-            if isinstance(semantics, Mapping):
-                semantics = {as_written.get(name, name): how for name, how in semantics.items()}
-        semantics = semantics_of_each(semantics, sensitives)
-        require(table, [*groups, *sensitives, *people, *other])
-        for name in sensitives:
-            if name in groups:
-                raise SchemaError(f"column {name!r} cannot be both sensitive and the group")
-        _check_roles([*sensitives, *people])
-        _check_roles([*groups, *sensitives, *other])
+        sensitives, other, unlinked = (
+            [as_written.get(name, name) for name in names]
+            for names in (schema.sensitives, other, unlinked)
+        )
+        several = {as_written.get(name, name): how for name, how in schema.several.items()}
+        judged = [*groups, *sensitives, *other]
+        require(prepared.source, [*judged, *prepared.persons])
         for name in unlinked:
             if name not in (*sensitives, *other):
                 hint = did_you_mean(str(name), [*sensitives, *other])
                 raise SchemaError(f"unlinked: {name!r} is no sensitive or other column{hint}")
         beside = [name for name in (*sensitives, *other) if name not in unlinked]
-        how, several = as_missing(missing), multivalued_columns(semantics, sensitives)
-        refuse_missing(how, semantics)
-        for name, how_many in several.items():
-            require_person(table, name, person, how_many, listed=holds_lists(table, name))
-        if person is not None or several:
-            table = settled(table, list(dict.fromkeys([*groups, *sensitives, *other, *people])))
-        if person is not None and not several and not checked:
-            refuse_repeats(table, person)
+        read = prepared.of_people([*judged, *prepared.persons])
+        table, person = read.table, read.person
         apart = {
             name: ValuesTable(
                 PersonRows(table, person, several, name) if several and len(beside) > 1 else table,
@@ -590,7 +567,7 @@ class Release(Plain):
                 person,
                 name,
                 cast("Semantics", several.get(name, "single")),
-                how,
+                cast("Missing", schema.missing),
             )
             for name in sensitives
         }
@@ -1177,6 +1154,35 @@ def _sensitives(given: str | Sequence[str], semantics: str = "single") -> list[s
             "them one by one"
         )
     return names
+
+
+def _schema_by(
+    quasi_identifiers: Sequence[str] | None,
+    groups: Sequence[str],
+    sensitive: Any,
+    person: str | None,
+    semantics: Any,
+    missing: Any,
+    other: Sequence[str],
+) -> Schema:
+    """What a release that is made by hand is taken for; of one with an id, no quasi-identifiers."""
+    if isinstance(other, str):
+        raise SchemaError(f"other must be a list of columns, such as [{other!r}]")
+    sensitives = _sensitives(sensitive)
+    for name in sensitives:
+        if name in groups:
+            raise SchemaError(f"column {name!r} cannot be both sensitive and the group")
+    _check_roles([*sensitives, *([] if person is None else [person])])
+    _check_roles([*groups, *sensitives, *other])
+    return Schema(
+        quasi_identifiers=quasi_identifiers or (),
+        group=None if quasi_identifiers else groups[0],
+        sensitive=sensitives,
+        person=person,
+        semantics=semantics,
+        missing=missing,
+        other=other,
+    )
 
 
 def _is_blank(label: Any) -> bool:
