@@ -804,8 +804,8 @@ _ROWS = [
     ),
     (
         "reading-forgotten",
-        "foreknow.auditing.audit_input:_refuse_other_values",
-        "if text.strip(BLANKS) in spelled:",
+        "foreknow.data.prepare:refuse_unread",
+        "if text.strip(BLANKS) in reading.missing:",
         "if False:",
         "texts that say a value is missing are counted as values",
         "test_two_schemas test_left_out test_recognized_later",

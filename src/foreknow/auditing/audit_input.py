@@ -11,12 +11,12 @@ import numpy as np
 from foreknow.adversaries.protocol import HasCounts
 from foreknow.data.arrays import IntArray, count_pairs
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.columns import Missing, alike_texts
+from foreknow.data.engines.columns import Missing
 from foreknow.data.engines.households import Shared
-from foreknow.data.engines.read_values import read_otherwise
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import refuse_two_spellings
-from foreknow.data.reading import BLANKS, Reading
+from foreknow.data.prepare import refuse_unread
+from foreknow.data.reading import Reading
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight
@@ -111,34 +111,14 @@ def _refuse_other_values(given: Release | GroupCounts, schema: Schema) -> None:
     spelled, by_hand = reading.missing, given.schema is None
     for name in given.sensitives if isinstance(given, Release) else [schema.sensitive]:
         kind = schema.types.get(name)
-        if not (spelled or reading.converts or kind in ("number", "date")):
+        if not (by_hand or spelled or reading.converts or kind in ("number", "date")):
             continue
         if isinstance(given, Release) and name != given.sensitive:
             values = given.seen(name, []).counts.values
         else:
             values = (given.counts if isinstance(given, Release) else given).values
         texts = [own for own in values if isinstance(own, str) and own != missing]
-        for text in texts:
-            if text.strip(BLANKS) in spelled:
-                raise SchemaError(
-                    f"by the policy's reading, {text!r} in {name!r} says that a value is missing, "
-                    "and here it is counted as a value: leave these people out, give the table "
-                    "itself, or take it out of missing of the reading"
-                )
-        first: dict[str, str] = {}
-        read = alike_texts(name, texts, reading, kind)
-        for text, own in zip(texts, read, strict=True):
-            if first.setdefault(own, text) != text:
-                raise SchemaError(
-                    f"by the schema {first[own]!r} and {text!r} in {name!r} are one value, and "
-                    "here they are counted as they are written: write them alike, as publish does"
-                )
-        for text, number in read_otherwise(texts, read).items() if by_hand else ():
-            raise SchemaError(
-                f"by the policy's reading {text!r} in {name!r} is {number}, and "
-                "here it is counted as it is written: give the table itself; or, if numbers and "
-                "dates were read before, take decimal and date_format out of the reading"
-            )
+        refuse_unread(name, texts, schema, by_hand=by_hand)
 
 
 def _release_of(given: Any, policy: Policy | None, group: str | None) -> HasCounts:
@@ -225,9 +205,11 @@ def read_at_once(release: HasCounts, policy: Policy) -> HasCounts:
     if raw is None or raw.source.settled or not _owned_by(policy) <= {*raw.source.columns}:
         return release
     assert isinstance(release, Release)
-    people = Microdata(raw, beside=[*policy.owned_columns, *release.group_columns])
+    beside = [*policy.owned_columns, *release.group_columns]
+    raw.require_roles(beside)
     group = None if release.by_values else release.group_columns[0]
-    return Release.from_schema(people.prepared, raw.schema, group, release.unlinked)
+    read = raw.read_once(raw.roles(beside))
+    return Release.from_schema(read, raw.schema, group, release.unlinked)
 
 
 def _owned_by(policy: Policy) -> set[str]:

@@ -185,10 +185,7 @@ class Microdata:
         prepared = prepare(source, schema, reading)
         prepared.require_roles(beside)
         self.schema, self.reading, self.beside = schema, prepared.reading, tuple(beside)
-        known = [*schema.quasi_identifiers, *schema.other, *schema.identifiers, *schema.conditions]
-        self._names = list(
-            dict.fromkeys([*known, *schema.sensitives, *schema.persons, *self.beside])
-        )
+        self._names = prepared.roles(beside)
         self.prepared = prepared.read_once(self._names)
         # What is worked out once, on first use.
         self._table_read: _Read | None = None

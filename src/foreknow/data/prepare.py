@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.engines import open_table
-from foreknow.data.engines.columns import Kind, Relabel, fetch
+from foreknow.data.engines.columns import Kind, Relabel, alike_texts, fetch
 from foreknow.data.engines.group_counts import refuse_repeats, require_person
 from foreknow.data.engines.households import Shared, ShownOnce
 from foreknow.data.engines.missing import Shown
-from foreknow.data.engines.read_values import ReadValues
+from foreknow.data.engines.read_values import ReadValues, read_otherwise
 from foreknow.data.engines.table import (
     Selected,
     Snapshot,
@@ -26,7 +26,7 @@ from foreknow.data.engines.table import (
     settled,
 )
 from foreknow.data.engines.units import look_beside, refuse_repeated, refuse_rows_of_one
-from foreknow.data.reading import Reading
+from foreknow.data.reading import BLANKS, Reading
 from foreknow.data.schema import Schema
 from foreknow.errors import SchemaError
 
@@ -147,13 +147,17 @@ class Prepared:
         if self.source.settled:
             self._checked.add("people")
 
+    def roles(self, beside: Sequence[str] = ()) -> list[str]:
+        """The columns by which people are published and counted, and further ones beside."""
+        schema = self.schema
+        known = [*schema.quasi_identifiers, *schema.other, *schema.identifiers, *schema.conditions]
+        return list(dict.fromkeys([*known, *schema.sensitives, *schema.persons, *beside]))
+
     def require_roles(self, beside: Sequence[str] = ()) -> None:
         """Raise an error for the first column that a raw table lacks."""
-        schema = self.schema
-        if not schema.quasi_identifiers:
+        if not self.schema.quasi_identifiers:
             raise SchemaError("quasi_identifiers is empty; name the columns that others may know")
-        roles = [name for name in schema.columns if name != schema.group]
-        require(self.source, [*roles, *schema.persons, *beside, *schema.conditions])
+        require(self.source, self.roles(beside))
         self._require_persons()
 
     def _require_persons(self) -> None:
@@ -223,6 +227,43 @@ def prepare(
     for name in _shared_values(opened):  # which were read before
         kinds.pop(name, None)
     return Prepared(opened, schema, written, raw, kinds)
+
+
+def refuse_unread(name: str, texts: list[str], schema: Schema, *, by_hand: bool) -> None:
+    """Refuse values that were counted as they are written, and are none by a schema, or one.
+
+    Parameters
+    ----------
+    name : str
+        The sensitive column.
+    texts : list of str
+        Its distinct values.
+    schema : Schema
+    by_hand : bool
+        Whether it was counted by no schema, so that numbers may not have been read at all.
+    """
+    reading = cast("Reading", schema.reading)
+    for text in texts:
+        if text.strip(BLANKS) in reading.missing:
+            raise SchemaError(
+                f"by the policy's reading, {text!r} in {name!r} says that a value is missing, "
+                "and here it is counted as a value: leave these people out, give the table "
+                "itself, or take it out of missing of the reading"
+            )
+    first: dict[str, str] = {}
+    read = alike_texts(name, texts, reading, schema.types.get(name))
+    for text, plain in zip(texts, read, strict=True):
+        if first.setdefault(plain, text) != text:
+            raise SchemaError(
+                f"by the schema {first[plain]!r} and {text!r} in {name!r} are one value, and "
+                "here they are counted as they are written: write them alike, as publish does"
+            )
+    for text, number in read_otherwise(texts, read).items() if by_hand else ():
+        raise SchemaError(
+            f"by the policy's reading {text!r} in {name!r} is {number}, and "
+            "here it is counted as it is written: give the table itself; or, if numbers and "
+            "dates were read before, take decimal and date_format out of the reading"
+        )
 
 
 def _shown_once(opened: Table, schema: Schema, written: Reading, *, raw: bool) -> Table:
