@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import duckdb
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
@@ -79,7 +80,7 @@ def test_by_hand_times_are_refused():
     made = fk.Release.from_generalized(table, quasi_identifiers=["ward"], sensitive=["ill", "at"])
     for release in (made, made.seen("at", [])):
         with pytest.raises(InputError, match="in 'at' are one value"):
-            fk.audit(release, policy_of({"at": []}))
+            fk.audit(release, policy_of({"at": []}, reading={}))
 
 
 @pytest.mark.parametrize("odd", ["2020-01-01 10:00", "2020-01-01T10:00Z"])
@@ -201,6 +202,27 @@ def test_engines_count_without_fetching(monkeypatch):
     relation = duckdb.from_arrow(table)
     monkeypatch.setattr(DuckTable, "arrow", None)
     assert reached(fk.audit(relation, policy, learned=False)) == [Fraction(2, 3), Fraction(3, 4)]
+
+
+@pytest.mark.parametrize(
+    "roles", [{"person": "home"}, {"shared": {"by": "home", "values": ["ill"]}}]
+)
+def test_a_changing_table_is_read_once(roles):
+    """Of a query nobody is twice in what is read first, and everybody in what is read later."""
+    times = []
+
+    def turned(frame):
+        times.append(1)
+        return frame if len(times) == 1 else frame.with_columns(home=pl.lit("a"))
+
+    frame = pl.DataFrame({**WARD, "home": [*"abcdef"], "ill": [*"xyzxyz"]})
+    schema = policy_of({"ill": []}, **roles).schema
+    for make in (fk.Microdata, fk.Release.from_schema):
+        times.clear()
+        lazy = frame.lazy().map_batches(turned)
+        made = make(lazy, schema)
+        counts = made.counts if make is not fk.Microdata else made.everyone()
+        assert (counts.n_people, len(times)) == (6, 1)
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
