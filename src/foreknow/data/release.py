@@ -552,6 +552,7 @@ class Release(Plain):
         several = {as_written.get(name, name): how for name, how in schema.several.items()}
         judged = [*groups, *sensitives, *other]
         require(prepared.source, [*judged, *prepared.persons])
+        _refuse_two_roles(groups, sensitives, other, prepared.persons)
         for name in unlinked:
             if name not in (*sensitives, *other):
                 hint = did_you_mean(str(name), [*sensitives, *other])
@@ -1169,11 +1170,7 @@ def _schema_by(
     if isinstance(other, str):
         raise SchemaError(f"other must be a list of columns, such as [{other!r}]")
     sensitives = _sensitives(sensitive)
-    for name in sensitives:
-        if name in groups:
-            raise SchemaError(f"column {name!r} cannot be both sensitive and the group")
-    _check_roles([*sensitives, *([] if person is None else [person])])
-    _check_roles([*groups, *sensitives, *other])
+    _refuse_two_roles(groups, sensitives, other, [] if person is None else [person])
     return Schema(
         quasi_identifiers=quasi_identifiers or (),
         group=None if quasi_identifiers else groups[0],
@@ -1188,6 +1185,17 @@ def _schema_by(
 def _is_blank(label: Any) -> bool:
     """Whether a label is ``*``, or ``*****``, as other programs write it."""
     return isinstance(label, str) and label != "" and not label.strip("*")
+
+
+def _refuse_two_roles(
+    groups: Sequence[str], sensitives: Sequence[str], other: Sequence[str], persons: Sequence[str]
+) -> None:
+    """Refuse a column that is one of the groups, and sensitive or another one."""
+    for name in sensitives:
+        if name in groups:
+            raise SchemaError(f"column {name!r} cannot be both sensitive and the group")
+    _check_roles([*sensitives, *persons])
+    _check_roles([*groups, *sensitives, *other])
 
 
 def _check_roles(columns: Sequence[str]) -> None:
