@@ -23,18 +23,13 @@ ASKED = {"sensitive": "ill", "facts": {"l": 0}, "below": "2/3", "values": ["flu"
 POLICY = {"schema": ROLES, "require": [ASKED]}
 
 
-def releases():
-    columns = {"quasi_identifiers": ["ward"], "sensitive": ["income", "ill"], "other": ["job"]}
-    yield fk.Release.from_schema(TABLE, fk.Schema(**ROLES))
-    yield fk.Release.from_generalized(TABLE, **columns)
-
-
-@pytest.mark.parametrize("place", [0, 1])
-def test_another_column_is_judged_beside_what_is_shown(place):
+def test_another_column_is_judged_beside_what_is_shown():
     """Who is the only cook with an income that is shown has flu: 1, where rows said 1/2, safe."""
-    (verdict,) = fk.audit(TABLE, POLICY, learned=False).verdicts
-    assert verdict.found.exact == 1
-    release = [*releases()][place]
+    for table in (TABLE, fk.Release.from_schema(TABLE, fk.Schema(**ROLES))):
+        (verdict,) = fk.audit(table, POLICY, learned=False).verdicts
+        assert verdict.found.exact == 1
+    columns = {"quasi_identifiers": ["ward"], "sensitive": ["income", "ill"], "other": ["job"]}
+    release = fk.Release.from_generalized(TABLE, **columns)
     with pytest.raises(SchemaError, match=r"no column 'home_shown' .* fk\.Microdata"):
         fk.audit(release, POLICY)
     sizes = {"schema": ROLES, "require": [{"k_anonymity": 6, "knowing": []}]}

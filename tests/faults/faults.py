@@ -797,7 +797,7 @@ _ROWS = [
     (
         "read-twice",
         "foreknow.auditing.audit_input:read_at_once",
-        "raw is None or raw[0].settled or",
+        "raw is None or raw.source.settled or",
         "True or",
         "a table that changes is read twice, once for each sight",
         "test_tables_that_change test_csv_read_once",
@@ -820,8 +820,8 @@ _ROWS = [
     ),
     (
         "reading-forgotten",
-        "foreknow.auditing.audit_input:_refuse_other_values",
-        "if text.strip(BLANKS) in spelled:",
+        "foreknow.data.prepare:refuse_unread",
+        "if text.strip(BLANKS) in reading.missing:",
         "if False:",
         "texts that say a value is missing are counted as values",
         "test_two_schemas test_left_out test_recognized_later",

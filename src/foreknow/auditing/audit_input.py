@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -11,14 +10,12 @@ import numpy as np
 
 from foreknow.data.arrays import IntArray, count_pairs
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.columns import Missing, Relabel, alike_texts, fetch
-from foreknow.data.engines.group_counts import with_any
+from foreknow.data.engines.columns import Missing
 from foreknow.data.engines.households import Shared
-from foreknow.data.engines.read_values import read_otherwise
-from foreknow.data.engines.table import Selected, Table, free_name
-from foreknow.data.microdata import Microdata, shown_once
+from foreknow.data.microdata import Microdata
 from foreknow.data.people import refuse_two_spellings
-from foreknow.data.reading import BLANKS, Reading
+from foreknow.data.prepare import refuse_unread
+from foreknow.data.reading import Reading
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight
@@ -115,34 +112,14 @@ def _refuse_other_values(given: Release | GroupCounts, schema: Schema) -> None:
     spelled, by_hand = reading.missing, getattr(given, "schema", None) is None
     for name in given.sensitives if isinstance(given, Release) else [schema.sensitive]:
         kind = schema.types.get(name)
-        if not (spelled or reading.converts or kind in ("number", "date")):
+        if not (by_hand or spelled or reading.converts or kind in ("number", "date")):
             continue
         if isinstance(given, Release) and name != given.sensitive:
             values = given.seen(name, []).counts.values
         else:
             values = (given.counts if isinstance(given, Release) else given).values
         texts = [own for own in values if isinstance(own, str) and own != missing]
-        for text in texts:
-            if text.strip(BLANKS) in spelled:
-                raise SchemaError(
-                    f"by the policy's reading, {text!r} in {name!r} says that a value is missing, "
-                    "and here it is counted as a value: leave these people out, give the table "
-                    "itself, or take it out of missing of the reading"
-                )
-        first: dict[str, str] = {}
-        read = alike_texts(name, texts, reading, kind)
-        for text, own in zip(texts, read, strict=True):
-            if first.setdefault(own, text) != text:
-                raise SchemaError(
-                    f"by the schema {first[own]!r} and {text!r} in {name!r} are one value, and "
-                    "here they are counted as they are written: write them alike, as publish does"
-                )
-        for text, number in read_otherwise(texts, read).items() if by_hand else ():
-            raise SchemaError(
-                f"by the policy's reading {text!r} in {name!r} is {number}, and "
-                "here it is counted as it is written: give the table itself; or, if numbers and "
-                "dates were read before, take decimal and date_format out of the reading"
-            )
+        refuse_unread(name, texts, schema, by_hand=by_hand)
 
 
 def _release_of(given: Any, policy: Policy | None, group: str | None) -> Release | GroupCounts:
@@ -168,7 +145,7 @@ def _release_of(given: Any, policy: Policy | None, group: str | None) -> Release
         opened = open_published(given, None if policy is None else policy.schema).release
         return _release_of(opened, policy, None)
     if isinstance(given, Microdata):
-        made = Release.from_schema(given.source, given.schema, group, written=given.reading)
+        made = Release.from_schema(given.prepared, given.schema, group)
         made.refuse_partly_left_out(
             "publish leaves out these rows, and the table shows them: give the table in place of "
             f"this Microdata, to judge all that its rows show, or {_LABEL}"
@@ -180,7 +157,7 @@ def _release_of(given: Any, policy: Policy | None, group: str | None) -> Release
             "quasi_identifiers=[...], sensitive=...) in place of the table"
         )
     schema = policy.needed_schema
-    return Release.from_schema(shown_once(given, schema), schema, group, policy.options.unlinked)
+    return Release.from_schema(given, schema, group, policy.options.unlinked)
 
 
 def table_of(
@@ -228,14 +205,13 @@ def read_at_once(release: Release, policy: Policy) -> Release:
     Its owner counts more columns than are published, and these must be those of the same people.
     """
     raw = release.raw if policy.owned else None
-    if raw is None or raw[0].settled or not _owned_by(policy) <= {*raw[0].columns}:
+    if raw is None or raw.source.settled or not _owned_by(policy) <= {*raw.source.columns}:
         return release
-    table, schema = raw
-    people = Microdata(table, schema, beside=[*policy.owned_columns, *release.group_columns])
+    beside = [*policy.owned_columns, *release.group_columns]
+    raw.require_roles(beside)
     group = None if release.by_values else release.group_columns[0]
-    return Release.from_schema(
-        people.source, schema, group, release.unlinked, written=people.reading
-    )
+    read = raw.read_once(raw.roles(beside))
+    return Release.from_schema(read, raw.schema, group, release.unlinked)
 
 
 def _owned_by(policy: Policy) -> set[str]:
@@ -252,7 +228,7 @@ def has_owner(release: Release, policy: Policy, seen: Release | Sight) -> bool:
         people, _ = owners
         same = people.schema.impossible == policy.needed_schema.impossible
         return same and wanted <= {*people.source.columns}
-    return release.raw is not None and wanted <= {*release.raw[0].columns}
+    return release.raw is not None and wanted <= {*release.raw.source.columns}
 
 
 def _owners_rows(release: Release, seen: Release | Sight) -> tuple[Microdata, IntArray] | None:
@@ -318,27 +294,15 @@ def _owners_tables(
             _refuse_others(release, people, groups, name)
         return dict.fromkeys(columns, (people, groups, release.counts.groups))
     assert release.raw is not None
-    table, schema = release.raw
     beside = [*policy.owned_columns, *release.group_columns]
     if not release.partly_left_out:
-        people = Microdata(table, schema, beside=beside)
+        people = Microdata(release.raw, beside=beside)
         return dict.fromkeys(columns, (people, *people.grouped(release.group_columns)))
     tables: dict[str | None, tuple[Microdata, IntArray, Any]] = {}
     for column in dict.fromkeys(columns):
-        people = Microdata(*_with_values(table, schema, column), beside=beside)
+        people = Microdata(release.raw.showing(column), beside=beside)
         tables[column] = people, *people.grouped(release.group_columns)
     return tables
-
-
-def _with_values(table: Table, schema: Schema, column: str | None) -> tuple[Table, Schema]:
-    """A table of those who have a value of one column, by a schema; or of any column."""
-    if column is not None:
-        return table, schema.of_column(column)
-    rows, first = fetch(table, schema.sensitives), schema.sensitive
-    texts = {str(value) for value in rows.column(first).unique().to_pylist()}
-    nothing = Relabel(free_name("missing", texts))
-    some = Selected(table, with_any(rows, schema.sensitives))
-    return some, replace(schema.of_column(first), missing=nothing)
 
 
 def _refuse_others(release: Release, people: Microdata, groups: IntArray, name: str) -> None:

@@ -79,12 +79,11 @@ def _of_table(scope: Scope, table: Release, policy: Policy | None) -> Scope:
         beside = [n for n in stand if stand[1:] and sights and n not in looked]
     schema = None if policy is None else policy.schema
     unseen = table.unseen(known, None if schema is None else schema.quasi_identifiers)
-    several = table.sensitives if len(table.sensitives) > 1 else ()
-    left_out = {name: table.seen(name, []).left_out for name in several}
+    left_out = table.rows_left_out if len(table.sensitives) > 1 else ()
     return replace(
         scope,
         left_out=table.left_out,
-        lacking={name: rows for name, rows in left_out.items() if rows},
+        lacking={left.column: left.number for left in left_out},
         beside=(*unseen, *beside),
         suppressed=table.suppressed,
         exact=tuple(n for n in table.recognized if n != table.cohort),

@@ -174,7 +174,7 @@ def skyline(
             _refuse_nameless(opened)
         policy = columns.given
         if policy is not None and opened.raw is not None:
-            policy = replace(policy, schema=opened.raw[1])  # with --person
+            policy = replace(policy, schema=opened.raw.schema)  # with --person
         report = skyline_report(
             opened,
             [value_named(opened.counts, text) for text in dict.fromkeys(value or ())] or None,

@@ -88,7 +88,6 @@ class Columns(Files):
 
     def whole(self, path: Path, policy: Policy | None = None) -> Release:
         """Open a release with all its sensitive columns, as if nobody knew the columns beside."""
-        from foreknow.data.microdata import shown_once
         from foreknow.data.release import Release
         from foreknow.releases.written import open_published
 
@@ -102,10 +101,10 @@ class Columns(Files):
             self._refuse_beside_policy()
         if not is_published(path):
             schema = policy.needed_schema
-            schema = replace(schema, person=self.person or schema.person)
-            table, unlinked = shown_once(path, schema), policy.options.unlinked
+            schema = schema if self.person is None else replace(schema, person=self.person)
+            unlinked = policy.options.unlinked
             return Release.from_schema(
-                table, schema, self.group, unlinked, written=self.written(schema)
+                path, schema, self.group, unlinked, written=self.written(schema)
             )
         if self.person is not None:
             raise SchemaError(f"{str(path)!r} names nobody; leave out --person")

@@ -19,32 +19,24 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray, Keys, blocks, combine, nearly_all_differ
 from foreknow.data.counts import GroupCounts, Semantics, bags_of
-from foreknow.data.engines import Column, Holdings, Table, encode, open_table
+from foreknow.data.engines import Column, Holdings, Table, encode
 from foreknow.data.engines.column_advice import described, doubts, refuse_dates, refuse_misread
 from foreknow.data.engines.columns import (
     Codes,
     Kind,
     Missing,
-    as_plain_texts,
     codes_of,
     dictionary_of,
     fetch,
     narrowest,
-    settle_missing,
 )
-from foreknow.data.engines.group_counts import (
-    People,
-    held_beside,
-    refuse_repeats,
-    require_person,
-)
-from foreknow.data.engines.households import Shared, ShownOnce
+from foreknow.data.engines.group_counts import People, held_beside
+from foreknow.data.engines.missing import LeftOut, settle
 from foreknow.data.engines.person_numbers import Coded, coded_values, people_of
-from foreknow.data.engines.read_values import values_read
 from foreknow.data.engines.spelled import is_untyped
-from foreknow.data.engines.table import Snapshot, holds_lists, require, settled
+from foreknow.data.engines.table import Snapshot, require
 from foreknow.data.engines.typed import read_as
-from foreknow.data.engines.units import look_beside, refuse_repeated, shared
+from foreknow.data.engines.units import shared
 from foreknow.data.grids import Grid, ends_of, grid_of, words_of
 from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Ordered, Tree
 from foreknow.data.impossible import Fired, about_of, fired, refuse_unmet, refuse_unread
@@ -54,6 +46,7 @@ from foreknow.data.levels import Level, from_level, opened, topped, without_end
 from foreknow.data.meaning import OR_MORE
 from foreknow.data.people import CASES, numbered
 from foreknow.data.possible_values import Classes
+from foreknow.data.prepare import Prepared, prepare
 from foreknow.data.reading import Dialect, Reading
 from foreknow.data.schema import Schema
 from foreknow.errors import InternalError, SchemaError
@@ -135,6 +128,7 @@ class _Read:
     fired: Fired | None = None  # which rules say of everybody what they cannot have
     # of everybody the columns of conditions; none where these were not kept
     beside: pa.Table = field(default_factory=lambda: pa.table({}))
+    left_out: tuple[LeftOut, ...] = ()  # rows without a value; those with any are not published
 
 
 class Microdata:
@@ -142,7 +136,7 @@ class Microdata:
 
     Parameters
     ----------
-    source : path or frame
+    source : path, frame or Prepared
         See `foreknow.data.engines.open_table`. The order of rows is that of the source; an index of
         a pandas frame is never used. Under ``single`` one row per person; under ``set`` and
         ``multiset`` one row per person and value, or one row per person with a list of values.
@@ -183,33 +177,16 @@ class Microdata:
         **roles: Any,
     ) -> None:
         if schema is None:
-            schema = Schema(**roles)
+            schema = source.schema if isinstance(source, Prepared) else Schema(**roles)
         elif roles:
             raise SchemaError(f"the schema says what the columns are; leave out {', '.join(roles)}")
         if not isinstance(schema, Schema):
             raise SchemaError(f"expected a Schema, not {type(schema).__name__}; see fk.Schema")
-        self.schema = schema
-        declared = cast("Reading", schema.reading)
-        self.reading = declared if reading is None else Reading.of(reading).over(declared)
-        self.beside = tuple(beside)
-        opened: Table = open_table(source, self.reading)
-        if isinstance(schema.shared, Shared) and not isinstance(opened, ShownOnce):
-            if schema.shared.column in opened.columns:
-                raise SchemaError(
-                    f"{opened.name} has a column {schema.shared.column!r}, which is what the "
-                    "column is called that shared adds, and which says where a household's value "
-                    "is shown: rename it"
-                )
-            require(opened, [schema.shared.by])
-            opened = ShownOnce(opened, schema)
-        if not schema.quasi_identifiers:
-            raise SchemaError("quasi_identifiers is empty; name the columns that others may know")
-        people = [] if schema.person is None else [schema.person]
-        require(opened, [*(c for c in schema.columns if c != schema.group), *people, *beside])
-        require(opened, schema.conditions)
-        known = [*schema.quasi_identifiers, *schema.other, *schema.identifiers, *schema.conditions]
-        self._names = list(dict.fromkeys([*known, *schema.sensitives, *people, *beside]))
-        self._table: Table = settled(opened, self._names)
+        prepared = prepare(source, schema, reading)
+        prepared.require_roles(beside)
+        self.schema, self.reading, self.beside = schema, prepared.reading, tuple(beside)
+        self._names = prepared.roles(beside)
+        self.prepared = prepared.read_once(self._names)
         # What is worked out once, on first use.
         self._table_read: _Read | None = None
         self._attributes: list[Attribute] | None = None
@@ -219,13 +196,10 @@ class Microdata:
         self._keys: Keys | None = None  # by which rows were merged
         self._cells: dict[str, Attribute] = {}
         self._beside_codes: dict[str, tuple[NDArray[Any], pa.Array]] = {}
-        for name, semantics in schema.several.items():
-            listed = holds_lists(self._table, name)
-            require_person(self._table, name, schema.person, semantics, listed=listed)
 
     def __getstate__(self) -> dict[str, Any]:
         """Go into another process with what was read, and nothing that is open."""
-        return {**vars(self), "_table": Snapshot(self._table, self._names)}
+        return {**vars(self), "prepared": self.prepared.holding(self._names)}
 
     def _with(
         self, rows: _Read, attributes: list[Attribute] | None, values: Labels | None
@@ -245,7 +219,11 @@ class Microdata:
     @property
     def source(self) -> Table:
         """The table as it was opened, with all of its columns and rows."""
-        return self._table
+        return self.prepared.source
+
+    @property
+    def _table(self) -> Table:
+        return self.prepared.source
 
     def rules_of_people(self) -> dict[str, Any]:
         """What its schema says of people that counts do not tell."""
@@ -278,33 +256,21 @@ class Microdata:
         return self._table_read
 
     def _read_single(self) -> _Read:
-        schema = self.schema
-        people = [] if schema.person is None else [schema.person]
-        names = [*self.counted_by, *people]
-        look_beside(self._table, schema)
-        fetched = fetch(self._table, list(dict.fromkeys(names)))
-        refuse_repeated(self._table, schema)
-        if schema.person is not None:
-            if schema.unit == "person":
-                refuse_repeats(self._table, schema.person, fetched)
-            if schema.person not in self.counted_by:
-                fetched = fetched.drop_columns([schema.person])
-        return self._read_rows(fetched)
+        self.prepared.look_beside()
+        names = dict.fromkeys([*self.counted_by, *self.schema.persons])
+        fetched = fetch(self.prepared.table, [*names])
+        self.prepared.refuse_repeats(fetched)
+        return self._read_rows(fetched.select(self.counted_by))
 
     def _read_rows(self, rows: pa.Table, times: IntArray | None = None) -> _Read:
         """Encode rows of one person each, or equal rows that stand for so many people."""
-        schema, kept, n_entries = self.schema, None, len(rows)
+        schema, n_entries = self.schema, len(rows)
         n_rows = n_entries if times is None else int(times.sum())
+        how: dict[str, Any] = {"times": times, "numbered": times is None}
         missing = cast("Missing", schema.missing)
-        for name in schema.sensitives:
-            plainly = self._plainly(name, rows.column(name))
-            rows = rows.set_column(rows.column_names.index(name), name, plainly)
-            rows, left = settle_missing(
-                self.name, rows, name, missing, weights=times, in_order=times is None
-            )
-            if left is not None:
-                kept = left if kept is None else kept[left]
-                times = None if times is None else times[left]
+        rows, kept, shown = settle(self.name, rows, schema.sensitives, missing, **how)
+        if kept is not None and times is not None:
+            times = times[kept]
         if not len(rows):
             raise DataError(f"{self.name} has no rows")
         sensitive, *more = (encode(name, rows.column(name)) for name in schema.sensitives)
@@ -318,6 +284,7 @@ class Microdata:
             n_entries=n_entries,
             fired=found,
             beside=rows.select(schema.conditions),
+            left_out=() if kept is None else shown.left_out,
         )
 
     @property
@@ -368,8 +335,8 @@ class Microdata:
         What belongs to people is then of such entries: the codes, `kept`, groups. An error that
         would name a row is raised here, and is about an entry: the table itself is to be read then.
         """
-        refuse_repeated(self._table, self.schema)
-        other = self._with(self._read_rows(rows, times), None, None)
+        self.prepared.refuse_repeats(counted=True)
+        other = self._with(self._read_rows(self.prepared.read(rows), times), None, None)
         _ = other.attributes, other.values
         self._by_engine = other
         return other
@@ -436,15 +403,14 @@ class Microdata:
 
     def _read_several(self) -> _Read:
         schema = self.schema
-        refuse_repeated(self._table, schema)
+        self.prepared.refuse_repeats()
         single = [name for name in schema.sensitives if name not in schema.several]
         names = [*schema.quasi_identifiers, *schema.other, *single]
         encoded: dict[str, Column] = {}
         holdings: dict[str, Holdings] = {}
         for name in schema.several:
             held, _, _ = held_beside(
-                *(self._table, names, name, schema.person, schema.several),
-                lambda values, of=name: self._plainly(of, values),  # type: ignore[misc]
+                self.prepared.table, names, name, schema.person, schema.several
             )
             people, rows = held.people, held.rows
             if not len(held.values):
@@ -454,8 +420,8 @@ class Microdata:
             encoded[name] = encode(name, held.values)
             holdings[name] = Holdings(held.holders, encoded[name].codes)
         for name in single:
-            settle_missing(self.name, rows, name, "error")
-            column = encode(name, self._plainly(name, rows.column(name)))
+            settle(self.name, rows, [name], "error")
+            column = encode(name, rows.column(name))
             of_person = people.agreed(name, column.codes, column.domain.__getitem__)
             encoded[name] = replace(column, codes=of_person)
         sensitive, *more = (encoded[name] for name in schema.sensitives)
@@ -470,12 +436,6 @@ class Microdata:
         other = rows.select(schema.other).take(pa.array(people.first))
         n_rows = len(people.of_row)
         return _Read(columns, sensitive, n_rows, people.first, other, people, holdings, tuple(more))
-
-    def _plainly(self, name: str, values: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Values of a sensitive column, with numbers and dates as anybody reads them."""
-        if name in values_read(self._table):
-            return values
-        return as_plain_texts(name, values, self.reading, self.schema.types.get(name))
 
     def _encode(
         self,
@@ -573,6 +533,11 @@ class Microdata:
     def left_out(self) -> int:
         """Rows that are not published, since their sensitive value is missing."""
         return self.n_rows - self.n_people if self._read.people is None else 0
+
+    @property
+    def rows_left_out(self) -> tuple[LeftOut, ...]:
+        """Rows that show no value of a sensitive column; none of them is published."""
+        return self._read.left_out
 
     @property
     def n_entries(self) -> int:
@@ -930,6 +895,10 @@ class Microdata:
         narrow = codes.astype(self.sensitive_codes.dtype, copy=False)
         sensitive = replace(self._read.sensitive, codes=narrow)
         return self._with(replace(self._read, sensitive=sensitive), self._attributes, self._values)
+
+    def only(self, rows: NDArray[np.bool_]) -> Microdata:
+        """Some rows of the table, as another one; they are read anew."""
+        return Microdata(self.prepared.only(rows), self.schema, beside=self.beside)
 
     def part(self, columns: Collection[str], people: IntArray | None = None) -> Microdata:
         """The same people, or some of them, by some of their quasi-identifiers, as coarse as here.
@@ -1309,8 +1278,3 @@ def _float(number: Any) -> float:
         return float(number)
     except OverflowError:
         return float("inf")
-
-
-def shown_once(table: Any, schema: Schema) -> Any:
-    """A table with what says in which row households show a value; as it is, if none share any."""
-    return table if schema.shared is None else Microdata(table, schema).source

@@ -19,11 +19,8 @@ from foreknow.data.engines import Holdings, Table, open_table
 from foreknow.data.engines.column_advice import described
 from foreknow.data.engines.columns import (
     Missing,
-    Relabel,
-    as_missing,
     codes_of,
     fetch,
-    refuse_missing,
 )
 from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.group_counts import (
@@ -32,28 +29,26 @@ from foreknow.data.engines.group_counts import (
     TallyTable,
     ValuesTable,
     refuse_repeats,
-    require_person,
 )
+from foreknow.data.engines.missing import LeftOut, Shown
 from foreknow.data.engines.person_numbers import coded_values, people_of
-from foreknow.data.engines.read_values import ReadValues, values_to_read
 from foreknow.data.engines.stacked import bare_rows
-from foreknow.data.engines.table import holds_lists, require, settled
+from foreknow.data.engines.table import require, settled
 from foreknow.data.engines.tally import Tally
-from foreknow.data.engines.units import refuse_repeated, shared
+from foreknow.data.engines.units import shared
 from foreknow.data.engines.write import disarm_name, rearmed
 from foreknow.data.labels import GroupLabels, Label, Labels, in_order
 from foreknow.data.layout import Layout
 from foreknow.data.people import Members, Signatures
+from foreknow.data.prepare import SHUFFLED as SHUFFLED
+from foreknow.data.prepare import Prepared, prepare
 from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema, check_semantics, semantics_of_each
 from foreknow.errors import SchemaError, did_you_mean
 from foreknow.hints import Plain, hinted
 from foreknow_judge.errors import UnsupportedError, nearest
-from foreknow_judge.layout import multivalued_columns
 
 COUNT = "count"  # of each value in each group: a column of what is bucketized
-# What the name of a column ends with that was shuffled within each group: a reader must know.
-SHUFFLED = "_shuffled"
 
 
 class Parts(NamedTuple):
@@ -128,7 +123,7 @@ class Release(Plain):
     names_alike: tuple[tuple[str, str], ...] = ()
     unsettled: Any = None
     owners: tuple[Any, IntArray] | None = None
-    _raw: tuple[Table, Schema] | None = None
+    _raw: Prepared | None = None
 
     def __init__(
         self,
@@ -234,9 +229,8 @@ class Release(Plain):
         """
         if not isinstance(group, str):
             raise SchemaError(f"group must be the name of one column, not {group!r}")
-        table = open_table(frame, reading, (*_sensitives(sensitive), person))
-        how = person, semantics, missing
-        return cls._of(table, [group], sensitive, *how, other, unlinked, null_groups=False)
+        schema = _schema_by(None, [group], sensitive, person, semantics, missing, other)
+        return cls._by_hand(frame, schema, [group], reading, unlinked)
 
     @classmethod
     @hinted
@@ -266,10 +260,9 @@ class Release(Plain):
         """
         if isinstance(quasi_identifiers, str) or not quasi_identifiers:
             raise SchemaError("quasi_identifiers must be a list of at least one column")
-        table = open_table(frame, reading, (*_sensitives(sensitive), person))
         groups = list(quasi_identifiers)
-        how = person, semantics, missing
-        return cls._of(table, groups, sensitive, *how, other, unlinked, null_groups=True)
+        schema = _schema_by(groups, groups, sensitive, person, semantics, missing, other)
+        return cls._by_hand(frame, schema, groups, reading, unlinked)
 
     @classmethod
     @hinted
@@ -413,14 +406,12 @@ class Release(Plain):
         columns = [group] if isinstance(group, str) else group
         if not columns:
             raise SchemaError("group must be a column, or a list of at least one")
-        if isinstance(other, str):
-            raise SchemaError(f"other must be a list of columns, such as [{other!r}]")
-        roles = [*columns, *_sensitives(sensitive), *other, count]
+        by_values = None if isinstance(group, str) else columns
+        schema = _schema_by(by_values, columns, sensitive, None, "single", missing, other)
+        roles = [*columns, *schema.sensitives, *other, count]
         require(table, roles)
         _check_roles(roles)
-        counted, how = Tally(table, count, roles[:-1]), (None, "single", missing)
-        by_id = isinstance(group, str)
-        return cls._of(counted, columns, sensitive, *how, other, (), null_groups=not by_id)
+        return cls._by_hand(Tally(table, count, roles[:-1]), schema, columns)
 
     @classmethod
     def from_schema(
@@ -435,7 +426,7 @@ class Release(Plain):
 
         Parameters
         ----------
-        frame : path or frame
+        frame : path, frame or Prepared
             As in `from_groups`.
         schema : Schema
         group : str, optional
@@ -449,13 +440,11 @@ class Release(Plain):
             which the schema's `reading` is about, or a release, whose values were read already;
             what could be either is refused.
         """
-        read = (*schema.sensitives, schema.person)
-        table = open_table(frame, cast("Reading", schema.reading), read)
+        raw = isinstance(frame, Prepared) or written is not None
+        prepared = prepare(frame, schema, written, raw=raw, as_written=True, unlinked=unlinked)
+        table, group = prepared.source, group or schema.group
         found = {*table.columns}
         unlinked = [n for n in unlinked if n not in found and f"{n}{SHUFFLED}" in found]
-        person, group = schema.person, group or schema.group
-        if not schema.several and (person not in table.columns or schema.unit == "row"):
-            person = None  # a release need not have it any more, and cases are not people
         names = list(schema.quasi_identifiers) if group is None else [group]
         other = [name for name in schema.other if name in found or name in unlinked]
         if group is not None:
@@ -472,22 +461,8 @@ class Release(Plain):
                 "not people; name the folder with its certificate.json, or say --counts, in Python "
                 f"Release.from_tally; if {COUNT!r} means something else, rename it"
             )
-        how = schema.sensitives, person, schema.semantics, schema.missing
-        reading = cast("Reading", schema.reading) if written is None else written
-        kinds = {
-            own: schema.types.get(name)
-            for name in schema.sensitives
-            for own in (name, f"{name}{SHUFFLED}")
-            if own in found and (own == name or name in unlinked)
-        }
-        kinds = values_to_read(table, kinds, reading)
-        label = str(schema.missing) if isinstance(schema.missing, Relabel) else ""
-        values = table
-        if kinds:
-            values = ReadValues(table, kinds, reading, label=label, raw=written is not None)
-        made = cls._of(values, names, *how, other, unlinked, null_groups=group is None)
-        refuse_repeated(table, schema, table.columns)
-        made = made.described(schema=schema, _raw=(table, schema))
+        made = cls._of(prepared, names, other, unlinked, null_groups=group is None)
+        made = made.described(schema=schema, _raw=prepared)
         return made.recognizing(schema.quasi_identifiers)
 
     @property
@@ -510,14 +485,14 @@ class Release(Plain):
         return [*map(self._bare, self.group_columns)]
 
     @property
-    def raw(self) -> tuple[Table, Schema] | None:
-        """The table that it is, and the schema by which that was read; None of other releases."""
+    def raw(self) -> Prepared | None:
+        """The table that it is, as it was prepared by a schema; None of other releases."""
         return self._raw
 
     @cached_property
     def shared(self) -> tuple[str, ...]:
         """Columns of a table, read by a schema, in which a few rows each share a value."""
-        return () if self._raw is None else shared(*self._raw)
+        return () if self._raw is None else shared(self._raw.source, self._raw.schema)
 
     @cached_property
     def numbers(self) -> tuple[str, ...]:
@@ -542,55 +517,51 @@ class Release(Plain):
         return tuple(people_of(columns))
 
     @classmethod
+    def _by_hand(
+        cls,
+        frame: Any,
+        schema: Schema,
+        groups: Sequence[str],
+        reading: Reading | None = None,
+        unlinked: Sequence[str] = (),
+    ) -> Release:
+        """A release whose columns a caller named; its values are compared as they are written."""
+        prepared = prepare(frame, schema, reading, as_written=True, plainly=False)
+        require(prepared.source, schema.persons)
+        by_values = schema.group is None
+        return cls._of(prepared, groups, schema.other, unlinked, null_groups=by_values)
+
+    @classmethod
     def _of(
         cls,
-        table: Table,
+        prepared: Prepared,
         groups: Sequence[str],
-        sensitive: str | Sequence[str],
-        person: str | None,
-        semantics: Any,
-        missing: Any,
         other: Sequence[str],
         unlinked: Sequence[str],
         *,
         null_groups: bool,
     ) -> Release:
-        people = [] if person is None else [person]
-        if isinstance(other, str):
-            raise SchemaError(f"other must be a list of columns, such as [{other!r}]")
-        sensitives, other = _sensitives(sensitive), list(other)
+        schema, columns = prepared.schema, prepared.source.columns
         as_written = {
             name: f"{name}{SHUFFLED}"
             for name in unlinked
-            if name not in table.columns and f"{name}{SHUFFLED}" in table.columns
+            if name not in columns and f"{name}{SHUFFLED}" in columns
         }
-        if as_written:
-            sensitives, other, unlinked = (
-                [as_written.get(name, name) for name in names]
-                for names in (sensitives, other, unlinked)
-            )
-            if isinstance(semantics, Mapping):
-                semantics = {as_written.get(name, name): how for name, how in semantics.items()}
-        semantics = semantics_of_each(semantics, sensitives)
-        require(table, [*groups, *sensitives, *people, *other])
-        for name in sensitives:
-            if name in groups:
-                raise SchemaError(f"column {name!r} cannot be both sensitive and the group")
-        _check_roles([*sensitives, *people])
-        _check_roles([*groups, *sensitives, *other])
+        sensitives, other, unlinked = (
+            [as_written.get(name, name) for name in names]
+            for names in (schema.sensitives, other, unlinked)
+        )
+        several = {as_written.get(name, name): how for name, how in schema.several.items()}
+        judged = [*groups, *sensitives, *other]
+        require(prepared.source, [*judged, *prepared.persons])
+        _refuse_two_roles(groups, sensitives, other, prepared.persons)
         for name in unlinked:
             if name not in (*sensitives, *other):
                 hint = did_you_mean(str(name), [*sensitives, *other])
                 raise SchemaError(f"unlinked: {name!r} is no sensitive or other column{hint}")
         beside = [name for name in (*sensitives, *other) if name not in unlinked]
-        how, several = as_missing(missing), multivalued_columns(semantics, sensitives)
-        refuse_missing(how, semantics)
-        for name, how_many in several.items():
-            require_person(table, name, person, how_many, listed=holds_lists(table, name))
-        if person is not None or several:
-            table = settled(table, list(dict.fromkeys([*groups, *sensitives, *other, *people])))
-        if person is not None and not several:
-            refuse_repeats(table, person)
+        read = prepared.of_people([*judged, *prepared.persons])
+        table, person = read.table, read.person
         apart = {
             name: ValuesTable(
                 PersonRows(table, person, several, name) if several and len(beside) > 1 else table,
@@ -599,7 +570,7 @@ class Release(Plain):
                 person,
                 name,
                 cast("Semantics", several.get(name, "single")),
-                how,
+                cast("Missing", schema.missing),
             )
             for name in sensitives
         }
@@ -868,6 +839,8 @@ class Release(Plain):
         before = [own for own in before if own._found is not None]
         try:
             yield
+            if not self.settled:  # which rows are left out is seen with the rest, or never
+                _ = self.values_shown
             for own in before:
                 if {*own._tables.seen} <= {*tables.read_once.columns}:
                     cast("ValuesTable", own._tables).refuse_changed(own._counted)
@@ -1030,7 +1003,7 @@ class Release(Plain):
         Of a table of cases, with the column that says whose these are, different people.
         """
         if person is not None and self._raw is not None:
-            rows = fetch(self._raw[0], [*self.group_columns, person])
+            rows = fetch(self._raw.source, [*self.group_columns, person])
             encoded = [codes_of(column) for column in rows.columns]
             _, first = combine([codes for codes, _ in encoded], [len(of) for _, of in encoded])
             each = [(codes[first], distinct) for codes, distinct in encoded[:-1]]
@@ -1041,10 +1014,10 @@ class Release(Plain):
     @property
     def person_of_cases(self) -> str | None:
         """The column of the table that says whose cases its rows are, if it has it."""
-        if self._raw is None or not self._raw[1].counts_people:
+        if self._raw is None or not self._raw.schema.counts_people:
             return None
-        table, schema = self._raw
-        return schema.person if schema.person in table.columns else None
+        person = self._raw.schema.person
+        return person if person in self._raw.source.columns else None
 
     @property
     def by_values(self) -> bool:
@@ -1102,15 +1075,26 @@ class Release(Plain):
     @property
     def left_out(self) -> int:
         """How many rows lack a sensitive value, so that this was not counted."""
-        if len(self.sensitives) > 1 and isinstance(self._tables, ValuesTable):
-            return self._tables.lacking([self.written_name(name) for name in self.sensitives])
-        return self._tables.left_out
+        return 0 if self.values_shown is None else self.values_shown.incomplete
+
+    @cached_property
+    def values_shown(self) -> Shown | None:
+        """Which rows show a value of which sensitive column; None where no row is left out."""
+        tables = self._tables
+        if not isinstance(tables, ValuesTable) or not tables.needed:
+            return None
+        return tables.values_shown([*map(self.written_name, self.sensitives)])
+
+    @property
+    def rows_left_out(self) -> tuple[LeftOut, ...]:
+        """Rows that show no value of a sensitive column, for which they are not counted."""
+        left = () if self.values_shown is None else self.values_shown.left_out
+        return tuple(replace(own, column=self._bare(own.column)) for own in left)
 
     @property
     def partly_left_out(self) -> bool:
         """Whether rows lack one sensitive value, so that this was not counted, and show another."""
-        several = self.sensitives if self._leaves_out else ()
-        return any(self.seen(name, []).left_out < self.left_out for name in several)
+        return self.values_shown is not None and self.values_shown.partly
 
     def refuse_partly_left_out(self, why: str) -> None:
         """Refuse such rows where it is not known whether they count; `why`, and what to do."""
@@ -1170,9 +1154,45 @@ def _sensitives(given: str | Sequence[str], semantics: str = "single") -> list[s
     return names
 
 
+def _schema_by(
+    quasi_identifiers: Sequence[str] | None,
+    groups: Sequence[str],
+    sensitive: Any,
+    person: str | None,
+    semantics: Any,
+    missing: Any,
+    other: Sequence[str],
+) -> Schema:
+    """What a release that is made by hand is taken for; of one with an id, no quasi-identifiers."""
+    if isinstance(other, str):
+        raise SchemaError(f"other must be a list of columns, such as [{other!r}]")
+    sensitives = _sensitives(sensitive)
+    _refuse_two_roles(groups, sensitives, other, [] if person is None else [person])
+    return Schema(
+        quasi_identifiers=quasi_identifiers or (),
+        group=None if quasi_identifiers else groups[0],
+        sensitive=sensitives,
+        person=person,
+        semantics=semantics,
+        missing=missing,
+        other=other,
+    )
+
+
 def _is_blank(label: Any) -> bool:
     """Whether a label is ``*``, or ``*****``, as other programs write it."""
     return isinstance(label, str) and label != "" and not label.strip("*")
+
+
+def _refuse_two_roles(
+    groups: Sequence[str], sensitives: Sequence[str], other: Sequence[str], persons: Sequence[str]
+) -> None:
+    """Refuse a column that is one of the groups, and sensitive or another one."""
+    for name in sensitives:
+        if name in groups:
+            raise SchemaError(f"column {name!r} cannot be both sensitive and the group")
+    _check_roles([*sensitives, *persons])
+    _check_roles([*groups, *sensitives, *other])
 
 
 def _check_roles(columns: Sequence[str]) -> None:

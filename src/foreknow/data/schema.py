@@ -249,6 +249,11 @@ class Schema:
         return list(dict.fromkeys(name for rule in self.impossible for name in rule.where))
 
     @property
+    def persons(self) -> list[str]:
+        """The column that says whose a row is, where there is one."""
+        return [] if self.person is None else [self.person]
+
+    @property
     def counts_people(self) -> bool:
         """Whether rows are cases, and a column says whose they are."""
         return self.unit == "row" and self.person is not None

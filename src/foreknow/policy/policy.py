@@ -388,7 +388,7 @@ class Policy:
         mine = self if self.schema is not None else self._with(self.requirements, microdata.schema)
         columns = mine.looked_at
         for requirement in self.requirements:
-            if requirement.known and not self.layout.of_people:
+            if requirement.known and (microdata.schema.several or not self.layout.of_people):
                 _refuse_unpublished(requirement, microdata.schema)
         alone = columns == (microdata.schema.sensitive,)
         if alone and not any(r.known for r in self.requirements) and not microdata.fired(columns):

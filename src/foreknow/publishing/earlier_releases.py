@@ -17,7 +17,6 @@ import numpy as np
 from foreknow.auditing.audit import Audit, audit
 from foreknow.certificates import Certificate
 from foreknow.data.engines.columns import fetch
-from foreknow.data.engines.table import Selected
 from foreknow.data.joined_cohorts import places_in, united
 from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
@@ -264,8 +263,7 @@ class Earlier:
         )
         if not since.new:
             raise NoSafeRelease(f"Nobody is new in {microdata.name}: nothing is to be published")
-        chosen = Selected(microdata.source, fresh)
-        return Microdata(chosen, schema, microdata.reading, beside=microdata.beside), since
+        return microdata.only(fresh), since
 
     def _not_named(self, schema: Schema, new: Collection[str]) -> Iterator[tuple[str, int]]:
         """Unnamed releases with the same columns beside the earlier ones that show new people.

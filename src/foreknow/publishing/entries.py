@@ -74,15 +74,8 @@ class Entries:
 
     @classmethod
     def _by_engine(cls, microdata: Microdata, source: Source) -> Entries | str:
-        schema = microdata.schema
         names = microdata.counted_by
         _log.info("counting equal rows of %s", microdata.name)
-        person = None if schema.counts_people else schema.person
-        if person is not None and not _names_each_row(source, person):
-            found = f"somebody is in two rows by {schema.person!r}, or a row names nobody"
-            if not source.rows_numbered:
-                raise DataError(f"{microdata.name}: {found}")
-            return found
         rows, times = source.tally(names, signs=False)
         try:
             counted = microdata.counted(plain_table(rows, names), times)
@@ -365,12 +358,6 @@ def _source(microdata: Microdata, policy: Policy) -> Source | str:
         if odd:
             return f"column {odd[0]!r}, which may be known, is no text, and is written as one"
     return found
-
-
-def _names_each_row(source: Source, person: str) -> bool:
-    """Whether a column names somebody in each row, and nobody twice."""
-    rows, found = source.distinct([person])
-    return found[person] == (rows, rows)
 
 
 def _is_small(source: Source) -> bool:

@@ -18,7 +18,6 @@ from foreknow.attacks.measured import learned_report
 from foreknow.auditing.audit import Audit, audit
 from foreknow.auditing.named_values import refuse_misspelt
 from foreknow.data.engines import frame_of
-from foreknow.data.engines.table import Selected
 from foreknow.data.microdata import Microdata
 from foreknow.errors import NoSafeRelease, did_you_mean
 from foreknow.hints import Plain
@@ -447,8 +446,7 @@ def measured(shared: _Shared, job: _Job) -> Candidate:
         return job.candidate(status="refused", why=job.why)
     if job.part > 1:
         some = np.arange(microdata.n_rows) % job.part == 0
-        chosen, how = Selected(microdata.source, some), microdata.reading
-        microdata = Microdata(chosen, microdata.schema, how, beside=microdata.beside)
+        microdata = microdata.only(some)
     microdata.attributes  # noqa: B018 - to read the table is no work of the method
     begun = perf_counter()
     try:

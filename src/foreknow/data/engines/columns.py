@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
-from shlex import quote
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -220,6 +219,7 @@ _READERS: tuple[_Reader, ...] = (
     ),
 )
 _UNREAD, _MIDNIGHT = object(), dt.time()
+_SHORT = 64  # rows in which a first value is looked for before all are
 _THOUSANDS = r"-?(0|[1-9]\d{0,2}(\.\d{3})+|[1-9]\d*)(,\d+)?"
 
 
@@ -319,7 +319,7 @@ def as_plain_texts(
     written in several ways is one value.
     """
     array = plain(name, array)
-    zoned = declared is None and _is_zoned(array)
+    zoned = declared is None and is_zoned(array)
     if declared is None and not reading.converts and not zoned:
         return array
     codes, distinct = codes_of(array)
@@ -344,13 +344,26 @@ def as_plain_texts(
     return array if texts == values else pa.chunked_array([pa.array(texts).take(pa.array(codes))])
 
 
-def _is_zoned(array: pa.ChunkedArray) -> bool:
-    """Whether the first value of a column is the text of a time with its zone."""
-    if not is_text(array.type):
+def is_zoned(array: pa.ChunkedArray) -> bool:
+    """Whether a column that begins with the text of a day has texts of times with their zones."""
+    if not is_text(array.type) or len(array) == array.null_count:
         return False
-    first = next((chunk.drop_null()[0] for chunk in array.chunks if len(chunk.drop_null())), None)
-    text = None if first is None else first.as_py()
-    return isinstance(text, str) and _ZONED.fullmatch(text) is not None
+    first = next(chunk.drop_null()[0].as_py() for chunk in _heads(array) if _knows_any(chunk))
+    if not isinstance(first, str) or not re.match(_DAY, first, re.ASCII):
+        return False
+    distinct = pc.unique(array.cast(pa.string()))
+    return bool(pc.any(pc.match_substring_regex(distinct, f"^{_ZONED.pattern}$")).as_py())
+
+
+def _heads(array: pa.ChunkedArray) -> Iterator[Any]:
+    """The chunks of a column, of each some first rows before all of it."""
+    for chunk in array.chunks:
+        yield chunk.slice(0, _SHORT)
+        yield chunk
+
+
+def _knows_any(chunk: Any) -> bool:
+    return bool(len(chunk.drop_null()))
 
 
 def alike_texts(
@@ -672,42 +685,3 @@ def refuse_missing(missing: Missing, semantics: Any) -> None:
             f"missing = {shown} has no place under semantics {semantics!r}, where a null means "
             "that the person has no value; leave it out"
         )
-
-
-def settle_missing(
-    name: str,
-    rows: pa.Table,
-    sensitive: str,
-    missing: Missing,
-    *,
-    weights: NDArray[Any] | None = None,
-    in_order: bool = True,
-) -> tuple[pa.Table, IntArray | None]:
-    """Deal with null sensitive values."""
-    column = rows.column(sensitive)
-    if not column.null_count:
-        return rows, None
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    at = rows.column_names.index(sensitive)
-    if isinstance(missing, Relabel):
-        codes, found = codes_of(column)
-        texts = pa.array([text_of(x) for x in to_python(sensitive, found)], pa.string())
-        filled = pc.if_else(pc.is_null(column), str(missing), texts.take(pa.array(codes)))
-        return rows.set_column(at, sensitive, filled), None
-    holes = pc.is_null(column).to_numpy()
-    if missing == "drop":
-        kept = np.flatnonzero(~holes)
-        if not len(kept):
-            raise DataError(
-                f'{name} has no rows with {sensitive!r}, and missing = "drop" leaves all others out'
-            )
-        return rows.set_column(at, sensitive, column).take(pa.array(kept)), kept
-    many = int(holes.sum() if weights is None else weights[holes].sum())
-    where = f", first in row {int(np.argmax(holes)) + 1}" if in_order else ""
-    raise DataError(
-        f"{name}: the sensitive column {sensitive!r} is missing in {many} "
-        f"row{'s' if many > 1 else ''}{where}; fill it, or say "
-        'missing = "drop" or missing = { label = "unknown" } in the schema; without a policy file, '
-        f"foreknow init TABLE --sensitive {quote(sensitive)} writes one that says it"
-    )

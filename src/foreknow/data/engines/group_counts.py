@@ -22,7 +22,6 @@ from foreknow.data.arrays import IntArray, combine, count_pairs
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines.columns import (
     Missing,
-    Relabel,
     coded,
     codes_of,
     fetch,
@@ -30,10 +29,10 @@ from foreknow.data.engines.columns import (
     plain_table,
     ranked,
     refuse_two_empties,
-    settle_missing,
     to_python,
 )
 from foreknow.data.engines.combinations import Combinations
+from foreknow.data.engines.missing import Settled, Shown, drops, settle
 from foreknow.data.engines.table import Table, is_listed, is_text, require
 from foreknow.data.engines.tally import amounts_of, refuse_repeated_rows
 from foreknow.data.labels import GroupLabels, Label, Labels, Part
@@ -226,17 +225,13 @@ def held_beside(
     sensitive: str,
     person: str | None,
     every: Mapping[str, str],
-    read: Callable[[pa.ChunkedArray], pa.ChunkedArray] | None = None,
 ) -> tuple[PersonValues, NDArray[Any], pa.Array]:
     """Read who has what of one column, of which `every` one may have several values of a person.
 
-    Values that `read` makes alike are one. Also the code of each occurrence, and what codes stand
-    for. Rows then repeat values, so that of sets each value counts once, and of bags nobody can
-    tell.
+    Also the code of each occurrence, and what codes stand for. Rows then repeat values, so that of
+    sets each value counts once, and of bags nobody can tell.
     """
     held = read_held(table, columns, sensitive, person, every[sensitive])
-    if read is not None:
-        held = replace(held, values=read(held.values))
     rows = held.people.of_row
     if len(every) > 1 and len(held.people) < len(rows):
         if "multiset" in every.values():
@@ -389,7 +384,7 @@ class PeopleTable:
         person = named(self.table, self.person)
         rows = fetch(self.table, self._columns(person, *self.groups))
         if self.needed:
-            rows = rows.filter(pa.array(with_any(rows, self.needed)))
+            rows = rows.filter(pa.array(Shown.of(rows, self.needed).of_any))
         people = People.named(self.table.name, person, rows.column(person))
         positions = self._positions(rows, counts)
         return Members(Labels(to_python(person, people.names)), positions[people.first])
@@ -433,9 +428,10 @@ class PeopleTable:
     ) -> tuple[pa.Table, IntArray | None]:
         """What `tallied` gives, without people who are left out."""
         rows, weights = tallied(self.table, self._columns(*columns), groups)
-        if not any(rows.column(name).null_count for name in self.needed):
+        shown = Shown.of(rows, self.needed)
+        if shown.complete:
             return rows, weights
-        kept = with_any(rows, self.needed)
+        kept = shown.of_any
         return rows.filter(pa.array(kept)), None if weights is None else weights[kept]
 
     def _in_order(self, weights: IntArray | None) -> bool:
@@ -489,8 +485,7 @@ class ValuesTable(PeopleTable):
     @property
     def needed(self) -> Sequence[str]:
         """The sensitive column, where people without a value are dropped."""
-        dropped = self.missing == "drop" and not isinstance(self.missing, Relabel)
-        return (self.sensitive, *self.or_else) if dropped else ()
+        return (self.sensitive, *self.or_else) if drops(self.missing) else ()
 
     @property
     def seen(self) -> list[str]:
@@ -509,7 +504,7 @@ class ValuesTable(PeopleTable):
         rows, weights = self.rows_of(list(dict.fromkeys([*columns, *self.needed])))
         if not self.or_else and self.sensitive not in rows.column_names:
             return rows, weights
-        rows, kept = self._settled(rows, weights, in_order=False)
+        rows, kept, _ = self._settled(rows, weights, in_order=False)
         return rows, weights if kept is None or weights is None else weights[kept]
 
     def of_anybody(self, sensitives: Sequence[str]) -> ValuesTable:
@@ -536,7 +531,7 @@ class ValuesTable(PeopleTable):
         """Whether rows that are read again are those that were counted, with their values."""
         if not super()._as_counted(counts, positions, rows, weights) or not self.tied:
             return super()._as_counted(counts, positions, rows, weights)
-        rows, _ = self._settled(rows, weights, in_order=False)
+        rows = self._settled(rows, weights, in_order=False).rows
         codes, values = self._values_of(rows)
         found = count_pairs(positions, codes, counts.n_groups, len(values), weights)
         known = counts.offsets, counts.codes, counts.counts
@@ -548,26 +543,20 @@ class ValuesTable(PeopleTable):
         if again != counts or not _same_labels(again.groups, counts.groups):
             raise changed(self.table)
 
-    @property
-    def left_out(self) -> int:
-        """How many rows were not counted, since their sensitive value is missing."""
-        return self._found[1]
-
-    def lacking(self, sensitives: Sequence[str]) -> int:
-        """How many rows are left out since one of several sensitive values is missing."""
-        if not self.needed:
-            return 0
-        rows, weights = tallied(self.table, sensitives)
-        lacks = np.zeros(len(rows), dtype=bool)
-        for name in sensitives:
-            lacks |= pc.is_null(rows.column(name)).to_numpy()
-        return int((lacks if weights is None else weights[lacks]).sum())
+    def values_shown(self, sensitives: Sequence[str]) -> Shown:
+        """Which rows, or equal rows, show a value of which of some sensitive columns."""
+        if [*sensitives] == [self.sensitive]:
+            return self._found[1]
+        rows, weights = self.rows_of(sensitives)
+        return Shown.of(rows, sensitives, weights, numbered=weights is None)
 
     @cached_property
-    def _found(self) -> tuple[GroupCounts, int]:
-        return self._count_rows() if self.semantics == "single" else (self._count_held(), 0)
+    def _found(self) -> tuple[GroupCounts, Shown]:
+        if self.semantics == "single":
+            return self._count_rows()
+        return self._count_held(), Shown({}, 0, None, numbered=True)
 
-    def _count_rows(self) -> tuple[GroupCounts, int]:
+    def _count_rows(self) -> tuple[GroupCounts, Shown]:
         name, columns = self.table.name, list(dict.fromkeys(self.seen))
         if set(columns) <= set(self.read_once.columns):
             rows, weights = self.read_once.rows(self.table)
@@ -576,11 +565,11 @@ class ValuesTable(PeopleTable):
             rows, weights = tallied(self.table, columns, self.groups)
         refused = [*self.groups] if not self.null_groups else []
         refused += [self.sensitive] if self.missing == "error" else []
-        in_order, before = self._in_order(weights), _people(rows, weights)
+        in_order = self._in_order(weights)
         if not in_order and self.table.untyped and any(rows[name].null_count for name in refused):
             # A count by the engine forgets rows; where they have numbers, the message has one.
             rows, weights, in_order = fetch(self.table, columns, self.groups), None, True
-        rows, kept = self._settled(rows, weights, in_order=in_order)
+        rows, kept, shown = self._settled(rows, weights, in_order=in_order)
         if kept is not None and weights is not None:
             weights = weights[kept]
         if not len(rows):
@@ -592,17 +581,16 @@ class ValuesTable(PeopleTable):
         counts = GroupCounts.from_pairs(
             of_row, codes, values=values, n_groups=len(labels), groups=labels, weights=weights
         )
-        return counts, before - counts.n_people
+        return counts, shown
 
-    def _settled(
-        self, rows: pa.Table, weights: IntArray | None, *, in_order: bool
-    ) -> tuple[pa.Table, IntArray | None]:
+    def _settled(self, rows: pa.Table, weights: IntArray | None, *, in_order: bool) -> Settled:
         """Rows of people who are counted, and which they are, if some are left out."""
+        how: dict[str, Any] = {"times": weights, "numbered": in_order}
         if not self.or_else:
-            how: dict[str, Any] = {"weights": weights, "in_order": in_order}
-            return settle_missing(self.table.name, rows, self.sensitive, self.missing, **how)
-        kept = np.flatnonzero(with_any(rows, self.needed))
-        return rows.take(pa.array(kept)), kept
+            return settle(self.table.name, rows, [self.sensitive], self.missing, **how)
+        shown = Shown.of(rows, self.needed, **how)
+        kept = np.flatnonzero(shown.of_any)
+        return Settled(rows.take(pa.array(kept)), kept, shown)
 
     def _values_of(self, rows: pa.Table) -> tuple[NDArray[Any], Labels]:
         """Codes of their values, which are in order; or one value, whatever it is."""
@@ -657,7 +645,7 @@ class ValuesTable(PeopleTable):
         person = named(self.table, self.person)
         if self.semantics == "single":
             rows = fetch(self.table, [person, self.sensitive])
-            rows, _ = settle_missing(self.table.name, rows, self.sensitive, self.missing)
+            rows = settle(self.table.name, rows, [self.sensitive], self.missing).rows
             holders = People.named(self.table.name, person, rows.column(person)).of_row
             column = rows.column(self.sensitive)
         else:
@@ -686,7 +674,6 @@ class TallyTable:
     amount: str  # the column of counts
     semantics: Semantics
     people: PeopleTable | None
-    left_out = 0  # a row without a value is refused
 
     @property
     def seen(self) -> list[str]:
@@ -705,7 +692,7 @@ class TallyTable:
         table, people = self.table, self.people
         rows = fetch(table, self.seen, self.groups)
         weights = amounts_of(table, self.amount, rows.column(self.amount))
-        rows, _ = settle_missing(table.name, rows, self.sensitive, "error")
+        rows = settle(table.name, rows, [self.sensitive], "error").rows
         if not len(rows) and (people is None or self.semantics == "single"):
             raise DataError(f"{table.name} has no rows")
         of_row, labels = self._groups_of(table, rows)
@@ -771,14 +758,6 @@ class TallyTable:
         return self.people.signatures(counts, attributes)
 
 
-def with_any(rows: pa.Table, columns: Sequence[str]) -> NDArray[np.bool_]:
-    """Which rows have a value in any of some columns."""
-    found: NDArray[np.bool_] = np.zeros(len(rows), dtype=bool)
-    for name in columns:
-        found |= pc.is_valid(rows.column(name)).to_numpy()
-    return found
-
-
 def named(table: Table, person: str | None) -> str:
     """The column that names people; an `InputError` where there is none."""
     if person is None:
@@ -841,10 +820,6 @@ def _same_labels(one: Any, other: Any) -> bool:
         name == other_name and np.array_equal(codes, other_codes)
         for (name, codes), (other_name, other_codes) in zip(one.parts, other.parts, strict=True)
     )
-
-
-def _people(rows: pa.Table, weights: IntArray | None) -> int:
-    return len(rows) if weights is None else int(weights.sum())
 
 
 def refuse_null_groups(

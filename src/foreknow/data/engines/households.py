@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from foreknow.data.arrays import IntArray
-from foreknow.data.engines.columns import Relabel, as_plain_texts, codes_of, plain
+from foreknow.data.engines.columns import Missing, as_plain_texts, codes_of, plain_table
 from foreknow.data.engines.group_counts import first_rows
+from foreknow.data.engines.missing import Shown, drops
 from foreknow.data.engines.table import Derived, Table
 from foreknow.data.people import refuse_two_spellings
 from foreknow.errors import SchemaError, did_you_mean
@@ -28,6 +29,7 @@ from foreknow_judge.grammar import SharedTable
 from foreknow_judge.remarks import SHOWN_ELSEWHERE
 
 if TYPE_CHECKING:
+    from foreknow.data.reading import Reading
     from foreknow.data.schema import Schema
 
 # What stands in the other rows of a household, and in the column beside.
@@ -63,13 +65,13 @@ class Shared(Plain):
 class ShownOnce(Derived):
     """A table in which the values of a household stand in its first row that is published."""
 
-    def __init__(self, table: Table, schema: Schema) -> None:
+    def __init__(self, table: Table, schema: Schema, reading: Reading) -> None:
         assert isinstance(schema.shared, Shared)
         super().__init__(table)
         self.settled = table.settled
         self.columns = [*table.columns, schema.shared.column]
-        self._schema, self._shared = schema, schema.shared
-        self.values_read = schema.shared.values
+        self._schema, self._shared, self._reading = schema, schema.shared, reading
+        self.shared_values = schema.shared.values
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns; of shared ones the values of first rows."""
@@ -95,8 +97,7 @@ class ShownOnce(Derived):
     @property
     def _needed(self) -> Sequence[str]:
         """The columns without whose values rows are left out of what is published."""
-        missing = self._schema.missing
-        dropped = missing == "drop" and not isinstance(missing, Relabel)
+        dropped = drops(cast("Missing", self._schema.missing))
         return self._schema.sensitives if dropped else ()
 
     def _first(self, rows: pa.Table) -> IntArray:
@@ -104,9 +105,9 @@ class ShownOnce(Derived):
         codes, distinct = codes_of(rows.column(self._shared.by))
         refuse_two_spellings(distinct.to_pylist(), repr(self._shared.by))
         first_of_home = first_rows(codes, len(distinct))
-        lacking = [pc.is_null(plain(name, rows.column(name))) for name in self._needed]
-        if lacking:  # the first of those that have all values, where there is one
-            kept = np.flatnonzero(~np.any([own.to_numpy() for own in lacking], axis=0))[::-1]
+        if self._needed:  # the first of those that have all values, where there is one
+            shown = Shown.of(plain_table(rows.select(self._needed), self._needed), self._needed)
+            kept = np.flatnonzero(shown.of_each)[::-1]
             first_of_home[codes[kept]] = kept  # the last that is written stays
         first = first_of_home[codes]
         if distinct.null_count:
@@ -115,7 +116,7 @@ class ShownOnce(Derived):
 
     def _once(self, name: str, values: pa.ChunkedArray, first: IntArray, here: Any) -> pa.Array:
         schema: Any = self._schema
-        texts = as_plain_texts(name, values, schema.reading, schema.types.get(name))
+        texts = as_plain_texts(name, values, self._reading, schema.types.get(name))
         codes, distinct = codes_of(texts)
         differs = codes != codes[first]
         if differs.any():

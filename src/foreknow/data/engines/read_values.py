@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from foreknow.data.engines.columns import Kind, as_plain_texts, codes_of, plain, plainly_written
+from foreknow.data.engines.columns import (
+    Kind,
+    as_plain_texts,
+    codes_of,
+    is_zoned,
+    plain,
+    plainly_written,
+)
 from foreknow.data.engines.households import ELSEWHERE
-from foreknow.data.engines.table import Derived, Snapshot, Table, is_listed, is_text
+from foreknow.data.engines.table import Derived, Table, is_listed, is_text
 from foreknow.data.reading import Reading
 from foreknow_judge.errors import DataError
 
@@ -51,7 +58,7 @@ class ReadValues(Derived):
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns."""
-        return self._read(self._table.arrow(list(columns)))
+        return self.read(self._table.arrow(list(columns)))
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:  # type: ignore[override]
         """Count equal rows where the data lives; some may be equal only as they are read here."""
@@ -59,16 +66,22 @@ class ReadValues(Derived):
         if counted is None:
             return None
         try:
-            return self._read(counted[0]), counted[1]
+            return self.read(counted[0]), counted[1]
         except DataError:
             self.arrow(columns)  # which names the row of the table
             raise
+
+    def rarely_repeats(self, columns: Sequence[str]) -> bool:
+        """Whether fetching all rows is faster than to have them counted where they lie."""
+        rarely = getattr(self._table, "rarely_repeats", None)
+        return rarely is not None and rarely(columns)
 
     def counted(self, columns: Sequence[str]) -> str:
         """Why no engine counts them."""
         return f"values of {self.name} are read by a schema"
 
-    def _read(self, rows: pa.Table) -> pa.Table:
+    def read(self, rows: pa.Table) -> pa.Table:
+        """Some rows of the table, of whatever columns, with their values read."""
         for name in rows.column_names:
             if name in self._kinds:
                 values = self._values(name, rows.column(name))
@@ -86,8 +99,12 @@ class ReadValues(Derived):
                 flat = flat.cast(flat.type.value_type)
             made = pa.LargeListArray.from_arrays(ends, flat, mask=pc.is_null(lists))
             return pa.chunked_array([made])
-        if self._raw or not is_text(column.type):
-            return as_plain_texts(name, column, self._reading, self._kinds[name])
+        kind, zoned = self._kinds[name], is_zoned(column)
+        if kind is None and not self._reading.converts and not zoned:
+            return column
+        # times with zones are never published
+        if self._raw or not is_text(column.type) or zoned:
+            return as_plain_texts(name, column, self._reading, kind)
         texts = column.cast(pa.string())
         labels = pc.is_in(texts, value_set=self._labels)
         if not pc.any(labels).as_py():
@@ -136,22 +153,3 @@ def read_otherwise(texts: Sequence[str], read: Sequence[str]) -> dict[str, str]:
         for text, made in zip(texts, read, strict=True)
         if plainly_written(text) != plainly_written(made)
     }
-
-
-def values_to_read(
-    table: Table, kinds: Mapping[str, Kind | None], reading: Reading
-) -> dict[str, Kind | None]:
-    """The sensitive columns that are read otherwise than they are written, with their types."""
-    before = values_read(table)
-    return {
-        name: kind
-        for name, kind in kinds.items()
-        if (reading.converts or kind is not None) and name not in before
-    }
-
-
-def values_read(table: Table) -> Collection[str]:
-    """The sensitive columns of a table that were read by a schema before."""
-    inner = table.inner if isinstance(table, Snapshot) else table
-    columns: Collection[str] = getattr(inner, "values_read", ())
-    return columns

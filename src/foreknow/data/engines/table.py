@@ -208,6 +208,10 @@ class Derived:
     def tally(self, columns: Sequence[str]) -> None:
         """Count nothing: its rows are at hand."""
 
+    def rarely_repeats(self, columns: Sequence[str]) -> bool:
+        """Whether all rows are to be fetched: no engine has them as they are here."""
+        return True
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # which it has not yet while it is copied
             raise AttributeError(name)

@@ -131,6 +131,14 @@ def _is_in_each_row(table: Table, name: str) -> bool:
     return len(_known_of(column)[1]) == len(column)
 
 
+def refuse_rows_of_one(table: Table, person: str) -> None:
+    """Raise `DataError` if a table that is counted where it lies has not a row for each person."""
+    if not _is_in_each_row(table, person):
+        raise DataError(
+            f"{table.name}: somebody is in two rows by {person!r}, or a row names nobody"
+        )
+
+
 def _is_number(table: Table, name: str) -> bool:
     """Whether a column is the number of a person, or of what rows are about, and no name.
 

@@ -1,0 +1,292 @@
+"""Prepare: a raw table and a schema become what is counted, by audits and publications alike."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.data.engines import open_table
+from foreknow.data.engines.columns import Kind, Relabel, alike_texts, fetch
+from foreknow.data.engines.group_counts import refuse_repeats, require_person
+from foreknow.data.engines.households import Shared, ShownOnce
+from foreknow.data.engines.missing import Shown
+from foreknow.data.engines.read_values import ReadValues, read_otherwise
+from foreknow.data.engines.table import (
+    Selected,
+    Snapshot,
+    Table,
+    free_name,
+    holds_lists,
+    require,
+    settled,
+)
+from foreknow.data.engines.units import look_beside, refuse_repeated, refuse_rows_of_one
+from foreknow.data.reading import BLANKS, Reading
+from foreknow.data.schema import Schema
+from foreknow.errors import SchemaError
+
+# What the name of a column ends with that was shuffled within each group: a reader must know.
+SHUFFLED = "_shuffled"
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A table as it is counted by a schema; made by `prepare`, and nowhere else.
+
+    Attributes
+    ----------
+    source : Table
+        All its columns and rows, as they stand: what is spelled as missing is a null, and what a
+        household shares is shown once.
+    schema : Schema
+    reading : Reading
+        How numbers and dates are written in it.
+    raw : bool
+        Whether it is surely a raw table, and no release, whose values were read before.
+    kinds : mapping of str to str or None
+        The columns of which `table` has values that were read, with the types that the schema
+        gives them.
+    """
+
+    source: Table
+    schema: Schema
+    reading: Reading
+    raw: bool
+    kinds: Mapping[str, Kind | None]
+    _checked: set[str] = field(default_factory=set, repr=False)
+
+    @cached_property
+    def table(self) -> Table:
+        """The same with sensitive numbers and dates as texts that anybody reads alike."""
+        if not self.kinds:
+            return self.source
+        missing = self.schema.missing
+        label = str(missing) if isinstance(missing, Relabel) else ""
+        return ReadValues(self.source, self.kinds, self.reading, label=label, raw=self.raw)
+
+    @property
+    def name(self) -> str:
+        """What messages call the table."""
+        return self.source.name
+
+    @property
+    def person(self) -> str | None:
+        """The column that tells people apart; None of cases, or where a release has it no more."""
+        return next(iter(self.persons), None)
+
+    @property
+    def persons(self) -> list[str]:
+        """The same as a list, of one column or none."""
+        schema, columns = self.schema, self.source.columns
+        here = schema.persons if schema.unit == "person" else []
+        return [name for name in here if schema.several or name in columns]
+
+    def of_people(self, columns: Sequence[str]) -> Prepared:
+        """The same once it is sure that nobody stands in two rows who has one value.
+
+        Some columns of it are read once, where who is counted hangs on which rows stand beside or
+        before each other.
+        """
+        self._require_persons()
+        in_rows = self.persons or self.schema.several or self.schema.shared is not None
+        prepared = self.read_once(columns) if in_rows else self
+        prepared.refuse_repeats()
+        return prepared
+
+    def read_once(self, columns: Sequence[str]) -> Prepared:
+        """The same, of which some columns are read once where reads may differ."""
+        if self.source.settled:
+            return self
+        return replace(self, source=settled(self.source, columns), _checked=set())
+
+    def holding(self, columns: Sequence[str]) -> Prepared:
+        """The same with some columns, for another process, which can open nothing."""
+        return replace(self, source=Snapshot(self.source, list(columns)))
+
+    def only(self, rows: NDArray[np.bool_]) -> Prepared:
+        """Some of its rows; who stands in two of them is looked for again."""
+        return replace(self, source=Selected(self.source, rows), _checked=set())
+
+    def showing(self, column: str | None) -> Prepared:
+        """Those who show a value of one sensitive column, beside which others stand; or of any."""
+        if column is not None:
+            return replace(self, schema=self.schema.of_column(column))
+        rows, first = fetch(self.source, self.schema.sensitives), self.schema.sensitive
+        texts = {str(value) for value in rows.column(first).unique().to_pylist()}
+        nothing = Relabel(free_name("missing", texts))
+        some = self.only(Shown.of(rows, self.schema.sensitives).of_any)
+        return replace(some, schema=replace(self.schema.of_column(first), missing=nothing))
+
+    def look_beside(self) -> None:
+        """Have the next reading of a large file look at people and households as well."""
+        look_beside(self.source, self.schema)
+
+    def refuse_repeats(self, rows: Any = None, *, counted: bool = False) -> None:
+        """Raise `DataError` if rows are to be people, and somebody stands in two.
+
+        Parameters
+        ----------
+        rows : Arrow table, optional
+            Those of the table, where they were fetched.
+        counted : bool
+            Whether its rows are counted where they lie, and never fetched.
+        """
+        if self._checked:
+            return
+        refuse_repeated(self.source, self.schema, self.source.columns)
+        if self.person is not None and not self.schema.several:
+            if counted:
+                refuse_rows_of_one(self.source, self.person)
+            else:
+                refuse_repeats(self.source, self.person, rows)
+        if self.source.settled:
+            self._checked.add("people")
+
+    def roles(self, beside: Sequence[str] = ()) -> list[str]:
+        """The columns by which people are published and counted, and further ones beside."""
+        schema = self.schema
+        known = [*schema.quasi_identifiers, *schema.other, *schema.identifiers, *schema.conditions]
+        return list(dict.fromkeys([*known, *schema.sensitives, *schema.persons, *beside]))
+
+    def require_roles(self, beside: Sequence[str] = ()) -> None:
+        """Raise an error for the first column that a raw table lacks."""
+        if not self.schema.quasi_identifiers:
+            raise SchemaError("quasi_identifiers is empty; name the columns that others may know")
+        require(self.source, self.roles(beside))
+        self._require_persons()
+
+    def _require_persons(self) -> None:
+        for name, semantics in self.schema.several.items():
+            name = name if name in self.source.columns else f"{name}{SHUFFLED}"
+            listed = holds_lists(self.source, name)
+            require_person(self.source, name, self.schema.person, semantics, listed=listed)
+
+    def read(self, rows: Any) -> Any:
+        """Rows that an engine counted of `source`, with the values that `table` has."""
+        return self.table.read(rows) if isinstance(self.table, ReadValues) else rows
+
+
+def prepare(
+    source: Any,
+    schema: Schema,
+    reading: Reading | None = None,
+    *,
+    raw: bool = True,
+    as_written: bool = False,
+    plainly: bool = True,
+    unlinked: Collection[str] = (),
+) -> Prepared:
+    """Take a table as a schema describes it: the one way in, for audits and publications.
+
+    Parameters
+    ----------
+    source : path, frame or Prepared
+        See `foreknow.data.engines.open_table`.
+    schema : Schema
+    reading : Reading, optional
+        How the file is written, where the schema's `reading` does not say so or is to be overruled.
+    raw : bool
+        Whether this is surely a raw table. It may be a release otherwise, whose values were read
+        before; what could be either is refused.
+    as_written : bool
+        Whether all but sensitive values and people is taken as a reader of the table sees it, who
+        tells a spelling of a missing value from an empty cell.
+    plainly : bool
+        Whether sensitive numbers and dates are read, and not compared as they are written.
+    unlinked : collection of str
+        Sensitive columns that a release may call otherwise, since they are shuffled.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> rows = pa.table({"age": [30, 41, 50], "pay": ["1,5", "1,50", "NA"]})
+    >>> reading = {"decimal": ",", "missing": ["NA"]}
+    >>> schema = Schema(quasi_identifiers=["age"], sensitive="pay", reading=reading)
+    >>> prepare(rows, schema).table.arrow(["pay"]).column("pay").to_pylist()
+    ['1.5', '1.5', None]
+    """
+    if isinstance(source, Prepared):
+        if schema is source.schema:
+            return source
+        opened, written, raw = source.source, source.reading, source.raw
+    else:
+        declared = cast("Reading", schema.reading)
+        written = declared if reading is None else Reading.of(reading).over(declared)
+        only = (*schema.sensitives, *schema.persons) if as_written else None
+        opened = open_table(source, written, only)
+    opened = _shown_once(opened, schema, written, raw=raw)
+    kinds = {}
+    for name in schema.sensitives if plainly else ():
+        shuffled = name in unlinked and name not in opened.columns
+        kinds[f"{name}{SHUFFLED}" if shuffled else name] = schema.types.get(name)
+    for name in _shared_values(opened):  # which were read before
+        kinds.pop(name, None)
+    return Prepared(opened, schema, written, raw, kinds)
+
+
+def refuse_unread(name: str, texts: list[str], schema: Schema, *, by_hand: bool) -> None:
+    """Refuse values that were counted as they are written, and are none by a schema, or one.
+
+    Parameters
+    ----------
+    name : str
+        The sensitive column.
+    texts : list of str
+        Its distinct values.
+    schema : Schema
+    by_hand : bool
+        Whether it was counted by no schema, so that numbers may not have been read at all.
+    """
+    reading = cast("Reading", schema.reading)
+    for text in texts:
+        if text.strip(BLANKS) in reading.missing:
+            raise SchemaError(
+                f"by the policy's reading, {text!r} in {name!r} says that a value is missing, "
+                "and here it is counted as a value: leave these people out, give the table "
+                "itself, or take it out of missing of the reading"
+            )
+    first: dict[str, str] = {}
+    read = alike_texts(name, texts, reading, schema.types.get(name))
+    for text, plain in zip(texts, read, strict=True):
+        if first.setdefault(plain, text) != text:
+            raise SchemaError(
+                f"by the schema {first[plain]!r} and {text!r} in {name!r} are one value, and "
+                "here they are counted as they are written: write them alike, as publish does"
+            )
+    for text, number in read_otherwise(texts, read).items() if by_hand else ():
+        raise SchemaError(
+            f"by the policy's reading {text!r} in {name!r} is {number}, and "
+            "here it is counted as it is written: give the table itself; or, if numbers and "
+            "dates were read before, take decimal and date_format out of the reading"
+        )
+
+
+def _shown_once(opened: Table, schema: Schema, written: Reading, *, raw: bool) -> Table:
+    """A table in which what a household shares is shown once; a release has it so already."""
+    shared = schema.shared
+    if not isinstance(shared, Shared) or _shared_values(opened):
+        return opened
+    here = shared.by in opened.columns
+    if shared.column in opened.columns:
+        if not raw and not here:
+            return opened
+        raise SchemaError(
+            f"{opened.name} has a column {shared.column!r}, which is what the column is called "
+            "that shared adds, and which says where a household's value is shown: rename it"
+        )
+    if not raw and not here:
+        return opened
+    require(opened, [shared.by])
+    return ShownOnce(opened, schema, written)
+
+
+def _shared_values(table: Table) -> Collection[str]:
+    """The columns of a table whose values are shown once for each household."""
+    inner = table.inner if isinstance(table, Snapshot) else table
+    columns: Collection[str] = getattr(inner, "shared_values", ())
+    return columns

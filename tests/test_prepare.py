@@ -1,0 +1,326 @@
+"""A table is prepared in one way, whoever asks: audits of all its forms, and publications."""
+
+import random
+import re
+from fractions import Fraction
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from tests.examples import NIGHTLY
+
+import foreknow as fk
+from foreknow.data.engines.duckdb_table import DuckTable
+from foreknow_judge.errors import InputError
+
+READING = {"decimal": ",", "date_format": "%d.%m.%Y", "missing": ["NA", "k. A."]}
+WARD = {"ward": ["w"] * 6}
+EXACT = {"labels": {"ward": "exact"}}
+
+
+def policy_of(columns, *asked, **more):
+    """Everybody in one group; each column asked for by who knows nothing beside."""
+    roles = {"quasi_identifiers": ["ward"], "sensitive": [*columns], "reading": READING}
+    required = [
+        {"facts": {}, "sensitive": name, "knowing": [], "below": "1"} for name in asked or columns
+    ]
+    return fk.Policy.from_dict({"schema": {**roles, **more}, "require": required, "publish": EXACT})
+
+
+def forms(columns, folder):
+    """One table as a frame, as files and in engines."""
+    table = pa.table({**(WARD if "ward" not in columns else {}), **columns})
+    pyarrow.csv.write_csv(table, folder / "t.csv")
+    pq.write_table(table, folder / "t.parquet")
+    yield table
+    yield table.to_pandas()
+    yield folder / "t.csv"
+    yield folder / "t.parquet"
+    yield duckdb.from_arrow(table)
+
+
+def doors(columns, policy, folder):
+    """The audit of one table by each door."""
+    for form in forms(columns, folder):
+        yield fk.audit(form, policy, learned=False)
+        yield fk.audit(fk.Release.from_schema(form, policy.schema), policy, learned=False)
+        yield fk.audit(fk.Microdata(form, policy.schema), policy, learned=False)
+        yield fk.publish(form, policy, seed=1).audit
+
+
+def reached(made):
+    return [verdict.disclosure.exact for verdict in made.verdicts]
+
+
+AMOUNTS = ["1.200,5", "1200,50", "1.200,500", "20", "20,0", "7,5"]
+DAYS = ["01.02.2020", "01.02.2020", "2.3.2020", "02.03.2020", "02.03.2020", "04.05.2021"]
+TIMES = [f"2020-01-01{at}" for at in ("T10:00+01:00", " 10:00+01:00", " 10:00:00+01:00")]
+TIMES += [f"2020-01-01 1{hour}:00+01:00" for hour in (1, 2, 3)]
+
+
+def test_numbers_and_days_are_read_alike(tmp_path):
+    columns = {"pay": AMOUNTS, "day": DAYS, "at": TIMES}
+    policy = policy_of(columns)
+    for made in doors(columns, policy, tmp_path):
+        assert reached(made) == [Fraction(1, 2)] * 3
+
+
+def test_a_release_counts_what_is_published(tmp_path):
+    policy = policy_of({"at": TIMES})
+    (values,) = {
+        tuple(map(str, made.counts.values)) for made in doors({"at": TIMES}, policy, tmp_path)
+    }
+    assert values == tuple(f"2020-01-01 1{hour}:00:00" for hour in range(4))
+
+
+def test_by_hand_times_are_refused():
+    """By the policy's schema two of six are one moment, and here they are two values."""
+    table = pa.table({**WARD, "at": TIMES, "ill": [*"ababab"]})
+    made = fk.Release.from_generalized(table, quasi_identifiers=["ward"], sensitive=["ill", "at"])
+    for release in (made, made.seen("at", [])):
+        with pytest.raises(InputError, match="in 'at' are one value"):
+            fk.audit(release, policy_of({"at": []}, reading={}))
+
+
+@pytest.mark.parametrize("odd", ["2020-01-01 10:00", "2020-01-01T10:00Z"])
+def test_times_of_two_zones_are_refused(odd, tmp_path):
+    policy = policy_of({"at": []})
+    for form in forms({"at": [*TIMES[:5], odd]}, tmp_path):
+        with pytest.raises(InputError, match="times of several zones"):
+            fk.audit(form, policy)
+        with pytest.raises(InputError, match="times of several zones"):
+            fk.publish(form, policy)
+
+
+ILL = ["flu", "flu", "NA", "gout", " k. A. ", None]
+PAY = ["1,5", None, "NA", "1,50", "2", "1,5"]
+PARTLY = {"ill": ILL, "pay": PAY}
+
+
+def left_out(source):
+    return [(own.column, own.number, own.reason) for own in source.rows_left_out]
+
+
+def test_left_out_rows_are_listed(tmp_path):
+    policy = policy_of(PARTLY, missing="drop")
+    why = "no value is shown"
+    for form in forms(PARTLY, tmp_path):
+        release = fk.Release.from_schema(form, policy.schema)
+        microdata = fk.Microdata(form, policy.schema)
+        for source in (release, microdata):
+            assert left_out(source) == [("ill", 3, why), ("pay", 2, why)]
+            assert source.left_out == 4
+        rows = [own.rows.tolist() for own in microdata.rows_left_out]
+        assert rows == [[2, 4, 5], [1, 2]]
+        counted = [own.rows for own in release.rows_left_out]
+        assert all(own is None or own.tolist() in rows for own in counted)
+        made = fk.audit(form, policy, learned=False)
+        assert made.scope.lacking == {"ill": 3, "pay": 2}
+        assert made.scope.left_out == 4
+
+
+def test_who_uses_a_row_differs(tmp_path):
+    """An audit counts a row for what it shows; a publication, where it shows all."""
+    policy = policy_of(PARTLY, missing="drop")
+    whole = [row for row in zip(ILL, PAY, strict=True) if row in {("flu", "1,5"), ("gout", "1,50")}]
+    for form in forms(PARTLY, tmp_path):
+        assert reached(fk.audit(form, policy, learned=False)) == [Fraction(2, 3), Fraction(3, 4)]
+        people = fk.Microdata(form, policy.schema)
+        with pytest.raises(InputError, match="publish leaves out these rows"):
+            fk.audit(people, policy)
+        assert people.n_people == len(whole) == 2
+        with pytest.raises(fk.NoSafeRelease):  # both earn 1.5
+            fk.publish(form, policy)
+        (made,) = fk.publish(form, policy_of(PARTLY, "ill", missing="drop"), seed=1).audit.verdicts
+        assert made.disclosure.exact == Fraction(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("missing", "expected"),
+    [({"label": "unknown"}, Fraction(1, 2)), ("drop", Fraction(2, 3))],
+)
+def test_one_column_is_left_out_alike(missing, expected, tmp_path):
+    columns = {"ill": ILL}
+    policy = policy_of(columns, missing=missing)
+    for made in doors(columns, policy, tmp_path):
+        assert reached(made) == [expected]
+
+
+def test_a_missing_value_is_refused(tmp_path):
+    policy = policy_of(PARTLY)
+    for form in forms(PARTLY, tmp_path):
+        for door in (fk.audit, fk.publish):
+            with pytest.raises(InputError, match="'ill' is missing in 3 rows"):
+                door(form, policy)
+
+
+@pytest.mark.parametrize(
+    ("roles", "names", "said"),
+    [
+        ({"person": "who"}, list("abcdea"), r"who 'a' is in rows 1 and 6"),
+        ({"identifiers": ["who"]}, list("abcdea"), r"'a' is in rows 1 and 6"),
+        ({"person": "who"}, [*"abcde", None], r"missing in row 6"),
+        (
+            {"person": "who", "semantics": "set"},
+            ["7", "07", "b", "c", "d", "e"],
+            "look like one",
+        ),
+        ({"person": "who", "unit": "row"}, ["7", "07", *"bcde"], "look like one"),
+    ],
+)
+def test_persons_are_refused_alike(roles, names, said, tmp_path):
+    policy = policy_of({"ill": []}, **roles)
+    for form in forms({"ill": list("xyzxyz"), "who": names}, tmp_path):
+        for given in (form, fk.Microdata(form, policy.schema)):
+            for door in (fk.audit, fk.publish):
+                with pytest.raises(InputError, match=said):
+                    door(given, policy)
+
+
+@pytest.mark.parametrize("second", [[], ["job"]])
+def test_unpublished_knowledge_of_sets(second):
+    """Values of two rows of one person were taken for those of two, or of others."""
+    table = pa.table({
+        "ward": ["w"] * 5, "who": [*"abbcd"], "ill": ["x", "y", "x", "z", None],
+        "job": [*"kmmkm"], "sex": [*"mffmf"],
+    })  # fmt: skip
+    policy = policy_of({"ill": [], **dict.fromkeys(second)}, "ill", person="who")
+    schema = {**policy.schema.to_dict(), "semantics": {"ill": "set"} if second else "set"}
+    asked = [{"facts": {}, "sensitive": "ill", "knowing": ["sex"], "below": "1"}]
+    policy = fk.Policy.from_dict({"schema": schema, "require": asked, "publish": EXACT})
+    for door in (fk.audit, fk.publish):
+        with pytest.raises(InputError, match="'sex' is not published"):
+            door(table, policy)
+
+
+def test_households_are_moved_once(tmp_path):
+    """Three households of six people, of which two earn 1.5."""
+    columns = {"home": [*"aaabbc"], "pay": ["1,5", "1,50", "1,500", "2", "2,0", "1,5"]}
+    policy = policy_of({"pay": []}, shared={"by": "home", "values": ["pay"]})
+    for made in doors(columns, policy, tmp_path):
+        assert reached(made) == [Fraction(2, 3)]
+
+
+def test_groups_stay_as_written(tmp_path):
+    """Readers of a table tell a spelling of a missing value from a null; a publication has one."""
+    table = pa.table({"ward": ["w", "w", "NA", "NA", None, None], "ill": [*"ababab"]})
+    schema = policy_of({"ill": []}).schema
+    assert fk.Release.from_schema(table, schema).counts.n_groups == 3
+    people = fk.Microdata(table, schema)
+    assert len(people.attributes[0].domain) == 2
+    assert fk.Release.from_schema(people.prepared, schema).counts.n_groups == 2
+
+
+def test_engines_count_without_fetching(monkeypatch):
+    table = pa.table({**WARD, **PARTLY})
+    policy = policy_of(PARTLY, missing="drop")
+    relation = duckdb.from_arrow(table)
+    monkeypatch.setattr(DuckTable, "arrow", None)
+    assert reached(fk.audit(relation, policy, learned=False)) == [Fraction(2, 3), Fraction(3, 4)]
+
+
+@pytest.mark.parametrize(
+    "roles", [{"person": "home"}, {"shared": {"by": "home", "values": ["ill"]}}]
+)
+def test_a_changing_table_is_read_once(roles):
+    """Of a query nobody is twice in what is read first, and everybody in what is read later."""
+    times = []
+
+    def turned(frame):
+        times.append(1)
+        return frame if len(times) == 1 else frame.with_columns(home=pl.lit("a"))
+
+    frame = pl.DataFrame({**WARD, "home": [*"abcdef"], "ill": [*"xyzxyz"]})
+    schema = policy_of({"ill": []}, **roles).schema
+    for make in (fk.Microdata, fk.Release.from_schema):
+        times.clear()
+        lazy = frame.lazy().map_batches(turned)
+        made = make(lazy, schema)
+        counts = made.counts if make is not fk.Microdata else made.everyone()
+        assert (counts.n_people, len(times)) == (6, 1)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_changed_file_is_refused(ending, tmp_path):
+    path = tmp_path / f"t.{ending}"
+
+    def write(*ill):
+        frame = pd.DataFrame({**WARD, "ill": [*ill]})
+        frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
+
+    policy = policy_of({"ill": []})
+    for make in (fk.Microdata, fk.Release.from_schema):
+        write(*"abcabc")
+        prepared = make(path, policy.schema)
+        write(*"aaaaaaa"[:5], "somebody else")
+        with pytest.raises(InputError, match="changed"):
+            fk.audit(prepared, policy)
+
+
+VALUES = {
+    "pay": ["1,5", "1,50", "2", "2,0", "1.200,5", "1200,5", "NA", None, " k. A. "],
+    "at": [*TIMES[:4], None],
+    "day": ["01.02.2020", "1.2.2020", "3.4.2021", "NA"],
+    "ill": ["flu", "hiv", "flu", "NA", None],
+}
+TABLES = range(5_000 if NIGHTLY else 24)
+
+
+def some_table(rng):
+    """A raw table of odd values, and a schema with one thing that says who is counted."""
+    n, names = rng.randint(4, 14), rng.sample([*VALUES], rng.choice([1, 2, 3]))
+    people = {"ward": "12", "sex": "fm", "who": "abcdef", "home": "ABCDEF"}
+    columns = {name: rng.choices(of, k=n) for name, of in people.items()}
+    columns |= {name: rng.choices(VALUES[name], k=n) for name in names}
+    columns["id"] = [f"p{i}" for i in range(n)]
+    shared = dict(zip(columns["home"], columns[names[0]], strict=True))
+    ways = [
+        {"person": "id"},
+        {"person": "who", "unit": "row"},
+        {"shared": {"by": "home", "values": names[:1]}},
+        {"other": ["sex"]},
+        {"impossible": [{"values": ["flu"], "where": {"sex": ["f"]}}]} if names[0] == "ill" else {},
+        {},
+    ]
+    how = rng.choice(ways)
+    if "shared" in how:
+        columns[names[0]] = [shared[home] for home in columns["home"]]
+    missing = rng.choice(["drop", "drop", {"label": "unknown"}, "error"])
+    roles = {"quasi_identifiers": ["ward"], "sensitive": names, "reading": READING}
+    asked = [
+        {"facts": {}, "sensitive": name, "knowing": rng.choice([[], ["sex"]]), "below": "0.99"}
+        for name in names
+    ]
+    schema = {**roles, **how, "missing": missing}
+    return columns, {"schema": schema, "require": [*asked, {"k_anonymity": 1, "knowing": []}]}
+
+
+def said_of(given, policy):
+    """What an audit finds; or why it is refused, but for the rows and the names of tables."""
+    try:
+        return [(own.safe, own.reached) for own in fk.audit(given, policy, learned=False).verdicts]
+    except InputError as error:
+        return re.split(r", first in row|; |: row \d+", str(error).split(": ", 1)[-1])[0]
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_doors_agree_on_odd_tables(block, tmp_path):
+    """A `Microdata` leaves out what publish leaves out, and says so where tables show it."""
+    judged = 0
+    for seed in TABLES[block::2]:
+        columns, said = some_table(random.Random(seed))
+        try:
+            policy = fk.Policy.from_dict(said)
+        except InputError:
+            continue
+        given = [*forms(columns, tmp_path)]
+        first, *others = (said_of(own, policy) for own in given)
+        assert all(own == first for own in others), seed
+        people = said_of(fk.Microdata(given[0], policy.schema), policy)
+        assert people == first or "some rows have no" in people, seed
+        judged += isinstance(first, list)
+    assert judged > 3
