@@ -573,7 +573,8 @@ def compare_files(case, people, label, out, said):
         for row in rows_of(path):
             for name in sights.sensitives(case):
                 if name in row:
-                    key = (*(row[g] for g in said["groups"]), row[name])
+                    own = sights.plain_value(case, name, row[name])  # a float as it prints
+                    key = (*(row[g] for g in said["groups"]), own)
                     tables[name][key] += int(row["count"])
     for name in sights.sensitives(case):
         meant = Counter((*label[n], v) for n, row in people.items() for v in row[name])

@@ -233,8 +233,8 @@ def doors_of(case):
     found = [of_microdata, of_frame, of_file]
     labels = "hierarchies" in schema and "ill" in schema["hierarchies"]
     of_sizes = any(own.get("criterion") in ("levels", *POPULATIONS) for own in asked)
-    if "shared" not in schema and not of_sizes:
-        found.append(of_division)
+    if "shared" not in schema and not of_sizes and not any("knowing" in own for own in asked):
+        found.append(of_division)  # knowing leaves quasi-identifiers out there, an open question
     plainly = plain and "impossible" not in schema and not hidden and not households and not read
     if plainly and not labels and not of_sizes and not case.priors:
         found += [of_groups] * 3

@@ -388,7 +388,9 @@ class Policy:
         mine = self if self.schema is not None else self._with(self.requirements, microdata.schema)
         columns = mine.looked_at
         for requirement in self.requirements:
-            if requirement.known and not self.layout.of_people:
+            secret = requirement.sensitive or microdata.schema.sensitive
+            several = secret in microdata.schema.several  # values that are no columns of rows
+            if requirement.known and (several or not self.layout.of_people):
                 _refuse_unpublished(requirement, microdata.schema)
         alone = columns == (microdata.schema.sensitive,)
         if alone and not any(r.known for r in self.requirements) and not microdata.fired(columns):
