@@ -212,7 +212,7 @@ def secrets_of(case, groups):
             if (own := frozenset(v for v in values if _is_in(v, given)))
         }
     if "within" in asked:
-        return {f"{min(own)} ...": own for own in _windows(values, asked["within"])}
+        return {" ".join(sorted(own)): own for own in _windows(values, asked["within"])}
     return {v: frozenset([v]) for v in values}
 
 

@@ -126,10 +126,10 @@ def choices(rng):
 
 
 def sizes_of(rng):
-    """Uneven groups of two to seven people, twelve at most together."""
-    sizes = [rng.choice([4, 5, 6, 7, 7])]
-    while sum(sizes) < 11 and rng.random() < 0.65:
-        sizes.append(rng.choice([2, 3, 4, 5, 6]))
+    """Uneven groups of two to nine people, sixteen at most together."""
+    sizes = [rng.choice([4, 5, 6, 7, 8, 9])]
+    while sum(sizes) < 12 and rng.random() < 0.6:
+        sizes.append(rng.choice([2, 3, 4, 5, 6, 7]))
     return sizes
 
 
@@ -141,6 +141,13 @@ def values_of(rng, size, names):
     return [names[0] if rng.random() < share else own for own in even]
 
 
+def few_of(rng, size, names):
+    """Values of a column that does not divide a group much: often one."""
+    first, second = rng.sample(names, 2)
+    share = rng.choice([0, 0, 0, 0.3, 0.5])
+    return [second if rng.random() < share else first for _ in range(size)]
+
+
 KNOWLEDGE = [*OTHERS["adversary"]][:-1]
 VALUES = [
     (name, value)
@@ -150,8 +157,11 @@ VALUES = [
 PAIRS = [(one, other) for one, other in combinations(VALUES, 2) if one[0] != other[0]]
 
 
-def drawn(seed):
-    """The case of a seed: two features that meet and little else, or many features."""
+def drawn(seed, attempt=0):
+    """The case of a seed: two features that meet and little else, or many features.
+
+    Further attempts have the same features and another table.
+    """
     rng = random.Random(seed)
     if seed % 2:
         of = PLAIN | dict(PAIRS[seed // 2 % len(PAIRS)])
@@ -160,7 +170,7 @@ def drawn(seed):
         if rng.random() < 0.3 and of["secret"] == "every":
             of["secret"] = "value"
         complete(of)
-        return made(rng, seed, of)
+        return made(random.Random(f"{seed} {attempt}"), seed, of)
     of = choices(rng)
     if rng.random() < 0.9:
         settle(of)
@@ -168,7 +178,7 @@ def drawn(seed):
         facts = of["adversary"] == "facts on priors" and rng.random() < 0.5
         of["method"] = of["method"] if facts else "art"
         of["form"] = "bucketized" if not facts and rng.random() < 0.7 else of["form"]
-    return made(rng, seed, of)
+    return made(random.Random(f"{seed} {attempt}"), seed, of)
 
 
 def complete(of):
@@ -240,10 +250,10 @@ def made(rng, seed, of):
     near = NEAR[rng.choice([*NEAR]) if of["secret"] == "within" else "plain"]
     if of["typed"] == "dates":
         near = DAYS, NEAR_DAYS
-    rows = people(rng, of, near[0])
     secret = "ill"
     if (of["columns"] != "one" and rng.random() < 0.5) or of["secret"] == "within":
         secret = "pay"
+    rows = people(rng, of, near[0], secret)
     if of["secret"] == "within" and of["columns"] == "one":
         for row in rows:
             row.pop("ill")
@@ -260,7 +270,7 @@ def made(rng, seed, of):
     )
     case.population = population(rng, case)
     for letter in {"after": "n", "three": "nm"}.get(of["releases"], ""):
-        case.later.append(newcomers(people(rng, of, near[0]), letter, rows[0]))
+        case.later.append(newcomers(people(rng, of, near[0], secret), letter, rows[0]))
     beside(rng, case)
     for row in [*rows, *(row for own in case.later for row in own)]:
         spell(rng, of, row)
@@ -322,7 +332,7 @@ def role(schema, name):
     return name in schema["quasi_identifiers"] or name in schema.get("other", ())
 
 
-def people(rng, of, pays_of):
+def people(rng, of, pays_of, secret):
     """The rows of a raw table."""
     rows, zips, ages = [], ["02139", "02138", "02215", "94103"], [21, 24, 33, 38, 47, 52]
     days = ["2024-01-05", "2024-01-20", "2024-03-02", "2025-02-11"]
@@ -332,14 +342,18 @@ def people(rng, of, pays_of):
         own = {"zip": rng.choice(zips), "age": rng.choice(ages)}
         if of["labels"] == "dates":
             own["came"] = rng.choice(days)
-        ills, pays = values_of(rng, size, ILL), values_of(rng, size, pays_of)
-        for ill, pay in zip(ills, pays, strict=True):
+        ills, pays = (
+            values_of(rng, size, names) if name == secret else few_of(rng, size, names)
+            for name, names in (("ill", ILL), ("pay", pays_of))
+        )
+        jobs = few_of(rng, size, JOBS)
+        for ill, pay, job in zip(ills, pays, jobs, strict=True):
             number += 1
             row = {"pid": f"p{number}x", **own}
             if needs_sex:
                 row["sex"] = rng.choice("fm")
             if of["job"] != "none":
-                row["job"] = rng.choice(JOBS)
+                row["job"] = job
             row["ill"] = ill
             if of["columns"] != "one" or of["secret"] == "within":
                 row["pay"] = pay
@@ -355,7 +369,7 @@ def people(rng, of, pays_of):
     rng.shuffle(rows)
     if of["unit"] == "cases":
         for row in rows:
-            row["pid"] = f"p{rng.randint(1, 2 * len(rows))}x"
+            row["pid"] = f"p{rng.randint(1, 4 * len(rows))}x"
         for row in rows:  # sex belongs to a person
             if "sex" in row and of["impossible"] == "none":
                 row["sex"] = "f" if int(row["pid"][1:-1]) % 2 else "m"
@@ -405,7 +419,7 @@ def gaps(rng, of, rows):
     """Let some sensitive values be missing."""
     if of["job"] == "blank":
         for row in rows:
-            row["job"] = row["job"] if rng.random() < 0.7 else None
+            row["job"] = row["job"] if rng.random() < 0.8 else None
     if of["missing"] == "none" or of["semantics"] != "single":
         return
     columns = [name for name in ("ill", "pay") if name in rows[0]]
