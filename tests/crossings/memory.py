@@ -61,7 +61,8 @@ class Division(Audited):
     """The same of a table with a group column, whose quasi-identifiers stand beside the secret."""
 
     def groups_of(self, case):
-        names = [] if sights.counts_sizes(case) else case.schema["quasi_identifiers"]
+        alike = sights.counts_sizes(case) and case.asked["criterion"] != "group_size"
+        names = [] if alike else case.schema["quasi_identifiers"]
 
         def label(number, row):
             return (row["g"], *(sights.text_of(row[name]) for name in names))
