@@ -235,6 +235,8 @@ def in_label(case, name, label, value):
         return any(row[0] == value and label in row for row in hierarchy["rows"])
     if "dates" in hierarchy:
         return value.startswith(label)
+    if found := re.fullmatch(r"(\d+) or more", label):
+        return Fraction(found[1]) <= Fraction(value)
     if " to " in label:
         low, high = label.split(" to ")
         return Fraction(low) <= Fraction(value) <= Fraction(high)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import pyarrow.parquet as pq
 from tests.crossings import sights
-from tests.crossings.definitions import CRITERIA, OF_POPULATION, in_label
+from tests.crossings.definitions import CRITERIA, OF_POPULATION, in_label, number_of
 from tests.crossings.tables import VALUES, arrow
 from tests.crossings.worlds import (
     Facts,
@@ -559,11 +559,15 @@ def compare_files(case, people, label, out, said):
         together = [name for name in linked if name not in unlinked]
         for names in [together, *([name] for name in unlinked)]:
             written = Counter(
-                (*(row[g] for g in said["groups"]), *(row[called.get(n, n)] for n in names))
+                (
+                    *(row[g] for g in said["groups"]),
+                    *(_cell(case, n, row[called.get(n, n)]) for n in names),
+                )
                 for row in rows
             )
             meant = Counter(
-                (*label[number], *(_cell(row[n]) for n in names)) for number, row in people.items()
+                (*label[number], *(_cell(case, n, row[n]) for n in names))
+                for number, row in people.items()
             )
             if written != meant:
                 raise Wrong(f"the file says {written - meant}, the table {meant - written}")
@@ -573,11 +577,12 @@ def compare_files(case, people, label, out, said):
         for row in rows_of(path):
             for name in sights.sensitives(case):
                 if name in row:
-                    own = sights.plain_value(case, name, row[name])  # a float as it prints
-                    key = (*(row[g] for g in said["groups"]), own)
+                    key = (*(row[g] for g in said["groups"]), _cell(case, name, row[name]))
                     tables[name][key] += int(row["count"])
     for name in sights.sensitives(case):
-        meant = Counter((*label[n], v) for n, row in people.items() for v in row[name])
+        meant = Counter(
+            (*label[n], _cell(case, name, (v,))) for n, row in people.items() for v in row[name]
+        )
         if tables[name] != meant:
             raise Wrong(f"{name}: the file says {tables[name]}, the table {meant}")
     written = Counter(tuple(row[g] for g in said["groups"]) for row in rows_of(out / "people.csv"))
@@ -585,5 +590,8 @@ def compare_files(case, people, label, out, said):
         raise Wrong(f"people.csv says {written}, the owner's list {Counter(label.values())}")
 
 
-def _cell(value):
-    return value[0] if isinstance(value, tuple) else sights.text_of(value) or ""
+def _cell(case, name, value):
+    """A value of a row, however it is spelt."""
+    own = value[0] if isinstance(value, tuple) else sights.text_of(value) or ""
+    amount = number_of(own) if name in case.schema.get("types", ()) else None
+    return own if amount is None else str(amount)

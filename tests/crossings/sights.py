@@ -21,8 +21,8 @@ def plain_value(case, name, own):
     if case.schema.get("reading", {}).get("decimal") == ",":
         text = text.replace(",", ".")
     amount = number_of(text)
-    if amount is None or "-" in text[1:]:
-        return own
+    if amount is None or "-" in text[1:] or isinstance(own, float):
+        return text  # a float as it prints
     return str(int(amount)) if amount.denominator == 1 else text.rstrip("0")
 
 
@@ -131,15 +131,15 @@ def conditions_met(where, row):
 
 def cannot_have(case, row, place):
     """The values of the secret column that somebody cannot have, as far as it is known."""
+    bare = case.schema.get("other", ())
+    if case.publish["form"] == "bucketized":
+        bare = [*bare, *case.schema["quasi_identifiers"]]
+    every = case.schema.get("impossible", ())
+    rules = [rule for rule in every if rule.get("sensitive", case.secret) == case.secret]
+    if place == "files" and not all({*rule["where"]} <= {*bare} for rule in rules):
+        return frozenset()  # then all of them are the publisher's word
     found = set()
-    for rule in case.schema.get("impossible", ()):
-        if rule.get("sensitive", case.secret) != case.secret:
-            continue
-        bare = case.schema.get("other", ())
-        if case.publish["form"] == "bucketized":
-            bare = [*bare, *case.schema["quasi_identifiers"]]
-        if place == "files" and not {*rule["where"]} <= {*bare}:
-            continue
+    for rule in rules:
         if conditions_met(rule["where"], row):
             found |= {*rule["values"]}
     if any("*" in own for own in found):  # such as Ov*

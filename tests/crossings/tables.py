@@ -272,6 +272,8 @@ def made(rng, seed, of):
     for letter in {"after": "n", "three": "nm"}.get(of["releases"], ""):
         case.later.append(newcomers(people(rng, of, near[0], secret), letter, rows[0]))
     beside(rng, case)
+    if of["typed"] == "numbers":
+        as_floats(case)
     for row in [*rows, *(row for own in case.later for row in own)]:
         spell(rng, of, row)
     return case
@@ -312,6 +314,29 @@ def beside(rng, case):
         if rng.random() < 0.5:
             asked["knowing"] = []
         case.also.append(replace(case, asked=asked, secret=secret, also=[], points=[], priors=[]))
+
+
+def as_floats(case):
+    """Let what is asked of pay name floats as they print."""
+
+    def floats(values):
+        return [str(float(own)) if number_of(own) is not None else own for own in values]
+
+    for own in (case, *case.also):
+        if own.secret != "pay":
+            continue
+        for key in {"values", "except", "any_of"} & {*own.asked}:
+            given = own.asked[key]
+            if isinstance(given, list):
+                own.asked[key] = floats(given)
+            else:
+                lists = {name: each for name, each in given.items() if isinstance(each, list)}
+                own.asked[key] = given | {name: floats(each) for name, each in lists.items()}
+        for prior in own.priors:
+            (prior["value"],) = floats([prior["value"]])
+    for rule in case.schema.get("impossible", ()):
+        if rule.get("sensitive", case.secret) == "pay":
+            rule["values"] = floats(rule["values"])
 
 
 def spell(rng, of, row):
