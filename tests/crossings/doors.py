@@ -405,9 +405,27 @@ def release(log, case, rng, folder):
     hold_all(log, "publish", every, made.audit.verdicts, of_owner(case, people, label_of))
     if not made.audit.safe:
         raise Wrong("an unsafe release is published")
+    by_owner(log, case, rng, folder, made, people, label_of)
     by_files(log, case, rng, folder, out, people, label_of, every)
     if case.later:
         several(log, case, folder, policy, every, [(people, label_of)])
+
+
+def by_owner(log, case, rng, folder, made, people, label_of):
+    """What was published, judged by its owner with other limits: as it was made, and its folder."""
+    truths = of_owner(case, people, label_of)
+    again = asked_near(rng, case, truths)
+    policy = policy_of(case, again, "owner", folder)
+    hold_all(log, "made", again, fk.audit(made, policy, learned=False).verdicts, truths)
+    bucketized = case.publish["form"] == "bucketized"  # whose groups have numbers
+    if bucketized or case.schema.get("missing") == "drop" or only_owner_counts(case):
+        return
+    try:
+        audited = fk.audit(folder / "out", policy, people=case.table, learned=False)
+    except fk.InputError as error:
+        log.refuse(case, "with people", error)
+        return
+    hold_all(log, "with people", again, audited.verdicts, truths)
 
 
 def loosened(rng, asked):
@@ -515,9 +533,17 @@ def none_is_safe(log, case, every):
 # ---- files -------------------------------------------------------------------------------------
 
 
-def rows_of(path):
+def rows_of(case, path):
+    """The rows of a published table as texts."""
+    if path.with_suffix(".parquet").exists():
+        rows = pq.read_table(path.with_suffix(".parquet")).to_pylist()
+        return [{n: "" if own is None else str(own) for n, own in row.items()} for row in rows]
     with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+        rows = list(csv.DictReader(file))
+    texts = {own for row in rows for own in row.values()}
+    if case.of["names"] == "odd" and any(own.startswith("'") for own in texts):
+        return [{name: own.removeprefix("'") for name, own in row.items()} for row in rows]
+    return rows
 
 
 def as_written(case, rows, out, people=None):
@@ -555,7 +581,7 @@ def compare_files(case, people, label, out, said):
     if said["form"] == "generalized" and single:
         linked = [*case.schema.get("other", ()), *sights.sensitives(case)]
         linked += ["home_shown"] if "shared" in case.schema else []
-        rows = rows_of(out / "release.csv")
+        rows = rows_of(case, out / "release.csv")
         together = [name for name in linked if name not in unlinked]
         for names in [together, *([name] for name in unlinked)]:
             written = Counter(
@@ -573,8 +599,8 @@ def compare_files(case, people, label, out, said):
                 raise Wrong(f"the file says {written - meant}, the table {meant - written}")
         return
     tables = defaultdict(Counter)
-    for path in sorted(out.glob("sensitive*.csv")):
-        for row in rows_of(path):
+    for path in sorted(out.glob("sensitive*.*")):
+        for row in rows_of(case, path):
             for name in sights.sensitives(case):
                 if name in row:
                     key = (*(row[g] for g in said["groups"]), _cell(case, name, row[name]))
@@ -585,7 +611,9 @@ def compare_files(case, people, label, out, said):
         )
         if tables[name] != meant:
             raise Wrong(f"{name}: the file says {tables[name]}, the table {meant}")
-    written = Counter(tuple(row[g] for g in said["groups"]) for row in rows_of(out / "people.csv"))
+    written = Counter(
+        tuple(row[g] for g in said["groups"]) for row in rows_of(case, out / "people.csv")
+    )
     if written != Counter(label.values()):
         raise Wrong(f"people.csv says {written}, the owner's list {Counter(label.values())}")
 

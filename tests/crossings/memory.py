@@ -239,10 +239,12 @@ def doors_of(case):
     hidden = any({*own.get("knowing", ())} & {*case.hidden} for own in asked)
     households = any(own.get("criterion") == "households" for own in asked)
     read = "reading" in schema or case.of["typed"] not in ("text", "dates")
+    knowing = any("knowing" in own for own in asked)
+    alpha = any(own.get("criterion") == "alpha_k" for own in asked)
     found = [of_microdata, of_frame, of_file]
     labels = "hierarchies" in schema and "ill" in schema["hierarchies"]
     of_sizes = any(own.get("criterion") in ("levels", *POPULATIONS) for own in asked)
-    if "shared" not in schema and not of_sizes and not any("knowing" in own for own in asked):
+    if "shared" not in schema and not of_sizes and not alpha and not knowing:
         found.append(of_division)  # knowing leaves quasi-identifiers out there, an open question
     plainly = plain and "impossible" not in schema and not hidden and not households and not read
     if plainly and not labels and not of_sizes and not case.priors:

@@ -10,8 +10,11 @@ from tests.crossings.definitions import CRITERIA, number_of
 
 ILL = ["Flu", "Fever", "Gout", "HIV", "Burn"]  # "F*" stands for two of them
 KINDS = [[own, "few" if i % 2 else "many", "*"] for i, own in enumerate([*ILL, "Ovary", "unknown"])]
+# Texts that files escape or quote, or that look like something else.
+ODD = ["=Flu", "Fe,ver", 'G"out', "01", "1.50"]
 PAY = ["1000", "1500", "2000", "5000"]
 JOBS = ["cook", "nurse"]
+ODD_JOBS = ["-cook", "a | b"]
 RARE = "Ovary"  # what men cannot have
 # Numbers that lie near each other, and how wide windows of them are: some end at a value.
 NEAR = {
@@ -30,6 +33,7 @@ PLAIN = {
     "impossible": "none",
     "rules": "one",
     "columns": "one",
+    "names": "plain",
     "typed": "text",
     "job": "none",
     "knowing": "default",
@@ -41,6 +45,7 @@ PLAIN = {
     "labels": "exact",
     "method": "mondrian",
     "suppression": "none",
+    "format": "csv",
     "releases": "one",
 }
 # What else a dimension may be, with how often; what is left is plain.
@@ -51,6 +56,7 @@ OTHERS = {
     "impossible": {"own": 0.1, "beside": 0.06, "conditions": 0.06},
     "rules": {"two": 0.1},
     "columns": {"linked": 0.15, "unlinked": 0.15},
+    "names": {"odd": 0.1},
     "typed": {"numbers": 0.08, "comma": 0.05, "alike": 0.06, "dates": 0.06},
     "job": {"other": 0.3, "hidden": 0.15, "shuffled": 0.08, "blank": 0.08},
     "knowing": {"none": 0.35, "named": 0.25},
@@ -77,6 +83,7 @@ OTHERS = {
     "labels": {"mask": 0.15, "tree": 0.15, "intervals": 0.15, "dates": 0.12, "range": 0.15},
     "method": {"fulldomain": 0.2, "anatomy": 0.05},
     "suppression": {"some": 0.15},
+    "format": {"parquet": 0.2},
     "releases": {"after": 0.06, "three": 0.04},
 }
 MANY = ("priors", "binary", "facts on priors")
@@ -185,6 +192,8 @@ def complete(of):
     """Add to two features what they need to mean anything."""
     if of["rules"] == "two" and of["impossible"] == "none":
         of["impossible"] = "own"
+    if of["secret"] in ("pattern", "label"):
+        of["names"] = "plain" if of["secret"] == "label" else of["names"]
     if (of["typed"] != "text" and of["secret"] != "within") or of["job"] == "shuffled":
         of["columns"] = "linked" if of["columns"] == "one" else of["columns"]
     if of["knowing"] == "named" and of["columns"] == "one" and of["job"] == "none":
@@ -369,9 +378,9 @@ def people(rng, of, pays_of, secret):
             own["came"] = rng.choice(days)
         ills, pays = (
             values_of(rng, size, names) if name == secret else few_of(rng, size, names)
-            for name, names in (("ill", ILL), ("pay", pays_of))
+            for name, names in (("ill", names_of(of)), ("pay", pays_of))
         )
-        jobs = few_of(rng, size, JOBS)
+        jobs = few_of(rng, size, ODD_JOBS if of["names"] == "odd" else JOBS)
         for ill, pay, job in zip(ills, pays, jobs, strict=True):
             number += 1
             row = {"pid": f"p{number}x", **own}
@@ -390,7 +399,7 @@ def people(rng, of, pays_of, secret):
                 row[column] = RARE if column == "ill" else rare_pay(of)
         for row in rows:  # the second rule, about young people
             if of["rules"] == "two" and row["age"] < 30 and row[column] in ("Gout", pays_of[0]):
-                row[column] = "Flu" if column == "ill" else pays_of[1]
+                row[column] = names_of(of)[0] if column == "ill" else pays_of[1]
     rng.shuffle(rows)
     if of["unit"] == "cases":
         for row in rows:
@@ -406,6 +415,11 @@ def people(rng, of, pays_of, secret):
             share(rows, of)
     lists_of_values(rng, of, rows)
     return rows
+
+
+def names_of(of):
+    """What illnesses are called."""
+    return ODD if of["names"] == "odd" else ILL
 
 
 def rare_pay(of):
@@ -434,7 +448,7 @@ def lists_of_values(rng, of, rows):
     if of["semantics"] == "single" or "ill" not in rows[0]:
         return
     for row in rows:
-        more = [row["ill"]] + rng.choices(ILL[:3], k=rng.choice([0, 0, 1]))
+        more = [row["ill"]] + rng.choices(names_of(of)[:3], k=rng.choice([0, 0, 1]))
         if of["semantics"] == "set":
             more = sorted(set(more))
         row["ill"] = [] if rng.random() < 0.25 else more[:2]
@@ -631,6 +645,8 @@ def known(rng, of, schema, secret):
 def options(rng, of, schema):
     """The table [publish]."""
     publish = {"form": of["form"], "method": of["method"]}
+    if of["format"] == "parquet":
+        publish["format"] = "parquet"
     if of["columns"] == "unlinked":
         publish["unlinked"] = rng.choice([["ill"], ["pay"], ["ill", "pay"]])
     if of["job"] == "shuffled" and "job" in schema.get("other", ()):
