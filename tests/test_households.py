@@ -394,3 +394,28 @@ def test_households_without_values_are_dropped(tmp_path):
         ("here", "2"),
         ("shown once", "shown once"),
     ]
+
+
+@pytest.mark.parametrize("kind", ["number", "text"])
+def test_typed_values_of_households(kind, tmp_path):
+    types = {"types": {"income": kind}, "sensitive": "income"}
+    rows = [("a", "1"), ("a", "1"), ("b", "2.50"), ("b", "2.5"), ("c", "3")]
+    table = table_of([(home, 0) for home, _ in rows], dict(rows))
+    exact = {"labels": {"ward": "exact"}}
+    limit = {"facts": {}, "below": "1/2"}
+    policy = fk.Policy.from_dict({"schema": ROLES | types, "require": [limit], "publish": exact})
+    fk.publish(table, policy, seed=1).write(tmp_path / "out")
+    for found in (fk.verify(tmp_path / "out").findings, fk.audit(table, policy).verdicts):
+        assert found[0].found.exact == Fraction(1, 3)
+
+
+@pytest.mark.parametrize("asked", [{"any_of": "low"}, {"at_level": 1}])
+def test_labels_of_what_households_share(asked):
+    tree = {"rows": [["1", "low", "*"], ["2", "low", "*"], ["3", "high", "*"]]}
+    rows = [("a", "1"), ("a", "1"), ("b", "2"), ("c", "3")]
+    table = table_of([(home, 0) for home, _ in rows], dict(rows))
+    schema = {**ROLES, "sensitive": "income", "hierarchies": {"income": tree}}
+    limit = {**asked, "facts": {}, "below": "1/2"}
+    policy = fk.Policy.from_dict({"schema": schema, "require": [limit]})
+    (verdict,) = fk.audit(table, policy, learned=False).verdicts
+    assert verdict.found.exact == Fraction(2, 3)

@@ -149,7 +149,8 @@ def times_of(case, groups):
     """How many times as likely as before something becomes."""
     groups, reading = [*groups.values()], case.asked["priors"]["semantics"]
     secrets = sights.secrets_of(case, groups).values()
-    return max(most_times(groups, secret, amounts_of(case), reading) for secret in secrets)
+    times = (most_times(groups, secret, amounts_of(case), reading) for secret in secrets)
+    return max(times, default=Fraction(0))
 
 
 def counts_people(case, place):

@@ -14,7 +14,7 @@ from foreknow.data.arrays import IntArray, count_pairs
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import Missing, Relabel, alike_texts, fetch
 from foreknow.data.engines.group_counts import with_any
-from foreknow.data.engines.households import Shared
+from foreknow.data.engines.households import ELSEWHERE, Shared
 from foreknow.data.engines.read_values import read_otherwise
 from foreknow.data.engines.table import Selected, Table, free_name
 from foreknow.data.microdata import Microdata, shown_once
@@ -120,7 +120,9 @@ def _refuse_other_values(given: Release | GroupCounts, schema: Schema) -> None:
             values = given.seen(name, []).counts.values
         else:
             values = (given.counts if isinstance(given, Release) else given).values
-        texts = [own for own in values if isinstance(own, str) and own != missing]
+        once = schema.shared is not None and name in cast("Shared", schema.shared).values
+        marks = {missing, ELSEWHERE} if once else {missing}  # which are no values
+        texts = [own for own in values if isinstance(own, str) and own not in marks]
         for text in texts:
             if text.strip(BLANKS) in spelled:
                 raise SchemaError(
