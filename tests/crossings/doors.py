@@ -53,7 +53,8 @@ class Log:
         self.open = Counter()
         self.codes = Counter()
         self.refused_pairs = Counter()
-        self.cases, self.between = 0, 0  # cases, and those with a figure between 0 and 1
+        # cases, those in which somebody could become surer, and those in which nobody is sure
+        self.cases, self.figures, self.between = 0, 0, 0
 
     def refuse(self, case, door, error):
         said = str(error).split("\n")[0]
@@ -82,6 +83,7 @@ class Log:
             if isinstance(own, Counter):
                 getattr(self, name).update(own)
         self.cases += other.cases
+        self.figures += other.figures
         self.between += other.between
         self.wrong += other.wrong
         for key, example in other.examples.items():
@@ -90,7 +92,7 @@ class Log:
     def report(self):
         """What was compared, door by door, and what was refused."""
         lines = [
-            f"{self.cases} cases, {self.between} with a figure between 0 and 1",
+            f"{self.cases} cases, {self.figures} with a figure, {self.between} between 0 and 1",
             f"bounds {dict(self.equal)}; open {dict(self.open)}",
         ]
         for door, many in self.compared.items():
@@ -317,8 +319,8 @@ def figure_of(verdict):
     found = verdict.found
     reached = getattr(found, "settled", found.exact)
     reached = verdict.reached if reached is None else reached
-    if reached is None and verdict.probability == 1:
-        reached = Fraction(1)  # of a bound that no fraction is known of
+    if reached is None and (verdict.bounded or verdict.probability == 1):
+        reached = Fraction(verdict.probability)  # of a bound that no fraction is known of
     return reached
 
 

@@ -272,6 +272,7 @@ def run(log, case, folder, share=SHARE_WITH_FILES):
     else:
         try:
             own = Audited(case, rng, folder)
+            log.figures += any(truth.sure for truth in own.truths)
             log.between += any(0 < truth.worst < 1 for truth in own.truths)
             of_table(log, own)
         except fk.InputError as error:
