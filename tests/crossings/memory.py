@@ -15,6 +15,7 @@ from tests.crossings import sights
 from tests.crossings.doors import (
     Log,
     Wrong,
+    amounts_of,
     asked_near,
     features_of,
     hold_all,
@@ -28,6 +29,7 @@ from tests.crossings.doors import (
     truths_at,
 )
 from tests.crossings.tables import drawn
+from tests.crossings.worlds import sure_of
 
 import foreknow as fk
 from foreknow.explore import release as explored
@@ -77,12 +79,14 @@ def audit_of(log, own, door, table, policy=None):
     safe = [verdict.safe for verdict in found.verdicts if not verdict.idle]
     if found.safe != (bool(safe) and all(safe)):
         raise Wrong(f"{door}: an audit is not its verdicts")
+    return found
 
 
 def of_table(log, own):
     """An audit of an Arrow table, and by a limit that is a multiple of each person's prior."""
-    audit_of(log, own, "table", own.case.table)
+    found = audit_of(log, own, "table", own.case.table)
     case, rng = own.case, own.rng
+    people_over(log, own, found)
     if "priors" not in case.asked or case.also:
         return
     groups = own.groups_of(case)
@@ -96,6 +100,29 @@ def of_table(log, own):
     if (verdict.safe and not safe) or (not is_bound(case, groups) and verdict.safe != safe):
         raise Wrong(f"{times} times the prior, limit {amount}, safe {verdict.safe}")
     log.compare(case, "times", Fraction(1, 2), verdict.safe)
+
+
+def people_over(log, own, found):
+    """Compare how many people have a value of which somebody is too sure, by facts."""
+    case = own.case
+    plain = case.schema.get("unit") != "row" and "impossible" not in case.schema
+    one = sights.semantics_of(case, case.secret) == "single"
+    if not plain or not one or case.points or case.also or {*case.asked} & {"priors", "within"}:
+        return
+    if "facts" not in case.asked or found.idle:
+        return
+    groups = [*own.groups_of(case).values()]
+    most = Counter()
+    for secret in sights.secrets_of(case, groups).values():
+        for at, sure in enumerate(sure_of(groups, secret, amounts_of(case))):
+            for number, one in enumerate(sure):
+                if groups[at][number].values[0] in secret:
+                    most[at, number] = max(most[at, number], one)
+    over = sum(not keeps(sure, *own.every[0].limit) for sure in most.values())
+    (exposed,) = found.exposed
+    if exposed.over.people != over:
+        raise Wrong(f"{exposed.over.people} people are over the limit, not {over}: {case.asked}")
+    log.compare(case, "people over", Fraction(1, 2), over == 0)
 
 
 def of_microdata(log, own):

@@ -402,8 +402,8 @@ def people(rng, of, pays_of, secret):
                 row[column] = names_of(of)[0] if column == "ill" else pays_of[1]
     rng.shuffle(rows)
     if of["unit"] == "cases":
-        for row in rows:
-            row["pid"] = f"p{rng.randint(1, 4 * len(rows))}x"
+        for _ in range(rng.choice([1, 2, 3])):  # two cases of one person
+            rng.choice(rows)["pid"] = rng.choice(rows)["pid"]
         for row in rows:  # sex belongs to a person
             if "sex" in row and of["impossible"] == "none":
                 row["sex"] = "f" if int(row["pid"][1:-1]) % 2 else "m"
