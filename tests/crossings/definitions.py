@@ -222,9 +222,10 @@ def keeps_risk(found, table):
 
 def in_label(case, name, label, value):
     """Whether a value of a quasi-identifier lies in a label, as this generator's are written."""
+    label = label or "missing"
     if value is None:
-        return label in (None, "*", "missing") or "missing" in (label or "")
-    value = str(value)
+        return label == "*" or "missing" in label
+    value, label = str(value), label.removesuffix(" or missing")
     if label in (value, "*"):
         return True
     hierarchy = case.schema.get("hierarchies", {}).get(name, {})
@@ -326,7 +327,8 @@ def parts_of(label):
 
 def shows(case, name, label, own):
     """Whether a label shows more than it may: a number from the top on, or a finer node."""
-    if label is None or label == "*":
+    label = (label or "missing").removesuffix(" or missing")
+    if label in ("*", "missing"):
         return False
     if "top" in own:
         if found := re.fullmatch(r"(\d+) or more", label):

@@ -528,7 +528,8 @@ def none_is_safe(log, case, every):
     people = sights.people_of(case, case.rows)
     groups = sights.groups_of(case, people, lambda number, row: "*", "owner")
     worst = max(truth_of(case, groups, "owner").values(), default=Fraction(0))
-    if case.publish["form"] == "generalized" and keeps(worst, *every[0].limit):
+    generalized = case.publish["form"] == "generalized" and worst  # what is asked of nobody fails
+    if generalized and keeps(worst, *every[0].limit):
         raise Wrong(f"no release, though one group of everybody has {worst}, {every[0].limit}")
     log.compare(case, "none", worst, False)
 
@@ -560,9 +561,9 @@ def as_written(case, rows, out, people=None):
     label = {}
     for row in listed:
         key = row["pid"] if by_pid else row["row"]
-        if row[columns[0]] is None:
+        if all(row[name] is None for name in columns):
             continue  # left out, as a value is missing
-        label[key] = tuple(sights.text_of(row[name]) for name in columns)
+        label[key] = tuple(sights.text_of(row[name]) or "" for name in columns)
     if by_pid:
         label = {n: label[row["pid"]] for n, row in people.items()}
     if {*label} != {*people}:

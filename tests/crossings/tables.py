@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import combinations
 
 import pyarrow as pa
-from tests.crossings.definitions import CRITERIA, number_of
+from tests.crossings.definitions import CRITERIA, OF_POPULATION, number_of
 
 ILL = ["Flu", "Fever", "Gout", "HIV", "Burn"]  # "F*" stands for two of them
 KINDS = [[own, "few" if i % 2 else "many", "*"] for i, own in enumerate([*ILL, "Ovary", "unknown"])]
@@ -30,6 +30,7 @@ PLAIN = {
     "unit": "person",
     "semantics": "single",
     "missing": "none",
+    "blank": "none",
     "impossible": "none",
     "rules": "one",
     "columns": "one",
@@ -53,6 +54,7 @@ OTHERS = {
     "unit": {"cases": 0.12, "shared": 0.12},
     "semantics": {"set": 0.12, "multiset": 0.12},
     "missing": {"label": 0.08, "drop": 0.08, "spelled": 0.08},
+    "blank": {"qi": 0.08},
     "impossible": {"own": 0.1, "beside": 0.06, "conditions": 0.06},
     "rules": {"two": 0.1},
     "columns": {"linked": 0.15, "unlinked": 0.15},
@@ -459,6 +461,11 @@ def gaps(rng, of, rows):
     if of["job"] == "blank":
         for row in rows:
             row["job"] = row["job"] if rng.random() < 0.8 else None
+    known = of["impossible"] == "none" and of["adversary"] not in (*MANY, *OF_POPULATION)
+    if of["blank"] == "qi" and known:
+        for row in rows:  # whose age, or where they live, is not known
+            if rng.random() < 0.2:
+                row[rng.choice(["age", "zip"])] = None
     if of["missing"] == "none" or of["semantics"] != "single":
         return
     columns = [name for name in ("ill", "pay") if name in rows[0]]
@@ -670,6 +677,6 @@ def population(rng, case):
     rows = [{name: row[name] for name in columns} for row in case.rows]
     more = [dict(rng.choice(rows)) for _ in range(rng.randint(0, len(rows)))]
     for row in more:  # somebody like nobody of the table, perhaps in a label
-        if "age" in row and rng.random() < 0.3:
+        if row.get("age") and rng.random() < 0.3:
             row["age"] = rng.choice([20, 30, 35, 60])
     return rows + more
