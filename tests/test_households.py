@@ -5,6 +5,7 @@ import random
 from collections import Counter
 from fractions import Fraction
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.csv as csv
 import pytest
@@ -365,3 +366,56 @@ def test_forged_certificate_of_shared_values_is_refused(tmp_path):
     path.write_text(json.dumps(said))
     with pytest.raises(fk.InputError, match="whose row shows it"):
         fk.verify(tmp_path / "out")
+
+
+@pytest.mark.parametrize("library", [pa.Table.to_pandas, pl.from_arrow])
+def test_frames_of_spelled_households(library):
+    schema = {**ROLES, "missing": {"label": "unknown"}, "reading": {"missing": ["NA"]}}
+    limit = {"sensitive": "income", "facts": {}, "below": "1/2"}
+    rows = [("a", "1"), ("a", "1"), ("b", "NA"), ("c", "2"), ("d", "3"), ("e", "4")]
+    table = table_of([(home, 0) for home, _ in rows], dict(rows))
+    policy = fk.Policy.from_dict({"schema": schema, "require": [limit]})
+    for frame in (table, library(table)):
+        (verdict,) = fk.audit(frame, policy, learned=False).verdicts
+        assert verdict.found.exact == Fraction(1, 5)
+
+
+def test_households_without_values_are_dropped(tmp_path):
+    schema = {**ROLES, "sensitive": "income", "missing": "drop"}
+    limit = {"facts": {}, "below": "9/10"}
+    rows = [("a", "1"), ("b", None), ("b", None), ("c", "2"), ("c", "2"), (None, None)]
+    table = table_of([(home, 0) for home, _ in rows], dict(rows))
+    exact = {"labels": {"ward": "exact"}}
+    policy = fk.Policy.from_dict({"schema": schema, "require": [limit], "publish": exact})
+    fk.publish(table, policy, seed=1).write(tmp_path / "out")
+    shown = csv.read_csv(tmp_path / "out" / "release.csv").to_pylist()
+    assert sorted((row["home_shown"], row["income"]) for row in shown) == [
+        ("here", "1"),
+        ("here", "2"),
+        ("shown once", "shown once"),
+    ]
+
+
+@pytest.mark.parametrize("kind", ["number", "text"])
+def test_typed_values_of_households(kind, tmp_path):
+    types = {"types": {"income": kind}, "sensitive": "income"}
+    rows = [("a", "1"), ("a", "1"), ("b", "2.50"), ("b", "2.5"), ("c", "3")]
+    table = table_of([(home, 0) for home, _ in rows], dict(rows))
+    exact = {"labels": {"ward": "exact"}}
+    limit = {"facts": {}, "below": "1/2"}
+    policy = fk.Policy.from_dict({"schema": ROLES | types, "require": [limit], "publish": exact})
+    fk.publish(table, policy, seed=1).write(tmp_path / "out")
+    for found in (fk.verify(tmp_path / "out").findings, fk.audit(table, policy).verdicts):
+        assert found[0].found.exact == Fraction(1, 3)
+
+
+@pytest.mark.parametrize("asked", [{"any_of": "low"}, {"at_level": 1}])
+def test_labels_of_what_households_share(asked):
+    tree = {"rows": [["1", "low", "*"], ["2", "low", "*"], ["3", "high", "*"]]}
+    rows = [("a", "1"), ("a", "1"), ("b", "2"), ("c", "3")]
+    table = table_of([(home, 0) for home, _ in rows], dict(rows))
+    schema = {**ROLES, "sensitive": "income", "hierarchies": {"income": tree}}
+    limit = {**asked, "facts": {}, "below": "1/2"}
+    policy = fk.Policy.from_dict({"schema": schema, "require": [limit]})
+    (verdict,) = fk.audit(table, policy, learned=False).verdicts
+    assert verdict.found.exact == Fraction(2, 3)

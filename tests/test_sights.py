@@ -699,3 +699,18 @@ def test_people_apart_from_values_are_not_counted():
                 fk.publish(pa.table(rows), policy, labels={"age": "exact"}, seed=1)
             continue
         assert fk.publish(pa.table(rows), policy, labels={"age": "exact"}, seed=1).audit.safe
+
+
+@pytest.mark.parametrize("semantics", ["set", "multiset"])
+@pytest.mark.parametrize("asked", [{"facts": {"l": 1}, "below": "1/2"}, {"k_anonymity": 2}])
+def test_several_values_beside_unpublished(semantics, asked):
+    ills = [["Flu", "Cold"], ["Flu"], [], ["Gout"]]
+    jobs = ["cook", "cook", "nurse", "nurse"]
+    rows = {"pid": list("abcd"), "age": [30] * 4, "job": jobs, "ill": ills}
+    schema = {"quasi_identifiers": ["age"], "sensitive": "ill", "person": "pid"}
+    schema["semantics"] = semantics
+    given = {"schema": schema, "require": [{"knowing": ["job"], **asked}]}
+    with pytest.raises(fk.InputError, match="leave it out of knowing"):
+        fk.audit(pa.table(rows), given, learned=False)
+    given["require"][0]["knowing"] = []
+    assert fk.audit(pa.table(rows), given, learned=False).verdicts

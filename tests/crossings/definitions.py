@@ -4,6 +4,8 @@ Each has three functions: what the groups of a release attain; a setting, which 
 or a step beyond; and whether what is attained keeps a setting.
 """
 
+import datetime as dt
+import re
 from collections import Counter
 from fractions import Fraction
 from itertools import accumulate
@@ -11,6 +13,15 @@ from math import prod
 from typing import Any, NamedTuple
 
 from tests.oracle.transport import least_work, levels_apart
+
+
+def number_of(value):
+    """The number that a text is, or the day in days; None of any other text."""
+    if re.fullmatch(r"-?\d+([.]\d+)?", value):
+        return Fraction(value)
+    if re.fullmatch(r"\d{4}-\d\d-\d\d", value):
+        return Fraction(dt.date.fromisoformat(value).toordinal())
+    return None
 
 
 def bags_of(groups):
@@ -137,7 +148,7 @@ def far_equal(case, groups):
 
 
 def in_order(values):
-    return sorted(values, key=lambda v: (not v.isdigit(), int(v) if v.isdigit() else 0, v))
+    return sorted(values, key=lambda v: (number_of(v) is None, number_of(v) or 0, v))
 
 
 def far_ordered(case, groups):
@@ -211,7 +222,10 @@ def keeps_risk(found, table):
 
 def in_label(case, name, label, value):
     """Whether a value of a quasi-identifier lies in a label, as this generator's are written."""
-    value = str(value)
+    label = label or "missing"
+    if value is None:
+        return label == "*" or "missing" in label
+    value, label = str(value), label.removesuffix(" or missing")
     if label in (value, "*"):
         return True
     hierarchy = case.schema.get("hierarchies", {}).get(name, {})
@@ -222,6 +236,8 @@ def in_label(case, name, label, value):
         return any(row[0] == value and label in row for row in hierarchy["rows"])
     if "dates" in hierarchy:
         return value.startswith(label)
+    if found := re.fullmatch(r"(\d+) or more", label):
+        return Fraction(found[1]) <= Fraction(value)
     if " to " in label:
         low, high = label.split(" to ")
         return Fraction(low) <= Fraction(value) <= Fraction(high)
@@ -269,6 +285,80 @@ def presence(case, groups):
         pairs = [(n, found[label]) for label, n in exact.items()]
     rates = [Fraction(n, of) for n, of in pairs]
     return Fraction(0) if outside else min(rates), max(rates), twice
+
+
+def population_risks(case, groups):
+    exact = labels_of(case, groups)
+    found, _, _ = matches(case, [*exact])
+    sizes = exact if is_bucketized(groups) else {key[0]: 0 for key in groups}
+    if not is_bucketized(groups):
+        for key, group in groups.items():
+            sizes[key[0]] += len(group)
+    alone = sum(n for label, n in sizes.items() if found[label] == 1)
+    return {
+        "journalist": Fraction(1, min(found[label] for label in sizes)),
+        "uniqueness": Fraction(alone, sum(sizes.values())),
+    }
+
+
+def draw_population_risk(rng, found):
+    name = rng.choice([*found])
+    return {"population_risk": {name: less(rng, found[name])}}
+
+
+def keeps_population_risk(found, table):
+    own = {name: limit for name, limit in table["population_risk"].items() if name in found}
+    return all(found[name] <= Fraction(limit) for name, limit in own.items())
+
+
+def ways_of_levels(case):
+    """What a policy may say of levels of this case's columns."""
+    names = case.schema["quasi_identifiers"]
+    hierarchies = case.schema.get("hierarchies", {})
+    ways = [{"age": {"top": top}} for top in (24, 38, 40, 53) if "age" in names]
+    if hierarchies.get("zip", {}).keys() & {"mask", "rows"}:
+        ways += [{"zip": {"at_least": level}} for level in (1, 2)]
+    return ways or [{"zip": {"at_least": 1}}]
+
+
+def parts_of(label):
+    return [*dict.fromkeys(label.split(" | "))]
+
+
+def shows(case, name, label, own):
+    """Whether a label shows more than it may: a number from the top on, or a finer node."""
+    label = (label or "missing").removesuffix(" or missing")
+    if label in ("*", "missing"):
+        return False
+    if "top" in own:
+        if found := re.fullmatch(r"(\d+) or more", label):
+            return int(found[1]) > own["top"]
+        ends = [int(end) for part in parts_of(label) for end in re.findall(r"\d+", part)]
+        return max(ends) >= own["top"]
+    hierarchy, level = case.schema["hierarchies"][name], own["at_least"]
+    if "mask" in hierarchy:
+        return not label.endswith("*" * level)
+    return any(label == cell for row in hierarchy["rows"] for cell in row[:level])
+
+
+def who_shows(case, groups):
+    """How many people show too much, by each way to ask it."""
+    found = []
+    names = case.schema["quasi_identifiers"]
+    for way in ways_of_levels(case):
+        many = 0
+        for key, group in groups.items():
+            for member in group:
+                label = member.alike if is_bucketized(groups) else key[0]
+                many += any(
+                    shows(case, name, label[names.index(name)], own) for name, own in way.items()
+                )
+        found.append((way, many))
+    return found
+
+
+def keeps_levels(found, table):
+    return not {str(way): many for way, many in found}[str(table["levels"])]
 
 
 def draw_presence(rng, found):
@@ -348,6 +438,10 @@ CRITERIA = {
         keeps_delta,
     ),
     "risk": Criterion(risks, draw_risk, keeps_risk),
+    "levels": Criterion(
+        who_shows, lambda rng, found: {"levels": rng.choice(found)[0]}, keeps_levels
+    ),
+    "population_risk": Criterion(population_risks, draw_population_risk, keeps_population_risk),
     "k_map": Criterion(
         fewest_matches,
         lambda rng, least: {"k_map": {"k": more(rng, least)}},
@@ -356,4 +450,5 @@ CRITERIA = {
     ),
     "delta_presence": Criterion(presence, draw_presence, keeps_presence),
 }
-OF_SIZES = {"k_anonymity", "group_size", "households", "risk", "k_map", "delta_presence"}
+OF_POPULATION = {"k_map", "delta_presence", "population_risk"}
+OF_SIZES = {"k_anonymity", "group_size", "households", "risk", "levels", *OF_POPULATION}

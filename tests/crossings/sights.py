@@ -1,8 +1,9 @@
 """Who is counted where: from a raw table and, once there is one, the groups as they are written."""
 
+from fnmatch import fnmatchcase
 from fractions import Fraction
 
-from tests.crossings.definitions import OF_SIZES
+from tests.crossings.definitions import OF_POPULATION, OF_SIZES, number_of
 from tests.crossings.worlds import Member
 
 SHOWN = "shown once"
@@ -10,6 +11,19 @@ SHOWN = "shown once"
 
 def text_of(value):
     return None if value is None else str(value)
+
+
+def plain_value(case, name, own):
+    """A sensitive value as it is published: a number in one spelling."""
+    if own is None or "types" not in case.schema or name not in case.schema["types"]:
+        return own
+    text = str(own)
+    if case.schema.get("reading", {}).get("decimal") == ",":
+        text = text.replace(",", ".")
+    amount = number_of(text)
+    if amount is None or "-" in text[1:] or isinstance(own, float):
+        return text  # a float as it prints
+    return str(int(amount)) if amount.denominator == 1 else text.rstrip("0")
 
 
 def people_of(case, rows):
@@ -30,7 +44,7 @@ def people_of(case, rows):
                 continue
             if own in schema.get("reading", {}).get("missing", ()):
                 own = None
-            row[name] = (label if own is None else own,)
+            row[name] = (label if own is None else plain_value(case, name, own),)
         if schema.get("missing") == "drop" and any(row[name] == (None,) for name in columns):
             continue
         if "shared" in schema:
@@ -72,7 +86,7 @@ def known_of(case, place):
     secret, others = case.secret, [name for name in sensitives(case) if name != case.secret]
     unlinked = case.publish.get("unlinked", ()) if place != "raw" else ()
     named = case.asked.get("knowing")
-    if case.asked.get("criterion") in ("k_map", "delta_presence"):
+    if case.asked.get("criterion") in OF_POPULATION:
         named = []  # of a population, no more is known than its columns
     if named is None:
         sizes = counts_sizes(case)
@@ -81,6 +95,8 @@ def known_of(case, place):
         named = [*named, "home_shown"]  # everybody is taken to know it
     if place == "files":
         named = [name for name in named if name not in case.hidden]
+    if place == "counts":
+        return []
     if place == "raw":
         return list(dict.fromkeys(named))
     bucketized = case.publish["form"] == "bucketized"
@@ -115,17 +131,20 @@ def conditions_met(where, row):
 
 def cannot_have(case, row, place):
     """The values of the secret column that somebody cannot have, as far as it is known."""
+    bare = case.schema.get("other", ())
+    if case.publish["form"] == "bucketized":
+        bare = [*bare, *case.schema["quasi_identifiers"]]
+    every = case.schema.get("impossible", ())
+    rules = [rule for rule in every if rule.get("sensitive", case.secret) == case.secret]
+    if place == "files" and not all({*rule["where"]} <= {*bare} for rule in rules):
+        return frozenset()  # then all of them are the publisher's word
     found = set()
-    for rule in case.schema.get("impossible", ()):
-        if rule.get("sensitive", case.secret) != case.secret:
-            continue
-        bare = case.schema.get("other", ())
-        if case.publish["form"] == "bucketized":
-            bare = [*bare, *case.schema["quasi_identifiers"]]
-        if place == "files" and not {*rule["where"]} <= {*bare}:
-            continue
+    for rule in rules:
         if conditions_met(rule["where"], row):
             found |= {*rule["values"]}
+    if any("*" in own for own in found):  # such as Ov*
+        every = {row[case.secret] for row in case.rows if isinstance(row[case.secret], str)}
+        found = {value for value in every if _is_in(value, found)}
     return frozenset(found)
 
 
@@ -133,7 +152,7 @@ def priors_of(case, row):
     return tuple(
         (own["value"], Fraction(own["probability"]))
         for own in case.priors
-        if own["sex"] == row["sex"]
+        if all(own[name] == row[name] for name in own if name not in ("value", "probability"))
     )
 
 
@@ -170,11 +189,21 @@ def raw_label(case):
 def secrets_of(case, groups):
     """The secrets that are asked about, by name: sets of values."""
     values = sorted({v for group in groups for member in group for v in member.values})
-    asked = case.asked
+    asked, tree = case.asked, case.schema.get("hierarchies", {}).get("ill", {}).get("rows", ())
+    labels = {}  # of a hierarchy of the sensitive column, in which no label is below two others
+    for value, label, _ in tree:
+        if value in values:
+            labels.setdefault(label, set()).add(value)
     if "values" in asked:
-        return {v: frozenset([v]) for v in asked["values"] if v in values}
+        return {v: frozenset([v]) for v in values if _is_in(v, asked["values"])}
+    if "at_level" in asked:
+        left_out = asked.get("except", ())
+        return {name: frozenset(own) for name, own in labels.items() if name not in left_out}
     if "except" in asked:
-        return {v: frozenset([v]) for v in values if v not in asked["except"]}
+        return {v: frozenset([v]) for v in values if not _is_in(v, asked["except"])}
+    if isinstance(asked.get("any_of"), str):
+        own = labels.get(asked["any_of"])
+        return {asked["any_of"]: frozenset(own)} if own else {}
     if "any_of" in asked:
         sets = asked["any_of"] if isinstance(asked["any_of"], dict) else {"": asked["any_of"]}
         return {
@@ -183,25 +212,31 @@ def secrets_of(case, groups):
             if (own := frozenset(v for v in values if _is_in(v, given)))
         }
     if "within" in asked:
-        return {f"{min(own)} ...": own for own in _windows(values, asked["within"])}
+        return {" ".join(sorted(own)): own for own in _windows(values, asked["within"])}
     return {v: frozenset([v]) for v in values}
 
 
 def _is_in(value, given):
+    """Whether a value is one of a list, begins as one of its patterns says, or is in a range."""
     if isinstance(given, dict):
-        if not value.isdigit():
+        amount = number_of(value)
+        if amount is None:
             return False
-        own = Fraction(value)
-        return given.get("from", own) <= own <= given.get("to", own)
-    return value in given
+        low, high = (Fraction(given[end]) if end in given else amount for end in ("from", "to"))
+        return low <= amount <= high
+    return any(value == own or (own[-1] == "*" and fnmatchcase(value, own)) for own in given)
 
 
 def _windows(values, within):
     """The sets of numbers that lie in a window which begins at one of them; texts by themselves."""
-    numbers = sorted({v for v in values if v.isdigit()}, key=int)
+    amounts = {v: amount for v in values if (amount := number_of(v)) is not None}
     found = {frozenset([v]) for v in values}
-    for begin in numbers:
-        low = Fraction(begin)
-        high = low * Fraction(3, 2) if within == "50%" else low + within
-        found.add(frozenset(v for v in numbers if low <= int(v) <= high))
+    wide = str(within).removesuffix("days").removesuffix("day").strip()
+    for low in amounts.values():
+        if wide.endswith("%"):
+            times = 1 + Fraction(wide[:-1]) / 100
+            high = low * times if low >= 0 else low / times
+        else:
+            high = low + Fraction(wide)
+        found.add(frozenset(v for v, amount in amounts.items() if low <= amount <= high))
     return sorted(found, key=sorted)

@@ -1,32 +1,52 @@
 """Tables and policies, drawn so that features meet: small uneven groups, few values."""
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
 
 import pyarrow as pa
-from tests.crossings.definitions import CRITERIA
+from tests.crossings.definitions import CRITERIA, OF_POPULATION, number_of
 
-ILL = ["Flu", "Cold", "Gout", "HIV", "Burn"]
+ILL = ["Flu", "Fever", "Gout", "HIV", "Burn"]  # "F*" stands for two of them
+KINDS = [[own, "few" if i % 2 else "many", "*"] for i, own in enumerate([*ILL, "Ovary", "unknown"])]
+# Texts that files escape or quote, or that look like something else.
+ODD = ["=Flu", "Fe,ver", 'G"out', "01", "1.50"]
 PAY = ["1000", "1500", "2000", "5000"]
 JOBS = ["cook", "nurse"]
+ODD_JOBS = ["-cook", "a | b"]
 RARE = "Ovary"  # what men cannot have
+# Numbers that lie near each other, and how wide windows of them are: some end at a value.
+NEAR = {
+    "plain": (PAY, [500, 1000, "50%", 499]),
+    "near": (["100", "110", "121", "90", "99"], [10, 11, "10%", "9%", "10.1%", "21%"]),
+    "signed": (["-110", "-100", "0", "100", "110"], [10, "10%", "9.9%", 100, 200]),
+    "parts": (["0.5", "1", "1.5", "1.65", "2.5"], ["0.5", "10%", "1/2", 1, "50%"]),
+}
+DAYS = ["2023-12-31", "2024-01-01", "2024-01-31", "2024-02-29", "2024-03-01"]
+NEAR_DAYS = [1, "30 days", 29, "60 days", "1 day"]
 
 PLAIN = {
     "unit": "person",
     "semantics": "single",
     "missing": "none",
+    "blank": "none",
     "impossible": "none",
+    "rules": "one",
     "columns": "one",
+    "names": "plain",
+    "typed": "text",
     "job": "none",
     "knowing": "default",
     "secret": "every",
     "adversary": "facts",
+    "amount": "few",
+    "also": "nothing",
     "form": "generalized",
     "labels": "exact",
     "method": "mondrian",
     "suppression": "none",
+    "format": "csv",
     "releases": "one",
 }
 # What else a dimension may be, with how often; what is left is plain.
@@ -34,11 +54,23 @@ OTHERS = {
     "unit": {"cases": 0.12, "shared": 0.12},
     "semantics": {"set": 0.12, "multiset": 0.12},
     "missing": {"label": 0.08, "drop": 0.08, "spelled": 0.08},
+    "blank": {"qi": 0.08},
     "impossible": {"own": 0.1, "beside": 0.06, "conditions": 0.06},
+    "rules": {"two": 0.1},
     "columns": {"linked": 0.15, "unlinked": 0.15},
-    "job": {"other": 0.3, "hidden": 0.15},
+    "names": {"odd": 0.1},
+    "typed": {"numbers": 0.08, "comma": 0.05, "alike": 0.06, "dates": 0.06},
+    "job": {"other": 0.3, "hidden": 0.15, "shuffled": 0.08, "blank": 0.08},
     "knowing": {"none": 0.35, "named": 0.25},
-    "secret": {"value": 0.15, "except": 0.1, "any_of": 0.15, "sets": 0.1, "within": 0.12},
+    "secret": {
+        "value": 0.15,
+        "except": 0.1,
+        "any_of": 0.15,
+        "sets": 0.1,
+        "within": 0.12,
+        "pattern": 0.08,
+        "label": 0.08,
+    },
     "adversary": {
         "implications": 0.1,
         "negations": 0.1,
@@ -47,11 +79,14 @@ OTHERS = {
         "facts on priors": 0.12,
         "criterion": 0.15,
     },
+    "amount": {"links": 0.15, "many": 0.1},
+    "also": {"criterion": 0.1, "knowledge": 0.1, "points": 0.1},
     "form": {"bucketized": 0.25},
     "labels": {"mask": 0.15, "tree": 0.15, "intervals": 0.15, "dates": 0.12, "range": 0.15},
     "method": {"fulldomain": 0.2, "anatomy": 0.05},
     "suppression": {"some": 0.15},
-    "releases": {"after": 0.08},
+    "format": {"parquet": 0.2},
+    "releases": {"after": 0.06, "three": 0.04},
 }
 MANY = ("priors", "binary", "facts on priors")
 
@@ -70,7 +105,9 @@ class Case:
     hidden: tuple = ()  # columns without a role
     population: list = field(default_factory=list)
     priors: list = field(default_factory=list)  # rows of (sex, value, probability)
-    later: list = field(default_factory=list)  # rows of a table of newcomers
+    later: list = field(default_factory=list)  # tables of newcomers: the rows of each
+    also: list = field(default_factory=list)  # the same case with other requirements
+    points: list = field(default_factory=list)  # further amounts of facts, with limits of their own
 
     @property
     def table(self):
@@ -98,10 +135,10 @@ def choices(rng):
 
 
 def sizes_of(rng):
-    """Uneven groups of two to seven people, twelve at most together."""
-    sizes = [rng.choice([4, 5, 6, 7, 7])]
-    while sum(sizes) < 11 and rng.random() < 0.65:
-        sizes.append(rng.choice([2, 3, 4, 5, 6]))
+    """Uneven groups of two to nine people, sixteen at most together."""
+    sizes = [rng.choice([4, 5, 6, 7, 8, 9])]
+    while sum(sizes) < 12 and rng.random() < 0.6:
+        sizes.append(rng.choice([2, 3, 4, 5, 6, 7]))
     return sizes
 
 
@@ -113,6 +150,13 @@ def values_of(rng, size, names):
     return [names[0] if rng.random() < share else own for own in even]
 
 
+def few_of(rng, size, names):
+    """Values of a column that does not divide a group much: often one."""
+    first, second = rng.sample(names, 2)
+    share = rng.choice([0, 0, 0, 0.3, 0.5])
+    return [second if rng.random() < share else first for _ in range(size)]
+
+
 KNOWLEDGE = [*OTHERS["adversary"]][:-1]
 VALUES = [
     (name, value)
@@ -122,8 +166,11 @@ VALUES = [
 PAIRS = [(one, other) for one, other in combinations(VALUES, 2) if one[0] != other[0]]
 
 
-def drawn(seed):
-    """The case of a seed: two features that meet and little else, or many features."""
+def drawn(seed, attempt=0):
+    """The case of a seed: two features that meet and little else, or many features.
+
+    Further attempts have the same features and another table.
+    """
     rng = random.Random(seed)
     if seed % 2:
         of = PLAIN | dict(PAIRS[seed // 2 % len(PAIRS)])
@@ -132,7 +179,7 @@ def drawn(seed):
         if rng.random() < 0.3 and of["secret"] == "every":
             of["secret"] = "value"
         complete(of)
-        return made(rng, seed, of)
+        return made(random.Random(f"{seed} {attempt}"), seed, of)
     of = choices(rng)
     if rng.random() < 0.9:
         settle(of)
@@ -140,11 +187,17 @@ def drawn(seed):
         facts = of["adversary"] == "facts on priors" and rng.random() < 0.5
         of["method"] = of["method"] if facts else "art"
         of["form"] = "bucketized" if not facts and rng.random() < 0.7 else of["form"]
-    return made(rng, seed, of)
+    return made(random.Random(f"{seed} {attempt}"), seed, of)
 
 
 def complete(of):
     """Add to two features what they need to mean anything."""
+    if of["rules"] == "two" and of["impossible"] == "none":
+        of["impossible"] = "own"
+    if of["secret"] in ("pattern", "label"):
+        of["names"] = "plain" if of["secret"] == "label" else of["names"]
+    if (of["typed"] != "text" and of["secret"] != "within") or of["job"] == "shuffled":
+        of["columns"] = "linked" if of["columns"] == "one" else of["columns"]
     if of["knowing"] == "named" and of["columns"] == "one" and of["job"] == "none":
         of["job"] = "other"
     if of["semantics"] != "single" and of["secret"] == "within":
@@ -159,25 +212,30 @@ def complete(of):
         of["suppression"] = "none"
 
 
+NO_RULES = ("within", "sets", "label")
+
+
 def settle(of):
     """Leave out of the features what never goes together; one in ten cases is left as drawn."""
     by_priors = of["adversary"] in MANY
     if of["semantics"] != "single":
         plain(of, "missing", "unit", "impossible", "form", "method", "releases")
         of["adversary"] = "facts" if of["adversary"] != "criterion" else "criterion"
-        of["secret"] = "every" if of["secret"] == "within" else of["secret"]
+        of["secret"] = "every" if of["secret"] in ("within", "any_of", "label") else of["secret"]
     elif by_priors:
         plain(of, "unit", "impossible", "method", "columns", "suppression", "releases")
         of["secret"] = "every" if of["secret"] == "within" else of["secret"]
+    if of["typed"] != "text" and of["secret"] != "within" and of["columns"] == "one":
+        plain(of, "typed")
+    if of["rules"] == "two" and of["impossible"] == "none":
+        plain(of, "rules")
     if of["unit"] == "shared":
         plain(of, "form", "columns" if of["columns"] == "unlinked" else "form", "releases")
         of["secret"] = "every" if of["secret"] == "within" else of["secret"]
     if of["unit"] == "cases":
         plain(of, "releases", "impossible" if of["adversary"] != "facts" else "unit")
     if of["impossible"] != "none":
-        plain(
-            of, "secret" if of["secret"] in ("within", "sets") else "method", "releases", "method"
-        )
+        plain(of, "secret" if of["secret"] in NO_RULES else "method", "releases", "method")
         of["adversary"] = (
             "facts" if of["adversary"] not in ("negations", "criterion") else of["adversary"]
         )
@@ -200,10 +258,13 @@ def plain(of, *names):
 
 def made(rng, seed, of):
     """A case with these features, where they go together."""
-    rows = people(rng, of)
+    near = NEAR[rng.choice([*NEAR]) if of["secret"] == "within" else "plain"]
+    if of["typed"] == "dates":
+        near = DAYS, NEAR_DAYS
     secret = "ill"
     if (of["columns"] != "one" and rng.random() < 0.5) or of["secret"] == "within":
         secret = "pay"
+    rows = people(rng, of, near[0], secret)
     if of["secret"] == "within" and of["columns"] == "one":
         for row in rows:
             row.pop("ill")
@@ -211,7 +272,7 @@ def made(rng, seed, of):
     asked = {"sensitive": secret} if of["columns"] != "one" else {}
     priors = []
     asked |= knowledge(rng, of, rows, secret, priors)
-    asked |= about(rng, of, rows, secret)
+    asked |= about(rng, of, rows, secret, near[1])
     asked |= known(rng, of, schema, secret)
     publish = options(rng, of, schema)
     case = Case(seed, of, rows, schema, asked, publish, secret, priors=priors)
@@ -219,15 +280,87 @@ def made(rng, seed, of):
         name for name in ("sex", "job") if name in rows[0] and not role(schema, name)
     )
     case.population = population(rng, case)
-    if of["releases"] == "after":
-        case.later = [dict(row) for row in people(rng, of)]
-        for row in case.later:
-            row["pid"] = "n" + row["pid"]
-            if "home" in row:
-                row["home"] = "n" + row["home"]
-            for name in {*row} - {*rows[0]}:
-                row.pop(name)
+    for letter in {"after": "n", "three": "nm"}.get(of["releases"], ""):
+        case.later.append(newcomers(people(rng, of, near[0], secret), letter, rows[0]))
+    beside(rng, case)
+    if of["typed"] == "numbers":
+        as_floats(case)
+    for row in [*rows, *(row for own in case.later for row in own)]:
+        spell(rng, of, row)
     return case
+
+
+def newcomers(rows, letter, columns):
+    """Rows of other people with the same columns."""
+    for row in rows:
+        row["pid"] = letter + row["pid"]
+        if "home" in row:
+            row["home"] = letter + row["home"]
+    return [{name: row[name] for name in columns} for row in rows]
+
+
+def beside(rng, case):
+    """Ask for something else, too."""
+    of, secret, rows = case.of, case.secret, case.rows
+    if of["also"] == "points" and "facts" in case.asked and not case.priors:
+        case.points = [amounts(rng, of) for _ in range(rng.choice([1, 2]))]
+    sensitive = {"sensitive": secret} if of["columns"] != "one" else {}
+    if of["also"] == "criterion":
+        asked = {**sensitive, "criterion": rng.choice([*CRITERIA]), "knowing": []}
+        if rng.random() < 0.5:
+            asked.pop("knowing")
+        if any("home" not in row for row in rows) and asked["criterion"] == "households":
+            asked["criterion"] = "k_anonymity"
+        case.also.append(replace(case, asked=asked, also=[], points=[], priors=[]))
+    if of["also"] == "knowledge":
+        others = [name for name in ("ill", "pay") if name in rows[0] and name != secret]
+        kind = rng.choice(["facts", "facts", "implications", "negations"])
+        asked = {kind: amounts(rng, of) if kind == "facts" else {"k": rng.choice([0, 1, 2])}}
+        if others and rng.random() < 0.7:
+            secret = others[0]
+        asked |= {"sensitive": secret} if of["columns"] != "one" else {}
+        values = values_in(rows, secret)
+        if rng.random() < 0.5 and values:
+            asked["values"] = [rng.choice(values)]
+        if rng.random() < 0.5:
+            asked["knowing"] = []
+        case.also.append(replace(case, asked=asked, secret=secret, also=[], points=[], priors=[]))
+
+
+def as_floats(case):
+    """Let what is asked of pay name floats as they print."""
+
+    def floats(values):
+        return [str(float(own)) if number_of(own) is not None else own for own in values]
+
+    for own in (case, *case.also):
+        if own.secret != "pay":
+            continue
+        for key in {"values", "except", "any_of"} & {*own.asked}:
+            given = own.asked[key]
+            if isinstance(given, list):
+                own.asked[key] = floats(given)
+            else:
+                lists = {name: each for name, each in given.items() if isinstance(each, list)}
+                own.asked[key] = given | {name: floats(each) for name, each in lists.items()}
+        for prior in own.priors:
+            (prior["value"],) = floats([prior["value"]])
+    for rule in case.schema.get("impossible", ()):
+        if rule.get("sensitive", case.secret) == "pay":
+            rule["values"] = floats(rule["values"])
+
+
+def spell(rng, of, row):
+    """Write an amount of money as a number, with a comma, or in several ways."""
+    own = row.get("pay")
+    if own in (None, "NA") or number_of(own) is None or of["typed"] in ("text", "dates"):
+        return
+    if of["typed"] == "numbers":
+        row["pay"] = float(own)
+    elif of["typed"] == "comma":
+        row["pay"] = own.replace(".", ",") if rng.random() < 0.6 or "." in own else own + ",0"
+    else:
+        row["pay"] = own if rng.random() < 0.5 else own + ("0" if "." in own else ".0")
 
 
 def role(schema, name):
@@ -235,7 +368,7 @@ def role(schema, name):
     return name in schema["quasi_identifiers"] or name in schema.get("other", ())
 
 
-def people(rng, of):
+def people(rng, of, pays_of, secret):
     """The rows of a raw table."""
     rows, zips, ages = [], ["02139", "02138", "02215", "94103"], [21, 24, 33, 38, 47, 52]
     days = ["2024-01-05", "2024-01-20", "2024-03-02", "2025-02-11"]
@@ -245,14 +378,18 @@ def people(rng, of):
         own = {"zip": rng.choice(zips), "age": rng.choice(ages)}
         if of["labels"] == "dates":
             own["came"] = rng.choice(days)
-        ills, pays = values_of(rng, size, ILL), values_of(rng, size, PAY)
-        for ill, pay in zip(ills, pays, strict=True):
+        ills, pays = (
+            values_of(rng, size, names) if name == secret else few_of(rng, size, names)
+            for name, names in (("ill", names_of(of)), ("pay", pays_of))
+        )
+        jobs = few_of(rng, size, ODD_JOBS if of["names"] == "odd" else JOBS)
+        for ill, pay, job in zip(ills, pays, jobs, strict=True):
             number += 1
             row = {"pid": f"p{number}x", **own}
             if needs_sex:
                 row["sex"] = rng.choice("fm")
             if of["job"] != "none":
-                row["job"] = rng.choice(JOBS)
+                row["job"] = job
             row["ill"] = ill
             if of["columns"] != "one" or of["secret"] == "within":
                 row["pay"] = pay
@@ -261,11 +398,14 @@ def people(rng, of):
         column = "ill" if "pay" not in rows[0] or of["impossible"] != "beside" else "pay"
         for row in rows:
             if row["sex"] == "f" and rng.random() < 0.4:
-                row[column] = RARE if column == "ill" else "9000"
+                row[column] = RARE if column == "ill" else rare_pay(of)
+        for row in rows:  # the second rule, about young people
+            if of["rules"] == "two" and row["age"] < 30 and row[column] in ("Gout", pays_of[0]):
+                row[column] = names_of(of)[0] if column == "ill" else pays_of[1]
     rng.shuffle(rows)
     if of["unit"] == "cases":
-        for row in rows:
-            row["pid"] = f"p{rng.randint(1, 2 * len(rows))}x"
+        for _ in range(rng.choice([1, 2, 3])):  # two cases of one person
+            rng.choice(rows)["pid"] = rng.choice(rows)["pid"]
         for row in rows:  # sex belongs to a person
             if "sex" in row and of["impossible"] == "none":
                 row["sex"] = "f" if int(row["pid"][1:-1]) % 2 else "m"
@@ -279,6 +419,21 @@ def people(rng, of):
     return rows
 
 
+def names_of(of):
+    """What illnesses are called."""
+    return ODD if of["names"] == "odd" else ILL
+
+
+def rare_pay(of):
+    """What men cannot earn."""
+    return "2030-01-01" if of["typed"] == "dates" else "9000"
+
+
+def first_pay(of):
+    """What young people cannot earn, by a second rule."""
+    return DAYS[0] if of["typed"] == "dates" else PAY[0]
+
+
 def share(rows, of):
     """Let all of a household have one value of the last sensitive column."""
     column = "pay" if "pay" in rows[0] else "ill"
@@ -287,7 +442,7 @@ def share(rows, of):
         row[column] = first.setdefault(row["home"], row[column])
     if of["impossible"] != "none":
         for row in rows:
-            row["sex"] = "f" if row[column] in (RARE, "9000") else row["sex"]
+            row["sex"] = "f" if row[column] in (RARE, rare_pay(of)) else row["sex"]
 
 
 def lists_of_values(rng, of, rows):
@@ -295,7 +450,7 @@ def lists_of_values(rng, of, rows):
     if of["semantics"] == "single" or "ill" not in rows[0]:
         return
     for row in rows:
-        more = [row["ill"]] + rng.choices(ILL[:3], k=rng.choice([0, 0, 1]))
+        more = [row["ill"]] + rng.choices(names_of(of)[:3], k=rng.choice([0, 0, 1]))
         if of["semantics"] == "set":
             more = sorted(set(more))
         row["ill"] = [] if rng.random() < 0.25 else more[:2]
@@ -303,13 +458,22 @@ def lists_of_values(rng, of, rows):
 
 def gaps(rng, of, rows):
     """Let some sensitive values be missing."""
+    if of["job"] == "blank":
+        for row in rows:
+            row["job"] = row["job"] if rng.random() < 0.8 else None
+    known = of["impossible"] == "none" and of["adversary"] not in (*MANY, *OF_POPULATION)
+    if of["blank"] == "qi" and known:
+        for row in rows:  # whose age, or where they live, is not known
+            if rng.random() < 0.2:
+                row[rng.choice(["age", "zip"])] = None
     if of["missing"] == "none" or of["semantics"] != "single":
         return
     columns = [name for name in ("ill", "pay") if name in rows[0]]
     for row in rows:
         for name in columns:
             if rng.random() < 0.15:
-                row[name] = "NA" if of["missing"] == "spelled" else None
+                written = of["missing"] == "spelled" and of["typed"] != "numbers"
+                row[name] = "NA" if written else None
 
 
 def roles(rng, of, rows, secret):
@@ -319,7 +483,7 @@ def roles(rng, of, rows, secret):
     if of["labels"] == "dates":
         schema["quasi_identifiers"] = ["came", "zip"]
     other = []
-    if of["job"] == "other":
+    if of["job"] not in ("none", "hidden"):
         other.append("job")
     if "sex" in rows[0]:
         place = rng.choice(["other", "other", "hidden", "qi"])
@@ -344,10 +508,14 @@ def roles(rng, of, rows, secret):
         hierarchies["age"] = {"intervals": [10, 20]}
     if of["labels"] == "dates":
         hierarchies["came"] = {"dates": ["month", "year"]}
+    if of["secret"] == "label" and "ill" in columns:
+        hierarchies["ill"] = {"rows": KINDS}
     if hierarchies:
         schema["hierarchies"] = hierarchies
     if "pay" in columns:
-        schema["types"] = {"pay": "number"}
+        schema["types"] = {"pay": "date" if of["typed"] == "dates" else "number"}
+    if of["typed"] == "comma":
+        schema["reading"] = {"decimal": ","}
     if of["semantics"] != "single":
         schema["person"] = "pid"
         schema["semantics"] = of["semantics"]
@@ -362,23 +530,35 @@ def roles(rng, of, rows, secret):
     elif of["missing"] == "drop":
         schema["missing"] = "drop"
     elif of["missing"] == "spelled":
-        schema["reading"] = {"missing": ["NA"]}
+        schema["reading"] = schema.get("reading", {}) | {"missing": ["NA"]}
         schema["missing"] = rng.choice(["drop", {"label": "unknown"}])
     if of["impossible"] != "none":
         column = "ill" if "pay" not in rows[0] or of["impossible"] != "beside" else "pay"
-        rule = {"values": [RARE if column == "ill" else "9000"], "where": {"sex": ["m"]}}
+        rare = RARE if column == "ill" else rare_pay(of)
+        rule = {"values": [rng.choice([rare, rare, "Ov*"]) if column == "ill" else rare]}
+        rule["where"] = {"sex": ["m"]}
         if of["impossible"] == "conditions":
             rule["where"] = rng.choice(
                 [{"sex": ["m"], "age": {"from": 30}}, {"sex": ["m"], "zip": ["02139", "02138"]}]
             )
-        if len(columns) > 1:
-            rule["sensitive"] = column
         schema["impossible"] = [rule]
+        if of["rules"] == "two":
+            value = "Gout" if column == "ill" else first_pay(of)
+            young = {"values": [value], "where": {"age": {"to": 29}}}
+            schema["impossible"].append(young)
+        for own in schema["impossible"] if len(columns) > 1 else ():
+            own["sensitive"] = column
     return schema
 
 
-def amounts(rng, most=2):
-    return {name: rng.choice([0, 0, 0, 1, 1, most]) for name in "lkm"}
+def amounts(rng, of, most=2):
+    """How much somebody knows."""
+    drawn = {name: rng.choice([0, 0, 0, 1, 1, most]) for name in "lkm"}
+    if of["amount"] == "links":
+        drawn["m"] = rng.choice([1, most])
+    if of["amount"] == "many":
+        drawn = {"l": rng.choice([1, 2, 3]), "k": rng.choice([1, 2, 3]), "m": rng.choice([0, 1])}
+    return drawn
 
 
 def values_in(rows, column):
@@ -394,7 +574,7 @@ def knowledge(rng, of, rows, secret, priors):
     """The adversary, or a criterion."""
     kind = of["adversary"]
     if kind == "facts":
-        return {"facts": amounts(rng)}
+        return {"facts": amounts(rng, of)}
     if kind in ("implications", "negations"):
         return {kind: {"k": rng.choice([0, 1, 1, 2])}}
     if kind == "criterion":
@@ -402,23 +582,27 @@ def knowledge(rng, of, rows, secret, priors):
     if kind in CRITERIA:
         return {"criterion": kind}
     values = [*values_in(rows, secret), *(["unknown"] if of["missing"] != "none" else [])]
-    for sex in "fm":
+    by = ["sex"]
+    if of["method"] == "art" and of["labels"] != "dates" and rng.random() < 0.3:
+        by = ["sex", "age"]
+    for who in sorted({tuple(row[name] for name in by) for row in rows}):
         shares = [rng.randint(1, 6) for _ in values]
         for value, share in zip(values, shares, strict=True):
             if kind != "binary" and rng.random() < 0.03 and len(values) > 2:
                 share = 0
-            chance = Fraction(share, sum(shares))
-            priors.append({"sex": sex, "value": value, "probability": str(chance)})
+            own = dict(zip(by, who, strict=True))
+            chance = str(Fraction(share, sum(shares)))
+            priors.append({**own, "value": value, "probability": chance})
     asked = {"priors": {"semantics": "binary" if kind == "binary" else "joint"}}
     if kind == "facts on priors":
-        own = amounts(rng, 1)
+        own = amounts(rng, of | {"amount": "few" if of["amount"] == "many" else of["amount"]}, 1)
         if rng.random() < 0.3:
             asked["priors"]["semantics"] = "binary"
         asked["facts"] = own if any(own.values()) else {"l": 1}
     return asked
 
 
-def about(rng, of, rows, secret):
+def about(rng, of, rows, secret, widths):
     """The values that are hidden."""
     values, kind = values_in(rows, secret), of["secret"]
     if not values or kind == "every":
@@ -428,15 +612,28 @@ def about(rng, of, rows, secret):
     if kind == "except":
         return {"except": [rng.choice(values)]} if len(values) > 1 else {}
     if kind == "within":
-        return {"within": rng.choice([500, 1000, "50%"])}
+        return {"within": rng.choice(widths)}
+    if kind == "label" and secret == "ill":
+        labels = {own for value, own, _ in KINDS if value in values}
+        most = {"except": [rng.choice(sorted(labels))]} if len(labels) > 1 else {}
+        return rng.choice([{"any_of": "few"}, {"any_of": "many"}, {"at_level": 1, **most}])
+    if kind == "pattern" and secret == "ill":
+        one = {"values": ["F*"]}, {"except": ["F*"]}, {"any_of": ["F*", "HIV"]}, {"any_of": ["F*"]}
+        return rng.choice(one)
     if len(values) < 3:
         return {}
-    if kind == "any_of":
-        if secret == "pay" and rng.random() < 0.4:
-            return {"any_of": {"low": {"to": 1500}}}
+    if kind in ("any_of", "label", "pattern"):
+        if secret == "pay" and of["typed"] != "dates" and rng.random() < 0.5:
+            low, high = sorted(rng.sample([number_of(own) for own in values], 2))
+            return {"any_of": {"low": {"to": number(low)}, "high": {"from": number(high)}}}
         return {"any_of": rng.sample(values, 2)}
     rest = rng.sample(values, len(values))
     return {"any_of": {"one": rest[:2], "other": rest[2:]}}
+
+
+def number(amount):
+    """A fraction as a policy may have it."""
+    return int(amount) if amount.denominator == 1 else float(amount)
 
 
 def known(rng, of, schema, secret):
@@ -455,8 +652,12 @@ def known(rng, of, schema, secret):
 def options(rng, of, schema):
     """The table [publish]."""
     publish = {"form": of["form"], "method": of["method"]}
+    if of["format"] == "parquet":
+        publish["format"] = "parquet"
     if of["columns"] == "unlinked":
         publish["unlinked"] = rng.choice([["ill"], ["pay"], ["ill", "pay"]])
+    if of["job"] == "shuffled" and "job" in schema.get("other", ()):
+        publish["unlinked"] = [*publish.get("unlinked", ()), "job"]
     if of["form"] == "generalized":
         lists = [
             name
@@ -475,4 +676,7 @@ def population(rng, case):
     columns = case.schema["quasi_identifiers"]
     rows = [{name: row[name] for name in columns} for row in case.rows]
     more = [dict(rng.choice(rows)) for _ in range(rng.randint(0, len(rows)))]
+    for row in more:  # somebody like nobody of the table, perhaps in a label
+        if row.get("age") and rng.random() < 0.3:
+            row["age"] = rng.choice([20, 30, 35, 60])
     return rows + more

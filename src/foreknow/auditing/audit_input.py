@@ -11,7 +11,7 @@ import numpy as np
 from foreknow.data.arrays import IntArray, count_pairs
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import Missing
-from foreknow.data.engines.households import Shared
+from foreknow.data.engines.households import ELSEWHERE, Shared
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import refuse_two_spellings
 from foreknow.data.prepare import refuse_unread
@@ -118,7 +118,9 @@ def _refuse_other_values(given: Release | GroupCounts, schema: Schema) -> None:
             values = given.seen(name, []).counts.values
         else:
             values = (given.counts if isinstance(given, Release) else given).values
-        texts = [own for own in values if isinstance(own, str) and own != missing]
+        once = schema.shared is not None and name in cast("Shared", schema.shared).values
+        marks = {missing, ELSEWHERE} if once else {missing}  # which are no values
+        texts = [own for own in values if isinstance(own, str) and own not in marks]
         refuse_unread(name, texts, schema, by_hand=by_hand)
 
 

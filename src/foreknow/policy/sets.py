@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from foreknow.data.arrays import BoolArray, IntArray
+from foreknow.data.engines.households import ELSEWHERE
 from foreknow.data.hierarchy import Hierarchy
 from foreknow.data.labels import Labels, chosen, is_pattern, matching, name_of_set
 from foreknow.data.windows import Range
@@ -173,6 +174,8 @@ def _levels(required: Requirement, values: Labels, key: str) -> list[dict[str, l
             else f"{required.name}: at_level is of the hierarchy of the sensitive column, and the "
             "schema has none for it: add it to [schema.hierarchies]"
         )
+    if required.shown is not None:  # where a household's value stands in another row
+        values = Labels([own for own in values if own != ELSEWHERE])
     try:
         return _levels_of(required.hierarchy, values)
     except HierarchyError as error:

@@ -130,7 +130,10 @@ class ShownOnce(Derived):
         plain = texts.cast(pa.string()).combine_chunks()
         if bool(pc.any(pc.equal(plain, ELSEWHERE)).as_py()):
             raise DataError(f"{self.name}: {ELSEWHERE!r} is a value of {name!r}; call it otherwise")
-        return pc.if_else(pa.array(here), plain, ELSEWHERE)
+        shown = pa.array(here)
+        if self._needed:  # who has no value is left out, and not shown elsewhere
+            shown = pc.or_(shown, pc.is_null(plain))
+        return pc.if_else(shown, plain, ELSEWHERE)
 
     def counted(self, columns: Sequence[str]) -> str:
         """Why no engine counts them."""

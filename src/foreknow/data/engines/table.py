@@ -200,6 +200,7 @@ class Derived:
     """A table that is made of another one, which is read anew each time; no engine counts it."""
 
     settled = True
+    arrow_of_values: Any = None  # that of the other table would give its rows as they are
 
     def __init__(self, table: Table) -> None:
         self.name, self.columns, self.untyped = table.name, table.columns, table.untyped
