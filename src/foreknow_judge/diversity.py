@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from foreknow_judge.counting import Group, GroupBags, Measured, highest
+from foreknow_judge.counting import GroupBags, Measured, highest
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.numbers import as_fraction
 
@@ -23,7 +23,7 @@ _MOST = 10**5
 _NEAR = 1e-9
 
 
-def gauge_l_diversity(held: GroupBags, table: Any) -> tuple[Fraction | None, Group, bool]:
+def gauge_l_diversity(held: GroupBags, table: Any) -> Measured:
     """The least diverse group, by the given kind of diversity."""
     require_keys(table, "what l_diversity asks", {"l"}, {"l", "kind", "c"})
     kind, least = table.get("kind", "distinct"), number_of(table["l"])
@@ -33,7 +33,8 @@ def gauge_l_diversity(held: GroupBags, table: Any) -> tuple[Fraction | None, Gro
         raise CertificateError("wrong-setting", "l_diversity")
     if kind == "distinct":
         at = int(held.n_values.argmin())
-        return Fraction(int(held.n_values[at])), held.group(at), bool(held.n_values[at] >= least)
+        holds = bool(held.n_values[at] >= least)
+        return Measured(Fraction(int(held.n_values[at])), held.group(at), holds)
     shares = held.shares()
     numbers = np.exp(held.sum_by_group(-shares * np.log(shares)))
     # Floats find the groups that may be least diverse, since logarithms are not whole numbers: a
@@ -46,40 +47,29 @@ def gauge_l_diversity(held: GroupBags, table: Any) -> tuple[Fraction | None, Gro
     found = {shape: _effective(shape) for shape in shapes}
     worst = min(found.values())
     at = min(at for shape, at in shapes.items() if found[shape] == worst)
-    return worst, held.group(at), all(_keeps(shape, least) for shape in shapes)
+    return Measured(worst, held.group(at), all(_keeps(shape, least) for shape in shapes))
 
 
-def l_diversity_limits(table: Any, held: GroupBags) -> bool:
-    """Whether a group of a single value could fail."""
-    return table.get("kind") == "recursive" or number_of(table["l"]) > 1
-
-
-def _recursive(held: GroupBags, l: Fraction, c: Fraction) -> tuple[Fraction | None, Group, bool]:
+def _recursive(held: GroupBags, l: Fraction, c: Fraction) -> Measured:
     if l < 2 or l.denominator > 1 or c <= 0:
         raise CertificateError("wrong-setting", "recursive diversity")
     top, rest = held.top_sum(1), held.people - held.top_sum(min(int(l), 1 + len(held.names)) - 1)
     if not rest.all():
-        return None, held.group(int(np.argmin(rest))), False
+        return Measured(None, held.group(int(np.argmin(rest))), False)
     worst, at = highest(top, rest)
-    return worst, held.group(at), worst < c
+    return Measured(worst, held.group(at), worst < c)
 
 
-def gauge_alpha_k(held: GroupBags, table: Any, alike: GroupBags | None = None) -> Measured:
+def gauge_alpha_k(held: GroupBags, table: Any, alike: GroupBags) -> Measured:
     """The largest share of a value in a group; and whether enough people look `alike`."""
     require_keys(table, "what alpha_k asks", {"alpha", "k"}, {"alpha", "k"})
     alpha, k = number_of(table["alpha"]), number_of(table["k"])
     if not 0 < alpha <= 1 or k < 1 or k.denominator > 1:
         raise CertificateError("wrong-setting", "alpha_k")
-    top, people = held.top_sum(1), held.people
-    worst, at = highest(top, people)
-    least = Fraction(int((held if alike is None else alike).people.min()))
+    worst, at = highest(held.top_sum(1), held.people)
+    least = Fraction(int(alike.people.min()))
     holds = worst <= alpha and least >= k
     return Measured(worst, held.group(at), holds, {"alpha": worst, "k": least})
-
-
-def alpha_k_limits(table: Any, held: GroupBags) -> bool:
-    """Whether a group of a single value could exceed `alpha`."""
-    return number_of(table["alpha"]) < 1
 
 
 def require_keys(table: Any, key: str, least: set[str], most: set[str]) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from foreknow_judge.counting import Group, GroupBags
+from foreknow_judge.counting import GroupBags, Measured
 from foreknow_judge.diversity import number_of, require_keys, size_of
 from foreknow_judge.errors import CertificateError
 
@@ -32,9 +32,7 @@ _PERIODS = {
 }
 
 
-def gauge_levels(
-    held: GroupBags, table: Any, columns: Sequence[str]
-) -> tuple[Fraction | None, Group, bool]:
+def gauge_levels(held: GroupBags, table: Any, columns: Sequence[str]) -> Measured:
     """How many people have a label that shows too much, and the first group of such people."""
     if not isinstance(table, Mapping) or not table:
         raise CertificateError("wrong-setting", "levels")
@@ -49,7 +47,7 @@ def gauge_levels(
         shows |= more[labels.codes]
     at = int(np.argmax(shows))
     many = int(held.people[shows].sum())
-    return Fraction(many), held.group(at), not many
+    return Measured(Fraction(many), held.group(at), not many)
 
 
 def shows_more(label: str | None, own: Any, whole: bool = True) -> bool:

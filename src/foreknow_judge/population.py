@@ -18,7 +18,7 @@ from functools import reduce
 from operator import and_
 from typing import Any, NamedTuple
 
-from foreknow_judge.counting import Group, GroupBags, Measured
+from foreknow_judge.counting import GroupBags, Measured
 from foreknow_judge.diversity import number_of, require_keys, size_of
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.numbers import is_code
@@ -46,12 +46,13 @@ class Population(NamedTuple):
         return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
 
 
-def gauge_k_map(held: GroupBags, table: Any, everybody: Population) -> tuple[Fraction, Group, bool]:
+def gauge_k_map(held: GroupBags, table: Any, everybody: Population) -> Measured:
     """The group that the fewest people of the population could be in."""
     require_keys(table, "k_map", {"k", *OF_ALL}, {"k", *BEYOND})
     k = size_of(table["k"], "k of k_map")
     many, _, _ = count_matches(held, table, everybody)
-    return Fraction(min(many)), held.group(many.index(min(many))), min(many) >= k
+    least = min(many)
+    return Measured(Fraction(least), held.group(many.index(least)), least >= k)
 
 
 def gauge_delta_presence(held: GroupBags, table: Any, everybody: Population) -> Measured:

@@ -8,21 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from foreknow_judge.counting import Group, GroupBags, distinct
+from foreknow_judge.counting import GroupBags, Measured, distinct
 from foreknow_judge.diversity import require_keys, size_of
 from foreknow_judge.errors import CertificateError
 
 
-def gauge_size(key: str, held: GroupBags, k: Any) -> tuple[Fraction, Group, bool]:
+def gauge_size(key: str, held: GroupBags, k: Any) -> Measured:
     """The size of the smallest group."""
     least, at = size_of(k, key), int(held.people.argmin())
     people = int(held.people[at])
-    return Fraction(people), held.group(at), people >= least
+    return Measured(Fraction(people), held.group(at), people >= least)
 
 
-def gauge_k_anonymity(
-    held: GroupBags, given: Any, columns: Sequence[str], cohort: str
-) -> tuple[Fraction, Group, bool]:
+def gauge_k_anonymity(held: GroupBags, given: Any, columns: Sequence[str], cohort: str) -> Measured:
     """The size of the smallest group; or the fewest people who are alike in one list of columns.
 
     Somebody who knows which release shows a person compares only people of that release.
@@ -44,4 +42,4 @@ def gauge_k_anonymity(
     if worst is None:
         raise CertificateError("wrong-setting", "k_anonymity")
     holds = worst[0] >= size_of(given["k"], "k_anonymity")
-    return Fraction(worst[0]), held.group(worst[1]), holds
+    return Measured(Fraction(worst[0]), held.group(worst[1]), holds)

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from foreknow_judge.counting import GroupBags, Measured
-from foreknow_judge.criteria import GAUGES, Gauge
+from foreknow_judge.criteria import GAUGES, Gauge, limits_values
 from foreknow_judge.errors import CertificateError, UnsupportedError
 from foreknow_judge.grammar import AskedTable
 from foreknow_judge.knowledge import VERIFIERS, Judge, Question
@@ -88,7 +88,8 @@ def _verdict_on_criterion(
         held = written.look_alikes(table.known)
     else:
         held = written.groups_of(*sensitive_and_known(written, table, gauge.of_people))
-        more += [written.look_alikes(())] if exact else []
+    if gauge.of_classes and not gauge.of_people:
+        more.append(written.look_alikes(()) if exact else held)
     if gauge.of_columns:
         columns = written.exact if exact else written.groups
         more.append(list(dict.fromkeys([*columns, *table.known])))
@@ -99,7 +100,7 @@ def _verdict_on_criterion(
     held = _of_sets(written, held, key, gauge, table) if table.secret.sets else held
     attained, group, holds, each = Measured(*gauge.measure(held, settings, *more))
     alike = tuple(written.exact) if exact and gauge.of_people else ()
-    limits = not gauge.of_people and gauge.limits(settings, held)
+    limits = limits_values(gauge, settings, held, more)
     found = WorstCase(None, group_name(group), attained, each=each, limits_values=limits)
     figure = Figure(place, required, {key: settings}, Limit(), found, table.known, alike=alike)
     return decided(figure, holds)

@@ -375,7 +375,7 @@ _ROWS = [
     (
         "alpha-k-alike",
         "foreknow_judge.diversity:gauge_alpha_k",
-        "(held if alike is None else alike).people.min()",
+        "alike.people.min()",
         "held.people.min()",
         "the k of alpha_k counts groups where exact columns are published",
         "test_gauges",
@@ -392,8 +392,8 @@ _ROWS = [
     (
         "closeness-tree",
         "foreknow_judge.closeness:_work_in_tree",
-        "(level + 1) * np.minimum(sums[1], lack)",
-        "np.minimum(sums[1], lack)",
+        "for node_of in above[:-1]:",
+        "for node_of in above[:0]:",
         "distances in a tree do not grow with its levels",
         "test_gauges",
     ),
