@@ -22,6 +22,7 @@ from foreknow.report.pages.lattice import LatticePage, lattice_figure
 from foreknow.report.pages.verification import VerificationPage
 from foreknow.result import page_of
 from foreknow_judge.criteria import GAUGES, limits_values
+from foreknow_judge.kinds import settings_of
 from foreknow_judge.verdicts import read_requirements
 from foreknow_judge.verdicts import verdicts as verify
 from foreknow_judge.written import Written
@@ -123,7 +124,10 @@ def test_a_criterion_limits_what_some_group_of_the_people_could_break(seed):
         held = _held(many)
         ((key, settings),) = read_requirements([table])[0].kinds.items()
         more = [held] if key == "alpha_k" else []
-        assert limits_values(GAUGES[key], settings, held, more) == any(broken), (rule, many)
+        assert limits_values(GAUGES[key], settings_of(key, settings), held, more) == any(broken), (
+            rule,
+            many,
+        )
     assert differ == {True, False}
 
 

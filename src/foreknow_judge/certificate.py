@@ -44,14 +44,14 @@ from foreknow_judge.grammar import (
     each_once,
     require_table,
 )
-from foreknow_judge.kinds import FactsSettings
+from foreknow_judge.kinds import PriorSettings
 from foreknow_judge.layout import multivalued_columns
 from foreknow_judge.named_values import range_ends
 from foreknow_judge.numbers import as_fraction, as_threshold
 from foreknow_judge.registry import OURS, Kinds
 from foreknow_judge.roles import Roles
 from foreknow_judge.scope import Scope
-from foreknow_judge.settings import Settings, explain
+from foreknow_judge.settings import Settings, malformed
 from foreknow_judge.support import refuse_knowledge, refuse_release
 from foreknow_judge.windows import refuse_width
 
@@ -111,11 +111,9 @@ _AnyTable = Annotated[
 ]
 
 
-class _Priors(Settings):
+class _Priors(PriorSettings):
     """Priors in a certificate: written out, or kept with the owner; never a file name."""
 
-    semantics: Literal["joint", "binary"] = "joint"
-    facts: FactsSettings | None = None
     tables: Annotated[list[_AnyTable], Field(min_length=1)]
 
 
@@ -379,7 +377,7 @@ def check_certificate(table: Any, name: str, kinds: Kinds = OURS) -> dict[str, A
     try:
         read: Any = certificate_table().model_validate(table, context=kinds)
     except ValidationError as error:
-        raise CertificateError("malformed-certificate", name, problem=explain(error)) from None
+        raise malformed(name, error) from None
     contradiction = _contradiction(read, table["policy"]["require"], kinds)
     if contradiction is not None:
         raise CertificateError("contradicts-itself", name, problem=contradiction)

@@ -14,21 +14,21 @@ from typing import Any
 import numpy as np
 
 from foreknow_judge.counting import GroupBags, Ints, Measured, distinct, highest, wide
-from foreknow_judge.diversity import number_of, require_keys
 from foreknow_judge.errors import CertificateError
+from foreknow_judge.kinds import BetaLikenessSettings, DeltaDisclosureSettings, TClosenessSettings
+from foreknow_judge.numbers import as_fraction
 
 
-def gauge_t_closeness(held: GroupBags, table: Any) -> Measured:
+def gauge_t_closeness(held: GroupBags, settings: TClosenessSettings) -> Measured:
     """The group whose distribution is farthest from that of all, by earth mover's distance."""
-    require_keys(table, "t_closeness", {"t"}, {"t", "distance", "order", "tree"})
-    most, distance = number_of(table["t"]), table.get("distance", "equal")
-    if distance == "ordered" and "tree" not in table:
-        order = _order(held.names, table.get("order"))
+    most, distance = as_fraction(settings.t), settings.distance
+    if distance == "ordered" and settings.tree is None:
+        order = _order(held.names, settings.order)
         work, steps = _work_along_line(held, order), max(1, len(order) - 1)
-    elif distance == "hierarchical" and "order" not in table:
-        above = _branches(held.names, table.get("tree"))
+    elif distance == "hierarchical" and settings.order is None:
+        above = _branches(held.names, settings.tree or [])
         work, steps = _work_in_tree(held, above), len(above)
-    elif distance == "equal" and "order" not in table and "tree" not in table:
+    elif distance == "equal" and settings.order is None and settings.tree is None:
         work, steps = _work_of_moving(held), 1
     else:
         raise CertificateError("wrong-setting", "t_closeness")
@@ -37,21 +37,20 @@ def gauge_t_closeness(held: GroupBags, table: Any) -> Measured:
     return Measured(worst, held.group(at), worst <= most)
 
 
-def is_of_equal_distance(table: Any) -> bool:
+def is_of_equal_distance(settings: TClosenessSettings) -> bool:
     """Whether all values are equally far apart, so that a set of them can count as one value."""
-    return isinstance(table, Mapping) and table.get("distance", "equal") == "equal"
+    return settings.distance == "equal"
 
 
-def gauge_beta_likeness(held: GroupBags, table: Any) -> Measured:
+def gauge_beta_likeness(held: GroupBags, settings: BetaLikenessSettings) -> Measured:
     """The group in which the share of a value is most above its share among all people."""
-    require_keys(table, "beta_likeness", {"beta"}, {"beta", "enhanced"})
-    beta, total = number_of(table["beta"]), int(held.totals.sum())
+    beta, total = as_fraction(settings.beta), int(held.totals.sum())
     share, of_all = _shares(held)
     times, at = highest(share, of_all)
     # If no group has a larger share of a value than all people, the first group is as bad as any.
     worst, group = (times - 1, int(held.of_group[at])) if times > 1 else (Fraction(0), 0)
     keeps = worst <= beta
-    if table.get("enhanced", False) and keeps:
+    if settings.enhanced and keeps:
         keeps = all(
             share <= of_all or _exceeds(1 / of_all, share / of_all - 1)
             for share, of_all in _tops(held, total)
@@ -68,10 +67,9 @@ def _tops(held: GroupBags, total: int) -> Iterator[tuple[Fraction, Fraction]]:
         yield highest(held.counts[own], people[own])[0], Fraction(int(held.totals[code]), total)
 
 
-def gauge_delta_disclosure(held: GroupBags, table: Any) -> Measured:
+def gauge_delta_disclosure(held: GroupBags, settings: DeltaDisclosureSettings) -> Measured:
     """The group in which the share of a value differs by the largest factor from that among all."""
-    require_keys(table, "delta_disclosure", {"delta"}, {"delta"})
-    delta = number_of(table["delta"])
+    delta = as_fraction(settings.delta)
     lacks = held.n_values < len(held.names)
     if lacks.any():
         return Measured(None, held.group(int(np.argmax(lacks))), False)
@@ -137,27 +135,25 @@ def _work_in_tree(held: GroupBags, above: Sequence[Mapping[str, str]]) -> Ints:
     return work
 
 
-def _order(values: Sequence[str], given: Any) -> list[str]:
+def _order(values: Sequence[str], given: Sequence[Any] | None) -> list[str]:
     """The values of the release in order: as they are listed, or as numbers."""
     if given is None:
-        return sorted(values, key=number_of)
-    if not isinstance(given, (list, tuple)) or len(set(map(str, given))) < len(given):
-        raise CertificateError("wrong-setting", "the order of t_closeness")
+        return sorted(values, key=as_fraction)
     places = {str(value): place for place, value in enumerate(given)}
+    if len(places) < len(given):
+        raise CertificateError("wrong-setting", "the order of t_closeness")
     missing = [value for value in values if value not in places]
     if missing:
         raise CertificateError("not-listed", "the order of t_closeness", value=missing[0])
     return sorted(values, key=lambda value: places[value])
 
 
-def _branches(values: Sequence[str], tree: Any) -> list[dict[str, str]]:
+def _branches(values: Sequence[str], tree: Sequence[Sequence[Any]]) -> list[dict[str, str]]:
     """For each level of a tree up to its root, the node of each value there."""
-    if not isinstance(tree, (list, tuple)) or not tree:
-        raise CertificateError("malformed-tree")
     above: dict[str, list[str]] = {}
     parents: dict[tuple[int, str], str] = {}
     for row in tree:
-        if not isinstance(row, (list, tuple)) or not 2 <= len(row) == len(tree[0]):
+        if not 2 <= len(row) == len(tree[0]):
             raise CertificateError("malformed-tree")
         value, *nodes = map(str, row)
         links = enumerate(pairwise(nodes))

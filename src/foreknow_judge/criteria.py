@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,7 +67,7 @@ def digests_of(requirements: Sequence[Mapping[str, Any]]) -> list[tuple[int, str
 
 
 GAUGES: dict[str, Gauge] = {
-    "group_size": Gauge(partial(gauge_size, "group_size"), of_people=True),
+    "group_size": Gauge(gauge_size, of_people=True),
     "k_anonymity": Gauge(
         gauge_k_anonymity, of_people=True, of_classes=True, of_columns=True, of_releases=True
     ),

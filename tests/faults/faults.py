@@ -146,8 +146,8 @@ _ROWS = [
     (
         "negations-one-less",
         "foreknow_judge.knowledge:_judge_negations",
-        'return _judge_facts(asked, {"l": k})',
-        'return _judge_facts(asked, {"l": max(k - 1, 0)})',
+        "return _judge_facts(asked, FactsSettings(l=k))",
+        "return _judge_facts(asked, FactsSettings(l=max(k - 1, 0)))",
         "one of k negations is forgotten",
         "adversaries/test_negations",
     ),
@@ -228,8 +228,8 @@ _ROWS = [
     (
         "priors-first-table",
         "foreknow_judge.knowledge:_judge_priors",
-        'for table in settings["tables"]:',
-        'for table in settings["tables"][:1]:',
+        "for table in settings.tables:",
+        "for table in settings.tables[:1]:",
         "of several tables of priors only the first is judged",
         "test_verifier_priors",
     ),
@@ -311,8 +311,8 @@ _ROWS = [
     (
         "size-one-less",
         "foreknow_judge.sizes:gauge_size",
-        "people >= least",
-        "people >= least - 1",
+        "people >= settings)",
+        "people >= settings - 1)",
         "k people may be k - 1",
         "test_gauges",
     ),
@@ -335,8 +335,8 @@ _ROWS = [
     (
         "risk-strict",
         "foreknow_judge.risk:_worst",
-        "(strict and found[key] == limit)",
-        "(strict and found[key] > limit)",
+        "(settings.strict and found[key] == limit)",
+        "(settings.strict and found[key] > limit)",
         "a strict risk may be reached",
         "test_risk_limits test_risk",
     ),
@@ -425,8 +425,8 @@ _ROWS = [
     (
         "k-map-most",
         "foreknow_judge.population:gauge_k_map",
-        "min(many) >= k",
-        "max(many) >= k",
+        "least >= settings.k",
+        "max(many) >= settings.k",
         "the largest group decides",
         "test_gauges",
     ),
@@ -473,7 +473,7 @@ _ROWS = [
     (
         "levels-origin",
         "foreknow_judge.levels:_wide",
-        "(cut - number_of(origin)) % width",
+        "(cut - as_fraction(origin)) % width",
         "cut % width",
         "intervals begin anywhere",
         "test_levels",
