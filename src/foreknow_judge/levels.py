@@ -18,6 +18,7 @@ from foreknow_judge.counting import GroupBags, Measured
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.kinds import LevelSettings
 from foreknow_judge.numbers import as_fraction
+from foreknow_judge.settings import Table
 
 _NUMBER = r"[-+]?[0-9]{1,300}(?:[.][0-9]*)?(?:[eE][-+]?[0-9]{1,3})?"
 _ALL = re.compile(r"[*]+( [(]level [0-9]+[)])?[+]*")
@@ -91,9 +92,9 @@ def _exactly(text: str) -> Fraction:
     return Fraction(Decimal(text))
 
 
-def _is_coarse(label: str, hierarchy: Mapping[str, Any], level: int, whole: bool) -> bool:
+def _is_coarse(label: str, hierarchy: Table, level: int, whole: bool) -> bool:
     """Whether a label is of a level of a hierarchy, or of a coarser one."""
-    kinds: dict[str, Callable[[str, Mapping[str, Any], int], bool]]
+    kinds: dict[str, Callable[[str, Table, int], bool]]
     kinds = {"mask": _masked, "intervals": partial(_wide, whole=whole), "dates": _long}
     kind = next((key for key in kinds if key in hierarchy), None)
     if kind is None:
@@ -101,7 +102,7 @@ def _is_coarse(label: str, hierarchy: Mapping[str, Any], level: int, whole: bool
     return kinds[kind](label, hierarchy, level)
 
 
-def _masked(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
+def _masked(label: str, hierarchy: Table, level: int) -> bool:
     """Whether the last `level` characters are masked, and a level in the label is not finer."""
     length, character = hierarchy["mask"], str(hierarchy.get("character", "*"))
     if not isinstance(length, int) or level >= length or len(character) != 1:
@@ -113,7 +114,7 @@ def _masked(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
     return masked and int(told[2] or level) >= level
 
 
-def _wide(label: str, hierarchy: Mapping[str, Any], level: int, whole: bool) -> bool:
+def _wide(label: str, hierarchy: Table, level: int, whole: bool) -> bool:
     """Whether a range begins and ends where intervals of the level do."""
     if level > len(hierarchy["intervals"]):
         raise CertificateError("no-level")
@@ -135,7 +136,7 @@ def _wide(label: str, hierarchy: Mapping[str, Any], level: int, whole: bool) -> 
     return bool(cuts) and fits and cuts == sorted({*cuts})
 
 
-def _long(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
+def _long(label: str, hierarchy: Table, level: int) -> bool:
     """Whether a period is at least as long as that of the level."""
     periods = list(_PERIODS)
     if level > len(hierarchy["dates"]) or hierarchy["dates"][level - 1] not in periods:
@@ -144,7 +145,7 @@ def _long(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
     return bool(_ALL.fullmatch(label)) or any(re.fullmatch(_PERIODS[p], label) for p in allowed)
 
 
-def _node(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
+def _node(label: str, hierarchy: Table, level: int) -> bool:
     """Whether a label is a node of the level or coarser, with a name that no finer node has."""
     rows = hierarchy["rows"]
     if not isinstance(rows, list) or not rows or level >= len(rows[0]):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import (
     BaseModel,
@@ -17,6 +18,9 @@ from pydantic import (
 )
 
 from foreknow_judge.errors import CertificateError
+
+# A table of a policy or a certificate, as it is read from a file.
+Table: TypeAlias = Mapping[str, Any]
 
 Amount = Annotated[int, Field(ge=0)]
 FromOne = Annotated[int, Field(ge=1)]

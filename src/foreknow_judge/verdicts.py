@@ -20,7 +20,7 @@ from foreknow_judge.kinds import settings_of
 from foreknow_judge.knowledge import VERIFIERS, Judge, Question
 from foreknow_judge.named_values import exempt_values, values_named
 from foreknow_judge.priors import Worst
-from foreknow_judge.settings import malformed
+from foreknow_judge.settings import Table, malformed
 from foreknow_judge.verdict import Figure, Limit, Seal, Verdict, WorstCase
 from foreknow_judge.written import Written, group_name, population_of
 
@@ -30,7 +30,7 @@ _NOBODY: Worst = (None, None, Fraction(0), Fraction(1))
 
 def verdicts(
     whole: Written,
-    requirements: Sequence[Mapping[str, Any]],
+    requirements: Sequence[Table],
     judges: Mapping[str, Judge] | None = None,
     gauges: Mapping[str, Gauge] | None = None,
     first: int = 0,
@@ -72,7 +72,7 @@ def verdicts(
 def _verdict_on_criterion(
     written: Written,
     place: int,
-    required: Mapping[str, Any],
+    required: Table,
     table: AskedTable,
     key: str,
     gauge: Gauge,
@@ -121,7 +121,7 @@ def decided(figure: Figure, safe: bool) -> Verdict:
     return Verdict(**about, safe=safe, seal=Seal)
 
 
-def read_requirements(requirements: Sequence[Mapping[str, Any]]) -> list[AskedTable]:
+def read_requirements(requirements: Sequence[Table]) -> list[AskedTable]:
     """Read ``[[require]]`` tables."""
     tables = []
     for place, table in enumerate(requirements):
@@ -135,7 +135,7 @@ def read_requirements(requirements: Sequence[Mapping[str, Any]]) -> list[AskedTa
 def _verdicts_on_knowledge(
     written: Written,
     position: int,
-    required: Mapping[str, Any],
+    required: Table,
     table: AskedTable,
     judges: Mapping[str, Judge],
 ) -> Iterator[Verdict]:

@@ -43,6 +43,7 @@ from foreknow_judge.kept_priors import KeptPriors
 from foreknow_judge.registry import OURS, Kinds
 from foreknow_judge.remarks import NOT_JUDGED, remarks_of_files
 from foreknow_judge.scope import CLAIMED, Scope
+from foreknow_judge.settings import Table
 from foreknow_judge.text import people_text, some
 from foreknow_judge.verdict import NOTHING_JUDGED, Verdict
 from foreknow_judge.verdicts import read_requirements, verdicts
@@ -106,7 +107,7 @@ class Verification(Plain):
     sensitive: str
     beside: tuple[str, ...]
     findings: tuple[Verdict, ...]
-    requirements: tuple[Mapping[str, Any], ...] = field(repr=False)
+    requirements: tuple[Table, ...] = field(repr=False)
     own_policy: bool = False
     unchanged: tuple[str, ...] = ()
     not_judged: tuple[str, ...] = ()
@@ -161,6 +162,7 @@ class Verification(Plain):
         return {**head, **super().to_dict()}
 
 
+Places: TypeAlias = str | Path | Sequence[str | Path]
 _THIS = "this release"
 # Claims of a certificate that are lists.
 _LISTED = ("shared", "numbers", "word", "several_answers", "amounts", "near")
@@ -171,18 +173,18 @@ Further: TypeAlias = Callable[[Certificate, Written, Path | None], Iterable[str]
 class OwnPolicy(NamedTuple):
     """A policy of the reader, by which a release is judged in place of the publisher's."""
 
-    tables: Mapping[str, Any]  # as a certificate has them
+    tables: Table  # as a certificate has them
     populations: Mapping[str, Any]  # by their digests
     # Its ``[[require]]`` tables with labels of hierarchies written as values of the release.
-    written_out: Callable[[Written], Sequence[Mapping[str, Any]]]
+    written_out: Callable[[Written], Sequence[Table]]
 
 
 def verify(
     folder: str | Path,
     *,
     priors: str | Path | None = None,
-    population: str | Path | Sequence[str | Path] | None = None,
-    after: str | Path | Sequence[str | Path] | None = None,
+    population: Places | None = None,
+    after: Places | None = None,
 ) -> Verification:
     """Judge a written release afresh, from its files, and compare it with its certificate.
 
@@ -241,7 +243,7 @@ def judge(
     release: Path,
     own_policy: OwnPolicy | None = None,
     priors: str | Path | None = None,
-    population: str | Path | Sequence[str | Path] | None = None,
+    population: Places | None = None,
     *,
     alone: bool = True,
     kinds: Kinds = OURS,
@@ -284,7 +286,7 @@ def judge_after(
     known: Certificate,
     folder: Path,
     found: Verification,
-    after: str | Path | Sequence[str | Path],
+    after: Places,
     kinds: Kinds = OURS,
 ) -> tuple[Verification, list[Problem]]:
     """Verify the earlier releases, and judge all as one by the requirements of the last."""
@@ -380,7 +382,7 @@ class _RequirementsAtHand(NamedTuple):
         folder: Path,
         own_policy: OwnPolicy | None,
         priors: str | Path | None,
-        population: str | Path | Sequence[str | Path] | None,
+        population: Places | None,
     ) -> _RequirementsAtHand:
         """The requirements of a certificate or of the reader's policy, with the files at hand."""
         if own_policy is not None:
@@ -397,7 +399,7 @@ class _RequirementsAtHand(NamedTuple):
         known: Certificate,
         folder: Path,
         priors: str | Path | None,
-        population: str | Path | Sequence[str | Path] | None,
+        population: Places | None,
     ) -> _RequirementsAtHand:
         required, kept = known.policy["require"], None
         without_priors = frozenset(
@@ -580,7 +582,7 @@ def written_of(
     )
 
 
-def rules_of(schema: Mapping[str, Any]) -> Rules:
+def rules_of(schema: Table) -> Rules:
     """The rules of impossible values in the ``[schema]`` table of a policy."""
     given = schema.get("sensitive")
     main = given if isinstance(given, str) or not given else given[0]
@@ -593,7 +595,7 @@ def rules_of(schema: Mapping[str, Any]) -> Rules:
     return Rules(tables, tuple(hierarchies), opaque)
 
 
-def _claims(certified: Mapping[str, Any]) -> Scope:
+def _claims(certified: Table) -> Scope:
     """What a certificate claims and its files cannot show."""
     claims = {key: certified[key] for key in CLAIMED if key in certified}
     if claims["method"] == NOT_JUDGED:
