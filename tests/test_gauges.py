@@ -15,7 +15,7 @@ import foreknow as fk
 from foreknow.criteria import registry as criteria
 from foreknow.needs import Need
 from foreknow_judge.criteria import GAUGES
-from foreknow_judge.diversity import number_of
+from foreknow_judge.numbers import as_fraction
 from foreknow_judge.verdicts import verdicts as verify
 from foreknow_judge.written import Written, read_population
 
@@ -223,4 +223,4 @@ def test_an_of_groups_that_asks_more_or_less_is_caught(monkeypatch, alpha):
 @pytest.mark.parametrize("number", ["1e-100000000", "1e100000000", "0." + "3" * 5000])
 def test_a_number_with_too_many_digits_is_refused_at_once(number):
     with refused("too-many-digits"):
-        number_of(number)
+        as_fraction(number)

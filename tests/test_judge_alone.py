@@ -1,7 +1,9 @@
 """The judge stands alone: it imports nothing of ours, and few libraries."""
 
 import ast
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +13,9 @@ from pathlib import Path
 
 import pytest
 from tests.signals import heeded
+
+from foreknow_judge.lines import main
+from foreknow_judge.messages import MESSAGES
 
 ROOT = Path(__file__).parents[1]
 JUDGE = ROOT / "src" / "foreknow_judge"
@@ -156,6 +161,47 @@ def test_an_interrupt_while_parts_of_the_command_are_imported_is_one_line(tmp_pa
     _, said = process.communicate(timeout=60)
     if process.returncode != 2:  # it was faster: there is no release
         assert (process.returncode, said) == (130, "interrupted; nothing was written\n")
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+@pytest.mark.parametrize("closed", ["pipe", "before"])
+def test_a_closed_output_is_no_traceback(options, closed):
+    """As of `foreknow-verify release | head -0`, and of `foreknow-verify release >&-`."""
+    code = "import sys\nfrom foreknow_judge.command import run\nrun()"
+    folder = Path(__file__).parent / "certificates" / "facts-generalized-csv"
+    reading, writing = os.pipe()
+    os.close(reading)
+    output = {"stdout": writing} if closed == "pipe" else {"preexec_fn": lambda: os.close(1)}
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(folder), *options], stderr=subprocess.PIPE, **output
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (2, b"")
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (lambda folder: (folder / "more.csv").write_text("a"), "uncertified-file"),
+        (lambda folder: (folder / "release.csv").write_text("a\n"), "digest-differs"),
+        (lambda folder: changed(folder, '"n_groups": 3', '"n_groups": 77'), "other-figures"),
+    ],
+)
+def test_each_problem_has_its_code(tmp_path, capsys, change, code):
+    folder = tmp_path / "release"
+    shutil.copytree(Path(__file__).parent / "certificates" / "facts-generalized-csv", folder)
+    change(folder)
+    assert main([str(folder), "--json"]) == 1
+    said = json.loads(capsys.readouterr().out)
+    assert len(said["codes"]) == len(said["problems"]) > 0
+    assert code in said["codes"]
+    assert {*said["codes"]} <= MESSAGES.keys()
+
+
+def changed(folder, text, instead):
+    path = folder / "certificate.json"
+    assert text in path.read_text()
+    path.write_text(path.read_text().replace(text, instead))
 
 
 LAYOUT = {

@@ -11,7 +11,8 @@ from tests.examples import NIGHTLY
 from tests.oracle.label_levels import NUMBERS, codes_of, keeps_top, numbers_of, whole
 
 import foreknow as fk
-from foreknow_judge.levels import shows_more
+from foreknow_judge import levels as judge_levels
+from foreknow_judge.kinds import LevelSettings
 
 TIMES = 20_000 if NIGHTLY else 300
 PUBLISHED = 300 if NIGHTLY else 3
@@ -23,6 +24,10 @@ TREE = [
     ["Biel", "west", "west", "*"],
     ["Chur", "Bünden", "east", "*"],
 ]
+
+
+def shows_more(label, settings, whole=True):
+    return judge_levels.shows_more(label, LevelSettings(**settings), whole)
 
 
 def number_label(draw):

@@ -7,11 +7,10 @@ from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from tests.test_levels import judged
+from tests.test_levels import judged, shows_more
 
 import foreknow as fk
 from foreknow_judge.errors import CertificateError, InputError
-from foreknow_judge.levels import shows_more
 
 QUARTERS = [Decimal(n) / 4 for n in range(48)]
 DAYS = [date(2024, 1, 1 + n // 3) for n in range(48)]

@@ -14,13 +14,25 @@ from tests.support import UNSUPPORTED
 from foreknow.errors import InternalError, NoSafeRelease, StatementError
 from foreknow_judge import errors
 from foreknow_judge.errors import CertificateError, DataError, NotEnoughMemory
+from foreknow_judge.kinds import LDiversitySettings, OfUnits
 from foreknow_judge.messages import MESSAGES
+from foreknow_judge.settings import checked
 
 JUDGE = Path(__file__).parents[1] / "src" / "foreknow_judge"
 SNAPSHOT = Path(__file__).with_name("messages.txt")
 FAMILY = {name for name in vars(errors) if isinstance(getattr(errors, name), type)}
 # What these get is a sentence of the program's own, or what is too large for memory.
 OF_WORDS = {"InternalError", "NotEnoughMemory"}
+# What is no error, but a problem of a release.
+OF_PROBLEMS = {
+    "uncertified-file",
+    "not-safe",
+    "other-figures",
+    "other-remarks",
+    "nothing-judged",
+}
+# What `malformed` finds in settings, by what pydantic says of them.
+OF_SETTINGS = {"missing-key", "unknown-key", "wrong-type", "out-of-bounds", "wrong-value"}
 
 
 def fields_of(code):
@@ -57,6 +69,9 @@ def test_each_error_has_code_and_fields(place, name, call):
         assert ast.unparse(call.keywords[-1]) == "**error.fields", place  # passed on
         return
     code, *subject = call.args
+    if place.startswith("settings.py"):
+        assert {*fields_of("wrong-value")} == {"where", "problem"}
+        return
     assert isinstance(code, ast.Constant), f"{place}: no code"
     assert code.value in MESSAGES, f"{place}: no code"
     given = {keyword.arg for keyword in call.keywords}
@@ -66,7 +81,23 @@ def test_each_error_has_code_and_fields(place, name, call):
 
 
 def test_each_code_is_raised():
-    assert codes_raised() | {"impossible-linked"} == MESSAGES.keys()  # which Foreknow refuses
+    assert codes_raised() | OF_SETTINGS | OF_PROBLEMS | {"impossible-linked"} == MESSAGES.keys()
+
+
+@pytest.mark.parametrize(
+    ("code", "settings"),
+    [
+        ("missing-key", {}),
+        ("unknown-key", {"k": 1, "of": "a", "m": 1}),
+        ("wrong-type", {"k": True, "of": "a"}),
+        ("out-of-bounds", {"k": 0, "of": "a"}),
+        ("wrong-value", {"l": 1, "kind": "any"}),
+    ],
+)
+def test_settings_have_a_code_each(code, settings):
+    table = LDiversitySettings if "l" in settings else OfUnits
+    with refused(code, CertificateError, where="a requirement"):
+        checked(table, settings, "a requirement")
 
 
 def test_combinations_are_refused_by_code():

@@ -18,6 +18,7 @@ from tests.refusals import refused
 
 import foreknow as fk
 from foreknow_judge.errors import CertificateError
+from foreknow_judge.kinds import PopulationSettings
 from foreknow_judge.population import Population, count_matches
 from foreknow_judge.written import Written
 
@@ -52,7 +53,7 @@ def placed_by_the_verifier(groups, people):
     """How many people each group could hold, by its label, how many are in none, and in two."""
     held = Written("generalized", ["age", "sex"], "ill", {"release": rows_of(groups)}).held
     everybody = Population(["age", "sex"], [(str(age), sex, 1) for age, sex in people])
-    many, outside, overlap = count_matches(held, {}, everybody)
+    many, outside, overlap = count_matches(held, PopulationSettings(population=""), everybody)
     return dict(zip(map(tuple, held), many, strict=True)), outside, overlap
 
 

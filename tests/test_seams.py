@@ -13,6 +13,7 @@ from foreknow.criteria import registry as criteria
 from foreknow.methods import registry as methods
 from foreknow.needs import Need
 from foreknow_judge.criteria import GAUGES
+from foreknow_judge.kinds import TClosenessSettings
 from foreknow_judge.knowledge import VERIFIERS
 from foreknow_judge.settings import Settings
 
@@ -38,7 +39,7 @@ def test_every_criterion_has_a_gauge_that_declares_the_same(criterion):
     assert gauge.of_people == criterion.of_people == (Need.ONE_VALUE not in criterion.needs)
     assert gauge.of_classes == (criterion.of_groups is not None)
     assert gauge.of_population == (Need.POPULATION in criterion.needs)
-    assert gauge.of_sets({}) == (Need.NO_SETS not in criterion.needs)
+    assert gauge.of_sets(TClosenessSettings(t=1)) == (Need.NO_SETS not in criterion.needs)
 
 
 @pytest.mark.parametrize("kind", adversaries.ADVERSARIES, ids=lambda kind: kind.key)

@@ -316,7 +316,8 @@ def test_an_adversary_that_is_not_known_is_never_called_safe():
 @pytest.mark.parametrize("amount", [-1, -(10**9), 1.5, "1", None])
 def test_amounts_that_are_no_whole_numbers_from_0_are_refused(name, amount):
     release = written("generalized", generalized(["sst"]))
-    with by_code("not-a-whole-number", key=f"{name} of facts", given=amount):
+    code = "out-of-bounds" if type(amount) is int else "wrong-type"
+    with by_code(code, where="facts"):
         verify(release, [{"facts": {name: amount}, "below": "1"}])
 
 

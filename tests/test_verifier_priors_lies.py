@@ -190,13 +190,13 @@ def test_priors_of_a_certificate_that_are_none(tmp_path, change, says):
 
 
 @pytest.mark.parametrize(
-    ("reading", "semantics", "code", "key"),
+    ("reading", "semantics", "code", "about"),
     [
-        ("other", "single", "wrong-setting", "semantics of priors"),
-        ("joint", "set", "one-value-only", "priors"),
+        ("other", "single", "wrong-value", {"where": "priors"}),
+        ("joint", "set", "one-value-only", {"key": "priors"}),
     ],
 )
-def test_what_priors_cannot_be_read_as(reading, semantics, code, key):
+def test_what_priors_cannot_be_read_as(reading, semantics, code, about):
     tables = {
         "people": pa.table({"group": [1, 1], "sex": ["m", "f"]}),
         "sensitive": pa.table({"group": [1, 1], "disease": ["Flu", "HIV"], "count": [1, 1]}),
@@ -204,7 +204,7 @@ def test_what_priors_cannot_be_read_as(reading, semantics, code, key):
     release = Written("bucketized", ("group",), "disease", tables, semantics=semantics)
     table = fk.Requirement(fk.Priors(PRIORS), "1/2").to_dict()
     table["priors"]["semantics"] = reading
-    with refused(code, CertificateError, key=key):
+    with refused(code, CertificateError, **about):
         verify(release, [table])
 
 

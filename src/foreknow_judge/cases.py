@@ -30,7 +30,7 @@ from foreknow_judge.impossible import (
     numbers_of_group,
     odds_with_rules,
 )
-from foreknow_judge.knowledge import Question, amounts_of, possible_holders
+from foreknow_judge.knowledge import Question, possible_holders
 
 # How sure somebody may become of each cell that is asked about, by the kind of knowledge.
 Cells: TypeAlias = tuple[Ints, list[Fraction]]
@@ -159,12 +159,12 @@ def cells_of(asked: Question, kind: str, settings: Any) -> Cells:
     """How sure somebody may become of each cell that is asked about."""
     held, about, able = asked.held, asked.about, possible_holders(asked)
     if kind == "implications":
-        cells, ratios, which = odds_by_implications(held, about, *amounts_of(settings, "k", kind))
+        cells, ratios, which = odds_by_implications(held, about, settings.k)
         return cells, [1 / (1 + Fraction(*ratios[one])) for one in which.tolist()]
     if kind == "negations":
-        l, k, m = *amounts_of(settings, "k", kind), 0, 0
+        l, k, m = settings.k, 0, 0
     else:
-        l, k, m = amounts_of(settings, "lkm", kind)
+        l, k, m = settings.l, settings.k, settings.m
     if able is None:
         return chances_by_facts(held, about, l, k, m)
     splits = [(l, k, m)]

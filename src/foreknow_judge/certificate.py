@@ -44,14 +44,14 @@ from foreknow_judge.grammar import (
     each_once,
     require_table,
 )
-from foreknow_judge.kinds import FactsSettings
+from foreknow_judge.kinds import PriorSettings
 from foreknow_judge.layout import multivalued_columns
 from foreknow_judge.named_values import range_ends
 from foreknow_judge.numbers import as_fraction, as_threshold
 from foreknow_judge.registry import OURS, Kinds
 from foreknow_judge.roles import Roles
 from foreknow_judge.scope import Scope
-from foreknow_judge.settings import Settings, explain
+from foreknow_judge.settings import Settings, Table, malformed
 from foreknow_judge.support import refuse_knowledge, refuse_release
 from foreknow_judge.windows import refuse_width
 
@@ -111,11 +111,9 @@ _AnyTable = Annotated[
 ]
 
 
-class _Priors(Settings):
+class _Priors(PriorSettings):
     """Priors in a certificate: written out, or kept with the owner; never a file name."""
 
-    semantics: Literal["joint", "binary"] = "joint"
-    facts: FactsSettings | None = None
     tables: Annotated[list[_AnyTable], Field(min_length=1)]
 
 
@@ -185,16 +183,14 @@ def _scope_table() -> TypeAdapter[Scope]:
 # ---- the certificate ----------------------------------------------------------------------------
 
 _Findings = Annotated[
-    tuple[Annotated[Mapping[str, Any], PlainValidator(_Finding.model_validate)], ...],
+    tuple[Annotated[Table, PlainValidator(_Finding.model_validate)], ...],
     Strict(False),
     Field(min_length=1),
 ]
-_Scope = Annotated[
-    Mapping[str, Any], PlainValidator(lambda given: _scope_table().validate_python(given))
-]
+_Scope = Annotated[Table, PlainValidator(lambda given: _scope_table().validate_python(given))]
 _Texts = Annotated[tuple[str, ...], Strict(False)]
 _Earlier = Annotated[
-    tuple[Annotated[Mapping[str, Any], PlainValidator(_After.model_validate)], ...], Strict(False)
+    tuple[Annotated[Table, PlainValidator(_After.model_validate)], ...], Strict(False)
 ]
 # The fields that a file has under `release`, and their keys there.
 IN_RELEASE = {
@@ -210,7 +206,7 @@ class Certificate:
     minimal: bool = False
     notes: _Texts = ()
     scope: _Scope = field(default_factory=dict)
-    policy: Annotated[Mapping[str, Any], PlainValidator(_policy)]
+    policy: Annotated[Table, PlainValidator(_policy)]
     form: Form
     format: FileFormat
     groups: Names
@@ -379,7 +375,7 @@ def check_certificate(table: Any, name: str, kinds: Kinds = OURS) -> dict[str, A
     try:
         read: Any = certificate_table().model_validate(table, context=kinds)
     except ValidationError as error:
-        raise CertificateError("malformed-certificate", name, problem=explain(error)) from None
+        raise malformed(name, error) from None
     contradiction = _contradiction(read, table["policy"]["require"], kinds)
     if contradiction is not None:
         raise CertificateError("contradicts-itself", name, problem=contradiction)
@@ -422,9 +418,7 @@ def files_of(part: str, file_format: str, files: Collection[str]) -> list[str]:
     return parts or [name]
 
 
-def _contradiction(
-    read: Any, requirements: Sequence[Mapping[str, Any]], kinds: Kinds
-) -> str | None:
+def _contradiction(read: Any, requirements: Sequence[Table], kinds: Kinds) -> str | None:
     """The first contradiction in a certificate, or None."""
     try:
         schema = Roles.of(read.policy.schema_)
@@ -533,7 +527,7 @@ def _contradiction(
     return None
 
 
-def _read_otherwise(schema: SchemaTable, settings: Mapping[str, Any]) -> str | None:
+def _read_otherwise(schema: SchemaTable, settings: Table) -> str | None:
     """A column whose labels a criterion on a population reads otherwise than the schema, if any.
 
     A hierarchy that the schema keeps in a file cannot be compared.
@@ -579,7 +573,7 @@ def _published_otherwise(read: Any) -> str | None:
 
 
 def _refuse_unsupported(
-    required: CertifiedTable, given: Mapping[str, Any], secret: str, unlinked: Sequence[str]
+    required: CertifiedTable, given: Table, secret: str, unlinked: Sequence[str]
 ) -> None:
     """Refuse knowledge that cannot be judged together."""
     priors = given.get("priors") or ()
@@ -632,9 +626,7 @@ def _check_amounts(required: CertifiedTable, kinds: Kinds) -> None:
         raise CertificateError("limit-of-priors", next(iter(required.limits)))
 
 
-def map_prior_tables(
-    required: Mapping[str, Any], change: Callable[[Mapping[str, Any]], Mapping[str, Any]]
-) -> dict[str, Any]:
+def map_prior_tables(required: Table, change: Callable[[Table], Table]) -> dict[str, Any]:
     """A ``[[require]]`` table, or `judged` of a finding, with each table of priors changed."""
 
     def point(given: Any) -> Any:
@@ -648,11 +640,11 @@ def map_prior_tables(
     return {key: point(own) if key == _PRIORS else own for key, own in required.items()}
 
 
-def has_kept_priors(required: Mapping[str, Any]) -> bool:
+def has_kept_priors(required: Table) -> bool:
     """True if a requirement of a certificate depends on priors that are not in it."""
     kept: list[bool] = []
 
-    def look(table: Mapping[str, Any]) -> Mapping[str, Any]:
+    def look(table: Table) -> Table:
         kept.append("digest" in table)
         return table
 

@@ -5,7 +5,6 @@ This shares no code with the criteria that the search uses.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -14,82 +13,49 @@ from typing import Any
 
 import numpy as np
 
-from foreknow_judge.counting import Group, GroupBags, Ints, distinct, highest, wide
-from foreknow_judge.diversity import number_of, require_keys
+from foreknow_judge.counting import GroupBags, Ints, Measured, distinct, highest, wide
 from foreknow_judge.errors import CertificateError
+from foreknow_judge.kinds import BetaLikenessSettings, DeltaDisclosureSettings, TClosenessSettings
+from foreknow_judge.numbers import as_fraction
 
 
-def gauge_t_closeness(held: GroupBags, table: Any) -> tuple[Fraction, Group, bool]:
+def gauge_t_closeness(held: GroupBags, settings: TClosenessSettings) -> Measured:
     """The group whose distribution is farthest from that of all, by earth mover's distance."""
-    require_keys(table, "t_closeness", {"t"}, {"t", "distance", "order", "tree"})
-    most, distance = number_of(table["t"]), table.get("distance", "equal")
-    if distance == "ordered" and "tree" not in table:
-        order = _order(held.names, table.get("order"))
+    most, distance = as_fraction(settings.t), settings.distance
+    if distance == "ordered" and settings.tree is None:
+        order = _order(held.names, settings.order)
         work, steps = _work_along_line(held, order), max(1, len(order) - 1)
-    elif distance == "hierarchical" and "order" not in table:
-        above, steps = _branches(held.names, table.get("tree"))
-        work = _work_in_tree(held, above, steps)
-    elif distance == "equal" and "order" not in table and "tree" not in table:
+    elif distance == "hierarchical" and settings.order is None:
+        above = _branches(held.names, settings.tree or [])
+        work, steps = _work_in_tree(held, above), len(above)
+    elif distance == "equal" and settings.order is None and settings.tree is None:
         work, steps = _work_of_moving(held), 1
     else:
         raise CertificateError("wrong-setting", "t_closeness")
     worst, at = highest(work, held.people)
     worst /= int(held.totals.sum()) * steps
-    return worst, held.group(at), worst <= most
+    return Measured(worst, held.group(at), worst <= most)
 
 
-def t_closeness_limits(table: Any, held: GroupBags) -> bool:
-    """Whether a group of a single value, which is as far as a group can be, exceeds the limit."""
-    distance, many = table.get("distance", "equal"), held.totals.tolist()
-    total, far = sum(many), 0
-    if distance == "ordered":
-        order = _order(held.names, table.get("order"))
-        steps = max(1, len(order) - 1)
-        there = dict(zip(held.names, many, strict=True))
-        ups = sum(place * there[name] for place, name in enumerate(order))
-        far = max(ups, (len(order) - 1) * total - ups)
-    elif distance == "hierarchical":
-        above, steps = _branches(held.names, table.get("tree"))
-        paths = [[name, *above[name][: steps - 1]] for name in held.names]
-        of_node = Counter[tuple[int, str]]()
-        for path, own in zip(paths, many, strict=True):
-            for node in enumerate(path):
-                of_node[node] += own
-        far = max(sum(total - of_node[node] for node in enumerate(path)) for path in paths)
-    else:
-        steps, far = 1, total - min(filter(None, many))
-    return Fraction(far, total * steps) > number_of(table["t"])
-
-
-def is_of_equal_distance(table: Any) -> bool:
+def is_of_equal_distance(settings: TClosenessSettings) -> bool:
     """Whether all values are equally far apart, so that a set of them can count as one value."""
-    return isinstance(table, Mapping) and table.get("distance", "equal") == "equal"
+    return settings.distance == "equal"
 
 
-def gauge_beta_likeness(held: GroupBags, table: Any) -> tuple[Fraction, Group, bool]:
+def gauge_beta_likeness(held: GroupBags, settings: BetaLikenessSettings) -> Measured:
     """The group in which the share of a value is most above its share among all people."""
-    require_keys(table, "beta_likeness", {"beta"}, {"beta", "enhanced"})
-    beta, total = number_of(table["beta"]), int(held.totals.sum())
+    beta, total = as_fraction(settings.beta), int(held.totals.sum())
     share, of_all = _shares(held)
     times, at = highest(share, of_all)
     # If no group has a larger share of a value than all people, the first group is as bad as any.
     worst, group = (times - 1, int(held.of_group[at])) if times > 1 else (Fraction(0), 0)
     keeps = worst <= beta
-    if table.get("enhanced", False) and keeps:
+    if settings.enhanced and keeps:
         keeps = all(
             share <= of_all or _exceeds(1 / of_all, share / of_all - 1)
             for share, of_all in _tops(held, total)
         )
-    return worst, held.group(group), keeps
-
-
-def beta_likeness_limits(table: Any, held: GroupBags) -> bool:
-    """Whether a group of only the rarest value, or if `enhanced` of any value, could fail."""
-    had = held.totals[held.totals > 0]
-    total, rarest = int(had.sum()), int(had.min())
-    if table.get("enhanced", False):
-        return rarest < total
-    return Fraction(total - rarest, rarest) > number_of(table["beta"])
+    return Measured(worst, held.group(group), keeps)
 
 
 def _tops(held: GroupBags, total: int) -> Iterator[tuple[Fraction, Fraction]]:
@@ -101,24 +67,16 @@ def _tops(held: GroupBags, total: int) -> Iterator[tuple[Fraction, Fraction]]:
         yield highest(held.counts[own], people[own])[0], Fraction(int(held.totals[code]), total)
 
 
-def gauge_delta_disclosure(held: GroupBags, table: Any) -> tuple[Fraction | None, Group, bool]:
+def gauge_delta_disclosure(held: GroupBags, settings: DeltaDisclosureSettings) -> Measured:
     """The group in which the share of a value differs by the largest factor from that among all."""
-    require_keys(table, "delta_disclosure", {"delta"}, {"delta"})
-    delta = number_of(table["delta"])
+    delta = as_fraction(settings.delta)
     lacks = held.n_values < len(held.names)
     if lacks.any():
-        return None, held.group(int(np.argmax(lacks))), False
+        return Measured(None, held.group(int(np.argmax(lacks))), False)
     share, of_all = _shares(held)
     worst, at = highest(np.maximum(share, of_all), np.minimum(share, of_all))
-    group = held.group(int(held.of_group[at]))
-    if not 0 < delta <= 500:
-        return worst, group, False
-    return worst, group, worst == 1 or not _exceeds(worst, delta)
-
-
-def delta_disclosure_limits(table: Any, held: GroupBags) -> bool:
-    """Whether a group could fail, by lacking a value."""
-    return len(held.names) > 1
+    keeps = 0 < delta <= 500 and (worst == 1 or not _exceeds(worst, delta))
+    return Measured(worst, held.group(int(held.of_group[at])), keeps)
 
 
 def _shares(held: GroupBags) -> tuple[Ints, Ints]:
@@ -164,70 +122,51 @@ def _work_along_line(held: GroupBags, order: Sequence[str]) -> Ints:
     return np.asarray(line.sum_by_group(work) + nobody)
 
 
-def _work_in_tree(held: GroupBags, above: Mapping[str, Sequence[str]], height: int) -> Ints:
-    """Work through a tree: at each node, what moves from children with too much to others."""
-    group, codes, names = held.of_group, held.codes, held.names
-    total, people = int(held.totals.sum()), held.people
-    share = wide(held.counts, 4 * height * total**2) * total
-    among = held.totals.astype(share.dtype)
-    nodes = {name: name for name in names}
-    work = np.zeros(len(held), share.dtype)
-    for level in range(height):
-        parents = {nodes[name]: above[name][level] for name in nodes}
-        known = sorted(set(parents.values()))
-        place = {name: at for at, name in enumerate(known)}
-        parent = np.array([place[parents[name]] for name in names], np.int64)
-        amount = np.zeros(len(known), share.dtype)
-        np.add.at(amount, parent, among)
-        first, into = distinct(group, parent[codes])
-        sums = np.zeros((4, len(first)), share.dtype)
-        of_all = among[codes] * people[group]
-        extra = share - of_all
-        each = share, np.maximum(extra, 0), np.maximum(-extra, 0), of_all
-        for row, of in zip(sums, each, strict=True):
-            np.add.at(row, into, of)
-        group, codes, share = group[first], parent[codes][first], sums[0]
-        # Children of which the group has nothing lack their whole share.
-        lack = sums[2] + amount[codes] * people[group] - sums[3]
-        np.add.at(work, group, (level + 1) * np.minimum(sums[1], lack))
-        nodes = {name: above[name][level] for name in nodes}
-        names, among = known, amount
+def _work_in_tree(held: GroupBags, above: Sequence[Mapping[str, str]]) -> Ints:
+    """Work through a tree: what moves between the nodes of a level, over all levels but the root.
+
+    Two values are as far apart as the level at which they meet: what moves from one to the other
+    moves once at each level below.
+    """
+    people = int(held.totals.sum())
+    work = wide(_work_of_moving(held), len(above) * people**2)
+    for node_of in above[:-1]:
+        work = work + _work_of_moving(held.merged(node_of))
     return work
 
 
-def _order(values: Sequence[str], given: Any) -> list[str]:
+def _order(values: Sequence[str], given: Sequence[Any] | None) -> list[str]:
     """The values of the release in order: as they are listed, or as numbers."""
     if given is None:
-        return sorted(values, key=number_of)
-    if not isinstance(given, (list, tuple)) or len(set(map(str, given))) < len(given):
-        raise CertificateError("wrong-setting", "the order of t_closeness")
+        return sorted(values, key=as_fraction)
     places = {str(value): place for place, value in enumerate(given)}
+    if len(places) < len(given):
+        raise CertificateError("wrong-setting", "the order of t_closeness")
     missing = [value for value in values if value not in places]
     if missing:
         raise CertificateError("not-listed", "the order of t_closeness", value=missing[0])
     return sorted(values, key=lambda value: places[value])
 
 
-def _branches(values: Sequence[str], tree: Any) -> tuple[dict[str, list[str]], int]:
-    """The nodes above each value of the release, up to the root, and how many levels there are."""
-    if not isinstance(tree, (list, tuple)) or not tree:
-        raise CertificateError("malformed-tree")
+def _branches(values: Sequence[str], tree: Sequence[Sequence[Any]]) -> list[dict[str, str]]:
+    """For each level of a tree up to its root, the node of each value there."""
     above: dict[str, list[str]] = {}
     parents: dict[tuple[int, str], str] = {}
     for row in tree:
-        if not isinstance(row, (list, tuple)) or not 2 <= len(row) == len(tree[0]):
+        if not 2 <= len(row) == len(tree[0]):
             raise CertificateError("malformed-tree")
         value, *nodes = map(str, row)
         links = enumerate(pairwise(nodes))
         two = any(parents.setdefault((at, low), high) != high for at, (low, high) in links)
         if two or above.setdefault(value, nodes) != nodes:
             raise CertificateError("malformed-tree")
-    if len({nodes[-1] for nodes in above.values()}) > 1:
-        above = {value: [*nodes, "root"] for value, nodes in above.items()}
     missing = [value for value in values if value not in above]
     if missing:
         raise CertificateError("not-listed", "the tree of t_closeness", value=missing[0])
-    return above, len(tree[0]) - 1 + (len(above[str(tree[0][0])]) == len(tree[0]))
+    levels = [dict(zip(above, nodes, strict=True)) for nodes in zip(*above.values(), strict=True)]
+    if len({*levels[-1].values()}) > 1:
+        levels.append(dict.fromkeys(above, "root"))
+    return levels
 
 
 def _exceeds(number: Fraction, limit: Fraction) -> bool:

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from foreknow_judge.closeness import (
-    beta_likeness_limits,
-    delta_disclosure_limits,
     gauge_beta_likeness,
     gauge_delta_disclosure,
     gauge_t_closeness,
     is_of_equal_distance,
-    t_closeness_limits,
 )
 from foreknow_judge.counting import Group, GroupBags, Measured
-from foreknow_judge.diversity import (
-    alpha_k_limits,
-    gauge_alpha_k,
-    gauge_l_diversity,
-    l_diversity_limits,
-)
+from foreknow_judge.diversity import gauge_alpha_k, gauge_l_diversity
 from foreknow_judge.grammar import AskedTable
 from foreknow_judge.levels import gauge_levels
 from foreknow_judge.population import gauge_delta_presence, gauge_k_map
@@ -43,8 +36,19 @@ class Gauge(NamedTuple):
     of_releases: bool = False  # gets the name of the cohort column, too
     # Whether, with these settings, sets of values may be counted as one value.
     of_sets: Callable[[Any], bool] = lambda settings: False
-    # For criteria of values: whether, with these settings, some group of these people could fail.
-    limits: Callable[[Any, GroupBags], bool] = lambda settings, held: True
+
+
+def limits_values(gauge: Gauge, settings: Any, held: GroupBags, more: Sequence[Any]) -> bool:
+    """Whether some group of these people could fail a criterion by its values.
+
+    If any could, so does one in which everybody has the same value.
+    """
+    if gauge.of_people:
+        return False
+    values = np.flatnonzero(held.totals)
+    labels = [column.take(np.zeros(len(values), np.int64)) for column in held.labels]
+    by_value = GroupBags(labels, held.names, np.arange(len(values)), values, held.totals[values])
+    return not Measured(*gauge.measure(by_value, settings, *more)).holds
 
 
 def of_people(table: AskedTable, gauges: Mapping[str, Gauge]) -> bool:
@@ -63,25 +67,15 @@ def digests_of(requirements: Sequence[Mapping[str, Any]]) -> list[tuple[int, str
 
 
 GAUGES: dict[str, Gauge] = {
-    "group_size": Gauge(partial(gauge_size, "group_size"), of_people=True),
+    "group_size": Gauge(gauge_size, of_people=True),
     "k_anonymity": Gauge(
         gauge_k_anonymity, of_people=True, of_classes=True, of_columns=True, of_releases=True
     ),
-    "l_diversity": Gauge(
-        gauge_l_diversity, of_sets=lambda settings: True, limits=l_diversity_limits
-    ),
-    "alpha_k": Gauge(
-        gauge_alpha_k, of_classes=True, of_sets=lambda settings: True, limits=alpha_k_limits
-    ),
-    "t_closeness": Gauge(
-        gauge_t_closeness, of_sets=is_of_equal_distance, limits=t_closeness_limits
-    ),
-    "beta_likeness": Gauge(
-        gauge_beta_likeness, of_sets=lambda settings: True, limits=beta_likeness_limits
-    ),
-    "delta_disclosure": Gauge(
-        gauge_delta_disclosure, of_sets=lambda settings: True, limits=delta_disclosure_limits
-    ),
+    "l_diversity": Gauge(gauge_l_diversity, of_sets=lambda settings: True),
+    "alpha_k": Gauge(gauge_alpha_k, of_classes=True, of_sets=lambda settings: True),
+    "t_closeness": Gauge(gauge_t_closeness, of_sets=is_of_equal_distance),
+    "beta_likeness": Gauge(gauge_beta_likeness, of_sets=lambda settings: True),
+    "delta_disclosure": Gauge(gauge_delta_disclosure, of_sets=lambda settings: True),
     "k_map": Gauge(gauge_k_map, of_people=True, of_classes=True, of_population=True),
     "delta_presence": Gauge(
         gauge_delta_presence, of_people=True, of_classes=True, of_population=True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -11,6 +11,7 @@ from foreknow_judge.certificate import Certificate
 from foreknow_judge.kept_priors import KeptPriors
 from foreknow_judge.numbers import exact_text
 from foreknow_judge.scope import CLAIMED, Scope
+from foreknow_judge.settings import Table
 from foreknow_judge.verdict import Verdict
 
 
@@ -30,7 +31,7 @@ def failure_message(finding: Verdict, groups: Sequence[str]) -> str:
 def differences(
     known: Certificate,
     findings: Sequence[Verdict],
-    certified: Sequence[Mapping[str, Any]],
+    certified: Sequence[Table],
     kept: KeptPriors | None,
 ) -> Iterator[str]:
     """Messages about findings that differ from the certified ones.
@@ -69,7 +70,7 @@ _FIELDS = {
 }
 
 
-def _same(key: str, now: Mapping[str, Any], then: Mapping[str, Any]) -> bool:
+def _same(key: str, now: Table, then: Table) -> bool:
     """Whether a field is as certified; a probability may be written with all its digits."""
     one, other = now.get(key), then.get(key)
     if key == "exact" and one is not None and other is not None:

@@ -5,16 +5,15 @@ This shares no code with the criteria that the search uses.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import gcd
-from typing import Any
 
 import numpy as np
 
-from foreknow_judge.counting import Group, GroupBags, Measured, highest
+from foreknow_judge.counting import GroupBags, Measured, highest
 from foreknow_judge.errors import CertificateError
+from foreknow_judge.kinds import AlphaKSettings, LDiversitySettings
 from foreknow_judge.numbers import as_fraction
 
 # The most people in a group for which whole numbers decide; with more it would take forever.
@@ -23,17 +22,17 @@ _MOST = 10**5
 _NEAR = 1e-9
 
 
-def gauge_l_diversity(held: GroupBags, table: Any) -> tuple[Fraction | None, Group, bool]:
+def gauge_l_diversity(held: GroupBags, settings: LDiversitySettings) -> Measured:
     """The least diverse group, by the given kind of diversity."""
-    require_keys(table, "what l_diversity asks", {"l"}, {"l", "kind", "c"})
-    kind, least = table.get("kind", "distinct"), number_of(table["l"])
-    if kind == "recursive":
-        return _recursive(held, least, number_of(table.get("c")))
-    if "c" in table or kind not in ("distinct", "entropy") or least < 1:
+    least = as_fraction(settings.l)
+    if settings.kind == "recursive":
+        return _recursive(held, least, as_fraction(settings.c))
+    if settings.c is not None or least < 1:
         raise CertificateError("wrong-setting", "l_diversity")
-    if kind == "distinct":
+    if settings.kind == "distinct":
         at = int(held.n_values.argmin())
-        return Fraction(int(held.n_values[at])), held.group(at), bool(held.n_values[at] >= least)
+        holds = bool(held.n_values[at] >= least)
+        return Measured(Fraction(int(held.n_values[at])), held.group(at), holds)
     shares = held.shares()
     numbers = np.exp(held.sum_by_group(-shares * np.log(shares)))
     # Floats find the groups that may be least diverse, since logarithms are not whole numbers: a
@@ -46,58 +45,28 @@ def gauge_l_diversity(held: GroupBags, table: Any) -> tuple[Fraction | None, Gro
     found = {shape: _effective(shape) for shape in shapes}
     worst = min(found.values())
     at = min(at for shape, at in shapes.items() if found[shape] == worst)
-    return worst, held.group(at), all(_keeps(shape, least) for shape in shapes)
+    return Measured(worst, held.group(at), all(_keeps(shape, least) for shape in shapes))
 
 
-def l_diversity_limits(table: Any, held: GroupBags) -> bool:
-    """Whether a group of a single value could fail."""
-    return table.get("kind") == "recursive" or number_of(table["l"]) > 1
-
-
-def _recursive(held: GroupBags, l: Fraction, c: Fraction) -> tuple[Fraction | None, Group, bool]:
+def _recursive(held: GroupBags, l: Fraction, c: Fraction) -> Measured:
     if l < 2 or l.denominator > 1 or c <= 0:
         raise CertificateError("wrong-setting", "recursive diversity")
     top, rest = held.top_sum(1), held.people - held.top_sum(min(int(l), 1 + len(held.names)) - 1)
     if not rest.all():
-        return None, held.group(int(np.argmin(rest))), False
+        return Measured(None, held.group(int(np.argmin(rest))), False)
     worst, at = highest(top, rest)
-    return worst, held.group(at), worst < c
+    return Measured(worst, held.group(at), worst < c)
 
 
-def gauge_alpha_k(held: GroupBags, table: Any, alike: GroupBags | None = None) -> Measured:
+def gauge_alpha_k(held: GroupBags, settings: AlphaKSettings, alike: GroupBags) -> Measured:
     """The largest share of a value in a group; and whether enough people look `alike`."""
-    require_keys(table, "what alpha_k asks", {"alpha", "k"}, {"alpha", "k"})
-    alpha, k = number_of(table["alpha"]), number_of(table["k"])
-    if not 0 < alpha <= 1 or k < 1 or k.denominator > 1:
+    alpha, k = as_fraction(settings.alpha), settings.k
+    if not 0 < alpha <= 1 or k < 1:
         raise CertificateError("wrong-setting", "alpha_k")
-    top, people = held.top_sum(1), held.people
-    worst, at = highest(top, people)
-    least = Fraction(int((held if alike is None else alike).people.min()))
+    worst, at = highest(held.top_sum(1), held.people)
+    least = Fraction(int(alike.people.min()))
     holds = worst <= alpha and least >= k
     return Measured(worst, held.group(at), holds, {"alpha": worst, "k": least})
-
-
-def alpha_k_limits(table: Any, held: GroupBags) -> bool:
-    """Whether a group of a single value could exceed `alpha`."""
-    return number_of(table["alpha"]) < 1
-
-
-def require_keys(table: Any, key: str, least: set[str], most: set[str]) -> None:
-    """Refuse anything but a table that has the settings `least` and none beyond `most`."""
-    if not isinstance(table, Mapping) or not least <= set(table) <= most:
-        raise CertificateError("wrong-keys", key, right=", ".join(sorted(most)))
-
-
-def number_of(given: Any) -> Fraction:
-    """Read a number of a certificate, exactly; refuse one with too many digits."""
-    return as_fraction(given)
-
-
-def size_of(given: Any, key: str, least: int = 1) -> int:
-    """Read a whole number of at least `least` of a certificate."""
-    if not isinstance(given, int) or isinstance(given, bool) or given < least:
-        raise CertificateError("not-a-whole-number", key, least=least, given=given)
-    return given
 
 
 def _effective(shape: tuple[int, ...]) -> Fraction:

@@ -105,6 +105,20 @@ class NotEnoughMemory(ForeknowError, MemoryError):
         super().__init__("not-enough-memory", needed_for)
 
 
+class Problem(str):
+    """A sentence on what is wrong with a release, with a code of `MESSAGES`."""
+
+    code: str
+
+    @classmethod
+    def each(cls, code: str, sentences: Iterable[str]) -> Iterator[Problem]:
+        """Give sentences a code, but for those that have one."""
+        for sentence in sentences:
+            problem = cls(sentence)
+            problem.code = getattr(sentence, "code", code)
+            yield problem
+
+
 def short_of_memory(error: BaseException) -> bool:
     """True if an error of Python or of an engine means out of memory."""
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":

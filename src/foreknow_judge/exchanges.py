@@ -9,7 +9,7 @@ fractions decide among these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 from math import inf
@@ -47,7 +47,7 @@ class PriorGroup(NamedTuple):
 class ExchangeQuestion(NamedTuple):
     """What is asked of all cases: of which values, with which facts."""
 
-    wanted: Sequence[str]
+    wanted: Collection[str]
     name: str | None  # the name of the values, if they are one secret
     amounts: Amounts
     binary: bool

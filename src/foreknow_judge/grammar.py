@@ -24,7 +24,7 @@ from pydantic import (
 from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.json_values import plain
 from foreknow_judge.numbers import as_fraction, as_threshold, shown
-from foreknow_judge.settings import Settings, one_or_several
+from foreknow_judge.settings import Settings, Table, one_or_several
 
 S = TypeVar("S", bound=Collection[str])
 Semantics: TypeAlias = Literal["single", "set", "multiset"]
@@ -97,7 +97,7 @@ class KnownPoint(NamedTuple):
     """One kind of knowledge in a table, with its settings and its limit."""
 
     kind: str
-    settings: Mapping[str, Any]
+    settings: Table
     limit: Any
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
@@ -21,12 +21,11 @@ from foreknow_judge.certificate import (
 from foreknow_judge.documents import read_bytes
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.file_names import PRIORS
-from foreknow_judge.settings import Settings, explain
+from foreknow_judge.settings import Settings, Table, explain
 
 _MOST_BYTES = 256 << 20
 
 PARTS = tuple(TableOfPriors.model_fields)
-_Table: TypeAlias = Mapping[str, Any]
 
 
 class _KeptTable(Settings):
@@ -48,17 +47,17 @@ class KeptPriors:
     """
 
     key: bytes
-    tables: tuple[_Table, ...]
+    tables: tuple[Table, ...]
 
     def __repr__(self) -> str:
         return f"KeptPriors({len(self.tables)} tables)"
 
-    def digest(self, table: _Table) -> str:
+    def digest(self, table: Table) -> str:
         """Keyed digest of one table, in hexadecimal."""
         text = json.dumps([table[part] for part in PARTS])
         return hashlib.blake2b(text.encode(), key=self.key, digest_size=32).hexdigest()
 
-    def withheld_finding(self, finding: _Table) -> dict[str, Any]:
+    def withheld_finding(self, finding: Table) -> dict[str, Any]:
         """A finding without anything that reveals these priors; whether it is safe remains."""
         own = {self.digest(table) for table in self.tables}
         judged = map_prior_tables(
@@ -70,15 +69,15 @@ class KeptPriors:
         hidden = {"value", "group", "exact", "probability", "limit"} & finding.keys()
         return {**finding, **dict.fromkeys(hidden), "judged": judged}
 
-    def named(self, table: _Table) -> dict[str, Any]:
+    def named(self, table: Table) -> dict[str, Any]:
         """A table in a certificate: its columns, and its digest in place of the rest."""
         return {"attributes": list(table["attributes"]), "digest": self.digest(table)}
 
-    def filled(self, requirements: Sequence[_Table]) -> list[dict[str, Any]]:
+    def filled(self, requirements: Sequence[Table]) -> list[dict[str, Any]]:
         """The requirements of a certificate with the tables that their digests stand for."""
         known = {self.digest(table): table for table in self.tables}
 
-        def fill(table: _Table) -> _Table:
+        def fill(table: Table) -> Table:
             if "digest" not in table:
                 return table
             found = known.get(str(table["digest"]))

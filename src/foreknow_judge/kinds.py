@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from foreknow_judge.settings import Amount, FromOne, Settings
+from foreknow_judge.settings import Amount, FromOne, Settings, checked
 
 
 class FactsSettings(Settings):
@@ -128,10 +128,19 @@ class LevelSettings(Settings):
     hierarchy: dict[str, Any] | None = None
 
 
-KNOWLEDGE: dict[str, type[Settings]] = {
+class PriorSettings(Settings):
+    """``priors`` with their tables, as the judge and a certificate have them."""
+
+    semantics: Literal["joint", "binary"] = "joint"
+    facts: FactsSettings | None = None
+    tables: Annotated[list[Any], Field(min_length=1)]
+
+
+KNOWLEDGE: dict[str, Any] = {
     "facts": FactsSettings,
     "implications": AmountSettings,
     "negations": AmountSettings,
+    "priors": PriorSettings,
 }
 CRITERIA: dict[str, Any] = {
     "k_anonymity": FromOne | OfColumns,
@@ -147,3 +156,9 @@ CRITERIA: dict[str, Any] = {
     "population_risk": PopulationRiskSettings,
     "levels": Annotated[dict[str, LevelSettings], Field(min_length=1)],
 }
+
+
+def settings_of(kind: str, given: Any) -> Any:
+    """The settings of one of these kinds, checked; those of another package as they are."""
+    known = KNOWLEDGE | CRITERIA
+    return checked(known[kind], given, kind) if kind in known else given

@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from foreknow_judge.counting import Bag, Group, GroupBags
-from foreknow_judge.diversity import require_keys, size_of
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.facts import worst_facts, worst_implications
 from foreknow_judge.impossible import ImpossibleCounts, count_possible_holders, worst_with_rules
+from foreknow_judge.kinds import AmountSettings, FactsSettings, PriorSettings
 from foreknow_judge.named_values import values_named
 from foreknow_judge.priors import Chances, Worst, worst_priors
 from foreknow_judge.verdict import Seal
@@ -58,20 +58,13 @@ class Judge(NamedTuple):
     least: Callable[[Question, Any], Fraction | None] = lambda asked, settings: None
 
 
-def amounts_of(settings: Mapping[str, Any], keys: str, of: str) -> list[int]:
-    """The amounts under one-letter keys, 0 if not given; refuse what is no amount."""
-    require_keys(settings, of, set(), {*keys})
-    return [size_of(settings.get(key, 0), f"{key} of {of}", 0) for key in keys]
-
-
-def _judge_facts(asked: Question, settings: Mapping[str, Any]) -> Worst:
-    l, k, m = amounts_of(settings, "lkm", "facts")
-    semantics = asked.written.semantics
+def _judge_facts(asked: Question, facts: FactsSettings) -> Worst:
+    amounts = facts.l, facts.k, facts.m
     if (able := possible_holders(asked)) is not None:
-        return *worst_with_rules(asked.held, asked.about, able, l, k, m), Fraction(1)
+        return *worst_with_rules(asked.held, asked.about, able, *amounts), Fraction(1)
     if asked.width is not None:
-        return *worst_near(asked.held, asked.width, l, k, m), Fraction(1)
-    return *worst_facts(asked.held, asked.about, semantics, l, k, m), Fraction(1)
+        return *worst_near(asked.held, asked.width, *amounts), Fraction(1)
+    return *worst_facts(asked.held, asked.about, asked.written.semantics, *amounts), Fraction(1)
 
 
 def possible_holders(asked: Question) -> ImpossibleCounts | None:
@@ -89,48 +82,36 @@ def possible_holders(asked: Question) -> ImpossibleCounts | None:
     return count_possible_holders(asked.held, people, shown, rules, own, sets)
 
 
-def _judge_implications(asked: Question, settings: Mapping[str, Any]) -> Worst:
-    (k,) = amounts_of(settings, "k", "implications")
-    return *worst_implications(asked.held, asked.about, k), Fraction(1)
+def _judge_implications(asked: Question, settings: AmountSettings) -> Worst:
+    return *worst_implications(asked.held, asked.about, settings.k), Fraction(1)
 
 
-def _judge_negations(asked: Question, settings: Mapping[str, Any]) -> Worst:
+def _judge_negations(asked: Question, settings: AmountSettings) -> Worst:
     """The worst case of k negations: about the target, they are k values ruled out.
 
     If some people cannot have a value, negations about others tell more. They tell no more than
     what these others have, so the figure is bounded by the worst split into l values ruled out
     and k − l people known.
     """
-    (k,) = amounts_of(settings, "k", "negations")
+    k = settings.k
     if possible_holders(asked) is not None:
-        splits = [{"l": l, "k": k - l} for l in range(min(k, len(asked.held.names)) + 1)]
+        splits = [FactsSettings(l=l, k=k - l) for l in range(min(k, len(asked.held.names)) + 1)]
         return max((_judge_facts(asked, own) for own in splits), key=lambda found: found[2])
-    return _judge_facts(asked, {"l": k})
+    return _judge_facts(asked, FactsSettings(l=k))
 
 
-def _facts_beside_priors(settings: Mapping[str, Any]) -> list[int]:
-    """The amounts of facts that are known on top of priors."""
-    facts = settings.get("facts") or {}
-    return amounts_of(facts, "lkm", "facts")
-
-
-def _are_exchanges(settings: Mapping[str, Any]) -> bool:
+def _are_exchanges(settings: PriorSettings) -> bool:
     """Whether people are known or linked on top of priors: then the result is an upper bound."""
-    return any(_facts_beside_priors(settings)[1:])
+    return settings.facts is not None and bool(settings.facts.k or settings.facts.m)
 
 
-def _judge_priors(asked: Question, settings: Mapping[str, Any]) -> Worst:
+def _judge_priors(asked: Question, settings: PriorSettings) -> Worst:
     """Judge by each table of priors; attributes are read from the table of people."""
-    l, k, m = _facts_beside_priors(settings)
-    written, reading = asked.written, settings.get("semantics", "joint")
-    if reading not in ("joint", "binary"):
-        raise CertificateError("wrong-setting", "semantics of priors")
+    facts, reading = settings.facts or FactsSettings(), settings.semantics
     worst: Worst = (None, None, Fraction(0), Fraction(1))
-    if not settings.get("tables"):
-        raise CertificateError("malformed-priors", "it has no tables of them")
-    for table in settings["tables"]:
+    for table in settings.tables:
         chances = Chances(table)
-        people = people_with(written, chances.attributes, asked.columns)
+        people = people_with(asked.written, chances.attributes, asked.columns)
         together: tuple[str, Collection[str]] | None = None
         held: Mapping[Group, tuple[int, Bag]] = asked.held
         if asked.members:
@@ -140,7 +121,7 @@ def _judge_priors(asked: Question, settings: Mapping[str, Any]) -> Worst:
             else:
                 _refuse_unheld(chances, asked)
                 chances = chances.united(asked.members, name)
-        known = chances, reading, asked.relative, together, (l, k, m)
+        known = chances, reading, asked.relative, together, (facts.l, facts.k, facts.m)
         found = worst_priors(held, people, asked.about, *known)
         worst = max(worst, found, key=lambda item: item[2] / item[3] if asked.relative else item[2])
     return worst
@@ -153,10 +134,10 @@ def _refuse_unheld(chances: Chances, asked: Question) -> None:
             raise CertificateError("prior-of-nobody", value)
 
 
-def _least_prior(asked: Question, settings: Mapping[str, Any]) -> Fraction | None:
+def _least_prior(asked: Question, settings: PriorSettings) -> Fraction | None:
     """The lowest prior above 0 of any person, for a value (or a set) that somebody has."""
     priors = []
-    for table in settings["tables"]:
+    for table in settings.tables:
         chances = Chances(table)
         people = people_with(asked.written, chances.attributes, asked.columns)
         held = {value for _, bag in asked.held.values() for value in bag} & set(asked.about)

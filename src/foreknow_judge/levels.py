@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from foreknow_judge.counting import Group, GroupBags
-from foreknow_judge.diversity import number_of, require_keys, size_of
+from foreknow_judge.counting import GroupBags, Measured
 from foreknow_judge.errors import CertificateError
+from foreknow_judge.kinds import LevelSettings
+from foreknow_judge.numbers import as_fraction
+from foreknow_judge.settings import Table
 
 _NUMBER = r"[-+]?[0-9]{1,300}(?:[.][0-9]*)?(?:[eE][-+]?[0-9]{1,3})?"
 _ALL = re.compile(r"[*]+( [(]level [0-9]+[)])?[+]*")
@@ -33,13 +35,11 @@ _PERIODS = {
 
 
 def gauge_levels(
-    held: GroupBags, table: Any, columns: Sequence[str]
-) -> tuple[Fraction | None, Group, bool]:
+    held: GroupBags, settings: Mapping[str, LevelSettings], columns: Sequence[str]
+) -> Measured:
     """How many people have a label that shows too much, and the first group of such people."""
-    if not isinstance(table, Mapping) or not table:
-        raise CertificateError("wrong-setting", "levels")
     shows = np.zeros(len(held), bool)
-    for column, own in table.items():
+    for column, own in settings.items():
         if column not in columns:
             raise CertificateError("unknown-column", "levels: the release", column=column)
         labels = held.labels[columns.index(column)]
@@ -49,23 +49,23 @@ def gauge_levels(
         shows |= more[labels.codes]
     at = int(np.argmax(shows))
     many = int(held.people[shows].sum())
-    return Fraction(many), held.group(at), not many
+    return Measured(Fraction(many), held.group(at), not many)
 
 
-def shows_more(label: str | None, own: Any, whole: bool = True) -> bool:
+def shows_more(label: str | None, settings: LevelSettings, whole: bool = True) -> bool:
     """Whether a label shows more than its table allows; `whole` if the numbers are integers."""
-    require_keys(own, "levels", set(), {"top", "at_least", "hierarchy"})
-    if not {"top", "at_least"} & own.keys():
+    level, hierarchy = settings.at_least, settings.hierarchy
+    if settings.top is None and level is None:
         raise CertificateError("wrong-setting", "levels")
     if label is None:
         return False
     known = label.removesuffix(" or missing")
-    if "top" in own and label != "missing" and _reaches(known, number_of(own["top"])):
+    topped = settings.top is not None and label != "missing"
+    if topped and _reaches(known, as_fraction(settings.top)):
         return True
-    if "at_least" not in own:
+    if level is None:
         return False
-    level, hierarchy = size_of(own["at_least"], "levels: at_least"), own.get("hierarchy")
-    if not isinstance(hierarchy, Mapping):
+    if level < 1 or hierarchy is None:
         raise CertificateError("wrong-setting", "levels")
     if "rows" in hierarchy:  # of which a value may be called "unknown or missing"
         return not _node(label, hierarchy, level)
@@ -92,9 +92,9 @@ def _exactly(text: str) -> Fraction:
     return Fraction(Decimal(text))
 
 
-def _is_coarse(label: str, hierarchy: Mapping[str, Any], level: int, whole: bool) -> bool:
+def _is_coarse(label: str, hierarchy: Table, level: int, whole: bool) -> bool:
     """Whether a label is of a level of a hierarchy, or of a coarser one."""
-    kinds: dict[str, Callable[[str, Mapping[str, Any], int], bool]]
+    kinds: dict[str, Callable[[str, Table, int], bool]]
     kinds = {"mask": _masked, "intervals": partial(_wide, whole=whole), "dates": _long}
     kind = next((key for key in kinds if key in hierarchy), None)
     if kind is None:
@@ -102,7 +102,7 @@ def _is_coarse(label: str, hierarchy: Mapping[str, Any], level: int, whole: bool
     return kinds[kind](label, hierarchy, level)
 
 
-def _masked(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
+def _masked(label: str, hierarchy: Table, level: int) -> bool:
     """Whether the last `level` characters are masked, and a level in the label is not finer."""
     length, character = hierarchy["mask"], str(hierarchy.get("character", "*"))
     if not isinstance(length, int) or level >= length or len(character) != 1:
@@ -114,16 +114,16 @@ def _masked(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
     return masked and int(told[2] or level) >= level
 
 
-def _wide(label: str, hierarchy: Mapping[str, Any], level: int, whole: bool) -> bool:
+def _wide(label: str, hierarchy: Table, level: int, whole: bool) -> bool:
     """Whether a range begins and ends where intervals of the level do."""
     if level > len(hierarchy["intervals"]):
         raise CertificateError("no-level")
-    width, origin = number_of(hierarchy["intervals"][level - 1]), hierarchy.get("origin", 0)
+    width, origin = as_fraction(hierarchy["intervals"][level - 1]), hierarchy.get("origin", 0)
     if width <= 0:
         raise CertificateError("no-level")
     if _ALL.fullmatch(label):
         return True
-    finest = number_of(hierarchy["intervals"][0]), number_of(origin)
+    finest = as_fraction(hierarchy["intervals"][0]), as_fraction(origin)
     whole = whole and all(number.denominator == 1 for number in finest)
     cuts = []
     if found := re.fullmatch(f"({_NUMBER}) or more", label):
@@ -132,11 +132,11 @@ def _wide(label: str, hierarchy: Mapping[str, Any], level: int, whole: bool) -> 
         cuts = [_exactly(found[1]), _exactly(found[2])]
     elif whole and (found := re.fullmatch(f"({_NUMBER})(?: to ({_NUMBER}))?", label)):
         cuts = [_exactly(found[1]), _exactly(found[2] or found[1]) + 1]
-    fits = all((cut - number_of(origin)) % width == 0 for cut in cuts)
+    fits = all((cut - as_fraction(origin)) % width == 0 for cut in cuts)
     return bool(cuts) and fits and cuts == sorted({*cuts})
 
 
-def _long(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
+def _long(label: str, hierarchy: Table, level: int) -> bool:
     """Whether a period is at least as long as that of the level."""
     periods = list(_PERIODS)
     if level > len(hierarchy["dates"]) or hierarchy["dates"][level - 1] not in periods:
@@ -145,7 +145,7 @@ def _long(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
     return bool(_ALL.fullmatch(label)) or any(re.fullmatch(_PERIODS[p], label) for p in allowed)
 
 
-def _node(label: str, hierarchy: Mapping[str, Any], level: int) -> bool:
+def _node(label: str, hierarchy: Table, level: int) -> bool:
     """Whether a label is a node of the level or coarser, with a name that no finer node has."""
     rows = hierarchy["rows"]
     if not isinstance(rows, list) or not rows or level >= len(rows[0]):

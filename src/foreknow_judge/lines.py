@@ -46,7 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code, lines = _verify(options)
         _print(lines, sys.stdout)
     except (ForeknowError, OSError) as error:
-        if isinstance(error, OSError) and short_of_memory(error):
+        closed = isinstance(error, BrokenPipeError)
+        if closed or (isinstance(error, OSError) and short_of_memory(error)):
             raise
         _print([f"foreknow-verify: {one_line(error)}"], sys.stderr)
         return BAD_INPUT
@@ -94,7 +95,8 @@ def _verify(options: argparse.Namespace) -> tuple[int, list[str]]:
     verified = verification is not None and not problems
     if options.json:
         result = {} if verification is None else verification.to_dict()
-        table = {"verified": verified, "problems": problems, **result}
+        codes = [problem.code for problem in problems]
+        table = {"verified": verified, "problems": problems, "codes": codes, **result}
         return _code(verified, verification), [json.dumps(table, indent=2, default=str)]
     if verification is None or problems:
         return NOT_VERIFIED, ["Not verified", *(f"- {one_line(problem)}" for problem in problems)]
@@ -200,5 +202,7 @@ def _remarks(verification: Any) -> Iterator[str]:
 
 def _print(lines: Sequence[str], stream: Any) -> None:
     """Print lines; raise if that fails, so that nobody mistakes missing output for an answer."""
+    if stream is None:  # it was closed before the command began
+        raise BrokenPipeError
     stream.write("".join(f"{encodable(line, stream.encoding or 'utf-8')}\n" for line in lines))
     stream.flush()

@@ -9,24 +9,21 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from calendar import monthrange
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, datetime
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
 from operator import and_
 from typing import Any, NamedTuple
 
-from foreknow_judge.counting import Group, GroupBags, Measured
-from foreknow_judge.diversity import number_of, require_keys, size_of
+from foreknow_judge.counting import GroupBags, Measured
 from foreknow_judge.errors import CertificateError
-from foreknow_judge.numbers import is_code
+from foreknow_judge.kinds import DeltaPresenceSettings, KMapSettings, PopulationSettings
+from foreknow_judge.numbers import as_fraction, is_code
 
 # Distinct rows of some columns; at the end of each, how many people have it.
 People = Sequence[tuple[Any, ...]]
-OF_ALL = {"population", "digest"}
-BEYOND = {*OF_ALL, "trees", "orders", "exact"}
 
 
 class Population(NamedTuple):
@@ -46,22 +43,23 @@ class Population(NamedTuple):
         return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
 
 
-def gauge_k_map(held: GroupBags, table: Any, everybody: Population) -> tuple[Fraction, Group, bool]:
+def gauge_k_map(held: GroupBags, settings: KMapSettings, everybody: Population) -> Measured:
     """The group that the fewest people of the population could be in."""
-    require_keys(table, "k_map", {"k", *OF_ALL}, {"k", *BEYOND})
-    k = size_of(table["k"], "k of k_map")
-    many, _, _ = count_matches(held, table, everybody)
-    return Fraction(min(many)), held.group(many.index(min(many))), min(many) >= k
+    if settings.k < 1:
+        raise CertificateError("wrong-setting", "k_map")
+    many, _, _ = count_matches(held, settings, everybody)
+    least = min(many)
+    return Measured(Fraction(least), held.group(many.index(least)), least >= settings.k)
 
 
-def gauge_delta_presence(held: GroupBags, table: Any, everybody: Population) -> Measured:
+def gauge_delta_presence(
+    held: GroupBags, settings: DeltaPresenceSettings, everybody: Population
+) -> Measured:
     """The group whose people are most likely in the table; and whether both limits are kept."""
-    own = {"lowest", "highest"}
-    require_keys(table, "delta_presence", own | OF_ALL, own | BEYOND)
-    low, high = number_of(table["lowest"]), number_of(table["highest"])
+    low, high = as_fraction(settings.lowest), as_fraction(settings.highest)
     if not 0 <= low <= high <= 1:
         raise CertificateError("wrong-setting", "delta_presence")
-    many, outside, overlap = count_matches(held, table, everybody)
+    many, outside, overlap = count_matches(held, settings, everybody)
     if overlap:
         return Measured(Fraction(1), held.group(0), low == 0 and high == 1)
     rates = [Fraction(own, of) for own, of in zip(held.people.tolist(), many, strict=True)]
@@ -72,7 +70,7 @@ def gauge_delta_presence(held: GroupBags, table: Any, everybody: Population) -> 
 
 
 def count_matches(
-    held: GroupBags, table: Mapping[str, Any], everybody: Population
+    held: GroupBags, settings: PopulationSettings, everybody: Population
 ) -> tuple[list[int], int, bool]:
     """How many people fit each group, how many fit none, and whether anyone fits two.
 
@@ -85,35 +83,40 @@ def count_matches(
         labels: dict[str | None, int] = {}
         for at, group in enumerate(groups):
             labels[group[place]] = labels.get(group[place], 0) | 1 << at
-        own = [(table.get(key) or {}).get(column) for key in ("trees", "orders", "exact")]
+        own = [(of or {}).get(column) for of in (settings.trees, settings.orders, settings.exact)]
         values = _LabelReader({row[place] for row in everybody.people}, column, *own)
         of: dict[Any, int] = dict.fromkeys(values.texts, 0)
         for label, bits in labels.items():
             for value in values.equal(label) if everybody.exact else values.in_label(label):
                 of[value] |= bits
         above.append(of)
-    found, around = [0] * len(groups), [-1] * len(groups)
+    people, around = [0] * len(groups), [-1] * len(groups)
     outside, overlap = 0, False
     for *row, times in everybody.people:
-        bits = all_of = reduce(and_, (of[value] for of, value in zip(above, row, strict=True)))
+        bits = reduce(and_, (of[value] for of, value in zip(above, row, strict=True)))
         outside += times if not bits else 0
         overlap = overlap or bits.bit_count() > 1
-        while bits:
-            last = bits & -bits
-            found[last.bit_length() - 1] += times
-            around[last.bit_length() - 1] &= all_of
-            bits ^= last
-    sizes = held.people.tolist()
-    covered = [0] * len(groups)
-    for size, inside in zip(sizes, around, strict=True):
-        while inside > 0:
-            last = inside & -inside
-            covered[last.bit_length() - 1] += size
-            inside ^= last
-    for group, there, *least in zip(groups, found, covered, sizes, strict=True):
-        if there < max(least):
+        for at in _places(bits):
+            people[at] += times
+            around[at] &= bits
+    covered = [0] * len(groups)  # the people of a group and of all that lie within it
+    for size, bits in zip(held.people.tolist(), around, strict=True):
+        for at in _places(max(bits, 0)):
+            covered[at] += size
+    for group, there, least, size in zip(
+        groups, people, covered, held.people.tolist(), strict=True
+    ):
+        if there < max(least, size):
             raise CertificateError("other-population", ", ".join(map(str, group)))
-    return found, outside, overlap
+    return people, outside, overlap
+
+
+def _places(bits: int) -> Iterator[int]:
+    """The places of the bits that are set."""
+    while bits:
+        last = bits & -bits
+        yield last.bit_length() - 1
+        bits ^= last
 
 
 class _LabelReader:
@@ -282,26 +285,20 @@ def _decimal(text: str) -> Decimal | None:
 
 
 def _edges(text: str) -> tuple[str, str] | None:
-    """The first moment of a period and a text after its last, as ISO texts."""
-    if re.fullmatch(r"[0-9]{4}", text):
-        return f"{text}-01-01 00:00:00", f"{text}-12-31 24"
+    """Texts that enclose the moments of a period, as ISO texts: ``~`` comes after all digits."""
+    if re.fullmatch(
+        r"[0-9]{4}|[0-9]{4}-(0[1-9]|1[0-2])|[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}h", text
+    ):
+        return text.removesuffix("h"), f"{text.removesuffix('h')}~"
     if re.fullmatch(r"[0-9]{3}0s", text):
-        return f"{text[:3]}0-01-01 00:00:00", f"{text[:3]}9-12-31 24"
+        return text[:3], f"{text[:3]}~"
     if found := re.fullmatch(r"([0-9]{4})-Q([1-4])", text):
-        return (
-            f"{found[1]}-{3 * int(found[2]) - 2:02}-01 00:00:00",
-            f"{found[1]}-{3 * int(found[2]):02}-31 24",
-        )
-    if found := re.fullmatch(r"([0-9]{4})-(0[1-9]|1[0-2])", text):
-        days = monthrange(int(found[1]), int(found[2]))[1]
-        return f"{text}-01 00:00:00", f"{text}-{days} 24"
-    if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}h", text):
-        return f"{text[:-1]}:00:00", f"{text[:-1]}:60"
+        last = 3 * int(found[2])
+        return f"{found[1]}-{last - 2:02}", f"{found[1]}-{last:02}~"
     try:
-        if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
-            date.fromisoformat(text)
-            return f"{text} 00:00:00", f"{text} 24"
         moment = datetime.fromisoformat(text).replace(tzinfo=None).isoformat(" ")
     except ValueError:
         return None
+    if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+        return text, f"{text}~"
     return moment, moment

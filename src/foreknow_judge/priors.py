@@ -25,7 +25,6 @@ Worst: TypeAlias = "tuple[str | None, Group | None, Fraction, Fraction]"
 Signature: TypeAlias = "tuple[str | None, ...]"
 # Values that are one secret: its name, and the values.
 _Set: TypeAlias = "tuple[str, Collection[str]]"
-_NO_WORLD = "the priors allow no way to assign the values of a group"
 _NOBODY: Worst = (None, None, Fraction(0), Fraction(1))
 
 # Bounds: weights of one group, weights computed at once, bits of a common denominator.
@@ -118,7 +117,8 @@ def worst_priors(
     For values `together` (a name and its members), posteriors and priors are added up. `amounts`
     are facts on top of priors: values that are ruled out, people who are known and linked.
     """
-    wanted = wanted if together is None else together[1]
+    name, wanted = together or (None, wanted)
+    asked = ExchangeQuestion(frozenset(wanted), name, amounts, reading == "binary")
     alike: dict[Any, Group] = {}
     for group, (_, bag) in held.items():
         signed = sorted(people[group].items(), key=lambda item: (-item[1], str(item[0])))
@@ -126,15 +126,11 @@ def worst_priors(
         alike.setdefault((tuple(signed), tuple(values)), group)
     shapes: dict[Shape, list[PriorGroup]] = {}
     for place, (signed, bag) in enumerate(alike):
-        for shape, case in _cases(
-            place, signed, bag, wanted, chances, reading, together, amounts[0]
-        ):
+        for shape, case in _cases(place, signed, bag, chances, asked):
             shapes.setdefault(shape, []).append(case)
     if any(amounts[1:]):
         for shape, cases in shapes.items():
             _require_worlds(shape, cases)
-        name = None if together is None else together[0]
-        asked = ExchangeQuestion(list(wanted), name, amounts, reading == "binary")
         found = worst_exchanged(shapes, asked, relative)
         return _NOBODY if found is None else (found[0], [*alike.values()][found[1]], *found[2:])
     groups, best, top = list(alike.values()), _NOBODY, (0, 1)
@@ -144,14 +140,14 @@ def worst_priors(
             raise CertificateError("too-large", "a group with priors")
         step = max(1, _AT_ONCE // states)
         for some in (cases[at : at + step] for at in range(0, len(cases), step)):
-            weight, total, before = _judged(some, shape, wanted, together, amounts[0], reading)
+            weight, total, before = _judged(some, shape, asked)
             above, below = weight, total
             if relative:  # divided by the prior
                 scale = np.array([case.scales for case in some], object)
                 above, below = weight * scale[:, :, None], total * before
             for c, s, x in np.argwhere((above > 0) & (above * top[1] >= top[0] * below)).tolist():
                 one, other = above[c, s, x], below[c, s, x]
-                value = some[c].values[x] if together is None else together[0]
+                value = some[c].values[x] if name is None else name
                 more, own = one * top[1] - top[0] * other, (value, some[c].place)
                 if more > 0 or (more == 0 and own < first):
                     prior = Fraction(before[c, s, x], some[c].scales[s])
@@ -162,73 +158,60 @@ def worst_priors(
 
 
 def _cases(
-    place: int,
-    signed: Any,
-    bag: Any,
-    wanted: Collection[str],
-    chances: Chances,
-    reading: str,
-    together: _Set | None,
-    ruled_out: int,
+    place: int, signed: Any, bag: Any, chances: Chances, asked: ExchangeQuestion
 ) -> Iterator[tuple[Shape, PriorGroup]]:
     """A group as one case; with binary priors, a case for each value, which people have or not."""
     amounts, counts = tuple(n for _, n in signed), tuple(n for _, n in bag)
-    values, asked = [value for value, _ in bag], [value for value, _ in bag if value in wanted]
-    if reading == "joint" and asked:
+    values = [value for value, _ in bag]
+    wanted = [value for value in values if value in asked.wanted]
+    if not asked.binary and wanted:
         table = [chances.whole(who, values) for who, _ in signed]
         rows, scales = map(list, zip(*table, strict=True))
         before = rows
-        if together is not None:
+        if asked.name is not None:
             before = [
-                [int(chances.any(who, together[1]) * scale)]
+                [int(chances.any(who, asked.wanted) * scale)]
                 for (who, _), scale in zip(signed, scales, strict=True)
             ]
         yield (amounts, counts), PriorGroup(place, values, rows, before, scales)
-    for value in asked if reading == "binary" else ():
+    for value in wanted if asked.binary else ():
         table = [chances.whole(who, [value]) for who, _ in signed]
         pairs = [[own, scale - own] for (own,), scale in table]
         copies, scales = counts[values.index(value)], [scale for _, scale in table]
         shape = amounts, (copies, sum(counts) - copies)
         others = sorted(n for other, n in bag if other != value)
-        left = sum(others[: max(len(others) - ruled_out, 0)])
+        left = sum(others[: max(len(others) - asked.amounts[0], 0)])
         yield shape, PriorGroup(place, [value], pairs, [own for own, _ in table], scales, left)
 
 
 def _judged(
-    cases: Sequence[PriorGroup],
-    shape: Shape,
-    wanted: Collection[str],
-    together: _Set | None,
-    ruled_out: int,
-    reading: str,
+    cases: Sequence[PriorGroup], shape: Shape, question: ExchangeQuestion
 ) -> tuple[Any, Any, Any]:
     """By group, signature and value: its weight, the weight of all values, and its prior.
 
     If values are ruled out, only the worlds that remain count; it is worst to rule out the values
     of the largest weight.
     """
+    ruled_out, as_one = question.amounts[0], question.name is not None
     table = np.array([case.rows for case in cases], object)
     every, total = _posteriors(shape, table)
     total = total[:, None, None] * np.array(shape[0], object)[None, :, None]
-    asked = np.array([[value in wanted for value in case.values] for case in cases])
+    asked = np.array([[value in question.wanted for value in case.values] for case in cases])
     weight = every[:, :, : asked.shape[1]] * asked[:, None, :]
-    if together is not None:
+    if as_one:
         weight = weight.sum(axis=2, keepdims=True)
     total = total + 0 * weight
-    if ruled_out and reading == "joint":
-        one = (
-            asked[:, :, None] if together is not None else np.eye(every.shape[2], dtype=bool)[None]
-        )
+    if ruled_out and not question.binary:
+        one = asked[:, :, None] if as_one else np.eye(every.shape[2], dtype=bool)[None]
         for x in range(weight.shape[2]):
             others = np.sort(np.where(one[:, None, :, x], 0, every), axis=2)
             left = others[:, :, : max(others.shape[2] - ruled_out, 0)]
             total[:, :, x] = weight[:, :, x] + left.sum(axis=2)
     elif ruled_out:
         left = np.array([case.left for case in cases], object)[:, None, None]
-        weight, total = (
-            weight * max(shape[1][1], 1),
-            (weight * max(shape[1][1], 1) + (total - weight) * left),
-        )
+        lacking = (total - weight) * left
+        weight = weight * max(shape[1][1], 1)
+        total = weight + lacking
     return weight, total, np.array([case.before for case in cases], object)
 
 

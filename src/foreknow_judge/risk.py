@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
 
 from foreknow_judge.counting import Group, GroupBags, Measured
-from foreknow_judge.diversity import number_of, require_keys
 from foreknow_judge.errors import CertificateError
-from foreknow_judge.population import BEYOND, OF_ALL, Population, count_matches
+from foreknow_judge.kinds import PopulationRiskSettings, RiskSettings
+from foreknow_judge.numbers import as_fraction
+from foreknow_judge.population import Population, count_matches
 
 
-def gauge_risk(held: GroupBags, table: Any) -> Measured:
+def gauge_risk(held: GroupBags, settings: RiskSettings) -> Measured:
     """Risk in the smallest group, average risk, and the share of people alone in their group."""
-    require_keys(table, "risk", set(), {"prosecutor", "average", "uniqueness", "strict"})
     sizes = held.people.tolist()
     people, least = sum(sizes), min(sizes)
     found = {
@@ -25,27 +24,29 @@ def gauge_risk(held: GroupBags, table: Any) -> Measured:
         "average": Fraction(len(sizes), people),
         "uniqueness": Fraction(sizes.count(1), people),
     }
-    return _worst(table, found, held.group(sizes.index(least)))
+    return _worst(settings, found, held.group(sizes.index(least)))
 
 
-def gauge_population_risk(held: GroupBags, table: Any, everybody: Population) -> Measured:
+def gauge_population_risk(
+    held: GroupBags, settings: PopulationRiskSettings, everybody: Population
+) -> Measured:
     """Risk in the group that fits the fewest people of the population, and the share of uniques."""
-    limits = {"journalist", "uniqueness", "strict"}
-    require_keys(table, "population_risk", OF_ALL, limits | BEYOND)
-    many, _, _ = count_matches(held, table, everybody)
+    many, _, _ = count_matches(held, settings, everybody)
     sizes = held.people.tolist()
     alone = sum(size for size, others in zip(sizes, many, strict=True) if others == 1)
     risks = {"journalist": Fraction(1, min(many)), "uniqueness": Fraction(alone, sum(sizes))}
-    return _worst(table, risks, held.group(many.index(min(many))))
+    return _worst(settings, risks, held.group(many.index(min(many))))
 
 
-def _worst(table: Mapping[str, Any], found: Mapping[str, Fraction], group: Group) -> Measured:
+def _worst(
+    settings: RiskSettings | PopulationRiskSettings, found: Mapping[str, Fraction], group: Group
+) -> Measured:
     """The first risk that breaks its limit, else the first that has a limit."""
-    strict = table.get("strict", False)
-    limits = {key: number_of(table[key]) for key in found if key in table}
-    if not limits or not isinstance(strict, bool):
+    given = {key: getattr(settings, key) for key in found}
+    limits = {key: as_fraction(limit) for key, limit in given.items() if limit is not None}
+    if not limits:
         raise CertificateError("wrong-setting", "a risk")
     for key, limit in limits.items():
-        if found[key] > limit or (strict and found[key] == limit):
+        if found[key] > limit or (settings.strict and found[key] == limit):
             return Measured(found[key], group, False, {key: found[key]})
     return Measured(found[next(iter(limits))], group, True)

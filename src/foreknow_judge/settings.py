@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from functools import cache
+from typing import Annotated, Any, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, create_model
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    TypeAdapter,
+    ValidationError,
+    create_model,
+)
+
+from foreknow_judge.errors import CertificateError
+
+# A table of a policy or a certificate, as it is read from a file.
+Table: TypeAlias = Mapping[str, Any]
 
 Amount = Annotated[int, Field(ge=0)]
 FromOne = Annotated[int, Field(ge=1)]
@@ -29,9 +45,44 @@ def one_or_several(table: type[Settings], limit: Any, least: int = 0) -> Any:
     ]
 
 
+# What is wrong with settings, by pydantic's type of its error.
+_CODES = {
+    "missing": "missing-key",
+    "extra_forbidden": "unknown-key",
+    "unexpected_keyword_argument": "unknown-key",
+    "greater_than_equal": "out-of-bounds",
+    "less_than_equal": "out-of-bounds",
+    "too_short": "out-of-bounds",
+}
+
+
+def checked(kind: Any, given: Any, name: str) -> Any:
+    """Settings that were read by their type, which refuses what it does not allow."""
+    try:
+        return _reader(kind).validate_python(given)
+    except ValidationError as error:
+        raise malformed(name, error) from None
+
+
+@cache
+def _reader(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def malformed(name: str, error: ValidationError) -> CertificateError:
+    """The error for the first problem with the keys of a table; its code says of which sort."""
+    sort = _first(error)["type"]
+    other = "wrong-type" if sort.endswith("_type") else "wrong-value"
+    return CertificateError(_CODES.get(sort, other), name, problem=explain(error))
+
+
+def _first(error: ValidationError) -> Any:
+    return max(error.errors(include_url=False), key=lambda e: len(e["loc"]))
+
+
 def explain(error: ValidationError) -> str:
     """Describe the first problem with the keys of the file."""
-    first = max(error.errors(include_url=False), key=lambda e: len(e["loc"]))
+    first = _first(error)
     place = "".join(
         f"[{part}]" if isinstance(part, int) else f".{part}"
         for part in first["loc"]

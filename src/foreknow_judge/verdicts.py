@@ -13,13 +13,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from foreknow_judge.counting import GroupBags, Measured
-from foreknow_judge.criteria import GAUGES, Gauge
+from foreknow_judge.criteria import GAUGES, Gauge, limits_values
 from foreknow_judge.errors import CertificateError, UnsupportedError
 from foreknow_judge.grammar import AskedTable
+from foreknow_judge.kinds import settings_of
 from foreknow_judge.knowledge import VERIFIERS, Judge, Question
 from foreknow_judge.named_values import exempt_values, values_named
 from foreknow_judge.priors import Worst
-from foreknow_judge.settings import explain
+from foreknow_judge.settings import Table, malformed
 from foreknow_judge.verdict import Figure, Limit, Seal, Verdict, WorstCase
 from foreknow_judge.written import Written, group_name, population_of
 
@@ -29,7 +30,7 @@ _NOBODY: Worst = (None, None, Fraction(0), Fraction(1))
 
 def verdicts(
     whole: Written,
-    requirements: Sequence[Mapping[str, Any]],
+    requirements: Sequence[Table],
     judges: Mapping[str, Judge] | None = None,
     gauges: Mapping[str, Gauge] | None = None,
     first: int = 0,
@@ -71,7 +72,7 @@ def verdicts(
 def _verdict_on_criterion(
     written: Written,
     place: int,
-    required: Mapping[str, Any],
+    required: Table,
     table: AskedTable,
     key: str,
     gauge: Gauge,
@@ -80,7 +81,7 @@ def _verdict_on_criterion(
         raise CertificateError("not-by-itself", key)
     if written.semantics != "single" and not gauge.of_people:
         raise CertificateError("one-value-only", key)
-    settings, more = table.kinds[key], list[Any]()
+    settings, more = settings_of(key, table.kinds[key]), list[Any]()
     if gauge.of_population:
         more = [population_of(written, settings)]
     exact = written.form == "bucketized" and gauge.of_classes
@@ -88,7 +89,8 @@ def _verdict_on_criterion(
         held = written.look_alikes(table.known)
     else:
         held = written.groups_of(*sensitive_and_known(written, table, gauge.of_people))
-        more += [written.look_alikes(())] if exact else []
+    if gauge.of_classes and not gauge.of_people:
+        more.append(written.look_alikes(()) if exact else held)
     if gauge.of_columns:
         columns = written.exact if exact else written.groups
         more.append(list(dict.fromkeys([*columns, *table.known])))
@@ -96,12 +98,14 @@ def _verdict_on_criterion(
         more.append(written.cohort)
     if not len(held):
         raise CertificateError("no-rows")
-    held = _of_sets(written, held, key, gauge, table) if table.secret.sets else held
+    if table.secret.sets:
+        held = _of_sets(written, held, key, gauge.of_sets(settings), table)
     attained, group, holds, each = Measured(*gauge.measure(held, settings, *more))
     alike = tuple(written.exact) if exact and gauge.of_people else ()
-    limits = not gauge.of_people and gauge.limits(settings, held)
+    limits = limits_values(gauge, settings, held, more)
     found = WorstCase(None, group_name(group), attained, each=each, limits_values=limits)
-    figure = Figure(place, required, {key: settings}, Limit(), found, table.known, alike=alike)
+    judged = {key: table.kinds[key]}
+    figure = Figure(place, required, judged, Limit(), found, table.known, alike=alike)
     return decided(figure, holds)
 
 
@@ -117,31 +121,30 @@ def decided(figure: Figure, safe: bool) -> Verdict:
     return Verdict(**about, safe=safe, seal=Seal)
 
 
-def read_requirements(requirements: Sequence[Mapping[str, Any]]) -> list[AskedTable]:
+def read_requirements(requirements: Sequence[Table]) -> list[AskedTable]:
     """Read ``[[require]]`` tables."""
     tables = []
     for place, table in enumerate(requirements):
         try:
             tables.append(AskedTable.model_validate(table))
         except ValidationError as error:
-            problem = explain(error)
-            raise CertificateError("wrong-table", f"require[{place}]", problem=problem) from None
+            raise malformed(f"require[{place}]", error) from None
     return tables
 
 
 def _verdicts_on_knowledge(
     written: Written,
     position: int,
-    required: Mapping[str, Any],
+    required: Table,
     table: AskedTable,
     judges: Mapping[str, Judge],
 ) -> Iterator[Verdict]:
     relative = table.at_most_times is not None
     asked, sight = questions_of(written, table, relative), sensitive_and_known(written, table)
-    for kind, settings, amount in table.points:
+    for kind, given, amount in table.points:
         if kind not in judges:
             raise UnsupportedError("unknown-kind", kind)
-        judge = judges[kind]
+        judge, settings = judges[kind], settings_of(kind, given)
         if written.semantics != "single" and not judge.of_several:
             raise CertificateError("one-value-only", kind)
         if table.secret.width is not None and not judge.of_windows:
@@ -167,7 +170,7 @@ def _verdicts_on_knowledge(
         whose = None if group is None else group_name(group)
         found = WorstCase(value, whose, chance, prior, bounded, limits_values=limits)
         safe = limit.holds(chance, prior)
-        figure = Figure(position, required, {kind: settings}, limit, found, table.known)
+        figure = Figure(position, required, {kind: given}, limit, found, table.known)
         yield decided(figure, safe)
 
 
@@ -223,13 +226,13 @@ def _sets(written: Written, table: AskedTable, about: Collection[str]) -> dict[s
 
 
 def _of_sets(
-    written: Written, held: GroupBags, key: str, gauge: Gauge, table: AskedTable
+    written: Written, held: GroupBags, key: str, allowed: bool, table: AskedTable
 ) -> GroupBags:
     """The groups with each set counted as one value, for a criterion."""
     about = set(held.names)
     sets = _sets(written, table, about)
     every = [value for own in sets.values() for value in own]
-    if not gauge.of_sets(table.kinds[key]) or len(set(every)) < len(every):
+    if not allowed or len(set(every)) < len(every):
         raise CertificateError("wrong-sets", key)
     return _merged(held, sets, about)
 

@@ -20,7 +20,7 @@ from foreknow_judge.cohorts import Cohorts
 from foreknow_judge.criteria import digests_of
 from foreknow_judge.differences import differences, failure_message, scope_differences
 from foreknow_judge.duckdb_files import Stamp, opened_once
-from foreknow_judge.errors import CertificateError, InputError, memory_for
+from foreknow_judge.errors import CertificateError, InputError, Problem, memory_for
 from foreknow_judge.file_names import (
     CERTIFICATE,
     CODE_BOOK,
@@ -43,6 +43,7 @@ from foreknow_judge.kept_priors import KeptPriors
 from foreknow_judge.registry import OURS, Kinds
 from foreknow_judge.remarks import NOT_JUDGED, remarks_of_files
 from foreknow_judge.scope import CLAIMED, Scope
+from foreknow_judge.settings import Table
 from foreknow_judge.text import people_text, some
 from foreknow_judge.verdict import NOTHING_JUDGED, Verdict
 from foreknow_judge.verdicts import read_requirements, verdicts
@@ -106,7 +107,7 @@ class Verification(Plain):
     sensitive: str
     beside: tuple[str, ...]
     findings: tuple[Verdict, ...]
-    requirements: tuple[Mapping[str, Any], ...] = field(repr=False)
+    requirements: tuple[Table, ...] = field(repr=False)
     own_policy: bool = False
     unchanged: tuple[str, ...] = ()
     not_judged: tuple[str, ...] = ()
@@ -161,6 +162,7 @@ class Verification(Plain):
         return {**head, **super().to_dict()}
 
 
+Places: TypeAlias = str | Path | Sequence[str | Path]
 _THIS = "this release"
 # Claims of a certificate that are lists.
 _LISTED = ("shared", "numbers", "word", "several_answers", "amounts", "near")
@@ -171,18 +173,18 @@ Further: TypeAlias = Callable[[Certificate, Written, Path | None], Iterable[str]
 class OwnPolicy(NamedTuple):
     """A policy of the reader, by which a release is judged in place of the publisher's."""
 
-    tables: Mapping[str, Any]  # as a certificate has them
+    tables: Table  # as a certificate has them
     populations: Mapping[str, Any]  # by their digests
     # Its ``[[require]]`` tables with labels of hierarchies written as values of the release.
-    written_out: Callable[[Written], Sequence[Mapping[str, Any]]]
+    written_out: Callable[[Written], Sequence[Table]]
 
 
 def verify(
     folder: str | Path,
     *,
     priors: str | Path | None = None,
-    population: str | Path | Sequence[str | Path] | None = None,
-    after: str | Path | Sequence[str | Path] | None = None,
+    population: Places | None = None,
+    after: Places | None = None,
 ) -> Verification:
     """Judge a written release afresh, from its files, and compare it with its certificate.
 
@@ -241,12 +243,12 @@ def judge(
     release: Path,
     own_policy: OwnPolicy | None = None,
     priors: str | Path | None = None,
-    population: str | Path | Sequence[str | Path] | None = None,
+    population: Places | None = None,
     *,
     alone: bool = True,
     kinds: Kinds = OURS,
     further: Further | None = None,
-) -> tuple[Verification | None, list[str]]:
+) -> tuple[Verification | None, list[Problem]]:
     """Judge a written release; return what was found, and what is wrong.
 
     If nobody has a value that requirements name, that is a problem only with `alone`.
@@ -275,7 +277,8 @@ def judge(
         found, problems = _judge_files(known, place, own_policy, asked, kinds, further)
     if alone and found is not None and found.idle and not problems:
         before = "; name the releases before it, which may have one (after, --after)"
-        problems = [f"{NOTHING_JUDGED}{before if known.after else ''}"]
+        idle = [f"{NOTHING_JUDGED}{before if known.after else ''}"]
+        problems = [*Problem.each("nothing-judged", idle)]
     return found, problems
 
 
@@ -283,20 +286,21 @@ def judge_after(
     known: Certificate,
     folder: Path,
     found: Verification,
-    after: str | Path | Sequence[str | Path],
+    after: Places,
     kinds: Kinds = OURS,
-) -> tuple[Verification, list[str]]:
+) -> tuple[Verification, list[Problem]]:
     """Verify the earlier releases, and judge all as one by the requirements of the last."""
     before_paths = paths_of(after)
     names = names_apart([path.resolve().name for path in before_paths], _THIS)
     earlier = dict(zip(names, before_paths, strict=True))
-    problems, digests = list[str](), set[str]()
+    problems, digests = list[Problem](), set[str]()
     certificates: dict[str, Certificate] = {}
     for name, path in earlier.items():
         certificates[name], digest = load_certificate(path / CERTIFICATE, kinds)
         digests.add(digest)
         _, wrong = judge(certificates[name], path, kinds=kinds)
-        problems += [f"{name}: {problem}" for problem in wrong]
+        for problem in wrong:
+            problems += Problem.each(problem.code, [f"{name}: {problem}"])
     digests_named = {entry["certificate"] for entry in known.after}
     if not digests_named:
         raise CertificateError("not-asked-for", "after")
@@ -308,7 +312,8 @@ def judge_after(
     people = {entry["certificate"]: entry["people"] for entry in known.after}
     for name, path in earlier.items():
         if people[digest_of(path / CERTIFICATE)] != certificates[name].people:
-            problems.append(f"{name} has other people than the certificate says")
+            other = f"{name} has other people than the certificate says"
+            problems += Problem.each("other-figures", [other])
     if any(has_kept_priors(table) for table in found.requirements):
         raise CertificateError("not-together", "the priors that the owner keeps")
     for key in ("impossible", "shared"):
@@ -321,7 +326,8 @@ def judge_after(
     with opened_once(every) as opened:
         written = {}
         for name, certificate in every_certificate.items():
-            problems += changed_files(certificate, paths[name], opened, folders[name])
+            changed = changed_files(certificate, paths[name], opened, folders[name])
+            problems += Problem.each("digest-differs", changed)
             tables = {part: [opened[path] for path in files] for part, files in paths[name].items()}
             written[name] = written_of(certificate, tables, {})
         several = Cohorts.of(written)
@@ -329,14 +335,15 @@ def judge_after(
         shown = tuple((name, c.people) for name, c in certificates.items())
         everybody = known.people + sum(people for _, people in shown)
         if count_people(several)[0] != everybody:
-            problems.append("some people are in no release that the certificate names")
-    problems += [
-        f"together: {failure_message(finding, several.groups)}"
-        for finding in together
-        if not finding.safe
-    ]
+            other = "some people are in no release that the certificate names"
+            problems += Problem.each("other-figures", [other])
+    unsafe = [finding for finding in together if not finding.safe]
+    said = [f"together: {failure_message(finding, several.groups)}" for finding in unsafe]
+    problems += Problem.each("not-safe", said)
     found = replace(found, after=shown, people_of_all=everybody, together=tuple(together))
-    return found, [*problems, NOTHING_JUDGED] if found.idle and not problems else problems
+    if found.idle and not problems:
+        problems += Problem.each("nothing-judged", [NOTHING_JUDGED])
+    return found, problems
 
 
 class _ReleaseFiles(NamedTuple):
@@ -375,7 +382,7 @@ class _RequirementsAtHand(NamedTuple):
         folder: Path,
         own_policy: OwnPolicy | None,
         priors: str | Path | None,
-        population: str | Path | Sequence[str | Path] | None,
+        population: Places | None,
     ) -> _RequirementsAtHand:
         """The requirements of a certificate or of the reader's policy, with the files at hand."""
         if own_policy is not None:
@@ -392,7 +399,7 @@ class _RequirementsAtHand(NamedTuple):
         known: Certificate,
         folder: Path,
         priors: str | Path | None,
-        population: str | Path | Sequence[str | Path] | None,
+        population: Places | None,
     ) -> _RequirementsAtHand:
         required, kept = known.policy["require"], None
         without_priors = frozenset(
@@ -436,12 +443,14 @@ def _judge_files(
     asked: _RequirementsAtHand,
     kinds: Kinds,
     further: Further | None,
-) -> tuple[Verification | None, list[str]]:
+) -> tuple[Verification | None, list[Problem]]:
     """Judge the opened files of a release, whatever lies at their paths by now."""
     stamp = Stamp([*place.opened.values()])  # what is digested is what is judged
-    problems = [*uncertified(place.folder, place.others)]
-    problems += changed_files(known, place.paths, place.opened, place.given)
-    problems += wrong_companions(known, place.given, place.folder, place.others)
+    problems = [*Problem.each("uncertified-file", uncertified(place.folder, place.others))]
+    changed = changed_files(known, place.paths, place.opened, place.given)
+    problems += Problem.each("digest-differs", changed)
+    companions = wrong_companions(known, place.given, place.folder, place.others)
+    problems += Problem.each("digest-differs", companions)
     unchanged = [REPORT] if known.report and REPORT in place.others else []
     as_written = known
     if own_policy is not None:
@@ -452,7 +461,7 @@ def _judge_files(
         written.prepare(read_requirements(required))
         people, n_groups = count_people(written)
         if not people:
-            return None, [*problems, "the release has no rows"]
+            raise CertificateError("no-rows")
         if own_policy is not None:
             required = own_policy.written_out(written)
         findings = [
@@ -462,34 +471,39 @@ def _judge_files(
             for finding in verdicts(written, [table], kinds.judges, kinds.gauges, number)
         ]
         scope = remarks_of_files(known, written, required, kinds)
-        more = list[str]()
+        more = list[Problem]()
         if further is not None and not problems:
             files = written if own_policy is None else written_of(as_written, place.tables, {})
-            more += further(as_written, files, place.book)
+            more += Problem.each("other-figures", further(as_written, files, place.book))
         stamp.check()
     except InputError as error:
-        return None, [*problems, str(error)]
+        return None, [*problems, *Problem.each(error.code, [str(error)])]
     except (UnicodeDecodeError, csv.Error) as error:
         why = error if isinstance(error, csv.Error) else "it is not UTF-8"
-        return None, [*problems, f"the release cannot be read: {why}"]
+        unread = Problem.each("unreadable-file", [f"the release cannot be read: {why}"])
+        return None, [*problems, *unread]
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
         raise CertificateError("malformed-policy") from error
-    problems += [failure_message(finding, known.groups) for finding in findings if not finding.safe]
+    unsafe = [finding for finding in findings if not finding.safe]
+    said = [failure_message(finding, known.groups) for finding in unsafe]
+    problems += Problem.each("not-safe", said)
     if own_policy is None:
         certified = [then for then in known.findings if then["requirement"] not in asked.unjudged]
-        problems += differences(known, findings, certified, asked.kept)
+        other = [*differences(known, findings, certified, asked.kept)]
         if (people, n_groups) != (known.people, known.n_groups):
-            problems.append(
+            other.append(
                 f"the release has {people_text(people)} in "
                 f"{some(n_groups, 'group', 'groups')}; certified are "
                 f"{known.people} in {known.n_groups}"
             )
-        problems += [] if problems else scope_differences(known, scope)
+        problems += Problem.each("other-figures", other)
+        if not problems:
+            problems += Problem.each("other-remarks", scope_differences(known, scope))
     problems += [] if problems else more
     if asked.unjudged:
         if not problems:
             raise CertificateError("not-verified", asked.lacking)
-        problems.append(asked.lacking)
+        problems += Problem.each("not-verified", [asked.lacking])
     verification = Verification(
         files=(place.given.name,) if [*place.opened] == [place.given] else tuple(known.files),
         people=people,
@@ -568,7 +582,7 @@ def written_of(
     )
 
 
-def rules_of(schema: Mapping[str, Any]) -> Rules:
+def rules_of(schema: Table) -> Rules:
     """The rules of impossible values in the ``[schema]`` table of a policy."""
     given = schema.get("sensitive")
     main = given if isinstance(given, str) or not given else given[0]
@@ -581,7 +595,7 @@ def rules_of(schema: Mapping[str, Any]) -> Rules:
     return Rules(tables, tuple(hierarchies), opaque)
 
 
-def _claims(certified: Mapping[str, Any]) -> Scope:
+def _claims(certified: Table) -> Scope:
     """What a certificate claims and its files cannot show."""
     claims = {key: certified[key] for key in CLAIMED if key in certified}
     if claims["method"] == NOT_JUDGED:

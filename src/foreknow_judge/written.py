@@ -30,6 +30,7 @@ from foreknow_judge.files import (
 )
 from foreknow_judge.grammar import AskedTable, Form
 from foreknow_judge.impossible import Rules
+from foreknow_judge.kinds import PopulationSettings
 from foreknow_judge.population import Population
 
 _COUNT = re.compile(r"[1-9][0-9]{0,14}")
@@ -199,12 +200,12 @@ def people_with(
     return people
 
 
-def population_of(written: Written, table: Any) -> Population:
+def population_of(written: Written, settings: PopulationSettings) -> Population:
     """The population of a criterion; refuse one with another digest than the criterion names."""
     exact = written.form == "bucketized"
-    wanted = table.get("digest") if isinstance(table, Mapping) else None
-    if not isinstance(wanted, str) or wanted not in written.populations:
-        raise CertificateError("no-population", table)
+    wanted = settings.digest
+    if wanted is None or wanted not in written.populations:
+        raise CertificateError("no-population", settings.population)
     columns = written.exact if exact else written.groups
     found = read_population(written.populations[wanted], columns)._replace(exact=exact)
     if found.digest != wanted:

@@ -34,7 +34,7 @@ from foreknow_judge.certificate import Certificate as CertificateRead
 from foreknow_judge.certificate import bytes_of_certificate, check_certificate
 from foreknow_judge.counting import GroupBags
 from foreknow_judge.documents import from_json
-from foreknow_judge.errors import CertificateError, InputError, PolicyError
+from foreknow_judge.errors import CertificateError, InputError, PolicyError, Problem
 from foreknow_judge.registry import Kinds
 from foreknow_judge.remarks import remarks_of_files
 from foreknow_judge.scope import Scope
@@ -165,7 +165,7 @@ def judge(
     population: str | Path | Sequence[str | Path] | None = None,
     *,
     alone: bool = True,
-) -> tuple[Verification | None, list[str]]:
+) -> tuple[Verification | None, list[Problem]]:
     """Judge a written release; return what was found, and what is wrong.
 
     Where it is not judged `alone`, those before it may have the values that requirements name.
@@ -190,7 +190,7 @@ def judge_after(
     folder: Path,
     verification: Verification,
     after: str | Path | Sequence[str | Path],
-) -> tuple[Verification, list[str]]:
+) -> tuple[Verification, list[Problem]]:
     """Verify the releases before one, and judge all as one, by what is required of the last."""
     kinds = registered_kinds()
     together, problems = judges.judge_after(known, folder, verification, after, kinds)
