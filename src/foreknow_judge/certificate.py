@@ -229,15 +229,21 @@ class Certificate:
     code_book: Digest | None = None
 
     @property
+    def schema(self) -> Table:
+        """The ``[schema]`` table of its policy."""
+        table: Table = self.policy.get("schema", {})
+        return table
+
+    @property
     def sensitives(self) -> tuple[str, ...]:
         """All sensitive columns."""
-        given = self.policy.get("schema", {}).get("sensitive", self.sensitive)
+        given = self.schema.get("sensitive", self.sensitive)
         return (given,) if isinstance(given, str) else tuple(given)
 
     @property
     def in_cases(self) -> bool:
         """Whether rows are cases instead of people."""
-        return bool(self.policy.get("schema", {}).get("unit") == "row")
+        return bool(self.schema.get("unit") == "row")
 
     @property
     def unlinked(self) -> tuple[str, ...]:
@@ -259,12 +265,12 @@ class Certificate:
     @property
     def beside(self) -> tuple[str, ...]:
         """The other columns, which are published unchanged."""
-        return tuple(self.policy.get("schema", {}).get("other", ()))
+        return tuple(self.schema.get("other", ()))
 
     @property
     def known(self) -> tuple[str, ...]:
         """The columns that identify people: quasi-identifiers."""
-        return tuple(self.policy.get("schema", {}).get("quasi_identifiers", ()))
+        return tuple(self.schema.get("quasi_identifiers", ()))
 
     @property
     def exact(self) -> tuple[str, ...]:
@@ -490,13 +496,11 @@ def _contradiction(read: Any, requirements: Sequence[Table], kinds: Kinds) -> st
     if read.safe != all(finding.safe for finding in read.findings):
         return "it is safe if and only if each of its findings is"
     known = {*schema.quasi_identifiers, *schema.other}
-    for required in read.policy.require:
-        several = required.priors if isinstance(required.priors, list) else [required.priors]
-        for priors in several:
-            for table in [] if priors is None else priors.tables:
-                for attribute in table.attributes:
-                    if attribute not in known:
-                        return f"priors are by {attribute!r}, which is not published of people"
+    for required in requirements:
+        for table in prior_tables(required):
+            for attribute in table["attributes"]:
+                if attribute not in known:
+                    return f"priors are by {attribute!r}, which is not published of people"
     kept = {place for place, table in enumerate(requirements) if has_kept_priors(table)}
     if read.report is None and release.files:
         return "a release is written with a report, and its digest is missing"
@@ -642,14 +646,19 @@ def map_prior_tables(required: Table, change: Callable[[Table], Table]) -> dict[
 
 def has_kept_priors(required: Table) -> bool:
     """True if a requirement of a certificate depends on priors that are not in it."""
-    kept: list[bool] = []
+    return any("digest" in table for table in prior_tables(required))
 
-    def look(table: Table) -> Table:
-        kept.append("digest" in table)
+
+def prior_tables(required: Table) -> list[Table]:
+    """The tables of priors of a ``[[require]]`` table, or of `judged` of a finding."""
+    tables: list[Table] = []
+
+    def add(table: Table) -> Table:
+        tables.append(table)
         return table
 
-    map_prior_tables(required, look)
-    return any(kept)
+    map_prior_tables(required, add)
+    return tables
 
 
 def digest_of(path: Path) -> str:

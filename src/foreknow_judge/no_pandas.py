@@ -3,6 +3,17 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
+
+
+class _NoPandas:
+    """An import finder that raises an error for pandas."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
 
 spared = False
 
@@ -13,10 +24,10 @@ def spare_pandas() -> None:
     if "pandas" in sys.modules:
         return
     spared = True
-    sys.modules["pandas"] = None  # type: ignore[assignment]  # so that to import it fails
+    sys.meta_path.insert(0, _NoPandas)
     try:
         import pyarrow
 
         pyarrow.array([0])
     finally:
-        del sys.modules["pandas"]
+        sys.meta_path.remove(_NoPandas)

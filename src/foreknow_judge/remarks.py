@@ -271,29 +271,23 @@ def _extremes(held: GroupBags) -> set[tuple[str, str, int, int]]:
     """
     places = [place_of(name) for name in held.names]
     at = [Fraction(0) if place is None else place[2] for place in places]
-    order = sorted({*at})
-    rank_of = {number: rank for rank, number in enumerate(order)}
-    rank = np.array([rank_of[number] for number in at], np.int64)
-    texts: dict[int, list[str]] = {}
-    for name, of in zip(held.names, rank.tolist(), strict=True):
-        texts.setdefault(of, []).append(name)
-    people = np.zeros(len(order), np.int64)
-    np.add.at(people, rank[held.codes], held.counts)
-    there = np.flatnonzero(people)
-    tenth = -(-int(people.sum()) // 10)
-    some = held.n_values > 0
+    ascending = {number: rank for rank, number in enumerate(sorted({*at}))}
+    rank = np.array([ascending[number] for number in at], np.int64)
     ends = set()
-    for end, ranks in (("lowest", there), ("highest", there[::-1])):
-        if not len(ranks):
+    for end, ranks in (("lowest", rank), ("highest", len(ascending) - 1 - rank)):
+        people = np.zeros(len(ascending), np.int64)
+        np.add.at(people, ranks, held.totals)
+        there = np.flatnonzero(people)
+        if not len(there):
             continue
-        last = int(ranks[np.argmax(np.cumsum(people[ranks]) >= tenth)])
-        if last == ranks[-1]:
-            continue
-        outside = rank[held.codes] > last if end == "lowest" else rank[held.codes] < last
-        wholly = some & (held.sum_by_group(outside.astype(np.int64)) == 0)
-        if wholly.any():
+        tenth = -(-int(people.sum()) // 10)
+        last = int(there[np.argmax(np.cumsum(people[there]) >= tenth)])
+        outside = ranks[held.codes] > last
+        wholly = (held.n_values > 0) & (held.sum_by_group(outside.astype(np.int64)) == 0)
+        if last < there[-1] and wholly.any():
+            value = min(held.names[place] for place in np.flatnonzero(ranks == last).tolist())
             groups, members = int(wholly.sum()), int(held.people[wholly].sum())
-            ends.add((end, min(texts[last]), groups, members))
+            ends.add((end, value, groups, members))
     return ends
 
 

@@ -317,7 +317,7 @@ def judge_after(
     if any(has_kept_priors(table) for table in found.requirements):
         raise CertificateError("not-together", "the priors that the owner keeps")
     for key in ("impossible", "shared"):
-        if any(c.policy["schema"].get(key) for c in (known, *certificates.values())):
+        if any(c.schema.get(key) for c in (known, *certificates.values())):
             raise CertificateError("not-together", key)
     folders = {**earlier, _THIS: folder}
     every_certificate = {**certificates, _THIS: known}
@@ -367,13 +367,12 @@ class _ReleaseFiles(NamedTuple):
 
 
 class _RequirementsAtHand(NamedTuple):
-    """The requirements, and the positions of those that cannot be judged for lack of a file."""
+    """The requirements, and for the positions of those that cannot be judged, what they lack."""
 
     required: Sequence[Any]
     populations: Mapping[str, Any]
     kept: KeptPriors | None = None
-    without_priors: frozenset[int] = frozenset()
-    without_population: frozenset[int] = frozenset()
+    unjudged: Mapping[int, str] = {}
 
     @classmethod
     def of(
@@ -402,38 +401,34 @@ class _RequirementsAtHand(NamedTuple):
         population: Places | None,
     ) -> _RequirementsAtHand:
         required, kept = known.policy["require"], None
-        without_priors = frozenset(
-            place for place, table in enumerate(required) if has_kept_priors(table)
-        )
+        without_priors = [place for place, table in enumerate(required) if has_kept_priors(table)]
         at_hand = priors or _kept_beside(folder) if without_priors else None
         if at_hand is not None:
             kept = KeptPriors.load(at_hand)
-            required, without_priors = kept.filled(required), frozenset()
+            required, without_priors = kept.filled(required), []
         populations = populations_of(known, population)
-        alone = frozenset(place for place, of in digests_of(required) if of not in populations)
-        return cls(required, populations, kept, without_priors, alone)
-
-    @property
-    def unjudged(self) -> frozenset[int]:
-        return self.without_priors | self.without_population
+        unjudged = dict.fromkeys(without_priors, _LACKS_PRIORS)
+        for place, digest in digests_of(required):
+            if digest not in populations:
+                unjudged[place] = _LACKS_POPULATION
+        return cls(required, populations, kept, unjudged)
 
     @property
     def lacking(self) -> str:
         """What cannot be checked, and what to name so that it can."""
-        priors = (
-            f"the priors, which are kept with the owner: ask for {PRIORS}, and name it by --priors "
-            "FILE"
-        )
-        population = "the population, which is not published: name it by --population FILE"
-        return "; ".join(
-            f"{' and '.join(f'require[{place}]' for place in sorted(places))} cannot be checked "
-            f"without {what}"
-            for places, what in (
-                (self.without_priors - self.without_population, priors),
-                (self.without_population, population),
-            )
-            if places
-        )
+        sentences = []
+        for what in (_LACKS_PRIORS, _LACKS_POPULATION):
+            places = [place for place in sorted(self.unjudged) if self.unjudged[place] == what]
+            if places:
+                names = " and ".join(f"require[{place}]" for place in places)
+                sentences.append(f"{names} cannot be checked without {what}")
+        return "; ".join(sentences)
+
+
+_LACKS_PRIORS = (
+    f"the priors, which are kept with the owner: ask for {PRIORS}, and name it by --priors FILE"
+)
+_LACKS_POPULATION = "the population, which is not published: name it by --population FILE"
 
 
 def _judge_files(
@@ -522,7 +517,7 @@ def _judge_files(
         claimed_scope=Scope() if own_policy is not None else _claims(known.scope),
         semantics=known.semantics,
         sensitives=known.sensitives,
-        counts_people=scope.cases and bool(known.policy["schema"].get("person")),
+        counts_people=scope.cases and bool(known.schema.get("person")),
     )
     return verification, problems
 
@@ -549,7 +544,7 @@ def populations_of(known: Certificate, given: Any) -> dict[str, Any]:
         path = Path(path)
         if not path.is_file():
             raise CertificateError("no-file", path)
-        schema = known.policy["schema"]
+        schema = known.schema
         named = [schema["person"]] if schema.get("person") else schema.get("identifiers", [])
         digest = read_population(path, known.exact or known.groups, named).digest
         if digest not in wanted:
@@ -576,7 +571,7 @@ def written_of(
         exact=known.exact,
         shuffled=known.unlinked if known.parts == ("release",) else (),
         beside=known.beside,
-        rules=rules_of(known.policy.get("schema", {})),
+        rules=rules_of(known.schema),
         delimiter=known.delimiter,
         commas=known.commas,
     )
