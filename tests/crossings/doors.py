@@ -181,6 +181,10 @@ def criterion_of(case):
 # ---- what is asked, and by what limits ----------------------------------------------------------
 
 
+OF_SETS = ("distinct", "entropy", "recursive", "alpha_k", "t_equal", "beta_likeness")
+OF_SETS += ("delta_disclosure",)
+
+
 class Asked(NamedTuple):
     """One verdict that a policy asks for: on what, with a limit or the table of a criterion."""
 
@@ -198,8 +202,8 @@ class Asked(NamedTuple):
         """The [[require]] table."""
         own = {name: given for name, given in self.case.asked.items() if name != "criterion"}
         if self.is_criterion:
-            about = {name: given for name, given in own.items() if name in ("sensitive", "knowing")}
-            return about | self.limit
+            kept = ("sensitive", "knowing", *(["any_of"] if serves_sets(self.case) else []))
+            return {name: given for name, given in own.items() if name in kept} | self.limit
         return own | {self.limit[0]: str(self.limit[1])}
 
 
@@ -215,10 +219,27 @@ class Truth(NamedTuple):
         return max(self.sure.values(), default=Fraction(0))
 
 
+def serves_sets(case):
+    """Whether a criterion takes values of a set for one."""
+    return case.asked["criterion"] in OF_SETS and "any_of" in case.asked
+
+
+def merged(case, groups):
+    """Groups with the values of each set as one value, where a criterion takes them so."""
+    if not serves_sets(case):
+        return groups
+    sets = sights.secrets_of(case, [*groups.values()])
+    called = {value: f"any of {name}" for name, own in sets.items() for value in own}
+    return {
+        key: [own._replace(values=tuple(called.get(v, v) for v in own.values)) for own in group]
+        for key, group in groups.items()
+    }
+
+
 def truth_at(case, groups, place):
     """The truth of groups."""
     if "criterion" in case.asked:
-        return Truth({}, attained=criterion_of(case).attained(case, groups))
+        return Truth({}, attained=criterion_of(case).attained(case, merged(case, groups)))
     try:
         return Truth(truth_of(case, groups, place), is_bound(case, groups))
     except NoWorldError:
