@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, groupby
+from math import nextafter
 from typing import Any, NamedTuple
 
 import pyarrow.parquet as pq
@@ -341,7 +342,7 @@ def figure_of(verdict):
     reached = getattr(found, "settled", found.exact)
     reached = verdict.reached if reached is None else reached
     if reached is None and (verdict.bounded or verdict.probability == 1):
-        reached = Fraction(verdict.probability)  # of a bound that no fraction is known of
+        reached = Fraction(nextafter(verdict.probability, 1))  # of a bound without a fraction
     return reached
 
 
