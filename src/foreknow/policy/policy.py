@@ -388,8 +388,8 @@ class Policy:
         mine = self if self.schema is not None else self._with(self.requirements, microdata.schema)
         columns = mine.looked_at
         for requirement in self.requirements:
-            secret = requirement.sensitive or microdata.schema.sensitive
-            several = secret in microdata.schema.several  # values that are no columns of rows
+            looked_at = {requirement.sensitive or microdata.schema.sensitive, *requirement.known}
+            several = looked_at & {*microdata.schema.several}  # whose values are no columns of rows
             if requirement.known and (several or not self.layout.of_people):
                 _refuse_unpublished(requirement, microdata.schema)
         alone = columns == (microdata.schema.sensitive,)
