@@ -702,13 +702,21 @@ def test_people_apart_from_values_are_not_counted():
 
 
 @pytest.mark.parametrize("semantics", ["set", "multiset"])
-@pytest.mark.parametrize("asked", [{"facts": {"l": 1}, "below": "1/2"}, {"k_anonymity": 2}])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"facts": {"l": 1}, "below": "1/2"},
+        {"k_anonymity": 2},
+        {"facts": {}, "below": "1/2", "sensitive": "pay", "knowing": ["job", "ill"]},
+    ],
+)
 def test_several_values_beside_unpublished(semantics, asked):
     ills = [["Flu", "Cold"], ["Flu"], [], ["Gout"]]
     jobs = ["cook", "cook", "nurse", "nurse"]
-    rows = {"pid": list("abcd"), "age": [30] * 4, "job": jobs, "ill": ills}
-    schema = {"quasi_identifiers": ["age"], "sensitive": "ill", "person": "pid"}
-    schema["semantics"] = semantics
+    rows = {"pid": list("abcd"), "age": [30] * 4, "job": jobs, "ill": ills, "pay": list("1123")}
+    schema = {"quasi_identifiers": ["age"], "sensitive": ["ill", "pay"], "person": "pid"}
+    schema["semantics"] = {"ill": semantics}
+    asked = {"sensitive": "ill", **asked} if "facts" in asked else asked
     given = {"schema": schema, "require": [{"knowing": ["job"], **asked}]}
     with pytest.raises(fk.InputError, match="leave it out of knowing"):
         fk.audit(pa.table(rows), given, learned=False)

@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, groupby
+from math import nextafter
 from typing import Any, NamedTuple
 
 import pyarrow.parquet as pq
@@ -181,6 +182,10 @@ def criterion_of(case):
 # ---- what is asked, and by what limits ----------------------------------------------------------
 
 
+OF_SETS = ("distinct", "entropy", "recursive", "alpha_k", "t_equal", "beta_likeness")
+OF_SETS += ("delta_disclosure",)
+
+
 class Asked(NamedTuple):
     """One verdict that a policy asks for: on what, with a limit or the table of a criterion."""
 
@@ -198,8 +203,8 @@ class Asked(NamedTuple):
         """The [[require]] table."""
         own = {name: given for name, given in self.case.asked.items() if name != "criterion"}
         if self.is_criterion:
-            about = {name: given for name, given in own.items() if name in ("sensitive", "knowing")}
-            return about | self.limit
+            kept = ("sensitive", "knowing", *(["any_of"] if serves_sets(self.case) else []))
+            return {name: given for name, given in own.items() if name in kept} | self.limit
         return own | {self.limit[0]: str(self.limit[1])}
 
 
@@ -215,10 +220,27 @@ class Truth(NamedTuple):
         return max(self.sure.values(), default=Fraction(0))
 
 
+def serves_sets(case):
+    """Whether a criterion takes values of a set for one."""
+    return case.asked["criterion"] in OF_SETS and "any_of" in case.asked
+
+
+def merged(case, groups):
+    """Groups with the values of each set as one value, where a criterion takes them so."""
+    if not serves_sets(case):
+        return groups
+    sets = sights.secrets_of(case, [*groups.values()])
+    called = {value: f"any of {name}" for name, own in sets.items() for value in own}
+    return {
+        key: [own._replace(values=tuple(called.get(v, v) for v in own.values)) for own in group]
+        for key, group in groups.items()
+    }
+
+
 def truth_at(case, groups, place):
     """The truth of groups."""
     if "criterion" in case.asked:
-        return Truth({}, attained=criterion_of(case).attained(case, groups))
+        return Truth({}, attained=criterion_of(case).attained(case, merged(case, groups)))
     try:
         return Truth(truth_of(case, groups, place), is_bound(case, groups))
     except NoWorldError:
@@ -320,7 +342,7 @@ def figure_of(verdict):
     reached = getattr(found, "settled", found.exact)
     reached = verdict.reached if reached is None else reached
     if reached is None and (verdict.bounded or verdict.probability == 1):
-        reached = Fraction(verdict.probability)  # of a bound that no fraction is known of
+        reached = Fraction(nextafter(verdict.probability, 1))  # of a bound without a fraction
     return reached
 
 

@@ -64,7 +64,8 @@ class Division(Audited):
 
     def groups_of(self, case):
         alike = sights.counts_sizes(case) and case.asked["criterion"] != "group_size"
-        names = [] if alike else case.schema["quasi_identifiers"]
+        known = not alike and "knowing" not in case.asked  # which says that nobody knows them
+        names = case.schema["quasi_identifiers"] if known else []
 
         def label(number, row):
             return (row["g"], *(sights.text_of(row[name]) for name in names))
@@ -267,12 +268,13 @@ def doors_of(case):
     households = any(own.get("criterion") == "households" for own in asked)
     read = "reading" in schema or case.of["typed"] not in ("text", "dates")
     knowing = any("knowing" in own for own in asked)
+    sizes = any(sights.counts_sizes(own) for own in (case, *case.also))
     alpha = any(own.get("criterion") == "alpha_k" for own in asked)
     found = [of_microdata, of_frame, of_file]
     labels = "hierarchies" in schema and "ill" in schema["hierarchies"]
     of_sizes = any(own.get("criterion") in ("levels", *POPULATIONS) for own in asked)
-    if "shared" not in schema and not of_sizes and not alpha and not knowing:
-        found.append(of_division)  # knowing leaves quasi-identifiers out there, an open question
+    if "shared" not in schema and not of_sizes and not alpha and not (sizes and knowing):
+        found.append(of_division)
     plainly = plain and "impossible" not in schema and not hidden and not households and not read
     if plainly and not labels and not of_sizes and not case.priors:
         found += [of_groups] * 3
@@ -325,8 +327,8 @@ def telling(seed):
         case = drawn(seed, attempt)
         if "criterion" in case.asked or not_compared(case, "table"):
             return case
-        people, label = sights.people_of(case, case.rows), sights.raw_label(case)
         try:
+            people, label = sights.people_of(case, case.rows), sights.raw_label(case)
             truth = truth_at(case, sights.groups_of(case, people, label, "raw"), "raw")
         except Exception:  # which is said where the case is judged
             return case

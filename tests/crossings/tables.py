@@ -183,6 +183,8 @@ def drawn(seed, attempt=0):
     of = choices(rng)
     if rng.random() < 0.9:
         settle(of)
+    elif of["semantics"] != "single" and of["columns"] == "one":
+        plain(of, "secret" if of["secret"] == "within" else "typed")  # lists are of illnesses
     if of["adversary"] in MANY:
         facts = of["adversary"] == "facts on priors" and rng.random() < 0.5
         of["method"] = of["method"] if facts else "art"
