@@ -19,8 +19,8 @@ import pyarrow as pa
 
 import foreknow as fk
 from benchmarks.measure import heading
-from foreknow.attacks.algorithm.method_runner import Runs
-from foreknow.attacks.algorithm.worlds import Worlds
+from foreknow.attacks.method_runner import Runs
+from foreknow.attacks.worlds import Worlds
 from foreknow.methods.fulldomain.lattice import Lattice
 from foreknow.methods.fulldomain.losses import loss_by
 from foreknow.methods.fulldomain.rollup import Rollup

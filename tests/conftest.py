@@ -13,10 +13,10 @@ from tests.examples import NIGHTLY
 
 from foreknow.atomic_files import write_whole
 from foreknow.auditing import audit
+from foreknow.comparison import comparison
 from foreknow.data.engines import file_table
 from foreknow.publishing import publish
 from foreknow.trials import learned
-from foreknow.utility import comparison
 from foreknow.workers import Failure
 from foreknow_judge import duckdb_files
 
@@ -53,7 +53,7 @@ def pytest_configure(config):
         config.addinivalue_line("markers", said)
     if not NIGHTLY:
         be_short(publish, "advice_of", lambda *given: iter(()))
-        be_short(audit, "learned_beside", lambda *given, **more: None)
+        be_short(audit, "_learned_beside", lambda *given, **more: None)
         be_short(audit.Audit, "to_html", short_page)
         be_short(duckdb_files, "new_database", of_one_thread, lambda: True)
         be_short(comparison, "side_by_side", in_turn, at_home)

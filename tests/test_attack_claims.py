@@ -23,9 +23,9 @@ from tests.attacks import (
 from tests.examples import examples
 
 import foreknow as fk
-from foreknow.attacks.algorithm.method_runner import Runs
-from foreknow.attacks.algorithm.observation import numbered
-from foreknow.attacks.algorithm.worlds import Worlds
+from foreknow.attacks.method_runner import Runs
+from foreknow.attacks.observation import numbered
+from foreknow.attacks.worlds import Worlds
 from foreknow.methods.mondrian.replay import Replay
 from foreknow_judge.errors import UnsupportedError
 
@@ -183,7 +183,7 @@ class Slow:
     """Exact counting that is beyond reach in some worlds."""
 
     def partition(self, found, policy=None, seed=None):
-        from foreknow.methods.jump.disclosure_set import BeyondReach
+        from foreknow.errors import BeyondReach
 
         if found.values[int(found.sensitive_codes[0])] == "b":
             raise BeyondReach("too many steps")

@@ -9,7 +9,7 @@ import pytest
 from tests.attacks import BUCKETS, DIVERSE, LEVELS, microdata, policy_for, release_of
 
 import foreknow as fk
-from foreknow.attacks.algorithm.observation import Reader
+from foreknow.attacks.observation import Reader
 
 AGES, VALUES = [50, 40, 50, 30, 30], ["flu", "hiv", "hiv", "flu", "flu"]
 

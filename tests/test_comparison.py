@@ -14,8 +14,8 @@ from tests.examples import NIGHTLY
 
 import foreknow as fk
 from foreknow.atomic_files import as_json
+from foreknow.comparison.page import method_text
 from foreknow.needs import Need
-from foreknow.report.pages.comparison import method_text
 from foreknow.result import page_of
 
 REQUIRED = [

@@ -7,8 +7,8 @@ import pytest
 
 import foreknow as fk
 from foreknow import sample
-from foreknow.report.pages.comparison import ComparisonPage
-from foreknow.utility.comparison import Candidate, _needing, grown
+from foreknow.comparison.comparison import Candidate, _needing, grown
+from foreknow.comparison.page import ComparisonPage
 
 WEAK = {"quasi_identifiers": ["age", "sex"], "sensitive": "diagnosis", "below": 0.5}
 

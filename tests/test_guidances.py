@@ -9,9 +9,9 @@ import pytest
 from tests.report.reading import Reader
 
 import foreknow as fk
+from foreknow.evidence_page.page import EvidencePage
 from foreknow.report import render
 from foreknow.report.html import resource
-from foreknow.report.pages.evidence import EvidencePage
 from foreknow.toml import from_toml
 
 GUIDANCES = from_toml(resource("guidances.toml"))["guidance"]

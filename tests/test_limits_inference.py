@@ -16,8 +16,8 @@ from tests.examples import NIGHTLY
 from tests.test_verifier_priors import written
 
 import foreknow as fk
+from foreknow.comparison.page import ComparisonPage
 from foreknow.report.pages.audit import AuditPage
-from foreknow.report.pages.comparison import ComparisonPage
 from foreknow.report.pages.lattice import LatticePage, lattice_figure
 from foreknow.report.pages.verification import VerificationPage
 from foreknow.result import page_of

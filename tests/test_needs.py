@@ -5,7 +5,7 @@ import pytest
 from tests import support
 
 import foreknow as fk
-from foreknow.attacks.algorithm.results import limits_of
+from foreknow.attacks.results import limits_of
 from foreknow.criteria.registry import CRITERIA
 from foreknow.methods.protocol import check_needs, traits_of
 from foreknow.needs import Analysis, Need, require

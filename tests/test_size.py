@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src" / "foreknow"
 # Files that know all keys by their task: the registry, the front door, the names that things have
 # elsewhere, and what is measured of a frame as it is.
-HOMES = {"registry.py", "__init__.py", "names.py", "measures.py"}
+HOMES = {"registry.py", "leaves.py", "__init__.py", "names.py", "measures.py"}
 # Keys that are also plain words.
 WORDS = {"art", "safe", "risk", "levels"}
 # In how many files of src, beyond its home, a key of a registry or a part of a requirement may be

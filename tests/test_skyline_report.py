@@ -218,7 +218,7 @@ def test_very_many_values_are_told_by_class_and_all_together(monkeypatch):
 
     # Where there are too many classes, too, a few examples have parts, and no value has a line.
     assert "The most of one kind of knowledge alone that stays" in said
-    monkeypatch.setattr("foreknow.report.pages.skyline._MOST_LISTED", 2)
+    monkeypatch.setattr("foreknow.skylines.skyline_page._MOST_LISTED", 2)
     page = report.to_html()
     assert 'id="value-3"' in page
     assert 'id="value-7"' not in page

@@ -13,7 +13,7 @@ import pytest
 from tests import adult
 
 import foreknow as fk
-from foreknow.auditing.survey import _rounded, least_entropy
+from foreknow.skylines.survey import _rounded, least_entropy
 from foreknow_judge.errors import InputError
 
 

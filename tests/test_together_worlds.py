@@ -13,8 +13,8 @@ from tests.oracle.several_worlds import worlds
 from tests.test_together import FAMILIES, family, joint, releases_of
 
 import foreknow as fk
-from foreknow.data import crossing_groups
-from foreknow.data.crossing_groups import CrossedGroups
+from foreknow.several import crossing_groups
+from foreknow.several.crossing_groups import CrossedGroups
 from foreknow_judge.errors import DataError
 
 SOME = FAMILIES if NIGHTLY else FAMILIES[::2]

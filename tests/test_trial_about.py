@@ -8,8 +8,8 @@ from benchmarks.register import policy_of_diagnoses
 
 import foreknow as fk
 from foreknow import sample
+from foreknow.auditing.trial import Tried
 from foreknow.report.trial import trial_sentences, trials_beside
-from foreknow.trials.trial import Tried
 
 pytestmark = pytest.mark.complete
 OTHERS = "Of other values they may be surer; that is not said here."

@@ -15,12 +15,12 @@ from tests.cli.desk import Desk
 from tests.people import short_report
 
 import foreknow as fk
+from foreknow.auditing.trial import Share
 from foreknow.data.sights import Sight
 from foreknow.policy.tries import Try
 from foreknow.releases.written import open_published
 from foreknow.trials import learned as attack
 from foreknow.trials.learned import learned_trial, learnings
-from foreknow.trials.trial import Share
 from foreknow_judge.errors import PolicyError
 
 pytestmark = pytest.mark.complete

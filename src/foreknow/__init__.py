@@ -55,7 +55,9 @@ def __getattr__(name: str) -> Any:
         instead, near = ADVICE.get(name), did_you_mean(name, (*__all__, *_ALIAS))
         hint = f"; {instead}" if instead else near if "did you" in near else "; see dir(foreknow)"
         raise AttributeError(f"{said}{hint}")
-    found = getattr(import_module(_HOME[own]), own)
+    from foreknow.leaves import load
+
+    found = load(f"{_HOME[own]}:{own}")
     globals()[name] = found
     return found
 

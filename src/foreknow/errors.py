@@ -9,7 +9,7 @@ import difflib
 import unicodedata
 from collections.abc import Iterable
 
-from foreknow_judge.errors import DataError, ForeknowError, InputError
+from foreknow_judge.errors import DataError, ForeknowError, InputError, UnsupportedError
 
 # How much of a long text is shown before and after a caret.
 _BESIDE = 60
@@ -146,3 +146,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def _initials(name: str) -> str:
     return "".join(word[:1] for word in name.split("_") if "_" in name)
+
+
+class BeyondReach(NoSafeRelease, UnsupportedError):
+    """Exact counting would take more steps than allowed, so nothing is released."""

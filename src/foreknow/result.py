@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from csv import DictWriter
 from html import escape
-from importlib import import_module
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from foreknow.atomic_files import json_for_owner, write_json_for_owner, write_whole
 from foreknow.errors import InternalError
 from foreknow.hints import Plain
+from foreknow.leaves import load
 from foreknow_judge._version import __version__
 from foreknow_judge.errors import InputError
 
@@ -24,18 +24,18 @@ _WIDTH = 100
 # a file with a `Page`, and add a line here. No module imports what shows its results.
 PAGES: tuple[tuple[str, str], ...] = (
     ("Audit", "foreknow.report.pages.audit:AuditPage"),
-    ("Attack", "foreknow.report.pages.attack:AttackPage"),
-    ("Comparison", "foreknow.report.pages.comparison:ComparisonPage"),
-    ("DisclosureCurves", "foreknow.report.pages.curves:CurvesPage"),
-    ("Trial", "foreknow.report.pages.trial:TrialPage"),
-    ("EvidenceReport", "foreknow.report.pages.evidence:EvidencePage"),
+    ("Attack", "foreknow.attacks.page:AttackPage"),
+    ("Comparison", "foreknow.comparison.page:ComparisonPage"),
+    ("DisclosureCurves", "foreknow.skylines.curves_page:CurvesPage"),
+    ("Trial", "foreknow.trials.page:TrialPage"),
+    ("EvidenceReport", "foreknow.evidence_page.page:EvidencePage"),
     ("LatticeResult", "foreknow.report.pages.lattice:LatticePage"),
-    ("LatticeSurvey", "foreknow.report.pages.survey:SurveyPage"),
+    ("LatticeSurvey", "foreknow.skylines.survey_page:SurveyPage"),
     ("NamedWitness", "foreknow.report.pages.named_people:NamedPeoplePage"),
-    ("RiskReport", "foreknow.report.pages.risk:RiskPage"),
-    ("SkylineReport", "foreknow.report.pages.skyline:SkylinePage"),
+    ("RiskReport", "foreknow.risks.page:RiskPage"),
+    ("SkylineReport", "foreknow.skylines.skyline_page:SkylinePage"),
     ("Verification", "foreknow.report.pages.verification:VerificationPage"),
-    ("UtilityReport", "foreknow.report.pages.utility:UtilityPage"),
+    ("UtilityReport", "foreknow.utility.page:UtilityPage"),
 )
 # The same of what an analysis is given, which a notebook shows.
 CARDS: tuple[tuple[str, str], ...] = (
@@ -138,8 +138,7 @@ def page_of(result: Any, **options: Any) -> Page[Any]:
     names = {kind.__name__ for kind in type(result).__mro__}
     for name, place in (*PAGES, *CARDS):
         if name in names:
-            module, _, of = place.partition(":")
-            page: type[Page[Any]] = getattr(import_module(module), of)
+            page: type[Page[Any]] = load(place)
             if isinstance(result, page.serves):
                 return page(result, **options)
     raise InternalError(f"no page of foreknow.report.pages serves {type(result).__name__}")

@@ -22,7 +22,7 @@ SOURCE = Path(fk.__file__).parents[1]
 # Import once, then fork for each call: descriptors 1 and 2 are real, and so is the end of Python.
 FORKS = """
 import json, os, sys
-import foreknow.auditing.audit, foreknow.auditing.skyline, foreknow.cli.entry
+import foreknow.auditing.audit, foreknow.skylines.skyline, foreknow.cli.entry
 import foreknow.publishing.publish, foreknow.publishing.verification
 import foreknow.report.pages.audit, pandas
 from foreknow.cli import main
@@ -267,7 +267,7 @@ def test_an_interrupt_of_what_cannot_fail_is_not_lost(times):
 
 LIMITED = """
 import os, resource, sys
-import foreknow.auditing.audit, foreknow.auditing.skyline
+import foreknow.auditing.audit, foreknow.skylines.skyline
 import foreknow.publishing.publish, foreknow.publishing.verification
 from foreknow.cli import main
 

@@ -10,7 +10,7 @@ import pytest
 from tests.cli.desk import POLICY, TABLE
 
 import foreknow as fk
-from foreknow.cli.entry import COMMANDS
+from foreknow.cli.entry import app
 
 PAPERS = {"certificate.json", "datapackage.json", "report.html"}
 STEERING, SHOWN = "job\x1b[31m\u202e", r"job\x1b[31m\u202e"
@@ -101,7 +101,7 @@ def test_help_and_completion_cost_no_library(tmp_path, monkeypatch, asked, said)
     assert said in out
 
 
-@pytest.mark.parametrize("command", sum(COMMANDS.values(), ()), ids=lambda command: command.name)
+@pytest.mark.parametrize("command", app.commands.values(), ids=lambda command: command.name)
 def test_help_says_what_each_argument_and_option_is(command):
     assert (command.help or "").endswith(".")
     for each in command.params:

@@ -62,7 +62,7 @@ def test_a_wrong_column_and_an_empty_file_are_refused(desk):
 
 STOPPED = """
 import os, signal, sys
-import foreknow.utility.comparison as comparison
+import foreknow.comparison.comparison as comparison
 from foreknow.cli import main
 
 def stop(said, done, *rest):

@@ -8,7 +8,7 @@ import pytest
 from tests.cli.desk import LABELS, POLICY, TABLE
 
 import foreknow as fk
-from foreknow.cli.entry import COMMANDS
+from foreknow.cli.entry import app
 
 # The least that each takes in the folder of a desk; "made" was published.
 PUBLISHED = ["made"]
@@ -27,7 +27,7 @@ LEAST = {
     "evidence": PUBLISHED,
     "priors": ["table.csv", "--by", "sex", "-s", "disease", "-o", "p.csv"],
 }
-EVERY = {command.name: command for command in sum(COMMANDS.values(), ())}
+EVERY = {command.name: command for command in app.commands.values()}
 
 
 def having(*options):

@@ -40,9 +40,7 @@ def german(desk):
     return desk
 
 
-@pytest.mark.parametrize(
-    "command", sum(entry.COMMANDS.values(), ()), ids=lambda command: command.name
-)
+@pytest.mark.parametrize("command", entry.app.commands.values(), ids=lambda command: command.name)
 def test_every_command_that_opens_a_table_has_the_options(desk, command):
     named = {each.name for each in command.params}
     wanted = {option.strip("-").replace("-", "_") for option in OPTIONS}

@@ -780,7 +780,7 @@ _ROWS = [
     ),
     (
         "exit-code",
-        "foreknow.cli.analyses:audit",
+        "foreknow.cli.audit:audit",
         "return 0 if found.safe else UNSAFE",
         "return 0",
         "a script takes an unsafe table for a safe one",
@@ -829,7 +829,7 @@ _ROWS = [
     # ---- several releases ----------------------------------------------------------------------
     (
         "crossing-any",
-        "foreknow.releases.joint:together",
+        "foreknow.several.joint:together",
         "cells.settled.all()",
         "cells.settled.any()",
         "releases whose groups cross are judged as if differences settled them",
@@ -837,7 +837,7 @@ _ROWS = [
     ),
     (
         "counted-otherwise",
-        "foreknow.releases.joint:_schema_of",
+        "foreknow.several.joint:_schema_of",
         "if any(own != first for own in others):",
         "if False:",
         "releases that count other people are one",
@@ -845,7 +845,7 @@ _ROWS = [
     ),
     (
         "somebody-twice",
-        "foreknow.publishing.earlier_releases:Earlier.newcomers",
+        "foreknow.several.earlier_releases:Earlier.newcomers",
         "fresh &= [name not in groups for name in own]",
         "fresh &= [name not in self.groups[-1] for name in own]",
         "somebody in a release before the last one is published again",

@@ -18,9 +18,9 @@ from tests.test_publishing_engine import FACTS, HOSPITAL, patients
 import foreknow as fk
 from foreknow import randomness, sample
 from foreknow.data.engines import drawn, lookup
-from foreknow.data.engines.spark_table import SparkTable
 from foreknow.randomness import SecretGenerator
 from foreknow.releases.members import named_release
+from foreknow.spark.spark_table import SparkTable
 from foreknow_judge import parquet_layout
 
 pytest.importorskip("pyspark", reason="PySpark is absent")

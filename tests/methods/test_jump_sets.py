@@ -15,9 +15,10 @@ from foreknow.criteria.properties import (
     MaxRatio,
     Recursive,
 )
+from foreknow.errors import BeyondReach
 from foreknow.methods.jump import HALF, Jump, Naive, Safe, bounds, run
 from foreknow.methods.jump.bounds import most_lost, surely_safe
-from foreknow.methods.jump.disclosure_set import BeyondReach, EarlierNeed
+from foreknow.methods.jump.disclosure_set import EarlierNeed
 from foreknow.methods.jump.functions import Function
 from foreknow.methods.jump.run import case_of
 

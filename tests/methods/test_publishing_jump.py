@@ -9,7 +9,7 @@ from tests.examples import NIGHTLY
 from tests.people import short_report
 
 import foreknow as fk
-from foreknow.attacks.algorithm.method_runner import Runs
+from foreknow.attacks.method_runner import Runs
 from foreknow.methods.registry import method_of
 from foreknow_judge.errors import PolicyError
 

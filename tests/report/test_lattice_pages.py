@@ -10,14 +10,14 @@ import foreknow as fk
 from foreknow.methods.fulldomain.lattice import Lattice
 from foreknow.report import render
 from foreknow.report.pages import lattice as lattice_page
-from foreknow.report.pages.curves import (
+from foreknow.report.words import some
+from foreknow.skylines.curves_page import (
     curves_figure,
     key_sentence,
     known_text,
     sure_text,
 )
-from foreknow.report.pages.survey import plain_sentence
-from foreknow.report.words import some
+from foreknow.skylines.survey_page import plain_sentence
 
 POLICY = fk.Policy([fk.Requirement(fk.Facts(l=1), "0.7")])
 

@@ -15,9 +15,9 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.figures import percentage, significant
 from foreknow.report import render
 from foreknow.report.knowledge import share_text
-from foreknow.report.pages.skyline import notable_points, value_blocks
 from foreknow.report.terminal import Laid
 from foreknow.report.words import interval_text, measure_text, percent
+from foreknow.skylines.skyline_page import notable_points, value_blocks
 
 
 def number_of(text):

@@ -11,7 +11,8 @@ from foreknow.auditing.named_people import NamedWitness
 from foreknow.report import render
 from foreknow.report.chart import HeatMap, Panel, Square
 from foreknow.report.knowledge import Terms
-from foreknow.report.pages.skyline import (
+from foreknow.report.terminal import Laid
+from foreknow.skylines.skyline_page import (
     adversary,
     beyond_sentence,
     least_sentence,
@@ -22,7 +23,6 @@ from foreknow.report.pages.skyline import (
     worst_case,
     worst_sentence,
 )
-from foreknow.report.terminal import Laid
 
 JOBS = terms_of(case_study(), "Boss")
 
@@ -79,12 +79,12 @@ def test_several_values_have_a_part_each_and_a_heat_map_where_something_is_withs
 
 
 def test_long_tables_are_cut(monkeypatch):
-    monkeypatch.setattr("foreknow.report.pages.skyline._MOST_ROWS", 30)
+    monkeypatch.setattr("foreknow.skylines.skyline_page._MOST_ROWS", 30)
     report = many_points()
     left = len(report.skylines["AIDS"]) - 30
     text = Reader(render(report).html()).text
     assert f"And {left} others, which are in the JSON" in text
-    monkeypatch.setattr("foreknow.report.pages.skyline._MOST_VALUES", 2)
+    monkeypatch.setattr("foreknow.skylines.skyline_page._MOST_VALUES", 2)
     text = Reader(render(three_values()).html()).text
     assert "And one other value without a part here; ask for" in text
 

@@ -25,6 +25,7 @@ from foreknow.auditing.audit_input import (
 from foreknow.auditing.exposed import Exposed, exposed_by
 from foreknow.auditing.judged import OwnersTable, judged
 from foreknow.auditing.scope import scope_of, unprotected_codes
+from foreknow.auditing.trial import Trial
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import frame_of
 from foreknow.data.engines.column_advice import refuse_misread
@@ -33,14 +34,13 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.data.sights import Possible, Register, Sight, seen_with
 from foreknow.data.utility import Utility, utility_of
+from foreknow.leaves import is_installed, load
 from foreknow.methods.fulldomain.lattice import LatticeResult
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.explanation import Explanation
 from foreknow.policy.from_call import Arguments, hinted_with_keys, policy_of
 from foreknow.policy.policy import Policy
 from foreknow.result import Result, page_of
-from foreknow.trials.learned import SURE, learned_beside, learned_trial
-from foreknow.trials.trial import Trial
 from foreknow_judge.errors import DataError, InputError, PolicyError, UnsupportedError, memory_for
 from foreknow_judge.scope import Scope
 from foreknow_judge.verdict import Verdict, neither
@@ -543,16 +543,18 @@ def _counted_at_once(release: Release, policy: Policy) -> Iterator[GroupCounts]:
 
 def _trials(seen: Release | Sight, policy: Policy) -> tuple[Trial, ...]:
     """What the policy tries, or else what the columns of people teach, where these are known."""
-    if policy.schema is None:
+    if policy.schema is None or not (policy.tries or is_installed("foreknow.trials")):
         return ()
-    cohort = _cohort_of(seen)
+    learned, cohort = load("foreknow.trials.learned"), _cohort_of(seen)
     if policy.tries:
         tried = []
         for each, column in product(policy.tries, policy.schema.sensitives):
-            limit = SURE if each.limit is None else float(each.limit)
+            limit = learned.SURE if each.limit is None else float(each.limit)
             with suppress(DataError, UnsupportedError):  # said as not run
                 ways = [each.attack.by, *([(*each.attack.by, *cohort)] if cohort else [])]
-                found = [learned_trial(seen, by, limit=limit, sensitive=column) for by in ways]
+                found = [
+                    learned.learned_trial(seen, by, limit=limit, sensitive=column) for by in ways
+                ]
                 surest = max(found, key=lambda trial: trial.surest)
                 tried.append(replace(surest, required=policy.least_limit(column)))
         return tuple(tried)
@@ -562,8 +564,16 @@ def _trials(seen: Release | Sight, policy: Policy) -> tuple[Trial, ...]:
     free = set(unprotected_codes(counts, policy.requirements).tolist())
     about = [value for code, value in enumerate(counts.values) if code not in free]
     columns = policy.schema.quasi_identifiers
-    beside = learned_beside(seen, columns, about or None, apart=cohort)
+    beside = _learned_beside(seen, columns, about or None, apart=cohort)
     return () if beside is None else (replace(beside, required=policy.least_limit()),)
+
+
+def _learned_beside(seen: Any, columns: Sequence[str], about: Any, *, apart: Any) -> Trial | None:
+    """What somebody learns from the release by some columns, where they can."""
+    trial: Trial | None = load("foreknow.trials.learned:learned_beside")(
+        seen, columns, about, apart=apart
+    )
+    return trial
 
 
 def _cohort_of(seen: Release | Sight) -> tuple[str, ...]:

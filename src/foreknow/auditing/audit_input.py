@@ -20,6 +20,7 @@ from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight
 from foreknow.errors import SchemaError
+from foreknow.leaves import load
 from foreknow.needs import ONE_BY_ONE, Analysis, refuse_rules
 from foreknow.policy.from_call import schema_of
 from foreknow.policy.people import CaseOwners, owners_counts
@@ -126,9 +127,7 @@ def _refuse_other_values(given: Release | GroupCounts, schema: Schema) -> None:
 
 def _release_of(given: Any, policy: Policy | None, group: str | None) -> Release | GroupCounts:
     if isinstance(given, (list, tuple)):
-        from foreknow.releases.joint import together
-
-        given = together(given)
+        given = load("foreknow.several.joint:together")(given)
     if (made := part_of(given, "release", Release)) is not None:
         given = made
     if isinstance(given, (Release, GroupCounts)):

@@ -10,7 +10,6 @@ import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import FactsWitness
-from foreknow.adversaries.statements.formulas import quoted
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
 from foreknow.data.release import Release
@@ -18,6 +17,7 @@ from foreknow.data.windows import Window
 from foreknow.errors import InternalError
 from foreknow.figures import significant
 from foreknow.hints import Plain
+from foreknow.leaves import load
 from foreknow.result import page_of
 from foreknow_judge.errors import InputError
 
@@ -226,4 +226,4 @@ def _lacks(person: Label, value: Label) -> str:
 
 
 def _quoted(label: Label) -> str:
-    return quoted(str(label))
+    return str(load("foreknow.statements.formulas:quoted")(str(label)))

@@ -4,34 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import MutableMapping
 from typing import Any
 
 import click
 from click.shell_completion import shell_complete
 
-from foreknow.cli.analyses import (
-    audit,
-    curves,
-    learned,
-    risk,
-    schema,
-    skyline,
-    sql,
-    survey,
-    utility,
-)
-from foreknow.cli.ask import ask
-from foreknow.cli.attack import attack
 from foreknow.cli.completion import COMPLETE, SHELL, install, script
-from foreknow.cli.explore import explore
-from foreknow.cli.export import export
-from foreknow.cli.flat_table import draw, read
 from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE
-from foreknow.cli.prepare import compare, init, priors
 from foreknow.cli.process import INTERRUPTED, Interrupts, prepare_memory, streams
-from foreknow.cli.publish import demo, evidence, forget, publish, verify
 from foreknow.data.address import hidden
 from foreknow.errors import InternalError, NoSafeRelease, NotSettled, StatementError, did_you_mean
+from foreknow.leaves import LEAVES, is_installed, leaf_of, load
 from foreknow.names import COMMANDS as COMMON
 from foreknow_judge._version import __version__
 from foreknow_judge.errors import ForeknowError, InputError, NotEnoughMemory, short_of_memory
@@ -40,29 +24,71 @@ from foreknow_judge.printed import one_line
 # Set free where memory has run out, so that this can be said.
 _SPARE = 4 << 20
 
-COMMANDS = {
-    "The main job": (init, publish, audit, verify, evidence, forget, demo),
-    "What adversaries can find out": (skyline, curves, ask, risk, attack, learned),
-    "Working with a release": (read, draw, export),
-    "What to choose": (compare, utility, survey, explore),
-    "Inputs": (priors, schema, sql),
+# The commands by what they are for, and where each is: loaded when it is first called.
+COMMANDS: dict[str, dict[str, str]] = {
+    "The main job": {
+        "init": "foreknow.cli.prepare",
+        "publish": "foreknow.cli.publish",
+        "audit": "foreknow.cli.audit",
+        "verify": "foreknow.cli.publish",
+        "evidence": "foreknow.evidence_page.command",
+        "forget": "foreknow.cli.publish",
+        "demo": "foreknow.cli.publish",
+    },
+    "What adversaries can find out": {
+        "skyline": "foreknow.skylines.command",
+        "curves": "foreknow.skylines.command",
+        "ask": "foreknow.statements.command",
+        "risk": "foreknow.risks.command",
+        "attack": "foreknow.attacks.command",
+        "learned": "foreknow.trials.command",
+    },
+    "Working with a release": {
+        "read": "foreknow.cli.flat_table",
+        "draw": "foreknow.cli.flat_table",
+        "export": "foreknow.exports.command",
+    },
+    "What to choose": {
+        "compare": "foreknow.comparison.command",
+        "utility": "foreknow.utility.command",
+        "survey": "foreknow.skylines.command",
+        "explore": "foreknow.explore.command",
+    },
+    "Inputs": {
+        "priors": "foreknow.cli.prepare",
+        "schema": "foreknow.cli.audit",
+        "sql": "foreknow.cli.audit",
+    },
 }
+_PLACES = {name: place for places in COMMANDS.values() for name, place in places.items()}
 
 
 class _Foreknow(click.Group):
     """All commands; help lists them by what they are for."""
 
+    @property
+    def commands(self) -> MutableMapping[str, click.Command]:
+        """Every command that is installed, by its name."""
+        return {name: _loaded(name) for name in self.list_commands(None)}
+
+    @commands.setter
+    def commands(self, commands: Any) -> None:
+        """Click sets commands when a group is made; here they stand in `COMMANDS`."""
+
+    def list_commands(self, ctx: click.Context | None) -> list[str]:
+        """The names of the commands that are installed."""
+        return [name for name, place in _PLACES.items() if _is_there(place)]
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """A command by its name, or by one that it has elsewhere."""
         name = cmd_name.replace("_", "-")
-        return super().get_command(ctx, COMMON.get(name, name))
+        name = COMMON.get(name, name)
+        return _loaded(name) if name in _PLACES else None
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """The command that is called, or the one that is most like it."""
         if self.get_command(ctx, args[0]) is None:
-            ctx.fail(
-                f"No such command {args[0]!r}{did_you_mean(args[0], [*self.commands, *COMMON])}"
-            )
+            ctx.fail(f"No such command {args[0]!r}{did_you_mean(args[0], [*_PLACES, *COMMON])}")
         return super().resolve_command(ctx, args)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -72,13 +98,28 @@ class _Foreknow(click.Group):
         return super().parse_args(ctx, ["--version"] if args == ["version"] else args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for purpose, commands in COMMANDS.items():
+        for purpose, places in COMMANDS.items():
             with formatter.section(purpose):
-                formatter.write_dl([(str(each.name), _first_line(each)) for each in commands])
+                formatter.write_dl([(name, _first_line(name)) for name in places])
 
 
-def _first_line(command: click.Command) -> str:
-    return (command.help or "").partition("\n")[0]
+def _is_there(place: str) -> bool:
+    leaf = leaf_of(place)
+    return leaf is None or is_installed(leaf)
+
+
+def _loaded(name: str) -> click.Command:
+    """A command by its name; refused if its leaf is not installed."""
+    command: click.Command = load(f"{_PLACES[name]}:{name}")
+    return command
+
+
+def _first_line(name: str) -> str:
+    """The first line of a command's help, or that it is not installed."""
+    leaf = leaf_of(_PLACES[name])
+    if leaf is not None and not is_installed(leaf):
+        return f"(not installed: {LEAVES[leaf]})"
+    return (_loaded(name).help or "").partition("\n")[0]
 
 
 @click.group(
@@ -113,11 +154,6 @@ def app(
         click.echo(script(app, show_completion))
     elif context.invoked_subcommand is None:
         click.echo(context.get_help())
-
-
-for _commands in COMMANDS.values():
-    for _command in _commands:
-        app.add_command(_command)
 
 
 def run(interrupts: Interrupts) -> int:

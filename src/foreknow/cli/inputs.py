@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 from foreknow.cli.options import Files, Only, among, listed, print_plain
 from foreknow.data.address import spoken
 from foreknow.errors import SchemaError, did_you_mean
+from foreknow.leaves import is_installed, load
 from foreknow.needs import ONE_BY_ONE, refuse_rules
 from foreknow_judge.errors import InputError, PolicyError, UnsupportedError
 from foreknow_judge.printed import visible
@@ -112,8 +113,6 @@ class Columns(Files):
 
     def together(self, paths: Sequence[Path], *, counts: bool = False) -> Release:
         """Open several releases of the same people as one."""
-        from foreknow.releases.joint import together
-
         for path in paths:
             if counts or not is_published(path):
                 lone = next((str(each) for each in paths if not each.exists()), None)
@@ -127,7 +126,8 @@ class Columns(Files):
                     "it has to be known who is in each; in Python, see fk.together"
                 )
             self._refuse_beside_certificate(path, but=("person",))
-        return together(paths, person=self.person)
+        joint: Release = load("foreknow.several.joint:together")(paths, person=self.person)
+        return joint
 
     def named(self, path: Path, members: Path | None) -> Release:
         """Open a release whose people have names: by the policy's person or only identifier."""
@@ -395,13 +395,14 @@ def attack_on(
     from foreknow_judge.file_names import MEMBERS, owners_folder
 
     (folder, *others) = folders
+    if not is_installed("foreknow.attacks"):
+        return "foreknow attack --help"
     if others or not is_published(folder) or not (owners_folder(folder) / MEMBERS).is_file():
         return "foreknow attack --help"
-    from foreknow.attacks.algorithm.of_release import can_be_attacked
-
     words = [folder] if table is None else [table, "--release", folder]
     words += [] if policy is None else ["--policy", policy]
     command = f"foreknow attack {' '.join(shlex.quote(str(word)) for word in words)}"
+    can_be_attacked = load("foreknow.attacks.of_release:can_be_attacked")
     can_be = can_be_attacked(folder, None if policy is None else rules, table)
     return command if can_be and visible(command) == command else "foreknow attack --help"
 

@@ -24,6 +24,7 @@ from foreknow.errors import NoSafeRelease, OutputError, did_you_mean
 from foreknow.explore.security import is_device
 from foreknow.explore.session import Draft, Session
 from foreknow.figures import percentage
+from foreknow.leaves import load
 from foreknow.methods.proof import AS_REQUIRED, FREQUENCIES
 from foreknow.methods.registry import METHODS, key_of, kind_of
 from foreknow.policy.policy import Policy
@@ -41,7 +42,6 @@ from foreknow.report.words import average_text, number, visible
 from foreknow.result import page_of
 from foreknow.settings import known_keys
 from foreknow.toml import from_toml
-from foreknow.utility.query_error import query_error
 from foreknow.workers import Failure, side_by_side
 from foreknow_judge.errors import InputError
 from foreknow_judge.file_names import MEMBERS, owners_folder
@@ -128,6 +128,7 @@ def _publish(order: _Order, job: str) -> KeptRelease:
     except InputError as refused:
         return KeptRelease(why=(str(refused),))
     log.info("asking count queries of the release")
+    query_error = load("foreknow.utility.query_error:query_error")
     error = query_error(made, microdata, queries=_QUERIES, seed=0)
     rows = [("Form", made.certificate.form), *audit_rows(made.audit)]
     if error.median is not None:

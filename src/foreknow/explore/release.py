@@ -12,14 +12,13 @@ import numpy as np
 
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.protocol import counts_of
-from foreknow.adversaries.statements import Statements
 from foreknow.auditing.audit import audit
 from foreknow.auditing.exposed import Exposed, exposed_by
-from foreknow.auditing.skyline import skyline_report
 from foreknow.data.engines import open_table
 from foreknow.data.reading import Reading
 from foreknow.data.release import Release
 from foreknow.explore.session import Dial, Looked
+from foreknow.leaves import load
 from foreknow.numbers import whole_number
 from foreknow.policy.counted import RequirementCounts
 from foreknow.releases.members import OwnRelease
@@ -36,8 +35,6 @@ from foreknow.report.pages.audit import (
     values_phrase,
     verdict_sentence,
 )
-from foreknow.report.pages.skyline import adversary as adversary_words
-from foreknow.report.pages.skyline import heat_figure, least_sentence, terms_of
 from foreknow.report.values import block_values, table_values
 from foreknow.report.words import (
     answer_texts,
@@ -226,16 +223,17 @@ def skyline(looked: Looked, given: Mapping[str, str]) -> dict[str, Any]:
     if why := _uncounted(turned.counted):
         said = f"There is no skyline here: it counts each row as somebody, and {why}."
         return {"title": title, "least": said, "points": [], "words": [], "figure": None}
-    report = skyline_report(
+    page = load("foreknow.skylines.skyline_page")
+    report = load("foreknow.skylines.skyline:skyline_report")(
         counts_of(turned.counted.counts), [value], confidence=turned.limit, sensitive=noun
     )
-    corners, terms = report.corners(value), terms_of(report, value)
-    figure = block_values([heat_figure(report, value, "heat")])[0] if corners else None
+    corners, terms = report.corners(value), page.terms_of(report, value)
+    figure = block_values([page.heat_figure(report, value, "heat")])[0] if corners else None
     return {
         "title": title,
-        "least": least_sentence(report, value),
+        "least": page.least_sentence(report, value),
         "points": [corner.point for corner in corners],
-        "words": [adversary_words(terms, corner.point) for corner in corners],
+        "words": [page.adversary(terms, corner.point) for corner in corners],
         "figure": figure,
     }
 
@@ -288,7 +286,7 @@ def asked(looked: Looked, given: Mapping[str, Any]) -> dict[str, Any]:
     release = _named_release(looked)
     if len(release.sensitives) > 1:
         release = release.seen(release.sensitive)
-    known = Statements(*said)
+    known = load("foreknow.statements.statements:Statements")(*said)
     row = known.posteriors(release, people=[person.strip()])
     answers = [answer for each in row.values() for answer in each.answers()]
     answers.sort(key=lambda answer: -answer.probability)

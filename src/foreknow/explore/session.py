@@ -27,7 +27,7 @@ from foreknow.planning.suggestion import PolicySuggestion, suggest_policy
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
-from foreknow.report.evidence import certified_policy
+from foreknow.publishing.verification import certified_policy
 from foreknow.toml import from_toml, read_text
 from foreknow_judge.errors import InputError, PolicyError
 from foreknow_judge.file_names import CERTIFICATE, OWNER, owners_folder

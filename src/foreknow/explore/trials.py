@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from foreknow.attacks.measured import learned_report
 from foreknow.auditing.audit import audit
 from foreknow.explore.session import Looked, Session
+from foreknow.leaves import load
 from foreknow.report.values import block_values
 from foreknow.report.words import visible
 from foreknow.result import Result, page_of
@@ -53,6 +53,7 @@ def learned(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
     people = session.path_of(str(table)) if table else None
     release = looked.path if looked.published else looked.release
     policy = looked.policy if people is not None else None
+    learned_report = load("foreknow.trials.measured:learned_report")
     try:
         found = learned_report(release, by or None, people=people, policy=policy)
     except UnsupportedError as error:

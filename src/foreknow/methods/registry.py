@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from foreknow import plugins
 from foreknow.errors import did_you_mean
+from foreknow.leaves import load
 from foreknow_judge.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -51,8 +51,7 @@ def key_of(name: str) -> str:
 
 def kind_of(key: str) -> type[Kind]:
     """The class of a method by what it is called."""
-    module, _, name = dict(METHODS)[key_of(key)].partition(":")
-    kind: type[Kind] = getattr(import_module(module), name)
+    kind: type[Kind] = load(dict(METHODS)[key_of(key)])
     return kind
 
 

@@ -17,6 +17,7 @@ from foreknow.criteria import registry as criteria
 from foreknow.criteria.protocol import Criterion
 from foreknow.data.schema import Schema
 from foreknow.errors import did_you_mean
+from foreknow.leaves import is_installed, load
 from foreknow.needs import check_members
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.requirement import Requirement
@@ -24,11 +25,12 @@ from foreknow.policy.tables import PublishTable, Registered, policy_table
 from foreknow.policy.tries import Try
 from foreknow.settings import read
 from foreknow.toml import from_toml, read_text, toml_key, toml_value
-from foreknow.trials.learned import Learned, LearnedSettings
 from foreknow_judge.errors import PolicyError
 from foreknow_judge.settings import Settings
 
 _MOST_BYTES = 16 << 20
+# The key of the attack that a policy can try.
+_LEARNED = "learned"
 
 
 @lru_cache(64)
@@ -44,10 +46,17 @@ def _tables(
         Registered(
             {kind.key: kind.settings for kind in kinds},
             {each.key: each.settings for each in wanted},
-            {Learned.key: LearnedSettings},
+            _tried(),
             dict(makers),
         )
     )
+
+
+def _tried() -> dict[str, Any]:
+    """The settings of each attack that a policy can try, where it is installed."""
+    if not is_installed("foreknow.trials"):
+        return {}
+    return {_LEARNED: load("foreknow.trials.learned:LearnedSettings")}
 
 
 def policy_settings(methods: Mapping[str, Any]) -> type[Settings]:
@@ -87,6 +96,8 @@ def read_tables(table: Mapping[str, Any], name: str) -> Any:
                 f"not [{key}]"
             )
     _refuse_estimates(table, name)
+    if table.get("try"):
+        load("foreknow.trials.learned")  # which is refused if it is not installed
     publish = table.get("publish")
     own = publish if isinstance(publish, Mapping) else {}
     methods = [
@@ -117,15 +128,20 @@ def parts_of(
         requirements,
         schema,
         options,
-        [Try(Learned(each.learned.by), each.stop) for each in found.try_],
+        [Try(_attack(each.learned.by), each.stop) for each in found.try_],
     )
+
+
+def _attack(by: Sequence[str]) -> Any:
+    """Somebody who learns by some columns from a release."""
+    return load("foreknow.trials.learned:Learned")(by)
 
 
 def _refuse_estimates(table: Mapping[str, Any], name: str) -> None:
     """Refuse `learned` in a requirement, as in earlier versions: no limit on it can be proved."""
     required = table.get("require")
     for place, each in enumerate(required if isinstance(required, list) else []):
-        if isinstance(each, Mapping) and Learned.key in each:
+        if isinstance(each, Mapping) and _LEARNED in each:
             raise PolicyError(
                 f"{name}: require[{place}]: what is learned from a release is an estimate, and no "
                 'limit can be proved of it; write [[try]] with learned = { by = ["job"] } and '

@@ -407,3 +407,10 @@ def line_of(before: Requirement, after: Requirement) -> str:
     changed = {key: given for key, given in new.items() if old.get(key) != given}
     ((key, given),) = changed.items()
     return f"{key} = {toml_value(given)}"
+
+
+ASK_SOMETHING = (
+    "Name a value that somebody has, or require something of every group as well:",
+    "  [[require]]",
+    "  k_anonymity = 5",
+)

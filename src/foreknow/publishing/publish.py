@@ -23,6 +23,7 @@ from foreknow.auditing.audit import Audit, explained_audit
 from foreknow.auditing.judged import with_witnesses
 from foreknow.auditing.named_values import refuse_misspelt
 from foreknow.auditing.scope import for_readers, scope_of
+from foreknow.auditing.trial import Trial
 from foreknow.certificates import Certificate
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
@@ -43,6 +44,7 @@ from foreknow.data.sights import Sight
 from foreknow.data.utility import Utility, utility_of
 from foreknow.errors import InternalError, NoSafeRelease, SchemaError
 from foreknow.hints import P
+from foreknow.leaves import load
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.methods.protocol import (
     Anonymizer,
@@ -62,8 +64,8 @@ from foreknow.plugins import package_of
 from foreknow.policy.from_call import KEYS, Arguments, hinted_with_keys, policy_of
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
+from foreknow.policy.way_out import ASK_SOMETHING
 from foreknow.publishing.code_book import Contents, code_book
-from foreknow.publishing.earlier_releases import ASK_SOMETHING
 from foreknow.publishing.entries import Aside, Entries, Placed, Stored
 from foreknow.publishing.formats import Spelling, format_of
 from foreknow.publishing.notes import CUT_OFF, NOT_MINIMAL, OF_LISTS, PERHAPS_LARGER, note_of_others
@@ -95,7 +97,6 @@ from foreknow.releases.members import KEYED, OF_COUNTS
 from foreknow.releases.written import as_release
 from foreknow.result import page_of
 from foreknow.settings import known_keys
-from foreknow.trials.trial import Trial
 from foreknow.wording import in_cases
 from foreknow_judge.certificate import digest_of, parts_of_sensitive
 from foreknow_judge.criteria import GAUGES
@@ -119,7 +120,7 @@ from foreknow_judge.verify import rules_of, written_of
 from foreknow_judge.written import Written
 
 if TYPE_CHECKING:
-    from foreknow.publishing.earlier_releases import CohortChanges
+    from foreknow.several.earlier_releases import CohortChanges
 
 _log = logging.getLogger(__name__)
 
@@ -776,9 +777,8 @@ def _advice(
 
 def _after(folders: Any, microdata: Microdata, policy: Policy, **how: Any) -> Publication:
     """Publish who is in no earlier release, where the policy holds of all together."""
-    from foreknow.publishing.earlier_releases import NEW, TOO_FEW, WAIT, Earlier
-
-    earlier = Earlier.open(folders)
+    several = load("foreknow.several.earlier_releases")
+    earlier = several.Earlier.open(folders)
     if microdata.schema.shared is not None:
         raise UnsupportedError(
             "after: what households share is counted in one table: somebody new may live with "
@@ -806,15 +806,17 @@ def _after(folders: Any, microdata: Microdata, policy: Policy, **how: Any) -> Pu
     try:
         made = _made(newcomers, policy, after=None, together=True, **how)
     except NoSafeRelease as error:
-        raise NoSafeRelease(f"{since} {error.said}", [TOO_FEW, *error.way_out]) from None
+        raise NoSafeRelease(f"{since} {error.said}", [several.TOO_FEW, *error.way_out]) from None
     except SchemaError as error:  # such as values that few of them have
-        least, why = policy.least_listed, TOO_FEW
+        least, why = policy.least_listed, several.TOO_FEW
         if newcomers.n_people < least:
-            why = f"Fewer than {least} are too few for a group or a label: {WAIT}."
+            why = f"Fewer than {least} are too few for a group or a label: {several.WAIT}."
         raise SchemaError(f"{since} {why} Of those who are new: {error}") from None
     tried = how["learned"] or bool(policy.tries)
     placed = made.placed if tried else None
-    together, values = earlier.judged(made.release, made.audit.policy, NEW, microdata, placed)
+    together, values = earlier.judged(
+        made.release, made.audit.policy, several.NEW, microdata, placed
+    )
     _stop(policy, together.trials or (), earlier.names)
     own = made.audit.scope
     said_of_rows = ("left_out", "lacking", "people_suppressed", "shared", "numbers")

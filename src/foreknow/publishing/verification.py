@@ -27,11 +27,15 @@ from foreknow.policy.kinds import registered_kinds
 from foreknow.policy.policy import Policy
 from foreknow.publishing.code_book import lies_of
 from foreknow.publishing.signature import check_signature
-from foreknow.releases.written import refuse_other_schema
+from foreknow.releases.written import refuse_other_schema, schema_of
 from foreknow.result import Result
 from foreknow_judge import verify as judges
 from foreknow_judge.certificate import Certificate as CertificateRead
-from foreknow_judge.certificate import bytes_of_certificate, check_certificate
+from foreknow_judge.certificate import (
+    bytes_of_certificate,
+    check_certificate,
+    has_kept_priors,
+)
 from foreknow_judge.counting import GroupBags
 from foreknow_judge.documents import from_json
 from foreknow_judge.errors import CertificateError, InputError, PolicyError, Problem
@@ -301,3 +305,21 @@ def same_groups(one: GroupBags, other: GroupBags) -> bool:
             for part in ("people", "starts", "codes", "counts")
         )
     )
+
+
+def certified_policy(known: Certificate) -> Policy:
+    """The policy that a release was certified by, without what only its owner has files of."""
+    required = [
+        own
+        for own in known.policy["require"]
+        if not has_kept_priors(own) and not any(names_population(part) for part in own.values())
+    ]
+    if not required:
+        raise CertificateError(
+            "all that the certificate requires needs files of the owner; give the policy"
+        )
+    return Policy.from_dict({"schema": schema_of(known).to_dict(), "require": required})
+
+
+def names_population(own: Any) -> bool:
+    return isinstance(own, Mapping) and "population" in own

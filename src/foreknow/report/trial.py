@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from foreknow.auditing.trial import LEAST_GROUPS, Share, Trial
 from foreknow.figures import percentage
 from foreknow.report.words import (
     group_words,
@@ -15,8 +16,6 @@ from foreknow.report.words import (
     some,
     visible,
 )
-from foreknow.trials.learned import LEAST_GROUPS
-from foreknow.trials.trial import Share, Trial
 
 if TYPE_CHECKING:
     from foreknow.auditing.audit import Audit

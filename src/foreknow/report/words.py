@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.data.labels import GroupLabel, Label
@@ -20,9 +20,6 @@ from foreknow_judge.printed import visible as visible
 from foreknow_judge.text import number as number
 from foreknow_judge.text import some as some
 from foreknow_judge.verdict import Limit
-
-if TYPE_CHECKING:
-    from foreknow.adversaries.statements import Posterior
 
 _MOST_SHOWN = 8  # values of a list
 _PLAIN_NAME = re.compile(r"[\w.+*-]+")
@@ -286,7 +283,7 @@ def chance_text(exact: Fraction, digits: int = 1) -> str:
     return f"{said} ({fraction})" if "/" in fraction and len(fraction) <= _SHORT else said
 
 
-def answer_texts(answer: Posterior) -> tuple[str, str]:
+def answer_texts(answer: Any) -> tuple[str, str]:
     """Write how likely somebody has a value, before and after some statements are known."""
     return chance_text(answer.before), chance_text(answer.exact)
 

@@ -21,6 +21,7 @@ from foreknow.adversaries.priors.expectation import JUDGING, LEARNING, CaseLayou
 from foreknow.adversaries.priors.fit import SMOOTHINGS, Kinds, fits, numbers_among
 from foreknow.adversaries.protocol import HasCounts, counts_of, signatures_of
 from foreknow.adversaries.remembered import remembered
+from foreknow.auditing.trial import LEAST_GROUPS, Claim, Share, Trial, Tried, most_successful
 from foreknow.data.arrays import FloatArray, IntArray, ranges
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
@@ -28,7 +29,6 @@ from foreknow.data.people import Signature, Signatures
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
 from foreknow.needs import Need, Needs
-from foreknow.trials.trial import Claim, Share, Trial, Tried, most_successful
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.settings import Settings
@@ -37,8 +37,8 @@ Effort: TypeAlias = Literal["look", "beside", "full"]
 
 # Surer than this of a value counts as sure, where no limit is given.
 SURE = 0.9
-# Of so many people at most, and beside an audit; and there of so many groups at least.
-MOST_PEOPLE, MOST_BESIDE, LEAST_GROUPS = 50_000, 4000, 50
+# Of so many people at most, and beside an audit.
+MOST_PEOPLE, MOST_BESIDE = 50_000, 4000
 # Beside an audit: so many columns are looked at one by one, and what tells most is tried.
 _COLUMNS = 10
 # The smoothings that each effort tries. Trees take seconds: only `full` grows them.

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 
 import foreknow as fk
-from foreknow.adversaries.statements.formulas import And, Has, Iff, Implies, Not, Or, Same
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Labels
 from foreknow.data.people import Members
+from foreknow.statements.formulas import And, Has, Iff, Implies, Not, Or, Same
 
 NAMES = ["Ann", "Bob Lee", "and", "O'Neil", "Ed", "漢字", "7"]
 VALUES = ["AIDS", "Flu", 'a "cold"', "not->in"]

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from tests.adversaries.statements.scenes import formula, random_statement, text
 
 import foreknow as fk
-from foreknow.adversaries.statements import parse
-from foreknow.adversaries.statements.formulas import (
+from foreknow.errors import StatementError
+from foreknow.statements.formulas import (
     MOST_DEEP,
     And,
     Has,
@@ -16,9 +16,9 @@ from foreknow.adversaries.statements.formulas import (
     Not,
     Or,
     Same,
+    parse,
     quoted,
 )
-from foreknow.errors import StatementError
 from foreknow_judge.errors import InputError
 
 NAMES = st.text(min_size=1, max_size=6) | st.sampled_from(

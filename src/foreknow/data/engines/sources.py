@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import pyarrow as pa
 
@@ -22,13 +22,14 @@ from foreknow.data.engines.divided import Divided
 from foreknow.data.engines.spelled import Spelled
 from foreknow.data.engines.table import Snapshot, Table
 from foreknow.data.reading import STDIN, UTF8, Dialect, Reading, is_address, named_part, to_add
+from foreknow.leaves import load
 from foreknow_judge.documents import is_named_pipe
 from foreknow_judge.duckdb_files import DELIMITERS, CsvFile, Stamp
 from foreknow_judge.errors import DataError
 
 if TYPE_CHECKING:
     from foreknow.data.engines.duckdb_table import DuckTable
-    from foreknow.data.engines.spark_table import SparkTable
+    from foreknow.spark.spark_table import SparkTable
 
 # A table whose equal rows are counted where it lies, and whose rows can be found again.
 Source: TypeAlias = "DuckTable | SparkTable"
@@ -85,9 +86,7 @@ def _opened(source: Any, reading: Reading | None) -> Table:
 
         return DuckTable.of_relation(source)
     if type(source).__module__.startswith("pyspark.sql.") and hasattr(source, "toArrow"):
-        from foreknow.data.engines.spark_table import SparkTable
-
-        return SparkTable(source)
+        return cast("Table", load("foreknow.spark.spark_table:SparkTable")(source))
     if isinstance(source, pa.Table):
         return ArrowTable(source)
     from foreknow.data.engines.narwhals_table import NarwhalsTable

@@ -23,10 +23,9 @@ from itertools import product
 from typing import Any, Literal, TypeAlias
 
 from foreknow.criteria.properties import Property
-from foreknow.errors import NoSafeRelease
+from foreknow.errors import BeyondReach
 from foreknow.methods.jump.blocks import Below, Block, BlockTree
 from foreknow.methods.jump.bounds import surely_safe
-from foreknow_judge.errors import UnsupportedError
 
 Column: TypeAlias = tuple[int, tuple[int, ...]]  # a value: (colour, how often in each group)
 Part: TypeAlias = tuple[Block, tuple[Column, ...]]  # a block and its values
@@ -34,10 +33,6 @@ Seen: TypeAlias = tuple[Any, ...]  # what each lower level sees
 
 FIRST_STEPS = 20_000
 BEYOND = "exact counting takes more than {:,} steps"
-
-
-class BeyondReach(NoSafeRelease, UnsupportedError):
-    """Exact counting would take more steps than allowed, so nothing is released."""
 
 
 class Budget:

@@ -21,8 +21,8 @@ from pydantic import Field
 from foreknow.criteria.properties import MaxRatio, Property, as_property
 from foreknow.data.arrays import IntArray
 from foreknow.data.microdata import Microdata
-from foreknow.errors import NoSafeRelease
-from foreknow.methods.jump.disclosure_set import BeyondReach, Strategy
+from foreknow.errors import BeyondReach, NoSafeRelease
+from foreknow.methods.jump.disclosure_set import Strategy
 from foreknow.methods.jump.functions import (
     Function,
     Person,

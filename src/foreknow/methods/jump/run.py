@@ -12,8 +12,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from foreknow.data.labels import is_label, is_missing
+from foreknow.errors import BeyondReach
 from foreknow.methods.jump.blocks import BlockTree
-from foreknow.methods.jump.disclosure_set import BeyondReach, Budget, Exact, Part, Strategy, rows_of
+from foreknow.methods.jump.disclosure_set import Budget, Exact, Part, Strategy, rows_of
 from foreknow.methods.jump.functions import Function, Person, Value
 from foreknow_judge.errors import InputError
 

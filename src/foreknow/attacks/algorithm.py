@@ -1,0 +1,513 @@
+"""The adversary who can run the anonymizer: of any release, and of one made of one's own table.
+
+From "k-jump: a strategy to design publicly-known algorithms for privacy preserving micro-data
+disclosure" (Liu, Wang, Zhang, Zhu), section 1: worlds that the algorithm would have treated
+otherwise are struck out; what is left is the disclosure set. Here for any algorithm.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar, Unpack
+
+import numpy as np
+
+from foreknow.adversaries.disclosure import Disclosure, worst
+from foreknow.adversaries.protocol import HasCounts, asked_of, counts_of, signatures_of
+from foreknow.adversaries.remembered import remembered
+from foreknow.attacks.exact import NoWorldError, Posteriors, enumerated, proved
+from foreknow.attacks.method_runner import Runs, name_of, said_once, settings_of
+from foreknow.attacks.of_release import AttackedRelease, is_release
+from foreknow.attacks.parts import by_parts
+from foreknow.attacks.results import Attack, limits_of
+from foreknow.attacks.sampled import estimated
+from foreknow.attacks.worlds import ATTACK, Codes, Worlds, amount_text
+from foreknow.data.arrays import IntArray
+from foreknow.data.counts import Semantics
+from foreknow.data.engines.arrow_table import table_of_texts
+from foreknow.data.labels import Label
+from foreknow.data.microdata import Microdata
+from foreknow.data.schema import Schema
+from foreknow.methods.registry import kind_of, method_of
+from foreknow.needs import Need, Needs
+from foreknow.numbers import whole_number
+from foreknow.policy.from_call import Arguments, hinted_with_keys, microdata_of, policy_of
+from foreknow.policy.policy import Policy
+from foreknow_judge.errors import DataError, InputError, UnsupportedError
+
+_log = logging.getLogger(__name__)
+# Defaults: runs of the method, and seconds.
+WORLDS = 10_000
+SECONDS = 60.0
+# The part of the time that an enumeration may use up in vain.
+_EXACT = 0.6
+# Worlds that a method is tried on which is said to treat rows alike.
+_SWAPPED = 6
+
+
+@hinted_with_keys
+def attack(
+    microdata: Any,
+    method: Any = None,
+    policy: Policy | Mapping[str, Any] | str | Path | None = None,
+    *,
+    groups: Any = None,
+    release: Any = None,
+    members: str | Path | None = None,
+    nothing: bool = False,
+    worlds: int = WORLDS,
+    seconds: float | None = SECONDS,
+    seed: int | None = None,
+    seeds: Sequence[int] | None = None,
+    symmetric: bool | None = None,
+    **said: Unpack[Arguments],
+) -> Attack:
+    """Find out what an adversary who knows the method learns from what it makes of a table.
+
+    The method is run on the table. The adversary knows everybody's quasi-identifiers, the method
+    with its settings and the policy, and sees the release: who is in which group, the values of
+    each group, and in the generalized form its labels. They assign the values in every way, run
+    the method on each, and strike out what would have been released otherwise.
+
+    Parameters
+    ----------
+    microdata : Microdata, path or frame; or a release
+        With one sensitive value per person. Of a release (a folder that `publish` wrote, or what it
+        returned) the table that it was made of is taken: see `release`.
+    method : anonymizer, or callable, optional
+        Anything with ``partition(microdata, policy, seed)``, or the name of it; or a function from
+        a PyArrow table, with all columns of the source, to the group of each row. See the notes.
+        The policy's method when left out.
+    policy : Policy, path or mapping, optional
+        What the method is given, and whose limits are compared with. Its `options` say in which
+        form an anonymizer's groups are published; without a policy, only the groups are seen.
+    groups : int array, optional
+        The group of each row, if the release was made before.
+    release : Publication or path, optional
+        What `publish` returned, or the folder that it wrote: its very groups are attacked, with the
+        options of its certificate, and its policy where none is given. The table of a folder is
+        looked for by its name, here and beside the folder, where none is given.
+    members : path, optional
+        The ``members.parquet`` that `publish` wrote for the owner; the one of ``FOLDER.owner``
+        when left out.
+    nothing : bool
+        Attack a refusal: the method publishes nothing of the table. The adversary is taken to
+        know how often each sensitive value occurs in it, besides everybody's quasi-identifiers
+        and the method. Adversaries who know less are not judged.
+    worlds : int
+        Runs of the method. Where these are enough for all worlds, the result is exact; otherwise
+        it is an estimate. Some worlds are run a second time besides. Where one run says enough of
+        others (`Mondrian`), this many assignments are looked at, or drawn, for each part of the
+        groups that does not bear on the others.
+    seconds : float, optional
+        Time budget, with the first run of the method; None for none. An estimate depends on it.
+    seed : int, optional
+        Random seed for estimates, and for the release that is attacked, of a method that chooses
+        at random. The adversary does not know it.
+    seeds : sequence of int, optional
+        For a random method: the seeds it may draw, each as likely; the release is that of the
+        first. A single seed is assumed public. What is proved of a method does not hold then. A
+        function gets it as ``seed=``.
+    symmetric : bool, optional
+        Whether the method treats rows alike whatever their order, so that people with equal
+        quasi-identifiers in one group can stand for each other: far fewer worlds. Known of our own
+        methods, and of those that declare ``traits = Traits(symmetric=True)``; of those that choose
+        at random it is meant over all that they may draw, so it is not assumed where seeds are
+        given.
+    **said
+        In place of a policy, or beside one, its keys, as of `audit`.
+
+    Raises
+    ------
+    NoSafeRelease
+        If the method publishes nothing of the table.
+    UnsupportedError
+        If the method is seen to be random, nothing is proved of it, and there are no seeds.
+
+    Notes
+    -----
+    Of a method that chooses at random, what is `proved` of it is said (`Anatomy`, `Decoy`, and
+    `Streamliner` but for its variant "gda"); no world is looked at. Any other is taken to be
+    deterministic: its release depends on the table alone, not on what was run before. It is refused
+    where it is seen not to be: it is tried several times at first, and again on worlds that were
+    looked at. What a class inherits from a method of ours (that it treats rows alike, its proofs)
+    does not count for it.
+
+    A function may return ``(groups, published)`` to say what else is published, compared with
+    ``==``. None is nothing, as is `NoSafeRelease`, and exact counting of `Safe` or `Jump` that is
+    beyond reach.
+
+    Rows whose group is negative or missing are left out of the release; their values are taken to
+    be known as one more bag. Everything in the table but the sensitive values is taken to be known,
+    the order of rows too.
+
+    Examples
+    --------
+    A pipeline that separates people unless the first of them has HIV tells just that:
+
+    >>> import pyarrow as pa
+    >>> from foreknow.data.schema import Schema
+    >>> people = pa.table({"age": [30, 40], "disease": ["HIV", "Flu"]})
+    >>> def pipeline(table):
+    ...     return [0, 0] if table["disease"][0].as_py() == "HIV" else [0, 1]
+    >>> found = attack(
+    ...     Microdata(people, Schema(quasi_identifiers=["age"], sensitive="disease")), pipeline
+    ... )
+    >>> found.certain, found.n_worlds, found.consistent
+    ((1, 2), 2, 1)
+    """
+    _check_budget(worlds, seconds, seed)
+    start = time.monotonic()
+    for name, given in ("nothing", nothing), ("symmetric", symmetric or False):
+        if not isinstance(given, bool):
+            raise InputError(f"{name} is True or False, not {given!r}")
+    if nothing and groups is not None:
+        raise InputError("groups are of a release; where nothing is published there is none")
+    if release is None and is_release(microdata):
+        microdata, release = None, microdata
+    if policy is not None or any(own is not None for own in said.values()):
+        policy = policy_of(policy, said, microdata, "attack")
+    attacked = None
+    if release is not None:
+        if groups is not None or nothing:
+            raise InputError("a release says who is in which group; leave out groups and nothing")
+        attacked = AttackedRelease.of(
+            release, microdata, policy, members, other_method=method is not None
+        )
+        microdata, policy, groups = attacked.microdata, attacked.policy, attacked.groups
+    elif members is not None:
+        raise InputError("members goes with release, the folder that publish wrote")
+    else:
+        microdata = microdata_of(microdata, policy, said)
+    named = method is None or isinstance(method, str)
+    if method is None and policy is not None:
+        method = policy.options.method
+    if isinstance(method, str):
+        method = kind_of(method)() if policy is None else method_of(method, policy)
+    if attacked is not None and named:
+        attacked.refuse_other_method(method)
+    runs = Runs(microdata, method, policy, seeds, symmetric)
+    codes = microdata.sensitive_codes
+    limits = limits_of(policy, microdata)
+    _log.info("running %s on the table", runs.name)
+    with said_once(method):
+        if nothing:
+            runs.make_nothing(codes)
+        elif groups is None:
+            runs.make_first(codes, seed)
+        else:
+            runs.make_again(_groups_of_kept(microdata, groups), codes)
+        seen, attributes = runs.seen, microdata.attributes if runs.symmetric else None
+        of_release = Worlds.of(seen.groups, codes, len(microdata.values), attributes)
+        runs.check_symmetric(_swapped(of_release))
+        found = _inferred(of_release, runs, worlds, seconds, start, seed, true=True)
+    return Attack(
+        settings_of(method),
+        policy,
+        microdata,
+        found.with_sets(limits.sets),
+        limits.of,
+        seen.left_out,
+        seen.what,
+        limits.names,
+    )
+
+
+def _inferred(
+    worlds: Worlds,
+    runs: Runs,
+    most: int,
+    seconds: float | None,
+    start: float,
+    seed: int | None,
+    true: bool,
+) -> Posteriors:
+    """Exact where there is time, else a proof, else an estimate; `true`: its own codes can be."""
+    if runs.proof is not None:
+        return proved(worlds, runs)
+    until, part = (None if seconds is None else start + seconds * x for x in (1, _EXACT))
+    _log.info("running %s on every world", runs.name)
+    try:
+        posteriors = enumerated(worlds, runs, most // len(runs.seeds), part)
+        if posteriors is not None:
+            return posteriors
+        replay = runs.replay(worlds.codes) if true else None
+        if replay is not None:
+            return by_parts(worlds, replay, most, until, seed)
+        return estimated(worlds, runs, most, until, seed, true)
+    except NoWorldError as none:
+        tried = f"none of {none.args[0]:,} ways tried" if none.args else "no way"
+        raise DataError(
+            f"{tried} of assigning the values makes {runs.name} publish these groups; is it the "
+            "method, with the settings, policy and quasi-identifiers, that made the release?"
+        ) from None
+
+
+def _swapped(worlds: Worlds) -> Iterator[Codes]:
+    """The true world, and some in which people of one cell changed places."""
+    yield worlds.codes
+    random, alike = np.random.default_rng(0), replace(worlds, groups=worlds.cell_of)
+    for _ in range(_SWAPPED if worlds.n_cells < worlds.n_people else 0):
+        yield alike.at_random(random)
+
+
+def _groups_of_kept(microdata: Microdata, groups: Any) -> IntArray:
+    """Read one whole number for each row as the group of everybody; below 0 where left out."""
+    try:
+        of_row = np.asarray(groups)
+    except ValueError:  # of rows of unlike lengths
+        of_row = np.empty(0)
+    if of_row.shape != (microdata.n_rows,) or of_row.dtype.kind not in "iu":
+        raise DataError(
+            f"groups must be one whole number for each of the {microdata.n_rows} rows of "
+            f"{microdata.name}"
+        )
+    return of_row[microdata.kept].astype(np.int64)
+
+
+def _check_budget(worlds: int, seconds: float | None, seed: int | None) -> None:
+    whole_number(worlds, "worlds", 1)
+    if seed is not None:
+        whole_number(seed, "the seed", 0)
+    if seconds is not None and (
+        isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0
+    ):
+        raise InputError(f"seconds must be above 0, not {seconds!r}")
+
+
+@dataclass(frozen=True)
+class AlgorithmWitness:
+    """Whom the adversary is surest of; the value's share in their group; how many worlds."""
+
+    group: Label
+    signature: dict[str, Label]
+    value: Label
+    share: Fraction
+    looked: int
+    consistent: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            **vars(self),
+            "share": str(self.share),
+            "looked": amount_text(self.looked),
+            "consistent": amount_text(self.consistent),
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Algorithm:
+    """An adversary who knows the method, its settings and its policy, and can run it.
+
+    They know everybody's quasi-identifiers. A world assigns each group's bag to its members, all as
+    likely at first. Those in which the method would have made another release are struck out. Of a
+    method that chooses at random, what is proved of it is said.
+
+    Parameters
+    ----------
+    anonymizer : anonymizer or callable
+        As in `attack`; it must treat rows alike, since a release does not tell their order.
+    policy : Policy, optional
+        What the method was given.
+    schema : Schema, optional
+        The quasi-identifiers and their hierarchies; those of the policy when left out.
+    worlds, seconds, seed, seeds, symmetric
+        As in `attack`.
+
+    Notes
+    -----
+    Exact where `worlds` and `seconds` are enough for all worlds, otherwise an estimate: the upper
+    end of an interval. Merging groups can raise a posterior, so no search by merging or dividing
+    serves it. Of a release only the groups are compared, not their labels; `attack` compares
+    labels too. The bags of a release tell less than its owner's table: `attack` starts from that.
+
+    Examples
+    --------
+    Mondrian prefers to divide between 30 and 40, and has not: that tells more than the groups.
+
+    >>> import pyarrow as pa
+    >>> from foreknow.adversaries.facts.facts import Facts
+    >>> from foreknow.methods.mondrian.mondrian import Mondrian
+    >>> from foreknow.policy.requirement import Requirement
+    >>> from foreknow.data.release import Release
+    >>> rows = {
+    ...     "age": [30, 30, 40, 50, 50],
+    ...     "disease": ["flu", "flu", "hiv", "flu", "hiv"],
+    ...     "group": [1, 1, 1, 2, 2],
+    ... }
+    >>> release = Release.from_groups(pa.table(rows), group="group", sensitive="disease")
+    >>> policy = Policy(
+    ...     [Requirement(Facts(), below=1)],
+    ...     schema=Schema(quasi_identifiers=["age"], sensitive="disease"),
+    ... )
+    >>> found = Algorithm(Mondrian(), policy).disclosure(release, "hiv")
+    >>> found.exact, found.witness.signature, found.witness.share
+    (Fraction(1, 1), {'age': 40}, Fraction(1, 3))
+    """
+
+    anonymizer: Any
+    policy: Policy | None = None
+    schema: Schema | None = field(default=None, kw_only=True)
+    worlds: int = field(default=WORLDS, kw_only=True)
+    seconds: float | None = field(default=SECONDS, kw_only=True)
+    seed: int | None = field(default=None, kw_only=True)
+    seeds: Sequence[int] | None = field(default=None, kw_only=True)
+    symmetric: bool | None = field(default=None, kw_only=True)
+    needs: ClassVar[Needs] = frozenset({*ATTACK.needs, Need.PEOPLE, Need.FINISHED})
+    speaks: ClassVar[None] = None
+
+    def __post_init__(self) -> None:
+        _check_budget(self.worlds, self.seconds, self.seed)
+
+    def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
+        """Find the highest posterior that some person has the value.
+
+        Parameters
+        ----------
+        release : Release
+            With one value per person, and a table that keeps everybody's quasi-identifiers: made
+            with a group column, or bucketized with its people.
+        value : label, optional
+            The sensitive value; default: the worst one.
+
+        Raises
+        ------
+        DataError
+            If the release is possible in no world, or none was found: the method did not make it.
+        """
+        found = self.disclosures(release)
+        if value is None:
+            return worst(found.values())
+        return found.get(value, Disclosure(value, 0.0, lambda: Fraction(0)))
+
+    def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
+        """Every sensitive value's disclosure."""
+        found, people = self._inferred(release)
+        return {
+            value: self._disclosure(value, code, found, people)
+            for code, value in enumerate(people.values)
+        }
+
+    def disclosure_of_set(
+        self, release: HasCounts, members: Sequence[str], name: Label, *, relative: bool = False
+    ) -> Disclosure:
+        """Find the highest posterior that some person has one of some values, whichever."""
+        found, people = self._inferred(release)
+        codes = [code for code, value in enumerate(people.values) if str(value) in members]
+        return self._disclosure(name, len(people.values), found.with_sets([codes]), people)
+
+    def _inferred(self, release: HasCounts) -> tuple[Posteriors, _People]:
+        """What the adversary believes of everybody; worked out once."""
+        counts = asked_of(self, release)
+        return remembered(counts, ("algorithm", self), lambda: self._infer(release))
+
+    def _infer(self, release: HasCounts) -> tuple[Posteriors, _People]:
+        schema = self.schema or (None if self.policy is None else self.policy.schema)
+        if schema is None:
+            raise InputError(
+                "Algorithm needs to know the quasi-identifiers: give schema=, or a policy that "
+                "has a schema"
+            )
+        start = time.monotonic()
+        people = _people_of(release, schema)
+        table = people.microdata
+        rules = self.policy and replace(self.policy, schema=table.schema)  # of what is published
+        runs = Runs(table, self.anonymizer, rules, self.seeds, self.symmetric, False)
+        if not runs.symmetric and runs.proof is None:
+            raise UnsupportedError(
+                f"{runs.name} may depend on the order of rows, which a release does not tell: use "
+                "attack(microdata, method, policy), or say symmetric=True if it does not"
+            )
+        codes = table.sensitive_codes
+        runs.see(people.groups, codes)
+        attributes = table.attributes if runs.symmetric else None
+        worlds = Worlds.of(runs.seen.groups, codes, len(table.values), attributes)
+        with said_once(self.anonymizer):
+            found = _inferred(worlds, runs, self.worlds, self.seconds, start, self.seed, true=False)
+        if found.kept:
+            limits = limits_of(runs.policy, table).of
+            high = np.array([float(limits.get(i, (1,))[0]) for i in range(worlds.n_values)])
+            found = replace(found, high=np.minimum(found.high, high))
+        return found, people
+
+    def monotone(self, semantics: Semantics = "single") -> bool:
+        """Never: another grouping strikes out other worlds."""
+        return False
+
+    def chances(self, release: HasCounts) -> None:
+        """Not counted: `attack` says how many are over a limit."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """What stands for it in reports: the method's name and plain settings."""
+        return {"algorithm": dict(settings_of(self.anonymizer))}
+
+    def _disclosure(
+        self, value: Label, code: int, found: Posteriors, people: _People
+    ) -> Disclosure:
+        column = found.high[:, code]
+        near = np.flatnonzero(column >= column.max() - 1e-9)
+        if not found.fractions:  # many cells are of few bags
+            bags = found.bags[found.worlds.group_of_cell[near]][:, : found.worlds.n_values]
+            pairs = np.stack((found.bags[found.worlds.group_of_cell[near], code], bags.sum(axis=1)))
+            near = near[np.unique(pairs, axis=1, return_index=True)[1]]
+        cell = max(near.tolist(), key=lambda c: found.posterior(c, code) or Fraction(0))
+        exact = found.posterior(cell, code)
+        person = int(np.flatnonzero(found.worlds.cell_of == cell)[0])
+        witness = AlgorithmWitness(
+            people.labels[int(people.groups[person])],
+            {a.name: a.domain[int(a.codes[person])] for a in people.microdata.attributes},
+            value,
+            found.share(cell, code),
+            found.looked,
+            found.consistent,
+        )
+        return Disclosure(
+            value,
+            float(column[cell]),
+            lambda: exact,
+            lambda: witness if column[cell] else None,
+            estimated=not found.exact and found.how != "bound",
+            bounded=found.how == "bound",
+        )
+
+    def __repr__(self) -> str:
+        return f"Algorithm({name_of(self.anonymizer)})"
+
+
+@dataclass(frozen=True, eq=False)
+class _People:
+    """Everybody in a release, group after group, in some world."""
+
+    microdata: Microdata
+    groups: IntArray
+    labels: Sequence[Label]  # of the groups
+    values: Sequence[Label]  # the release's own, by their codes in `microdata`
+
+
+def _people_of(release: HasCounts, schema: Schema) -> _People:
+    """Take the people out of a release that keeps their quasi-identifiers."""
+    counts, find = counts_of(release), signatures_of(Algorithm, release)
+    names = {str(value): value for value in counts.values}
+    if len(names) < len(counts.values):
+        raise InputError("several sensitive values print alike; make their labels differ")
+    signatures = find(schema.quasi_identifiers)
+    groups = np.repeat(
+        np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets)), signatures.people
+    )
+    each = [signatures.labels[code] for code in np.repeat(signatures.codes, signatures.people)]
+    columns: dict[str, list[str | None]] = {
+        name: [own[i] for own in each] for i, name in enumerate(schema.quasi_identifiers)
+    }
+    codes = np.repeat(counts.codes, counts.counts)  # rows of groups, as the people are
+    columns[schema.sensitive] = [str(counts.values[code]) for code in codes]
+    plain = replace(schema, identifiers=(), other=(), person=None, group=None, missing="error")
+    name = str(getattr(release, "name", "the release"))
+    microdata = Microdata(table_of_texts(columns, name), plain)
+    values = [names.get(str(value), value) for value in microdata.values]
+    return _People(microdata, groups, counts.groups or range(counts.n_groups), values)

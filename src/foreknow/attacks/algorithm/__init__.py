@@ -1,1 +1,0 @@
-"""The adversary who knows the algorithm, and strikes out worlds that it would treat otherwise."""

@@ -1,0 +1,217 @@
+"""The command `attack`: what an adversary who knows the method learns from what it makes."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from foreknow.cli.inputs import Rules, is_published
+from foreknow.cli.options import (
+    UNDECIDED,
+    UNSAFE,
+    Choice,
+    ForwardedOptions,
+    MethodName,
+    Only,
+    Raw,
+    Results,
+    command,
+    print_plain,
+)
+from foreknow.errors import did_you_mean
+from foreknow.leaves import load
+from foreknow_judge.errors import InputError
+
+if TYPE_CHECKING:
+    from foreknow.data.microdata import Microdata
+    from foreknow.policy.policy import Policy
+
+
+@command("foreknow.attacks.algorithm:attack")
+def attack(
+    table: Raw,
+    *,
+    rules: Rules,
+    method: MethodName = None,
+    choice: Annotated[Choice, Only(("settings", "form"))],
+    groups: str | None = None,
+    release: Path | None = None,
+    members: Path | None = None,
+    name_people: bool = False,
+    person: str | None = None,
+    output: Results,
+    given: ForwardedOptions,
+) -> int:
+    """Attack your own release as an adversary who knows the method, its settings and policy.
+
+    TABLE is the raw table. The method is run on it, and on all tables that look the same to a
+    reader; those that it would have published otherwise are struck out. With --release, its very
+    groups are attacked; so they are where TABLE is a folder that "foreknow publish" wrote, whose
+    raw table is here or beside it. What is written names rows of the table: it is for the owner.
+
+    Parameters
+    ----------
+    method
+        How people are grouped, see below, or FILE.py:NAME of your own; FILE.py is then run. The
+        policy's when left out.
+    groups
+        The column with the groups that were published.
+    release
+        The folder that publish wrote of TABLE: attack just that.
+    members
+        The owner's members.parquet (default: of FOLDER.owner).
+    name_people
+        Print people by name, not by row.
+    person
+        The column that names people.
+    """
+    from foreknow.attacks.algorithm import attack as run
+    from foreknow.attacks.of_release import AttackedRelease
+    from foreknow.attacks.page import AttackPage
+    from foreknow.methods.registry import method_of
+
+    start = time.monotonic()
+    own = _method_from(method) if method is not None and _names_file(method) else None
+    if own is not None and choice.settings:
+        raise InputError("--set is for methods by name; set those of your own in their file")
+    source: Path | None = table
+    if release is None and is_published(table):
+        source, release = None, table
+    attacked = None
+    if release is not None:
+        if groups is not None or given["nothing"] or choice.form is not None:
+            raise InputError("a release says it all: leave out --groups, --nothing and --form")
+        told = rules.given is not None or rules.quasi_identifiers is not None
+        attacked = AttackedRelease.of(
+            release,
+            source,
+            rules.rules(release) if told else None,
+            members,
+            other_method=bool(method or choice.settings),
+        )
+    elif members is not None:
+        raise InputError("--members goes with --release FOLDER")
+    policy = rules.rules(table) if attacked is None else attacked.policy
+    policy = replace(choice, method=None if own is not None else method).over(policy)
+    used = method_of(policy.options.method, policy) if own is None else own
+    if attacked is not None and own is None:
+        attacked.refuse_other_method(used)
+    with output.progress("Attacking"):
+        microdata = policy.microdata(table) if attacked is None else attacked.microdata
+        names = _names(microdata, person) if name_people else None
+        if given["seconds"] > 0:  # what reading took is part of the budget
+            given["seconds"] = max(given["seconds"] - time.monotonic() + start, 0.01)
+        of_row = _groups(microdata, groups) if attacked is None else attacked.groups
+        found = run(microdata, used, policy, groups=of_row, **given)
+        code = UNSAFE if found.found else UNDECIDED if found.undecided else 0  # works it all out
+    output.show(found, AttackPage(found, names))
+    if code == UNDECIDED and own is None and not output.quiet:
+        with output.progress("Making what would withstand"):
+            print_plain(_cost(microdata, policy))
+    return code
+
+
+def _cost(microdata: Microdata, policy: Policy) -> str:
+    """What a release that withstands keeps of the table, beside one by the method."""
+    comparison, page = load("foreknow.comparison.comparison"), load("foreknow.comparison.page")
+    limits = [point.below for point in policy.points if not point.relative]
+    methods = list(dict.fromkeys(("decoy", policy.options.method)))
+    lowest = [min(limits)] if limits else None
+    found = comparison.compare(microdata, policy, methods=methods, limits=lowest)
+    each = {
+        one.method: f"NCP {page.loss_text(one)}, {one.groups:,} groups, counts off by "
+        f"{page.share_or_none(one.query_error)}"
+        if one.groups is not None
+        else one.why
+        for one in found.candidates
+    }
+    return "What that costs. " + "; ".join(f"{name}: {said}" for name, said in each.items()) + "."
+
+
+def _groups(microdata: Microdata, column: str | None) -> Any:
+    """The group of each row, as a column of the table says."""
+    from foreknow.attacks.observation import groups_from
+    from foreknow.data.engines.columns import fetch
+
+    if column is None:
+        return None
+    return groups_from(fetch(microdata.source, [column]).column(column), f"column {column!r}")
+
+
+def _names(microdata: Microdata, person: str | None) -> list[object]:
+    """What the rows' people are called."""
+    from foreknow.data.engines.columns import fetch
+
+    column = microdata.schema.naming(person).person
+    assert column is not None
+    named: list[object] = fetch(microdata.source, [column]).column(column).to_pylist()
+    return named
+
+
+# ---- a method of your own ----------------------------------------------------------------------
+
+
+def _names_file(method: str | None) -> bool:
+    """Whether a method is given as FILE.py:NAME."""
+    return method is not None and (".py:" in method or method.endswith(".py"))
+
+
+def _method_from(given: str) -> Any:
+    """Run FILE.py, and take from it a function of a table, or an object with ``partition``."""
+    place, _, name = given.rpartition(":")
+    if not place.endswith(".py") or not name:
+        raise InputError(f"--method {given!r}: write FILE.py:NAME, the name of a function in it")
+    own = vars(_run(Path(place)))
+    methods = [key for key in own if _is_method(own[key]) and key[0] != "_"]
+    if name not in own:
+        hint = did_you_mean(name, methods)
+        raise InputError(f"--method: there is no {name!r} in {place!r}{hint}")
+    found = own[name]
+    if isinstance(found, type):
+        raise InputError(
+            f"--method: {name!r} in {place!r} is a class; name an object of it, such as one "
+            f"that the file makes by made = {name}(...)"
+        )
+    if not _is_method(found):
+        raise InputError(
+            f"--method: {name!r} in {place!r} is {type(found).__name__}, no function of a table, "
+            "nor has it partition(microdata, policy, seed)"
+        )
+    return found
+
+
+def _is_method(given: Any) -> bool:
+    return callable(given) or hasattr(given, "partition")
+
+
+def _run(path: Path) -> Any:
+    """Run a file as a module; it may import what lies beside it."""
+    if not path.is_file():
+        raise InputError(f"--method: there is no file {str(path)!r}")
+    spec = importlib.util.spec_from_file_location(f"_method_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"--method: {str(path)!r} cannot be loaded")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module.__name__] = module
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
+    from foreknow.data.engines.databases import admit_pandas
+
+    admit_pandas()
+    written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        raise InputError(f"--method: {path}, line {error.lineno}: {error.msg}") from None
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also one that calls sys.exit
+        raise InputError(f"--method: {path} fails: {type(error).__name__}: {error}") from error
+    finally:
+        sys.dont_write_bytecode = written
+    return module

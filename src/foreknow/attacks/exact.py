@@ -1,0 +1,202 @@
+"""Exact posteriors: the method is run on every world, or a proof says what that would give."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.attacks.method_runner import Runs, Weight
+from foreknow.attacks.worlds import Codes, Worlds
+from foreknow.data.arrays import FloatArray, IntArray
+from foreknow_judge.errors import UnsupportedError
+
+How: TypeAlias = Literal["enumeration", "parts", "proof", "bound", "independent worlds"]
+
+# Worlds that are run again in the end, to see that the method is not random; and one in so many of
+# those that are struck out.
+_AGAIN, _STRUCK = 2_000, 10
+# After so many worlds it is judged whether there is time for all.
+_TRIED = 30
+
+
+class NoWorldError(Exception):
+    """The release is possible in none of so many worlds; of all, where none are said."""
+
+
+@dataclass(frozen=True, eq=False)
+class Posteriors:
+    """What the adversary believes of each cell and value, shape (cells, values)."""
+
+    worlds: Worlds
+    how: How
+    looked: int  # worlds, people being told apart
+    consistent: int  # those among them that the release is possible in
+    runs: int
+    mean: FloatArray  # the posterior; an estimate, or of a bound the frequency in the group
+    low: FloatArray  # the interval; both the mean where it is exact
+    high: FloatArray
+    highest: Fraction | None = None
+    # cells that had one value in all possible worlds met, though their group has several
+    perhaps_certain: NDArray[np.bool_] | None = None
+    fractions: Mapping[int, Sequence[Fraction]] = field(default_factory=dict)  # by cell
+    exact_cells: NDArray[np.bool_] | None = None  # whose posteriors are exact; None: all or none
+    parts: int = 1
+    beyond: int = 0  # people of parts that have more assignments than may be looked at
+    kept: bool = False  # of a bound: no posterior reaches a limit of the policy
+    proof: str = ""  # of a proof or bound: why
+    sets: Sequence[Sequence[int]] = ()  # values whose posteriors are a further column, added up
+
+    @property
+    def exact(self) -> bool:
+        """Whether these are posteriors, not estimates."""
+        return bool(self.known.all())
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """The cells whose posteriors are exact."""
+        if self.exact_cells is not None:
+            return self.exact_cells
+        return np.full(self.worlds.n_cells, self.how in ("enumeration", "proof"))
+
+    @property
+    def suspected(self) -> NDArray[np.bool_]:
+        """The cells that may be certain, for all that is known."""
+        none = np.zeros(self.worlds.n_cells, dtype=bool)
+        return none if self.perhaps_certain is None else self.perhaps_certain
+
+    def with_sets(self, sets: Sequence[Sequence[int]]) -> Posteriors:
+        """The same with a column for each set of values: that a person has one of them."""
+        if not sets:
+            return self
+        columns = {
+            name: np.minimum(_with_sums(getattr(self, name), sets), 1.0)
+            for name in ("mean", "low", "high")
+        }
+        return replace(self, sets=tuple(map(tuple, sets)), **columns)
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        """What the release itself says of each cell and value, and of each set."""
+        return _with_sums(self.worlds.shares, self.sets)
+
+    @cached_property
+    def bags(self) -> IntArray:
+        """How often each value, and each set, is in each group."""
+        return _with_sums(self.worlds.bags, self.sets)
+
+    def most(self, code: int) -> Fraction:
+        """What no posterior of a value, or of a set of values, exceeds, where that is proved."""
+        highest = Fraction(1) if self.highest is None else self.highest
+        return min(highest * len(self._members(code)), Fraction(1))
+
+    def _members(self, code: int) -> Sequence[int]:
+        """The values of a column: one, or those of a set."""
+        n_values = self.worlds.n_values
+        return (code,) if code < n_values else self.sets[code - n_values]
+
+    def posterior(self, cell: int, code: int) -> Fraction | None:
+        """The exact posterior of each member of a cell; None where it is estimated."""
+        if cell in self.fractions:
+            row = self.fractions[cell]
+            return sum((row[member] for member in self._members(code)), Fraction(0))
+        return self.share(cell, code) if self.known[cell] else None
+
+    def share(self, cell: int, code: int) -> Fraction:
+        """The share of a value in the group of a cell: what the release says by itself."""
+        bag = self.worlds.bags[self.worlds.group_of_cell[cell]]
+        return Fraction(int(bag[list(self._members(code))].sum()), int(bag.sum()))
+
+
+def _with_sums(table: NDArray[Any], sets: Sequence[Sequence[int]]) -> NDArray[Any]:
+    """A table by values with a column for each set: the sum of its values."""
+    sums = [table[:, list(members)].sum(axis=1) for members in sets]
+    return np.column_stack([table, *sums])
+
+
+def enumerated(worlds: Worlds, runs: Runs, most: int, until: float | None) -> Posteriors | None:
+    """Run the method on every world; None if there are more than `most`, or not enough time."""
+    groups = worlds.every(most)
+    if groups is None:
+        return None
+    many = math.prod(len(group.ways) for group in groups)
+    codes_of = [group.codes for group in groups]
+    totals: list[list[Weight]] = [[0] * len(group.ways) for group in groups]
+    whole: Weight = 0
+    consistent, before, started = 0, runs.made, time.monotonic()
+    again: list[Codes] = []
+    for done, places in enumerate(product(*(range(len(g.ways)) for g in groups)), start=1):
+        codes = np.empty_like(worlds.codes)
+        chosen = zip(codes_of, places, strict=True)
+        codes[worlds.order] = np.concatenate([own[place] for own, place in chosen])
+        weight = runs.weight(codes)
+        if len(again) < _AGAIN and (weight or done % _STRUCK == 1):
+            again.append(codes)
+        if weight:
+            ways = math.prod(g.ways[place] for g, place in zip(groups, places, strict=True))
+            consistent += ways
+            whole += weight * ways
+            for total, place in zip(totals, places, strict=True):
+                total[place] += weight * ways
+        if until is not None:
+            now = time.monotonic()
+            late = done == _TRIED and started + (now - started) / done * many > until
+            if now > until or late:
+                return None
+    if not whole:
+        raise NoWorldError
+    order = np.random.default_rng(0).permutation(len(again)).tolist()
+    runs.check_again((again[i] for i in order), until)
+    fractions = {}
+    for group, total in zip(groups, totals, strict=True):
+        possible = np.flatnonzero([weight != 0 for weight in total])
+        weights = np.array([total[place] for place in possible], dtype=object)[:, None, None]
+        sums = (weights * group.tables[possible].astype(object)).sum(axis=0)
+        for cell, row in zip(group.cells.tolist(), sums, strict=True):
+            fractions[cell] = [Fraction(0)] * worlds.n_values
+            for value, weight in zip(group.values.tolist(), row, strict=True):
+                fractions[cell][value] = Fraction(weight) / (whole * int(worlds.cell_sizes[cell]))
+    mean = np.array([fractions[cell] for cell in range(worlds.n_cells)], dtype=float)
+    counts = worlds.n_worlds, consistent, runs.made - before
+    return Posteriors(worlds, "enumeration", *counts, mean, mean, mean, fractions=fractions)
+
+
+def proved(worlds: Worlds, runs: Runs) -> Posteriors:
+    """What a proof says of a method that chooses at random.
+
+    An adversary who sees groups believes the frequencies in them. Groups of one label are one group
+    to a reader, who believes the mean of what they would believe of the groups behind it, as likely
+    as these are. That is the frequency in the one group if it can be no other, or if all groups are
+    equally large and anybody might be in any: then each of them holds the same on average. It is
+    never above what no group exceeds.
+
+    Of a method that holds the policy against those who know it, no posterior reaches a limit of it.
+    """
+    proof, mean = runs.proof, worlds.shares
+    assert proof is not None
+    runs.check_made(worlds.bags)
+    why = str(proof) if runs.made_here else f"if the method made these groups, {proof}"
+    if runs.foreseen:
+        low, high = np.where(mean < 1, 0.0, 1.0), np.where(mean > 0, 1.0, 0.0)
+        return Posteriors(worlds, "bound", 0, 0, runs.made, mean, low, high, kept=True, proof=why)
+    whole = runs.undivided
+    if proof.frequencies and (proof.equally_large(worlds.n_people) or whole.all()):
+        return Posteriors(worlds, "proof", 0, 0, runs.made, mean, mean, mean, proof=why)
+    if proof.highest is None:
+        raise UnsupportedError(
+            f"to a reader of the generalized form, groups of {runs.name} with equal labels are one "
+            "group, of which nothing is proved; attack the bucketized form, options with "
+            'form="bucketized", or say seeds = those that it may draw'
+        )
+    certain = whole[worlds.group_of_cell][:, None] | (mean == 0)
+    low = np.where(certain, mean, 0.0)
+    high = np.where(certain, mean, float(proof.highest))
+    return Posteriors(worlds, "bound", 0, 0, runs.made, mean, low, high, proof.highest, proof=why)

@@ -1,0 +1,425 @@
+"""Runs of a method on possible worlds: what it makes of each, and whether that is the release."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import logging
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.attacks.observation import Observation, Reader, numbered, read_returned
+from foreknow.attacks.worlds import ATTACK, Codes
+from foreknow.data.arrays import IntArray
+from foreknow.data.engines.arrow_table import with_column_from
+from foreknow.data.labels import text_of
+from foreknow.data.microdata import Microdata
+from foreknow.errors import BeyondReach, NoSafeRelease
+from foreknow.methods.mondrian.replay import Replay
+from foreknow.methods.protocol import as_written, grouping_of, in_its_form, traits_of
+from foreknow.methods.protocol import settings_of as plain_settings
+from foreknow.needs import refuse_rules, require
+from foreknow.numbers import whole_number
+from foreknow.policy.policy import Policy
+from foreknow_judge.errors import DataError, ForeknowError, InputError, UnsupportedError
+
+Weight: TypeAlias = "int | Fraction"
+
+# A method that does not say that it is random is tried again on its table, and twice on some
+# others, to see that it is not.
+_TRIED, _OTHERS = 3, 6
+# Worlds whose weight is remembered.
+_MOST_KNOWN = 500_000
+
+
+class Runs:
+    """A method that can be run on any world of a table, and `seen`, the release that is attacked.
+
+    With several `seeds`, each is as likely, and no proof of the method counts: it is no more than
+    its runs with these. `made` counts the runs.
+    """
+
+    seen: Observation
+
+    def __init__(
+        self,
+        microdata: Microdata,
+        method: Any,
+        policy: Policy | None,
+        seeds: Sequence[int] | None = None,
+        symmetric: bool | None = None,
+        labelled: bool = True,
+    ) -> None:
+        _check_attackable(microdata, method, policy)
+        whole = policy and in_its_form(method, policy)
+        policy = whole and whole.searched
+        if (settled := traits_of(method).settled) is not None:
+            method = settled(microdata, policy)
+        self.microdata, self.method, self.name = microdata, method, name_of(method)
+        self.known, self.made = traits_of(method), 0
+        self.seeds: tuple[int | None, ...] = (None,)
+        if seeds is not None:
+            self.seeds = tuple(whole_number(seed, "each of the seeds", 0) for seed in seeds)
+            if not self.seeds:
+                raise InputError("seeds must be whole numbers from 0, at least one, not none")
+        self._seeded = seeds is not None
+        proof = self.known.proof
+        at_random = self.known.random or (proof is not None and proof.frequencies)
+        self.proof = proof if at_random and not self._seeded else None
+        # With a known seed, who stands where decides what is drawn for whom.
+        self._by_order = self._seeded and at_random
+        alike = self.known.symmetric and not self._by_order
+        self.symmetric = alike if symmetric is None else symmetric
+        self.policy = policy
+        self._anonymizer = hasattr(method, "partition")
+        if self._seeded and not self._anonymizer and not _takes_seed(method):
+            raise InputError(
+                f"seeds are given, but {self.name} takes none: define it as f(table, seed)"
+            )
+        styles = None
+        if labelled and self._anonymizer and whole and whole.options.written == "generalized":
+            styles = whole.options.labels
+            self.microdata = microdata = as_written(method, microdata, whole)
+        self._labelled = styles is not None
+        self._reader = Reader(microdata, styles)
+        self.made_here = True  # that the method made what is seen
+        self._weights: dict[bytes, Weight] = {}
+        self._replay: Replay | None = None
+
+    @property
+    def foreseen(self) -> bool:
+        """Whether, by a proof, what the method makes keeps the policy from those who know it."""
+        proof, policy = self.proof, self.policy
+        if proof is None or policy is None or proof.frequencies:  # which say more
+            return False
+        return proof.keeps(policy)
+
+    @property
+    def undivided(self) -> NDArray[np.bool_]:
+        """Which groups that are seen cannot be several that look alike."""
+        sizes = np.bincount(self.seen.groups)
+        if not self._labelled or self.known.proof is None:
+            return np.ones(len(sizes), dtype=bool)
+        alone: NDArray[np.bool_] = sizes < 2 * self.known.proof.least
+        if self.seen.left_out is not None:
+            alone[self.seen.left_out] = True
+        return alone
+
+    # ---- the release that is attacked ----------------------------------------------------------
+
+    def make_first(self, codes: Codes, seed: int | None = None) -> None:
+        """See the release of the true table, drawn with a seed where a proof serves."""
+        seen = self._made(codes, self.seeds[0] if self.proof is None else seed)
+        if seen is None:
+            raise NoSafeRelease(
+                f"{self.name} publishes nothing of {self.microdata.name}; attack what that tells "
+                "with nothing=True (--nothing)"
+            )
+        self._refuse_random(codes, seen)
+        self.seen = seen
+
+    def make_nothing(self, codes: Codes) -> None:
+        """See that nothing is published of the true table."""
+        if self.proof is not None:
+            raise UnsupportedError(
+                f"what is proved of {self.name} is about groups, not of publishing nothing: say "
+                "seeds = those that it may draw"
+            )
+        self._refuse_random(codes)
+        if all(self.make(codes, seed) is not None for seed in self.seeds):
+            raise DataError(
+                f"{self.name} publishes something of {self.microdata.name}; it is attacked without "
+                "nothing=True (--nothing)"
+            )
+        self.seen = Observation(np.zeros(len(codes), dtype=np.int64), what="nothing")
+
+    def make_again(self, groups: IntArray, codes: Codes) -> None:
+        """See groups that were made before, of the true table, as they are published."""
+        self.see(groups, codes)
+        if self.proof is not None:
+            return
+        for made in (self.make(codes, seed) for seed in self.seeds):
+            if made is not None and np.array_equal(made.groups, self.seen.groups):
+                self.seen = made
+                return
+        raise DataError(
+            f"{self.name} does not make these groups of {self.microdata.name}; leave groups out to "
+            "attack what it makes"
+        )
+
+    def see(self, groups: IntArray, codes: Codes) -> None:
+        """See groups alone."""
+        self._refuse_random(codes)
+        self.seen, self.made_here = self._reader.see(groups), False
+
+    def check_made(self, bags: IntArray) -> None:
+        """Refuse bags of the groups seen that a method with a proof makes of no table.
+
+        Not all such groups are found: only those that are too small or too large, or hold too much
+        of a value, or fail the policy that the proof says is kept.
+        """
+        proof, sizes = self.proof, bags.sum(axis=1)
+        assert proof is not None
+        most = Fraction(1) if proof.highest is None else proof.highest
+        made = int(sizes.min()) >= proof.least
+        made = made and bool((bags.max(axis=1) * most.denominator <= sizes * most.numerator).all())
+        if proof.equal is not None and not self._labelled:
+            largest = proof.equal if proof.equally_large(int(sizes.sum())) else 2 * proof.equal - 1
+            made = made and int(sizes.max()) <= largest
+        if self.seen.left_out is not None and _is_foreknows(self.method):
+            made = False  # ours leave nobody out
+        if made and self.foreseen and self.policy is not None and not self._labelled:
+            made = not self.policy.failures(self.microdata.counts(self.seen.groups))
+        if not made:
+            raise DataError(
+                f"{self.name} does not make these groups; is it the method, with the settings, "
+                "policy and quasi-identifiers, that made the release?"
+            )
+
+    # ---- worlds --------------------------------------------------------------------------------
+
+    def make(self, codes: Codes, seed: int | None = None) -> Observation | None:
+        """What a reader sees of the release that is made of a world; None if there is none."""
+        self.made += 1
+        try:
+            return self._made(codes, seed)
+        except (NoSafeRelease, BeyondReach):
+            return None
+
+    def weight(self, codes: Codes) -> Weight:
+        """How probable the release is, if a world is the true table."""
+        key = hashlib.blake2b(codes.tobytes(), digest_size=16).digest()
+        found = self._weights.get(key)
+        if found is None:
+            found = self._weight(codes)
+            if len(self._weights) < _MOST_KNOWN:
+                self._weights[key] = found
+        return found
+
+    def _weight(self, codes: Codes) -> Weight:
+        if self._replay is not None and not self._seeded:
+            same = self._replay.same(codes)
+            if same is not None:
+                self.made += 1
+                return int(same)
+        hits = self._hits(codes)
+        if hits and not self._seeded and self._replay is None:
+            self._replay = self._replayed(codes)
+        return hits
+
+    def _hits(self, codes: Codes) -> Weight:
+        """How probable the release is over the seeds, by runs."""
+        each = [self.make(codes, seed) for seed in self.seeds]
+        nothing = self.seen.what == "nothing"
+        hits = sum(nothing if made is None else made == self.seen for made in each)
+        return hits if len(each) == 1 else Fraction(hits, len(each))
+
+    def replay(self, codes: Codes) -> Replay | None:
+        """A run on a world that says of which others the release is made; None if there is none."""
+        if not self._seeded:
+            self.weight(codes)
+        return self._replay
+
+    def _replayed(self, codes: Codes) -> Replay | None:
+        """What one run, on a world that the release is made of, says of runs on others."""
+        told_apart = not self._labelled or all(
+            len(set(map(text_of, a.domain))) == len(a.domain) for a in self.microdata.attributes
+        )
+        replay = self.known.replay
+        if not told_apart or replay is None or self.policy is None or self.seen.what != "groups":
+            return None
+        if not self._settled:  # an adversary of the user's own
+            return None
+        found: Replay | None = replay(self.microdata.with_sensitive(codes), self.policy)
+        # A reader takes groups of one label for one: their bags are then not known one by one.
+        same = found is not None and np.array_equal(numbered(found.groups), self.seen.groups)
+        return found if same else None
+
+    # ---- claims that are tried -----------------------------------------------------------------
+
+    def check_again(self, worlds: Iterable[Codes], until: float | None) -> None:
+        """Run the method again on worlds, while there is time: that it is random may show."""
+        if self._settled:
+            return
+        for codes in worlds:
+            if until is not None and time.monotonic() > until:
+                return
+            if self._hits(codes) != self.weight(codes):
+                raise self._random_error()
+
+    def check_symmetric(self, alike: Iterable[Codes]) -> None:
+        """Try worlds in which people who are taken to be alike changed places."""
+        if not self.symmetric or self.proof is not None:
+            return
+        if _is_foreknows(self.method):
+            if self._by_order:
+                raise InputError(
+                    f"{self.name} goes by the order of rows when its seed is known: leave "
+                    "symmetric out"
+                )
+            return
+        if len({self._weight(codes) for codes in alike}) > 1:
+            raise InputError(
+                f"{self.name} is said to be symmetric, but makes another release where people "
+                "with equal quasi-identifiers change places"
+            )
+
+    @property
+    def _settled(self) -> bool:
+        """Whether it is known to make one release of each table, and seed."""
+        if self._seeded and _is_foreknows(self.method):
+            return True
+        # An adversary of the user's own might answer otherwise each time.
+        points = self.policy.points if self.policy is not None else []
+        return self.known.deterministic and all(_is_foreknows(p.adversary) for p in points)
+
+    def _refuse_random(self, codes: Codes, seen: Observation | None = None) -> None:
+        """Try the method on a table again, and twice on some others."""
+        if self.proof is not None or self._settled:
+            return
+        if self.known.random and not self._seeded:
+            raise UnsupportedError(
+                f"{self.name} chooses at random, and nothing is proved of it: say seeds = those "
+                "that it may draw, each as likely; one seed is a seed that everybody knows"
+            )
+        random, seed = np.random.default_rng(0), self.seeds[0]
+        others = [random.permutation(codes) for _ in range(_OTHERS)]
+        seen = self.make(codes, seed) if seen is None else seen
+        again = [self.make(codes, seed) for _ in range(_TRIED)]
+        twice = [self.make(other, seed) == self.make(other, seed) for other in others]
+        if any(made != seen for made in again) or not all(twice):
+            raise self._random_error()
+
+    def _random_error(self) -> UnsupportedError:
+        if self._seeded:
+            return UnsupportedError(f"{self.name} makes other releases with the same seed")
+        inherited = not self.known.random and getattr(
+            getattr(self.method, "traits", None), "random", False
+        )
+        more = "; what its class inherits does not count" if inherited else ""
+        return UnsupportedError(
+            f"{self.name} makes another release each time; say seeds = those that it may draw{more}"
+        )
+
+    # ---- one run -------------------------------------------------------------------------------
+
+    def _made(self, codes: Codes, seed: int | None) -> Observation | None:
+        if self._anonymizer:
+            world = self.microdata.with_sensitive(codes)
+            # A method without a policy is given None, as its own callers give it.
+            found = grouping_of(self.method, world, self.policy, seed)  # type: ignore[arg-type]
+            return self._reader.see(self._of_people(np.asarray(found.of_row)), found.floors)
+        given = self._called(codes, seed)
+        if given is None:
+            return None
+        groups, published = read_returned(given, self.name)
+        seen = self._reader.see(self._of_people(groups))
+        return seen if published is None else replace(seen, published=published)
+
+    @cached_property
+    def _rows(self) -> tuple[Any, IntArray]:
+        """Every column of the source, and a row that has each value."""
+        own, first = np.unique(self.microdata.sensitive_codes, return_index=True)
+        of_value = np.zeros(len(self.microdata.values), dtype=np.int64)
+        of_value[own] = self.microdata.kept[first]
+        source = self.microdata.source
+        return source.arrow(source.columns), of_value
+
+    def _called(self, codes: Codes, seed: int | None) -> Any:
+        """What a function makes of the table of a world."""
+        rows, of_value = self._rows
+        at = np.arange(rows.num_rows)
+        at[self.microdata.kept] = of_value[codes]
+        table = with_column_from(rows, self.microdata.schema.sensitive, at)
+        try:
+            return self.method(table, seed=seed) if self._seeded else self.method(table)
+        except ForeknowError:
+            raise
+        except Exception as error:
+            raise InputError(
+                f"{self.name} fails on a possible table: {type(error).__name__}: {error}"
+            ) from error
+
+    def _of_people(self, of_row: IntArray) -> IntArray:
+        if of_row.shape != (self.microdata.n_rows,):
+            raise InputError(
+                f"{self.name} gives groups of shape {of_row.shape}; expected one for each of the "
+                f"{self.microdata.n_rows} rows"
+            )
+        groups: IntArray = of_row[self.microdata.kept].astype(np.int64, copy=False)
+        return groups
+
+
+def name_of(method: Any) -> str:
+    """What messages call a method."""
+    return getattr(method, "__name__", None) or repr(method)
+
+
+def settings_of(method: Any) -> Mapping[str, Any]:
+    """A method's name and plain settings."""
+    name = getattr(method, "__name__", type(method).__name__)
+    return {"name": name, **plain_settings(method)}
+
+
+def _is_foreknows(given: Any) -> bool:
+    """Whether an object is of a class of this library, not of one that inherits from it."""
+    return type(given).__module__.startswith("foreknow.")
+
+
+def _check_attackable(microdata: Microdata, method: Any, policy: Policy | None) -> None:
+    """Refuse what is no table, no method or no policy, and what is not worked out."""
+    if not isinstance(microdata, Microdata):
+        raise InputError(
+            f"expected Microdata, not {type(microdata).__name__}: a table and the roles of its "
+            "columns, Microdata(table, schema)"
+        )
+    if policy is not None and not isinstance(policy, Policy):
+        raise InputError(f"expected a Policy, not {type(policy).__name__}; see Policy.load")
+    if isinstance(method, type):
+        raise InputError(f"give a method, such as {method.__name__}(), not its class")
+    if not hasattr(method, "partition") and not callable(method):
+        raise InputError(
+            f"{method!r} is no method: give an anonymizer, or a function from a table to the "
+            "group of each row"
+        )
+    if traits_of(method).timed:
+        raise UnsupportedError(
+            f"{type(method).__name__} with a time budget makes what the clock allows, which nobody "
+            "can recompute; attack it without seconds or refine"
+        )
+    require(ATTACK, semantics=microdata.schema.semantics)
+    refuse_rules(ATTACK, microdata, ATTACK.needs)
+
+
+def _takes_seed(method: Any) -> bool:
+    try:
+        return "seed" in inspect.signature(method).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+@contextmanager
+def said_once(method: Any) -> Iterator[None]:
+    """Let what a method logs through the logger of its module pass once, while this is open."""
+    said: set[str] = set()
+
+    def is_new(record: logging.LogRecord) -> bool:
+        message, before = record.getMessage(), len(said)
+        said.add(message)
+        return len(said) > before
+
+    name = getattr(method, "__module__", None) or type(method).__module__
+    logger = logging.getLogger(name)
+    logger.addFilter(is_new)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_new)

@@ -1,0 +1,179 @@
+"""What of a release is attacked: the table that it was made of, the policy, the group of each row.
+
+The release is a folder that `publish` wrote, or what `publish` returned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+import numpy as np
+
+from foreknow.attacks.worlds import ATTACK
+from foreknow.certificates import Certificate
+from foreknow.data.arrays import IntArray
+from foreknow.data.microdata import Microdata
+from foreknow.needs import refuse_rules, require
+from foreknow.policy.options import PublishOptions
+from foreknow.policy.policy import Policy
+from foreknow.releases.members import OwnRelease, groups_of, table_schema
+from foreknow_judge.certificate import has_kept_priors
+from foreknow_judge.documents import from_json
+from foreknow_judge.errors import InputError
+from foreknow_judge.file_names import CERTIFICATE, MEMBERS, OWNER, owners_folder
+
+
+def is_release(given: Any) -> bool:
+    """Whether it is a folder that `publish` wrote, or what `publish` returned."""
+    if isinstance(given, (str, Path)):
+        return (Path(given) / CERTIFICATE).is_file()
+    return hasattr(given, "certificate") and hasattr(given, "placed")
+
+
+def _read(table: Any, policy: Policy) -> Microdata:
+    return table if isinstance(table, Microdata) else policy.microdata(table)
+
+
+@dataclass(frozen=True, eq=False)
+class AttackedRelease:
+    """A release that its owner attacks.
+
+    Attributes
+    ----------
+    made_by : str
+        The class of the method that made it, by its certificate.
+    groups : int array
+        The group of each row of the table; -1 where it was left out.
+    """
+
+    name: str
+    made_by: str
+    microdata: Microdata
+    policy: Policy
+    groups: IntArray
+
+    @classmethod
+    def of(
+        cls,
+        release: Any,
+        table: Any = None,
+        policy: Policy | None = None,
+        members: str | Path | None = None,
+        *,
+        other_method: bool = False,
+    ) -> AttackedRelease:
+        """The release with the table that it was made of, which is looked for where none is given.
+
+        The options of the policy are those of the certificate, but for the method and its settings
+        where those of another are said.
+        """
+        if isinstance(release, (str, Path)):
+            return cls._of_folder(release, table, policy, members, other_method)
+        if not is_release(release):
+            raise InputError(
+                "release is what fk.publish returned, or the folder that it wrote, not "
+                f"{type(release).__name__}"
+            )
+        if members is not None:
+            raise InputError("members is for a folder that publish wrote")
+        if release.certificate.after:
+            raise InputError(
+                "the release was made after others: write it, and attack the folder, as "
+                'fk.attack("table.csv", release="folder")'
+            )
+        rules = _as_published(policy or release.audit.policy, release.certificate, other_method)
+        source = release.placed.entries.rows if table is None else table
+        microdata = _read(source, rules)
+        counts, parts = release.release.counts, release.placed.members()
+        groups = [groups_of(p, release.certificate, counts, escaped=False) for p in parts]
+        made_by = release.certificate.method["name"]
+        return cls("the release", made_by, microdata, rules, np.concatenate(groups))
+
+    @classmethod
+    def _of_folder(
+        cls,
+        folder: str | Path,
+        table: Any,
+        policy: Policy | None,
+        members: str | Path | None,
+        other_method: bool,
+    ) -> AttackedRelease:
+        schema = None if policy is None else policy.needed_schema
+        own = OwnRelease.open(folder, members, schema)
+        known = own.published.certificate
+        rules = _as_published(policy or certified_policy(known), known, other_method)
+        source = source_of(Path(folder), own.path.parent) if table is None else table
+        microdata = _read(source, rules)
+        own.refuse_other(microdata)
+        name = own.published.release.name
+        return cls(name, known.method["name"], microdata, rules, own.groups)
+
+    def refuse_other_method(self, method: Any) -> None:
+        """Refuse a method by name that is not the one of the certificate."""
+        if self.made_by != type(method).__name__:
+            raise InputError(
+                f"{self.name} was made by {self.made_by}, not by {type(method).__name__}: leave "
+                "out --method (method=), or give the method itself, by --method FILE.py:NAME"
+            )
+
+
+def source_of(folder: Path, owner: Path) -> Path:
+    """The table that a release was made of, here or beside the folder, by the owner's record."""
+    try:
+        name = str(from_json((owner / OWNER).read_text("utf-8"))["source"])
+    except (OSError, ValueError, KeyError, TypeError):
+        name = ""
+    for path in (Path(name), folder.absolute().parent / name):
+        if name and path.is_file():
+            return path
+    missing = f"{name!r} is neither here nor beside it; " if name else ""
+    raise InputError(
+        f"{str(folder)!r} is a release; an attack also takes the raw table that it was made of: "
+        f"{missing}give the table, and the folder by --release {quote(str(folder))} "
+        f"(release={str(folder)!r})"
+    )
+
+
+def can_be_attacked(folder: Path, policy: Policy | None, table: Path | None = None) -> bool:
+    """Whether an attack knows all that a release is, and all that it takes is at hand."""
+    owner = owners_folder(folder)
+    if not (owner / MEMBERS).is_file():
+        return False
+    try:
+        if table is None or not table.is_file():
+            source_of(folder, owner)
+        certificate = Certificate.load(folder / CERTIFICATE)
+        rules = policy or certified_policy(certificate)
+        require(ATTACK, semantics=rules.needed_schema.semantics, columns=rules.looked_at)
+        refuse_rules(ATTACK, rules.needed_schema, ATTACK.needs)
+    except InputError:
+        return False
+    unknown = any(own.of_windows for own in rules.requirements)
+    unknown |= any(point.relative for point in rules.points)
+    return not certificate.after and not unknown
+
+
+def certified_policy(known: Certificate) -> Policy:
+    """The policy that a release was made by, where its certificate says all of it."""
+    table_schema(None, known)  # which refuses what is in files
+    try:
+        if any(map(has_kept_priors, known.policy["require"])):
+            raise InputError("learned priors are not in it")
+        return Policy.from_dict(known.policy, name="the certificate")
+    except InputError as error:
+        raise InputError(
+            f"the certificate does not have all of the policy ({error}); add it by --policy FILE "
+            "(policy=)"
+        ) from None
+
+
+def _as_published(policy: Policy, known: Certificate, other_method: bool) -> Policy:
+    """The policy with the options of a release; its own method where another is said."""
+    options = PublishOptions.from_dict(known.policy["publish"])
+    if other_method:
+        before = policy.options
+        options = replace(options, method=before.method, settings=before.settings)
+    return replace(policy, options=options)

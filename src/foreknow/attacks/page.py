@@ -1,0 +1,295 @@
+"""Attack: what an adversary who knows the algorithm finds out; people by their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from foreknow.attacks.results import Attack, PersonBelief
+from foreknow.report.blocks import Block, Heading, Mood, Sentence, Table
+from foreknow.report.page import Page
+from foreknow.report.words import chance_text, interval_text, number, some, visible
+
+# Cases of a page, and of a notebook or terminal.
+_PAGE, _BRIEF = 200, 10
+_HEAD = ("who", "value", "posterior", "group says", "limit")
+# What is said of the people that an attack lists.
+_WHO = {
+    "certain": "certain because of the algorithm: in every possible world they have the same "
+    "value.",
+    "certain_by_release": "certain from the release itself, with or without the algorithm: "
+    "everybody in their group has the same value. An audit reports them; they are not counted "
+    "here.",
+    "left_out": "left out of the release. Their values are taken to be known as one more bag, as "
+    "they are if it is known how often each value occurs in all; of them the release says no more "
+    "than the whole table does.",
+}
+
+
+class AttackPage(Page[Attack]):
+    """Who is found out further, the worst first; `names` are what to call the rows."""
+
+    serves = Attack
+    eyebrow = "Attack by an adversary who knows the algorithm on"
+    promise = "Rows are those of the original table."
+    kept = "it names rows of the original table, and what they have"
+
+    def __init__(self, result: Attack, names: Sequence[object] | None = None) -> None:
+        super().__init__(result)
+        self.names = names
+
+    def as_they_are(self) -> Iterator[str]:
+        """Values of the table, and names of rows."""
+        yield from map(visible, (*(case.value for case in self.result.cases), *(self.names or ())))
+
+    @property
+    def headline(self) -> str:
+        """Say the outcome in a few words."""
+        return _title(self.result)
+
+    @property
+    def mood(self) -> Mood:
+        """Whether somebody is found out, or nobody by a proof."""
+        if self.result.found:
+            return "unsafe"
+        unlimited = self.result.kept and not self.result.limited
+        return "" if unlimited else _words_of(self.result).mood
+
+    @property
+    def name(self) -> str:
+        """What was attacked."""
+        name: str = self.said(_scope(self.result))
+        return name
+
+    def blocks(self) -> Iterator[Block]:
+        """How worlds were looked at, what was found, and the worst cases."""
+        yield from map(Sentence, _sentences(self.result))
+        rows = [_row(case, self.names) for case in self.result.cases]
+        if rows:
+            yield Heading("Who is found out further, the worst first", "cases")
+            where = ", which are in the JSON"
+            yield Table(_HEAD, rows, (0, 1), brief=_BRIEF, where=where).cut(_PAGE)
+
+
+def _row(case: PersonBelief, names: Sequence[object] | None) -> tuple[str, str, str, str, str]:
+    """A case as a table shows it."""
+    if names is not None:
+        who = ", ".join(visible(names[row - 1]) for row in case.rows)
+    else:
+        more = f" and {len(case.rows) - 5} more" if len(case.rows) > 5 else ""
+        many = "row" if len(case.rows) == 1 else "rows"
+        who = f"{many} {', '.join(map(number, case.rows[:5]))}{more}"
+    limit = "none" if case.limit is None else str(case.limit)
+    return who, visible(case.value), _chance_text(case), chance_text(case.share, 0), limit
+
+
+class _Words(NamedTuple):
+    """What is said where nothing was found, by how worlds were looked at; here: not all of them."""
+
+    mood: Mood = ""
+    doubt: str = ", by estimates"
+    nobody: str = "was found to be certain so far"
+    unreached: str = "No limit was found to be reached; that is no proof"
+    unseen: str = "Nobody was seen to be found out any further; more runs may find more."
+
+
+_NEVER = "is certain because of the algorithm"
+_EXACTLY = _Words(
+    "safe",
+    "",
+    _NEVER,
+    "Knowing the algorithm reaches no limit here",
+    "Nobody is found out any further than the release itself allows.",
+)
+_IN_PART = {
+    "parts": _Words(
+        nobody=_NEVER,
+        unreached="Nobody is certain because of the algorithm; by estimates, it reaches no limit",
+    ),
+    "bound": _Words(unseen=""),
+}
+
+
+def _words_of(attack: Attack) -> _Words:
+    return _EXACTLY if attack.exact else _IN_PART.get(attack.how, _Words())
+
+
+def _title(attack: Attack) -> str:
+    """Say the outcome in a few words."""
+    if attack.certain:
+        return f"{_are(len(attack.certain))} certain to an adversary who knows the algorithm"
+    if attack.breaches:
+        many = sum(len(case.rows) for case in attack.breaches)
+        verb = "reaches" if many == 1 else "reach"
+        doubt = _words_of(attack).doubt
+        return f"{some(many, 'posterior', 'posteriors')} {verb} a limit of the policy{doubt}"
+    if attack.unsettled:
+        bound = attack.how == "bound"
+        why = "a limit is below the bound" if bound else "too few possible worlds were met"
+        return f"{_are(len(attack.unsettled))} unsettled: {why}"
+    if attack.kept and not attack.limited:
+        return (
+            "By a proof, the requirements hold; none of them says how sure of a value somebody may "
+            "become"
+        )
+    if attack.kept:
+        return "By a proof, no posterior reaches a limit of the policy"
+    if attack.highest is not None:
+        return f"By a proof, no posterior exceeds {attack.highest}"
+    if attack.exact and attack.certain_by_release:
+        many = len(attack.certain_by_release)
+        return f"Knowing the algorithm adds nothing; {_are(many).lower()} certain without it"
+    if not attack.limited:
+        nobody = _words_of(attack).nobody
+        return f"Nobody {nobody}; no requirement says how sure somebody may become"
+    return _words_of(attack).unreached
+
+
+def _scope(attack: Attack) -> str:
+    """Say what was attacked."""
+    people = some(attack.n_people, "person", "people")
+    seen = {
+        "groups": f"{people} in {some(attack.n_groups, 'group', 'groups')}",
+        "nothing": f"nothing is published of {people}",
+    }
+    return f"{visible(attack.method['name'])}: {seen[attack.what]}"
+
+
+def _worlds_sentence(attack: Attack) -> str:
+    """Say how many worlds there are, and in how many the release is possible."""
+    many = attack.n_worlds_text
+    worlds = some(attack.n_worlds, "world", "worlds") if many.isdigit() else f"{many} worlds"
+    runs, looked = some(attack.runs, "run", "runs"), number(attack.looked)
+    this = {"groups": "this release", "nothing": "nothing being published"}
+    led = f"could have led to {this[attack.what]}"
+    proof = f"There are {worlds}, which were not looked at: by a proof, an adversary who knows the"
+    because = f" The proof: {attack.proof}." if attack.proof else ""
+    if attack.how == "proof":
+        return (
+            f"{proof} method believes of everybody what their group says, as long as the seed is "
+            f"secret.{because}"
+        )
+    if attack.kept and not attack.limited:
+        return (
+            f"There are {worlds}, which were not looked at: by a proof, no requirement fails for "
+            "an adversary who knows the method, as long as the seed is secret; there is no limit "
+            f"on how sure somebody may become.{because}"
+        )
+    if attack.kept:
+        return (
+            f"{proof} method reaches no limit of the policy, not even with the facts that the "
+            "policy lets them know, as long as the seed is secret. Of values without a limit "
+            f"nothing is said.{because}"
+        )
+    if attack.how == "bound":
+        return (
+            f"{proof} method believes of everybody what the group says in which it put them, as "
+            "long as the seed is secret; but several such groups may look like one, and there are "
+            f"too many ways. In none of them is a posterior above {attack.highest}.{because}"
+        )
+    if attack.how == "parts":
+        return _parts_sentences(attack, worlds, led)
+    if attack.exact:
+        return (
+            f"Of {worlds}, {number(attack.consistent)} {led}. All were looked at, in {runs} of the "
+            "method: the posteriors are exact."
+        )
+    return (
+        f"There are {worlds}, too many to look at. Of {looked} that were drawn, "
+        f"{number(attack.consistent)} {led}: the posteriors are estimates."
+    )
+
+
+def _parts_sentences(attack: Attack, worlds: str, led: str) -> str:
+    """Say what was looked at, part by part."""
+    said = (
+        f"One run of the method says which of {worlds} {led}: those in which each of its decisions "
+        f"goes as it did. The groups fall into {some(attack.parts, 'part', 'parts')} of which no "
+        "decision looks at two. "
+    )
+    if attack.exact:
+        return f"{said}All parts were looked at completely: the posteriors are exact."
+    rest = "them"
+    if attack.n_settled:
+        whole, rest = some(attack.n_settled, "person", "people"), "the other parts"
+        said += f"Of {whole} the part was looked at completely: their posteriors are exact. "
+    if not attack.looked:
+        return f"{said}There was no time to draw assignments of {rest}."
+    return (
+        f"{said}Of {rest}, {number(attack.looked)} assignments were drawn; "
+        f"{number(attack.consistent)} of these {led}, and give estimates."
+    )
+
+
+def _sentences(attack: Attack) -> list[str]:
+    """How worlds were looked at, then what was found."""
+    said = [_worlds_sentence(attack)]
+    if attack.what != "groups":
+        said.append(
+            "It is taken to be known how often each value occurs in all; what the group says is "
+            "that, for everybody."
+        )
+    for name, what in _WHO.items():
+        rows = getattr(attack, name)
+        if rows:
+            said.append(f"{_are(len(rows))} {what}")
+    if attack.n_not_certain:
+        said.append(
+            f"{_are(attack.n_not_certain)} proved not to be certain: a possible world was found in "
+            "which they have another value."
+        )
+    said += _unsettled_sentences(attack)
+    if attack.how != "bound" and (attack.unsettled or attack.found):
+        said.append(
+            "In a release by decoy the limits hold against such an adversary, too, by a proof: "
+            "foreknow publish --method decoy, where it serves the policy; foreknow compare says "
+            "what that costs."
+        )
+    if attack.worst is not None:
+        worst = attack.worst
+        said.append(
+            f"At worst, the adversary is {_chance_text(worst)} sure of {visible(worst.value)} "
+            f"where the group says {chance_text(worst.share, 0)}."
+        )
+    elif unseen := _words_of(attack).unseen:
+        said.append(unseen)
+    return said
+
+
+def _unsettled_sentences(attack: Attack) -> list[str]:
+    """Say of whom too little is known, and what."""
+    many, open_ = len(attack.unsettled), len(attack.perhaps_certain)
+    if attack.how == "bound":
+        what = (
+            f"a limit of the policy is no higher than {attack.highest}, and nothing proves that "
+            "their posteriors stay below it. In the bucketized form, groups are told apart."
+        )
+        return [f"{_are(many)} unsettled: {what}"] if many else []
+    found = []
+    if many > open_:
+        found.append(
+            f"{_are(many - open_)} unsettled: not certain, but too few possible worlds were met to "
+            "say how sure the adversary is of them."
+        )
+    if attack.beyond:
+        found.append(
+            f"More time settles none of {some(attack.beyond, 'person', 'people')}: the parts that "
+            "they are in have more assignments than may be looked at (worlds)."
+        )
+    if open_:
+        found.append(
+            f"{_are(open_)} unsettled, perhaps certain: in the possible worlds that were met they "
+            "had one value."
+        )
+    return found
+
+
+def _chance_text(case: PersonBelief) -> str:
+    """Write a posterior: as a percentage and a fraction, or as an interval."""
+    if (posterior := case.exact) is not None:
+        return chance_text(posterior, 0)
+    return f"about {interval_text(case.probability, case.low, case.high)}"
+
+
+def _are(many: int) -> str:
+    return some(many, "person is", "people are").replace("one", "One", 1)

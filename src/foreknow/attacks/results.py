@@ -1,0 +1,497 @@
+"""Attack: what an adversary who knows the algorithm finds out about the people of a release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.attacks.exact import Posteriors
+from foreknow.attacks.observation import What
+from foreknow.attacks.worlds import ATTACK, amount_text
+from foreknow.data.arrays import IntArray
+from foreknow.data.engines.columns import fetch
+from foreknow.data.labels import Label, Labels, name_of_set
+from foreknow.data.microdata import Microdata
+from foreknow.figures import significant
+from foreknow.needs import require
+from foreknow.policy.counted import RequirementCounts
+from foreknow.policy.policy import Policy
+from foreknow.result import Result
+from foreknow_judge.errors import InputError, UnsupportedError
+
+# Cases that are written out.
+_MOST = 100
+_PEOPLE = (
+    "certain",
+    "certain_by_release",
+    "left_out",
+    "unsettled",
+    "perhaps_certain",
+)
+# An interval as wide as this says nothing.
+_UNKNOWN = 0.999
+
+
+@dataclass(frozen=True)
+class PersonBelief:
+    """What the adversary believes of some people who are alike to them, about one value."""
+
+    rows: tuple[int, ...]  # their rows in the table, from 1
+    value: Label
+    probability: float  # the posterior of each of them; an estimate where `exact` is None
+    exact: Fraction | None
+    low: float  # its interval; both the posterior where it is exact
+    high: float
+    # of the value in their group: what the release says by itself; of people left out: in the table
+    share: Fraction
+    limit: Fraction | None  # the lowest limit that the policy sets for the value
+
+    @property
+    def surer(self) -> bool:
+        """Whether the adversary becomes surer by knowing the algorithm."""
+        return (self.low if self.exact is None else self.exact) > self.share
+
+    @property
+    def certain(self) -> bool:
+        """Whether the posterior is exactly 1, though the release itself does not say so."""
+        return self.exact == 1 and self.share < 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        exact: dict[str, Any] = {"exact": None, "interval": [self.low, self.high]}
+        if self.exact is not None:
+            exact = {"exact": str(self.exact)}
+        return {
+            "rows": list(self.rows),
+            "value": self.value,
+            "probability": self.probability,
+            **exact,
+            "group": str(self.share),
+            "limit": None if self.limit is None else str(self.limit),
+        }
+
+    def __repr__(self) -> str:
+        many = len(self.rows)
+        who = f"row {self.rows[0]}" if many == 1 else f"{many} people"
+        said = (
+            str(self.exact)
+            if self.exact is not None
+            else f"about {significant(self.probability, 3)}"
+        )
+        return f"Case({who}, {self.value!r}: {said}, the group says {self.share})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Attack(Result):
+    """What came of an attack on one's own release; for the owner of the table only.
+
+    Attributes
+    ----------
+    method : mapping
+        The name and settings of the method.
+    policy : Policy or None
+    what : {"groups", "nothing"}
+        What is seen: who is in which group, or that nothing is published, where there is one group,
+        of everybody.
+    """
+
+    format = "foreknow attack"
+
+    method: Mapping[str, Any]
+    policy: Policy | None
+    _microdata: Microdata = field(repr=False)
+    _posteriors: Posteriors = field(repr=False)
+    _limits: Mapping[int, tuple[Fraction, bool]] = field(repr=False)
+    _left_out: int | None = field(repr=False, default=None)
+    what: What = "groups"
+    _names: Sequence[Label] = field(repr=False, default=())  # of the sets that limits are about
+
+    @property
+    def in_cases(self) -> bool:
+        """Whether rows are cases, of which a person may have several."""
+        return self._microdata.schema.unit == "row"
+
+    @property
+    def limited(self) -> bool:
+        """Whether the policy limits how sure of any value somebody may become."""
+        return bool(self._limits)
+
+    @property
+    def n_people(self) -> int:
+        """People of the release, with those who are left out."""
+        return self._posteriors.worlds.n_people
+
+    @property
+    def n_groups(self) -> int:
+        """Groups of the release as a reader sees it."""
+        return self._posteriors.worlds.n_groups
+
+    @property
+    def exact(self) -> bool:
+        """Whether posteriors are exact: every world was looked at, or a proof says them."""
+        return self._posteriors.exact
+
+    @property
+    def how(self) -> str:
+        """How: "enumeration", "parts", "proof", "bound" or "independent worlds".
+
+        Of "parts", people whose part was looked at completely are known exactly (`n_settled`), and
+        the others by estimates.
+        """
+        return self._posteriors.how
+
+    @property
+    def highest(self) -> Fraction | None:
+        """Where a proof says no more (`how` is "bound"): what no posterior exceeds."""
+        return self._posteriors.highest
+
+    @property
+    def kept(self) -> bool:
+        """Whether a proof says (`how` is "bound") that no posterior reaches a limit of the policy.
+
+        That holds for adversaries with the knowledge that the policy names, too.
+        """
+        return self._posteriors.kept
+
+    @property
+    def proof(self) -> str:
+        """Of a proof or bound: why it holds, in one clause, if the method says it."""
+        return self._posteriors.proof
+
+    @property
+    def parts(self) -> int:
+        """Of how many parts it is known that they do not bear on one another."""
+        return self._posteriors.parts
+
+    @property
+    def beyond(self) -> int:
+        """How many people no time settles: their parts have more assignments than `worlds`."""
+        return self._posteriors.beyond
+
+    @cached_property
+    def n_settled(self) -> int:
+        """How many people's posteriors are exact."""
+        beliefs = self._posteriors
+        return int(beliefs.worlds.cell_sizes[beliefs.known].sum())
+
+    @cached_property
+    def n_not_certain(self) -> int:
+        """How many of the others are proved not to be certain.
+
+        A possible world was found in which they have another value.
+        """
+        beliefs = self._posteriors
+        if beliefs.how == "bound":
+            return 0
+        other = beliefs.worlds.mixed & ~beliefs.suspected & ~beliefs.known
+        return int(beliefs.worlds.cell_sizes[other].sum())
+
+    @property
+    def n_worlds(self) -> int:
+        """How many worlds the release has, if nobody knew the algorithm."""
+        return self._posteriors.worlds.n_worlds
+
+    @property
+    def n_worlds_text(self) -> str:
+        """The same as a text; of very many, only about how many."""
+        return self._posteriors.worlds.amount
+
+    @property
+    def looked(self) -> int:
+        """Worlds that were looked at or drawn; of a proof, none."""
+        return self._posteriors.looked
+
+    @property
+    def consistent(self) -> int:
+        """Worlds among them that the release is possible in."""
+        return self._posteriors.consistent
+
+    @property
+    def runs(self) -> int:
+        """How often the method was run."""
+        return self._posteriors.runs
+
+    @cached_property
+    def cases(self) -> tuple[PersonBelief, ...]:
+        """The people of whom the adversary becomes surer than the release makes them."""
+        beliefs = self._posteriors
+        worlds = beliefs.worlds
+        outside = (worlds.group_of_cell == self._left_out)[:, None]
+        shares = np.where(outside, beliefs.bags.sum(axis=0) / worlds.n_people, beliefs.shares)
+        # What is not above by floats is not surer, and reaches nothing; nor is who is just as sure
+        # as their group says.
+        told = np.zeros(worlds.n_cells, dtype=bool)
+        told[list(beliefs.fractions)] = True
+        above = beliefs.mean > np.where((told & beliefs.known)[:, None], shares - 1e-9, shares)
+        above |= beliefs.known[:, None] & ~told[:, None] & outside
+        if beliefs.how in ("proof", "bound"):  # nobody else is above what their group says
+            above &= outside
+        cells, codes = np.nonzero(above & (beliefs.mean > 0) & (beliefs.shares > 0))
+        cases = [self._case(*pair) for pair in zip(cells.tolist(), codes.tolist(), strict=True)]
+        # Of an estimate, a case that seems to reach a limit counts, unless nothing is known of it.
+        kept = (
+            c
+            for c in cases
+            if c.surer
+            or (c.high - c.low <= _UNKNOWN and c.probability > c.share and self._reaches(c))
+        )
+        # The highest posterior first, then the most that the algorithm adds.
+        return tuple(sorted(kept, key=lambda c: (-c.probability, float(c.share), c.rows)))
+
+    @property
+    def worst(self) -> PersonBelief | None:
+        """The case of the highest posterior; None if nobody is found out any further."""
+        return next(iter(self.cases), None)
+
+    @cached_property
+    def certain(self) -> tuple[int, ...]:
+        """Rows, from 1, of people whose value is certain to the adversary; none of an estimate."""
+        certain = (case for case in self.cases if case.certain and case.value in self._values)
+        return tuple(sorted({row for case in certain for row in case.rows}))
+
+    @cached_property
+    def certain_by_release(self) -> tuple[int, ...]:
+        """Rows of people whose group has one value only, certain without any algorithm.
+
+        They are not among `certain`, and not counted as found: an audit tells of them.
+        """
+        worlds = self._posteriors.worlds
+        return self._rows(~worlds.mixed & (worlds.group_of_cell != self._left_out))
+
+    @cached_property
+    def left_out(self) -> tuple[int, ...]:
+        """Rows of people who are left out of the release."""
+        return self._rows(self._posteriors.worlds.group_of_cell == self._left_out)
+
+    @cached_property
+    def unsettled(self) -> tuple[int, ...]:
+        """Of an estimate: rows of people of whom too little is known to decide.
+
+        They had one value in all possible worlds that were met (see `perhaps_certain`); or an
+        interval goes from 0 to 1, or reaches a limit of the policy, though its middle does not. Of
+        a bound: it does not say that they stay below a limit of the policy.
+        """
+        beliefs = self._posteriors
+        if beliefs.kept:
+            return ()
+        if beliefs.how == "bound":  # cells that it allows to reach a limit that no frequency does
+            reached = [code for code in self._limits if self._is_reached(code, beliefs.most(code))]
+            unproved = beliefs.high > beliefs.low
+            return self._rows(np.flatnonzero(unproved[:, reached].any(axis=1)))
+        shares = beliefs.shares
+        doubtful = (beliefs.high - beliefs.low > _UNKNOWN) & (shares > 0)
+        for code, (limit, _) in self._limits.items():
+            doubtful[:, code] |= (beliefs.high[:, code] > float(limit) - 1e-9) & (
+                np.maximum(beliefs.mean, shares)[:, code] < float(limit)
+            )
+        return self._rows((doubtful & ~beliefs.known[:, None]).any(axis=1) | beliefs.suspected)
+
+    @cached_property
+    def perhaps_certain(self) -> tuple[int, ...]:
+        """Those of them who had one value in every possible world that was met.
+
+        All others that are unsettled are not certain: a possible world has another value for them.
+        """
+        return self._rows(self._posteriors.suspected)
+
+    @cached_property
+    def breaches(self) -> tuple[PersonBelief, ...]:
+        """The cases that reach a limit of the policy; of an estimate, that probably do."""
+        return tuple(case for case in self.cases if self._reaches(case))
+
+    @property
+    def found(self) -> bool:
+        """Whether the attack found anything: a limit reached, or certainty."""
+        return bool(self.breaches or self.certain)
+
+    @property
+    def undecided(self) -> bool:
+        """Whether it found nothing, but not everybody is settled."""
+        return not self.found and bool(self.unsettled)
+
+    def posterior(self, row: int, value: Label) -> Fraction | float:
+        """What the adversary believes of one person and value; a float where it is estimated.
+
+        Parameters
+        ----------
+        row : int
+            In the table, from 1.
+        value : label
+
+        Raises
+        ------
+        UnsupportedError
+            If only a bound is known: see `highest`.
+        """
+        published = np.flatnonzero(self._microdata.kept == row - 1)
+        if not len(published):
+            raise InputError(f"nobody who is published stands in row {row}")
+        if value not in self._codes:
+            raise InputError(f"nobody in the table has the sensitive value {value!r}")
+        if self.how == "bound":
+            known = "reaches a limit of the policy" if self.kept else f"exceeds {self.highest}"
+            raise UnsupportedError(f"it is only known that no posterior {known}")
+        beliefs = self._posteriors
+        cell, code = int(beliefs.worlds.cell_of[published[0]]), self._codes[value]
+        posterior = beliefs.posterior(cell, code)
+        return float(beliefs.mean[cell, code]) if posterior is None else posterior
+
+    def worst_people(self, most: int = 10, names: str | None = None) -> list[dict[str, Any]]:
+        """The people whom the adversary becomes surest of, worst first.
+
+        Parameters
+        ----------
+        most : int
+        names : str, optional
+            A column that names people; nobody is named unless it is given.
+
+        Returns
+        -------
+        list of dict
+            With ``row``, from 1, or ``name``; ``value``, ``probability``, ``exact``, ``group``.
+        """
+        named: list[Any] | None = None
+        if names is not None:
+            named = fetch(self._microdata.source, [names]).column(names).to_pylist()
+        people: list[dict[str, Any]] = []
+        for case in self.cases:
+            said = {key: x for key, x in case.to_dict().items() if key != "rows"}
+            for row in case.rows[: most - len(people)]:
+                who = {"row": row} if named is None else {"name": named[row - 1]}
+                people.append({**who, **said})
+        return people
+
+    def _content(self) -> dict[str, Any]:
+        return {
+            "table": self._microdata.name,
+            "method": dict(self.method),
+            "people": self.n_people,
+            "groups": self.n_groups,
+            "found": self.found,
+            "exact": self.exact,
+            "how": self.how,
+            "highest": None if self.highest is None else str(self.highest),
+            **({"kept": True} if self.kept else {}),
+            **({"proof": self.proof} if self.proof else {}),
+            "seen": self.what,
+            "worlds": self._posteriors.worlds.amount,
+            "looked": amount_text(self.looked),
+            "consistent": amount_text(self.consistent),
+            "parts": self.parts,
+            "runs": self.runs,
+            "settled": self.n_settled,
+            **({"beyond": self.beyond} if self.beyond else {}),
+            "proved_not_certain": self.n_not_certain,
+            "undecided": self.undecided,
+            **{name: list(getattr(self, name)) for name in _PEOPLE},
+            "breaches": [case.to_dict() for case in self.breaches[:_MOST]],
+            "n_breaches": len(self.breaches),
+            "worst": [case.to_dict() for case in self.cases[:_MOST]],
+        }
+
+    def __repr__(self) -> str:
+        if self.certain:
+            said = f"{len(self.certain)} of {self.n_people} people certain"
+        elif self.worst is not None:
+            said = f"worst {self.worst!r}"
+        elif self.kept:
+            said = "no posterior reaches a limit"
+        elif self.highest is not None:
+            said = f"no posterior above {self.highest}"
+        else:
+            said = f"nobody {'' if self.exact else 'seen to be '}found out any further"
+        more = f", {len(self.unsettled)} unsettled" if self.unsettled else ""
+        doubt = "" if self.exact or self.how == "bound" else ", estimated"
+        return f"Attack({self.method['name']}: {said}{more}{doubt})"
+
+    def _case(self, cell: int, code: int) -> PersonBelief:
+        beliefs, share = self._posteriors, self._posteriors.share(cell, code)
+        # What the release itself says is exact, though others are estimated.
+        exact = share if share in (0, 1) else beliefs.posterior(cell, code)
+        bags, limit = beliefs.bags, self._limits.get(code)
+        if beliefs.worlds.group_of_cell[cell] == self._left_out:
+            share = Fraction(int(bags[:, code].sum()), int(beliefs.worlds.bags.sum()))
+        return PersonBelief(
+            self._rows(np.array([cell])),
+            (*self._values, *self._names)[code],
+            float(beliefs.mean[cell, code]),
+            exact,
+            float(beliefs.low[cell, code]),
+            float(beliefs.high[cell, code]),
+            share,
+            None if limit is None else limit[0],
+        )
+
+    def _rows(self, cells: IntArray | NDArray[np.bool_]) -> tuple[int, ...]:
+        """Rows of the people of some cells: their numbers, or a mask."""
+        starts, order = self._people
+        chosen = np.flatnonzero(cells) if cells.dtype == np.bool_ else cells
+        each = [order[starts[cell] : starts[cell + 1]] for cell in chosen.tolist()]
+        people = np.concatenate([np.empty(0, dtype=np.int64), *each])
+        return tuple(sorted((self._microdata.kept[people] + 1).tolist()))
+
+    @cached_property
+    def _people(self) -> tuple[IntArray, IntArray]:
+        """Where the people of each cell begin, and the people in order of their cells."""
+        worlds = self._posteriors.worlds
+        starts = np.append(0, np.cumsum(worlds.cell_sizes))
+        return starts, np.argsort(worlds.cell_of, kind="stable")
+
+    @property
+    def _values(self) -> Labels:
+        return self._microdata.values
+
+    @cached_property
+    def _codes(self) -> Mapping[Label, int]:
+        """The columns of values and of sets."""
+        return {name: code for code, name in enumerate((*self._values, *self._names))}
+
+    def _reaches(self, case: PersonBelief) -> bool:
+        probability = case.probability if case.exact is None else case.exact
+        return self._is_reached(self._codes[case.value], probability)
+
+    def _is_reached(self, code: int, probability: Fraction | float) -> bool:
+        """Whether a probability reaches the limit for a value."""
+        if code not in self._limits:
+            return False
+        limit, inclusive = self._limits[code]
+        return probability > limit if inclusive else probability >= limit
+
+
+class Limits(NamedTuple):
+    """The lowest limit for each value, and whether it may be reached; sets are further codes."""
+
+    of: dict[int, tuple[Fraction, bool]]
+    names: tuple[Label, ...] = ()
+    sets: tuple[tuple[int, ...], ...] = ()
+
+
+def limits_of(policy: Policy | None, microdata: Microdata) -> Limits:
+    """What a policy says of values, and of sets of them."""
+    limits: dict[int, tuple[Fraction, bool]] = {}
+    sets: dict[tuple[int, ...], Label] = {}
+    values = microdata.values
+    if policy is not None:
+        require(ATTACK, columns=replace(policy, schema=microdata.schema).looked_at)
+    for requirement in policy.requirements if policy is not None else ():
+        require(ATTACK, windows=requirement.of_windows, of=requirement.name)
+        for secret in RequirementCounts.of_nobody(requirement, values, "single").secrets:
+            codes = np.flatnonzero(secret.meant.about).tolist()
+            if secret.meant.sets and requirement.points:
+                name = name_of_set([secret.labels[-1]], map(str, sets.values()))
+                sets.setdefault(tuple(codes), name)
+                # A set is one more column, behind those of the values.
+                codes = [len(values) + list(sets).index(tuple(codes))]
+            for code in codes:
+                for point in requirement.points:
+                    if point.relative:  # to priors, and it takes all ways for as likely
+                        require(ATTACK, limit=point.limit.key, of=requirement.name)
+                    limit = point.below, point.inclusive
+                    limits[code] = min(limits.get(code, limit), limit)
+    return Limits(limits, tuple(sets.values()), tuple(sets))

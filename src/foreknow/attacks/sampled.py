@@ -1,0 +1,97 @@
+"""Worlds drawn at random: what people of each cell have in those that are possible."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.attacks.exact import NoWorldError, Posteriors
+from foreknow.attacks.method_runner import Runs
+from foreknow.attacks.worlds import Codes, Worlds
+from foreknow.data.arrays import FloatArray, IntArray
+
+_log = logging.getLogger(__name__)
+# Draws for each run of the budget: worlds that were met before cost none.
+_DRAWS_PER_RUN = 5
+# Possible worlds that are run again in the end.
+_AGAIN = 64
+# All intervals hold together, but for this chance.
+_ERROR = 0.05
+
+
+class Sampled:
+    """How many worlds were drawn and kept, and who has what in them, shape (cells, values)."""
+
+    def __init__(self, sizes: IntArray, n_values: int) -> None:
+        self._sizes, self.drawn, self.kept = sizes, 0, 0
+        self._total = np.zeros((len(sizes), n_values), dtype=np.int64)
+        self.met = self._total > 0  # in any possible world, drawn or not
+
+    def meet(self, tables: NDArray[Any]) -> None:
+        """Note possible worlds that were not drawn."""
+        self.met |= (tables > 0).any(axis=0)
+
+    def keep(self, tables: NDArray[Any], drawn: int) -> None:
+        """Note the possible ones of some worlds that were drawn."""
+        self.drawn += drawn
+        self.kept += len(tables)
+        self._total += tables.sum(axis=0)
+        self.meet(tables)
+
+    @property
+    def one_valued(self) -> NDArray[np.bool_]:
+        """Cells with one value in all possible worlds met."""
+        return np.asarray(self.met.sum(axis=1) == 1)
+
+    def interval(self, open_: NDArray[np.bool_], n_open: int) -> tuple[FloatArray, FloatArray]:
+        """Means and half widths, by Hoeffding's and Bonferroni's inequalities.
+
+        All intervals hold together where `n_open` posteriors are estimated.
+        """
+        mean = self._total / (self.kept * self._sizes[:, None])
+        reach = math.sqrt(math.log(2 * max(1, n_open) / _ERROR) / (2 * self.kept))
+        return mean, np.where(open_, reach, 0.0)
+
+
+def estimated(
+    worlds: Worlds, runs: Runs, most: int, until: float | None, seed: int | None, true: bool
+) -> Posteriors:
+    """Estimate posteriors by up to `most` runs; `true` says that ``worlds.codes`` is possible."""
+    _log.info("too many worlds: sampling them")
+    random, sample = np.random.default_rng(seed), Sampled(worlds.cell_sizes, worlds.n_values)
+    before, possible = runs.made, list[Codes]()
+    if true:
+        sample.meet(worlds.tally(worlds.codes)[None])
+        possible.append(worlds.codes)
+    while runs.made < before + most and sample.drawn < most * _DRAWS_PER_RUN:
+        if until is not None and time.monotonic() > until:
+            break
+        codes = worlds.at_random(random)
+        weight = runs.weight(worlds.representative(codes) if runs.symmetric else codes)
+        is_kept = bool(weight) and (weight == 1 or random.random() < weight)
+        sample.keep(worlds.tally(codes)[None][:is_kept], 1)
+        possible += [codes] * is_kept
+    if not possible:
+        raise NoWorldError(sample.drawn)
+    runs.check_again(possible[:_AGAIN], until)
+    low, mean, high = worlds.shares.copy(), worlds.shares, worlds.shares.copy()
+    low[worlds.open], high[worlds.open] = 0.0, 1.0
+    if sample.kept:
+        mean, half = sample.interval(worlds.open, int(worlds.open.sum()))
+        low, high = np.clip(mean - half, 0, 1), np.clip(mean + half, 0, 1)
+    return Posteriors(
+        worlds,
+        "independent worlds",
+        sample.drawn,
+        sample.kept,
+        runs.made - before,
+        mean,
+        low,
+        high,
+        perhaps_certain=worlds.mixed & sample.one_valued,
+    )

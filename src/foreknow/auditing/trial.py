@@ -1,0 +1,180 @@
+"""Trial: an attack that was carried out, and what it found. It says "at least", and never "safe".
+
+A verdict is a proof about stated knowledge. A trial is what one attacker did: another may do
+better, so no figure of a trial is a limit of anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import sqrt
+from typing import Any
+
+from numpy.typing import NDArray
+
+from foreknow.data.labels import Label
+from foreknow.hints import Plain
+from foreknow.result import Result
+
+# Of fewer groups nothing is learned beside an audit.
+LEAST_GROUPS = 50
+_NORMAL = 1.959963984540054  # of 95%
+
+
+@dataclass(frozen=True)
+class Share(Plain):
+    """What part of some people something holds for, with an interval.
+
+    It lies between `low` and `high` in 95 of 100 samples (Wilson's interval; people of one group
+    count as far as they tell of each other). A claim of an attacker has no interval.
+    """
+
+    share: float
+    people: int
+    low: float | None = None
+    high: float | None = None
+
+    @classmethod
+    def of(cls, right: NDArray[Any], people: NDArray[Any]) -> Share:
+        """Of each group how many are right, and how many there are."""
+        n, share = float(people.sum()), float(right.sum() / max(people.sum(), 1))
+        apart = float(((right - share * people) ** 2).sum()) / max(n, 1) ** 2
+        worth = min(share * (1 - share) / apart, n) if apart > 0 else float((people > 0).sum())
+        middle = (share + _NORMAL**2 / (2 * worth)) / (1 + _NORMAL**2 / worth)
+        half = sqrt(share * (1 - share) / worth + _NORMAL**2 / (4 * worth**2))
+        half *= _NORMAL / (1 + _NORMAL**2 / worth)
+        low, high = max(middle - half, 0.0), min(middle + half, 1.0)
+        return cls(share, round(n), min(low, share), max(high, share))
+
+    def __float__(self) -> float:
+        return self.share
+
+
+@dataclass(frozen=True)
+class Claim(Plain):
+    """Of whom an attacker is surest, and of what."""
+
+    value: Label
+    group: Label  # of the person
+    known: dict[str, str | None]  # what is known of them
+    people: int  # of the group who are alike by that
+    size: int  # people of the group
+    holders: int  # occurrences of the value in it
+    probability: float
+
+    @property
+    def alone(self) -> float:
+        """How sure the group alone makes."""
+        return self.holders / self.size
+
+
+@dataclass(frozen=True)
+class Tried(Plain):
+    """One of the attackers, and how far it came."""
+
+    attacker: str
+    by: tuple[str, ...]
+    right: float
+    surest: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trial(Result):
+    """What came of an attack: at least this can be done.
+
+    Of all attackers that were tried it says what the most successful one found: the one with most
+    right guesses where it is known who has which value; else the one whose statistics predict the
+    groups best, and then all that is said is what that attacker claims.
+
+    Attributes
+    ----------
+    kind : str
+        What was done: "learned" from the release itself.
+    name, sensitive : str
+        The release, and the column that is guessed.
+    by : tuple of str
+        What the attacker knows of everybody.
+    attacker : str
+        The most successful one.
+    right : float
+        The share of people whose value is guessed right; a claim, unless `measured`.
+    baseline : float
+        The share that is guessed right by the groups alone, whatever stands beside a value:
+        everybody has the most frequent value of their group.
+    surest : float
+        How sure that attacker claims to be of somebody's value, at most.
+    limit : float
+        What counts as sure.
+    sure : int
+        How many people that attacker claims to be surer of than that.
+    sure_and_right : int or None
+        How many of these rightly; None where that is not known.
+    measured : bool
+        Whether it was counted who has which value.
+    people : int
+        How many people were looked at.
+    whole : bool
+        Whether these are all.
+    about : tuple of labels, or None
+        The values of which `surest` and `sure` say something; None: all of them.
+    claim : Claim or None
+        Of whom it is surest; for the owner only.
+    shares : mapping
+        "right", "baseline" and "sure_and_right" as `Share`, with their intervals.
+    tried : tuple of Tried
+        All attackers.
+    in_cases : bool
+        Whether rows are cases, of which a person may have several.
+    required : Fraction or None
+        The policy's least limit on how sure somebody who knows facts may be, if that is known.
+    """
+
+    format = "foreknow trial"
+    _told = (
+        "kind release=name sensitive by attacker right baseline surest limit sure sure_and_right "
+        "measured people whole about claim shares tried required?"
+    )
+
+    kind: str
+    name: str
+    sensitive: str
+    by: tuple[str, ...]
+    attacker: str
+    right: float
+    baseline: float
+    surest: float
+    limit: float
+    sure: int
+    sure_and_right: int | None
+    measured: bool
+    people: int
+    whole: bool = True
+    about: tuple[Label, ...] | None = None
+    claim: Claim | None = None
+    shares: dict[str, Share] = field(default_factory=dict)
+    tried: tuple[Tried, ...] = ()
+    in_cases: bool = False
+    required: Fraction | None = None
+
+    @property
+    def surest_tried(self) -> Tried | None:
+        """The attacker who claims to be surest, where that is not the most successful one."""
+        most = max(self.tried, key=lambda one: one.surest, default=None)
+        return most if most is not None and most.surest > self.surest else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {**super().to_dict(), "at_least": self.measured}
+
+    def __repr__(self) -> str:
+        what = "at least {} of guesses right" if self.measured else "{} of guesses claimed right"
+        return (
+            f"Trial({self.name}, by {', '.join(self.by)}: {what.format(f'{self.right:.1%}')}, "
+            f"{self.baseline:.1%} by the groups alone)"
+        )
+
+
+def most_successful(trials: list[Trial]) -> Trial:
+    """The trial with most right guesses; of equal ones, the surest."""
+    return max(trials, key=lambda trial: (trial.right, trial.surest))

@@ -1,0 +1,142 @@
+"""The commands that ask of a release: audit, skyline, curves, risk, learned, utility, ..."""
+
+from __future__ import annotations
+
+import shlex
+from itertools import chain
+from itertools import count as counted_up
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import click
+
+from foreknow.cli.inputs import (
+    COLUMNS,
+    CRITERIA,
+    Judging,
+    attack_on,
+    policy_at,
+    say_index,
+    tally_of,
+)
+from foreknow.cli.options import (
+    POLICY,
+    UNSAFE,
+    ForwardedOptions,
+    Memory,
+    More,
+    Only,
+    Output,
+    Published,
+    among,
+    command,
+    say_readings,
+)
+from foreknow_judge.errors import InputError
+from foreknow_judge.printed import visible
+
+if TYPE_CHECKING:
+    pass
+
+
+@command("foreknow.auditing.audit:audit")
+def audit(
+    release: Annotated[list[Path], More(required=True), Published.__metadata__[0]],
+    *,
+    columns: Annotated[Judging, Only(("group", *COLUMNS, *CRITERIA))],
+    counts: bool = False,
+    count: Annotated[str | None, More(flags="--count -n")] = None,
+    people: Path | None = None,
+    output: Output,
+    memory: Memory = None,
+    verbose: bool = False,
+    given: ForwardedOptions,
+) -> int:
+    """Judge a release by what adversaries who already know something could find out.
+
+    RELEASE is a table with a group column (--group, or group = "..." in the policy's schema), a
+    table whose rows with equal quasi-identifiers form a group, or a folder that "foreknow publish"
+    wrote. With --counts, it says how many people share each combination of values. Several folders
+    are releases of the same people, and are judged as one.
+
+    Parameters
+    ----------
+    counts
+        RELEASE is a tally, such as foreknow sql counts.
+    sensitive
+        In place of a policy: the column that must stay hidden. Of a tally, if the policy has no
+        [schema].
+    count
+        Of a tally: the column of counts (default: count).
+    verbose
+        Print what each column was taken for.
+    """
+    from foreknow.auditing import audit as auditing
+    from foreknow.data.engines.databases import limit_memory
+    from foreknow.data.microdata import Microdata
+    from foreknow.result import page_of
+
+    limit_memory(memory)
+    beside = columns.sensitive is not None and columns.policy is not None
+    if not counts and (beside or count is not None):
+        option = "--count" if columns.sensitive is None else "--sensitive"
+        raise InputError(f"{option} is for a tally, which --counts says; the policy has the rest")
+    rules = columns.given if counts and columns.given else columns.rules(release[0])
+    with output.progress("Counting the release"):
+        if len(release) > 1:
+            judged = columns.together(release, counts=counts)
+        else:
+            (one,) = release
+            judged = columns.tally(one, rules, count) if counts else columns.whole(one, rules)
+        known = None if people is None else Microdata(people, rules.needed_schema)
+        found = auditing.audit(judged, rules, people=known, **given)
+    if output.exposed is not None:
+        with output.progress("Listing the groups over a limit"):
+            found.exposed_to_csv(output.exposed)
+    output.show(found, page_of(found, attack=attack_on(release, columns.policy, rules)))
+    if not output.quiet:
+        say_index(judged)
+        say_readings(judged, verbose)
+    return 0 if found.safe else UNSAFE
+
+
+@command()
+def schema() -> None:
+    """Print the JSON Schema of a policy file, for editors and for programs that write one."""
+    from json import dumps
+
+    from foreknow.methods.registry import policy_schema
+
+    click.echo(dumps(policy_schema(), indent=2))
+
+
+@command()
+def sql(
+    *,
+    policy: Annotated[Path, "The policy file (TOML)."] = Path(POLICY),
+    table: Annotated[
+        str, More(flags="--table -t"), "The release, as the database calls it."
+    ] = "release",
+    dialect: Annotated[
+        str,
+        among("standard", "spark"),
+        "How names are quoted: standard, or spark (also Databricks and BigQuery).",
+    ] = "standard",
+) -> None:
+    """Print the SQL that counts a release where it is, for "foreknow audit --counts".
+
+    One row for each combination of the columns that the policy judges, and how many people have
+    it. The release is a table or view with one row for each person; names are written as the
+    policy and --table have them, in quotes.
+    """
+    from foreknow.data.engines.tally import counting_query
+    from foreknow.data.release import COUNT
+
+    columns = tally_of(policy_at(policy))
+    taken = {name.casefold() for name in columns}  # as most databases compare names
+    names = chain([COUNT], (f"{COUNT}_{i}" for i in counted_up(2)))
+    amount = next(name for name in names if name not in taken)
+    query = counting_query(columns, amount, table, dialect)
+    rest = "" if amount == COUNT else f" --count {amount}"
+    called = visible(shlex.quote(str(policy)))
+    click.echo(f"-- Then: foreknow audit --counts tally.csv --policy {called}{rest}\n{query};")

@@ -1,0 +1,1 @@
+"""Methods at several limits: each release is measured and thrown away."""

@@ -1,0 +1,70 @@
+"""The command `compare`: methods at several limits."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from foreknow.cli.inputs import Rules, refuse_published
+from foreknow.cli.options import (
+    UNSAFE,
+    ForwardedOptions,
+    More,
+    Raw,
+    Results,
+    command,
+    listed,
+)
+from foreknow.cli.process import INTERRUPTED
+from foreknow_judge.errors import InputError
+
+
+@command("foreknow.comparison.comparison:compare")
+def compare(
+    table: Raw,
+    *,
+    rules: Rules,
+    amounts: Annotated[list[str] | None, More(metavar="NAME=NUMBERS")] = None,
+    models: bool = False,
+    target: Annotated[list[str] | None, More(metavar="COLUMN[=VALUE]")] = None,
+    output: Results,
+    given: ForwardedOptions,
+) -> int:
+    """Show what methods would keep of a table at several limits, and how safe that would be.
+
+    Every run publishes TABLE as foreknow publish would, measures the release, and keeps nothing of
+    it. Ctrl-C ends the runs: what was finished is printed and written. What is shown says more of
+    TABLE than a release does: it is for the owner.
+
+    Parameters
+    ----------
+    amounts
+        What adversaries know, such as k=1,3,5; may be repeated (default: the policy's).
+    seconds
+        After which a run is ended; 0: never.
+    queries
+        Random queries that each release is asked.
+    models
+        Fit models to each release, too, as foreknow utility does.
+    target
+        What models explain; repeatable; implies --models (default: the sensitive columns).
+    """
+    from foreknow.comparison.comparison import compare as run
+
+    refuse_published(table)
+    given["seconds"] = given["seconds"] or None
+    with output.progress("Comparing"):
+        varied = dict(map(_amount, amounts or ()))
+        found = run(table, rules.rules(table), amounts=varied, models=target or models, **given)
+    output.show(found)
+    if not found.complete:
+        return INTERRUPTED
+    return 0 if found.safe else UNSAFE
+
+
+def _amount(text: str) -> tuple[str, list[int]]:
+    """Read NAME=NUMBERS."""
+    name, _, numbers = text.partition("=")
+    try:
+        return name.strip(), [int(number) for number in listed(numbers)]
+    except ValueError:
+        raise InputError(f"--amounts {text!r} is not NAME=NUMBERS, such as k=1,3,5") from None

@@ -1,0 +1,649 @@
+"""Comparison: methods at several limits, what each release would keep and how safe it would be."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from fractions import Fraction
+from itertools import product
+from math import floor, log, log10
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Literal, TypeAlias, Unpack
+
+import numpy as np
+
+from foreknow.auditing.audit import Audit, audit
+from foreknow.auditing.named_values import refuse_misspelt
+from foreknow.auditing.trial import Trial
+from foreknow.data.engines import frame_of
+from foreknow.data.microdata import Microdata
+from foreknow.errors import NoSafeRelease, did_you_mean
+from foreknow.hints import Plain
+from foreknow.leaves import load
+from foreknow.methods.registry import METHODS, OURS, key_of
+from foreknow.numbers import whole_number
+from foreknow.policy.from_call import Arguments, hinted_with_keys, policy_of
+from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Point, Requirement
+from foreknow.publishing.priors import marked
+from foreknow.publishing.publish import Publication, publish
+from foreknow.result import Result
+from foreknow.workers import Failure, cores, side_by_side
+from foreknow_judge.errors import InputError, PolicyError
+from foreknow_judge.numbers import Number, as_fraction, as_threshold, shown
+
+_log = logging.getLogger(__name__)
+
+Status: TypeAlias = Literal[
+    "safe", "holds", "unsafe", "no safe release", "refused", "out of time", "failed", "stopped"
+]
+
+# Those that try functions in order foresee who knows them; they take few kinds of knowledge, and
+# long: they are compared where they are asked for.
+_USUAL = tuple(key for key, _ in OURS if key not in ("jump", "safe", "naive"))
+# The policy's own limit, and these times it.
+_AROUND = tuple(Fraction(share, 4) for share in (2, 3, 4, 5, 6))
+SECONDS = 60.0
+# Every 16th and every 8th person, of so many at least: by these it is said how long all take.
+_PARTS, _FEWEST = (16, 8), 800
+
+
+@dataclass(frozen=True)
+class Candidate(Plain):
+    """A method at a limit: the release that it makes, measured; or why there is none.
+
+    Attributes
+    ----------
+    method : str
+    limit : Fraction or None
+        Of the strictest requirement, the others in proportion; None where no requirement has one.
+    amounts : mapping of str to int
+        What the adversaries know, where that is not as in the policy.
+    status : str
+        "safe"; "holds" (where nothing that is required limits inference); "no safe release";
+        "refused" (the method does not serve such a policy), "out of time", "failed" or "stopped"
+        (before it was done). Or "unsafe", which no release of `publish` is.
+    why : str
+        Of what is not safe, a sentence.
+    form : "generalized" or "bucketized", or None
+    holds_as_given : bool or None
+        Whether the release is also safe by the policy as it was given.
+    loss : float or None
+        The NCP, averaged over quasi-identifiers; None where they are exact.
+    query_error, average_query_error : float or None
+        The median and the average relative error of count queries about all quasi-identifiers.
+    people, groups : int or None
+    over : int or None
+        People over the limits of the policy as it was given: of the requirement with the most.
+        None where that cannot be counted.
+    at_most : bool
+        Whether `over` is only an upper bound.
+    risk : float or None
+        How sure an adversary of the policy as it was given can become, at worst: of the
+        requirement whose limit varies.
+    exact : str or None
+        The same as a fraction, where it is known.
+    method_known : str or None
+        What came of an adversary who knows the method; see `Scope`.
+    seconds : float or None
+        That `publish` took, with other processes beside it.
+    misplaced : float or None
+        Of cross tables of what models explain, the share of people in another cell, on average.
+    fit : Fit or None
+        The first regression; see `Models`.
+    needs : float or None
+        Of a run that was ended: how long it would take, about, by what it takes of fewer people.
+    trial : Trial or None
+        Of a release that shows exact columns of everybody: what can be learned from it.
+    """
+
+    _told = "* safe"
+
+    method: str
+    limit: Fraction | None
+    amounts: Mapping[str, int] = field(default_factory=dict)
+    status: Status = "stopped"
+    why: str = ""
+    form: str | None = None
+    holds_as_given: bool | None = None
+    loss: float | None = None
+    query_error: float | None = None
+    average_query_error: float | None = None
+    people: int | None = None
+    groups: int | None = None
+    over: int | None = None
+    at_most: bool = False
+    risk: float | None = None
+    exact: str | None = None
+    method_known: str | None = None
+    seconds: float | None = None
+    misplaced: float | None = None
+    fit: Any = None
+    needs: float | None = None
+    trial: Trial | None = None
+
+    @property
+    def safe(self) -> bool:
+        """Whether there is a release that holds the policy at the limit."""
+        return self.status in ("safe", "holds")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Result):
+    """What methods make of one table at several limits, side by side; for the owner only.
+
+    Attributes
+    ----------
+    name : str
+        What the table is called.
+    policy : Policy
+        As it was given.
+    limit : Fraction or None
+        The policy's own limit of the strictest requirement.
+    candidates : tuple of Candidate
+        The methods in the order of the call, each at all limits and amounts.
+    queries, seed : int
+        How many queries were asked of each release; the seed of the queries and the methods.
+    seconds : float or None
+        After which a run was ended.
+    processes : int
+        How many ran at once; 0: one after the other in the caller's.
+    complete : bool
+        Whether all runs came to their end; else it was stopped before.
+    asked : tuple of str
+        The methods that were asked for, or else that of the policy.
+    """
+
+    format = "foreknow comparison"
+    _told = (
+        "table=name policy limits_inference limit queries seed seconds processes complete "
+        "candidates"
+    )
+
+    name: str
+    policy: Policy
+    limit: Fraction | None
+    candidates: tuple[Candidate, ...]
+    queries: int
+    seed: int
+    seconds: float | None
+    processes: int
+    complete: bool = True
+    asked: tuple[str, ...] = ()
+
+    @property
+    def in_cases(self) -> bool:
+        """Whether rows are cases, of which a person may have several."""
+        return self.policy.needed_schema.unit == "row"
+
+    @property
+    def limits_inference(self) -> bool:
+        """Whether any requirement limits what is inferred, and not only who looks alike."""
+        if self.safe:  # then it is known whether the table has what requirements are about
+            return any(each.status == "safe" for each in self.safe)
+        return self.policy.limits_inference
+
+    @property
+    def safe(self) -> tuple[Candidate, ...]:
+        """Those with a release that holds the policy at its limit."""
+        return tuple(each for each in self.candidates if each.safe)
+
+    @property
+    def frontier(self) -> tuple[Candidate, ...]:
+        """Of these, those that no other one beats in risk and in query error; the safest first."""
+        measured = [(each.risk, each.query_error, each) for each in self.safe]
+        found = [
+            (risk, error, own)
+            for risk, error, own in measured
+            if risk is not None
+            and error is not None
+            and not any(
+                other is not own
+                and a is not None
+                and b is not None
+                and a <= risk
+                and b <= error
+                and (a, b) != (risk, error)
+                for a, b, other in measured
+            )
+        ]
+        return tuple(own for *_, own in sorted(found, key=lambda each: each[:2]))
+
+    def _content(self) -> dict[str, Any]:
+        frontier = [self.candidates.index(each) for each in self.frontier]
+        return {**super()._content(), "frontier": frontier}
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """The candidates as a frame of "pandas", "polars" or "arrow", a row each."""
+        rows = []
+        for each in self.candidates:
+            row = each.to_dict()
+            amounts = row.pop("amounts")
+            row.pop("fit")
+            row["score"] = None if each.fit is None else each.fit.score.usual
+            row.pop("trial")
+            row["limit"] = None if each.limit is None else float(each.limit)
+            rows.append({"method": row.pop("method"), "limit": row.pop("limit"), **amounts, **row})
+        return frame_of(rows, library)
+
+    def __repr__(self) -> str:
+        many, safe = len(self.candidates), len(self.safe)
+        stopped = "" if self.complete else ", stopped before its end"
+        word = "safe" if self.limits_inference else "hold"
+        return f"Comparison({safe} of {many} {word}, {len(self.frontier)} on the frontier{stopped})"
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A run: a method, and the policy with its limits and amounts."""
+
+    method: str
+    limit: Fraction | None
+    amounts: dict[str, int]
+    policy: Policy | None  # None where it contradicts itself, which `why` says
+    own: bool = False  # whether it is the policy as it was given
+    why: str = ""
+    part: int = 1  # one in so many people, to see how long these take
+
+    def candidate(self, **found: Any) -> Candidate:
+        return Candidate(self.method, self.limit, self.amounts, **found)
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """What all runs are about."""
+
+    microdata: Microdata
+    policy: Policy
+    queries: int
+    seed: int
+    models: bool | Sequence[str]
+
+
+@hinted_with_keys
+def compare(
+    table: Any,
+    policy: Policy | Mapping[str, Any] | str | Path | None = None,
+    *,
+    methods: Sequence[str] | str | None = None,
+    limits: Sequence[Number] | Number | None = None,
+    amounts: Mapping[str, Sequence[int] | int] | None = None,
+    seconds: float | None = SECONDS,
+    queries: int = 1000,
+    models: bool | Sequence[str] = False,
+    seed: int = 0,
+    processes: int | None = None,
+    **said: Unpack[Arguments],
+) -> Comparison:
+    """Publish a table by several methods at several limits, measure each release, keep none.
+
+    Every run does what `publish` does with that method, the policy with that limit, and that seed;
+    every release is asked the same queries as by `query_error`. Nothing is written. Ctrl-C ends
+    the runs, and what was finished is returned.
+
+    Parameters
+    ----------
+    table : Microdata, path or frame
+    policy : Policy, path or mapping, optional
+    methods : sequence of str, optional
+        As policy files call them; default: all but jump, safe and naive, and the policy's own.
+    limits : sequence of numbers, optional
+        Of the strictest requirement with a limit; the limits of all others change in proportion,
+        up to 1. A limit that is so many times the prior stays. Default: the policy's own, and 1/2,
+        3/4, 5/4 and 3/2 times it, where these are at most 1.
+    amounts : mapping of str to whole numbers, optional
+        What adversaries know: ``{"k": [1, 3]}`` tries every k with each limit, for all adversaries
+        of the policy that have a k. Default: as in the policy.
+    seconds : float, optional
+        After which a run is ended; None: never.
+    queries : int
+    models : bool or sequence of str
+        Whether to fit models to each release, too, as `utility_report` does; or what they explain.
+    seed : int
+        For queries, methods and models.
+    processes : int, optional
+        How many runs go on at once; default: as many as there are cores. 0: in this process, one
+        after the other and without a time limit; for policies with classes of your own script.
+    **said
+        In place of a policy, or beside one, its keys, as of `audit`.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    InputError
+        If the table, the policy, a method or a limit cannot be used at all. What one method does
+        not serve is a candidate with the sentence why.
+
+    Examples
+    --------
+    >>> from foreknow import sample
+    >>> rules = sample.policy_path()
+    >>> found = compare(
+    ...     sample.table_path(), rules, methods=["fulldomain"], limits=["1/5", "1/4"], processes=0
+    ... )
+    >>> [(each.method, str(each.limit), each.status, each.groups) for each in found.candidates]
+    [('fulldomain', '1/5', 'safe', 16), ('fulldomain', '1/4', 'safe', 32)]
+    """
+    whole_number(seed, "seed", 0)
+    whole_number(queries, "queries", 1)
+    many = cores() if processes is None else whole_number(processes, "processes", 0)
+    if seconds is not None and not (_is_real(seconds) and seconds > 0):
+        raise InputError(f"seconds must be above 0, or None, not {seconds!r}")
+    rules = policy_of(policy, said, table, "compare")
+    microdata = table if isinstance(table, Microdata) else rules.microdata(table)
+    rules = marked(replace(rules, schema=microdata.schema), microdata)  # also reads the table
+    refuse_misspelt({own.name: own.domain for own in microdata.sensitives}, rules.requirements)
+    if models is not False:  # refused before anything is published
+        load("foreknow.utility.models:Question").of(microdata, None if models is True else models)
+    lead = _lead(rules)
+    jobs = list(_jobs(rules, lead, _methods(methods, rules), _limits(limits, lead), amounts))
+    shared = _Shared(microdata, rules, queries, seed, models)
+    found: dict[int, Candidate] = {}
+    complete = True
+    # What differs least from the policy comes first, for those who stop it.
+    order = sorted(range(len(jobs)), key=lambda place: _distance(jobs[place], lead))
+    many = min(many, len(jobs))
+    try:
+        for place, one in _run(shared, [jobs[place] for place in order], many, seconds):
+            own = jobs[order[place]]
+            found[order[place]] = _settled(own, one, seconds)
+            _log.info("%d of %d done, %s%s", len(found), len(jobs), own.method, _at(own.limit))
+        if many and seconds is not None:
+            found |= _timed(shared, jobs, found, many, seconds)
+    except KeyboardInterrupt:
+        complete = False
+    stopped = "it was stopped before it was done"
+    candidates = tuple(found.get(i) or job.candidate(why=stopped) for i, job in enumerate(jobs))
+    limit = None if lead is None else lead.below
+    span = None if many == 0 else seconds
+    asked = _methods(methods, rules) if methods is not None else [key_of(rules.options.method)]
+    how = queries, seed, span, many, complete, tuple(asked)
+    return Comparison(microdata.name, rules, limit, candidates, *how)
+
+
+def _run(
+    shared: _Shared, jobs: Sequence[_Job], many: int, seconds: float | None
+) -> Iterator[tuple[int, Any]]:
+    if many:
+        yield from side_by_side(measured, shared, jobs, many, seconds)
+    else:
+        for place, job in enumerate(jobs):
+            yield place, measured(shared, job)
+
+
+def _timed(
+    shared: _Shared, jobs: Sequence[_Job], found: Mapping[int, Candidate], many: int, seconds: float
+) -> dict[int, Candidate]:
+    """Those whose time was up with the time they need, by what an eighth of the people takes."""
+    late = [place for place, own in found.items() if own.status == "out of time"]
+    first = {jobs[place].method: jobs[place] for place in reversed(late)}
+    short = [replace(job, part=part) for job in first.values() for part in _PARTS]
+    took: dict[str, dict[int, float]] = {}
+    n = shared.microdata.n_people
+    for place, own in _run(shared, short, many, seconds) if n >= _FEWEST else ():
+        if isinstance(own, Candidate) and own.seconds is not None:
+            took.setdefault(short[place].method, {})[short[place].part] = own.seconds
+    known = {method: times for method, times in took.items() if len(times) == len(_PARTS)}
+    return {
+        place: _needing(found[place], known[jobs[place].method], n, seconds)
+        for place in late
+        if jobs[place].method in known
+    }
+
+
+def _needing(late: Candidate, took: Mapping[int, float], n: int, seconds: float) -> Candidate:
+    """One whose time was up, and how long it would take."""
+    needs = max(grown(took), seconds)
+    people = " and of ".join(f"{n // part:,}" for part in sorted(took, reverse=True))
+    why = (
+        f"{late.why}; it needs about {rounded(needs)} seconds by itself, by what it took of "
+        f"{people} people"
+    )
+    return replace(late, needs=needs, why=why)
+
+
+def grown(took: Mapping[int, float]) -> float:
+    """How long everybody takes, by what two parts of them took; between n and n to the fourth.
+
+    >>> grown({16: 1.0, 8: 2.0}), grown({16: 1.0, 8: 4.0})
+    (16.0, 256.0)
+    """
+    few, more = sorted(took, reverse=True)
+    power = log(max(took[more], 1e-6) / max(took[few], 1e-6)) / log(few / more)
+    return float(took[more] * more ** min(max(power, 1.0), 4.0))
+
+
+def rounded(seconds: float) -> str:
+    """A time with two digits.
+
+    >>> rounded(1234.0), rounded(7.31)
+    ('1,200', '7.3')
+    """
+    places = 1 - floor(log10(seconds))
+    return f"{round(seconds, places):,.{max(places, 0)}f}"
+
+
+def _settled(job: _Job, found: Any, seconds: float | None) -> Candidate:
+    if not isinstance(found, Failure):
+        own: Candidate = found
+        return own
+    if found.late:
+        return job.candidate(status="out of time", why=f"it was ended after {seconds:g} seconds")
+    return job.candidate(status="failed", why=found.why)
+
+
+def measured(shared: _Shared, job: _Job) -> Candidate:
+    """Publish and measure; whatever goes wrong is an answer."""
+    microdata, seed = shared.microdata, shared.seed
+    if job.policy is None:
+        return job.candidate(status="refused", why=job.why)
+    if job.part > 1:
+        some = np.arange(microdata.n_rows) % job.part == 0
+        microdata = microdata.only(some)
+    microdata.attributes  # noqa: B018 - to read the table is no work of the method
+    begun = perf_counter()
+    try:
+        made = publish(microdata, job.policy, method=job.method, seed=seed, learned=False)
+        seconds = perf_counter() - begun
+        if job.part > 1:
+            return job.candidate(seconds=seconds)
+        trial = _trial(made, microdata)
+        error = load("foreknow.utility.query_error:query_error")(
+            made, microdata, queries=shared.queries, seed=seed
+        )
+        found = None
+        if shared.models is not False:
+            targets = None if shared.models is True else shared.models
+            models_of = load("foreknow.utility.models:models_of")
+            found = models_of(made, microdata, targets, seed=seed)
+        judged = _judged(made, shared, job)
+    except NoSafeRelease as none:
+        return job.candidate(
+            status="no safe release", why=none.said, seconds=perf_counter() - begun
+        )
+    except InputError as refused:
+        return job.candidate(status="refused", why=str(refused))
+    except Exception as failed:
+        return job.candidate(status="failed", why=f"{type(failed).__name__}: {failed}")
+    over, at_most = _over(judged)
+    lead = _lead(shared.policy)
+    verdicts = [verdict for verdict in judged.verdicts if not verdict.of_groups]
+    top = None if lead is None else verdicts[shared.policy.points.index(lead)].found
+    exact = None if top is None or top.exact is None else str(top.exact)
+    holds: Status = "safe" if made.audit.limits_inference else "holds"
+    return job.candidate(
+        status=holds if made.audit.safe else "unsafe",
+        form=made.certificate.form,
+        holds_as_given=judged.safe,
+        loss=made.utility.average_ncp,
+        query_error=error.median,
+        average_query_error=error.average,
+        people=made.counts.n_people,
+        groups=made.counts.n_groups,
+        over=over,
+        at_most=at_most,
+        risk=None if top is None else top.probability,
+        exact=exact,
+        method_known=made.audit.scope.method,
+        seconds=seconds,
+        misplaced=None if found is None else found.misplaced,
+        fit=None if found is None else next(iter(found.fits), None),
+        trial=trial,
+    )
+
+
+def _trial(made: Publication, microdata: Microdata) -> Trial | None:
+    """What can be learned of a release with exact columns; None where nothing can be."""
+    if made.certificate.form != "bucketized":
+        return None
+    try:
+        trial: Trial = load("foreknow.trials.measured:learned_report")(made, people=microdata)
+        return trial
+    except InputError:
+        return None
+
+
+def _judged(made: Publication, shared: _Shared, job: _Job) -> Audit:
+    """The release judged by the policy as it was given."""
+    if job.own:
+        return made.audit
+    policy = replace(shared.policy, options=made.audit.policy.options)
+    return audit(made, policy, learned=False)
+
+
+def _over(judged: Audit) -> tuple[int | None, bool]:
+    """People over the limits of a policy, of the requirement with the most; whether at most."""
+    most, bound = 0, False
+    for each in judged.exposed:
+        if each.verdict.safe:
+            continue
+        if each.over is None:
+            return None, False
+        most, bound = max(most, each.over.people), bound or each.over.at_most
+    return most, bound
+
+
+# ---- what is compared ----------------------------------------------------------------------
+
+
+def _lead(policy: Policy) -> Point | None:
+    """The point with the lowest limit that is a probability."""
+    points = [point for point in policy.points if not point.relative]
+    return min(points, key=lambda point: point.below, default=None)
+
+
+def _methods(given: Sequence[str] | str | None, policy: Policy) -> list[str]:
+    if given is None:
+        return list(dict.fromkeys((*_USUAL, key_of(policy.options.method))))
+    named = [given] if isinstance(given, str) else list(given)
+    if not named or not all(isinstance(name, str) for name in named):
+        known = ", ".join(key for key, _ in METHODS)
+        raise InputError(f"methods must be names such as {known}, not {given!r}")
+    return list(dict.fromkeys(map(key_of, named)))
+
+
+def _limits(given: Any, lead: Point | None) -> Sequence[Fraction | None]:
+    if lead is None:
+        if given is not None:
+            raise InputError("no requirement of the policy has a limit that could be another")
+        return [None]
+    if given is None:
+        return [lead.below * share for share in _AROUND if lead.below * share <= 1]
+    named = [given] if isinstance(given, str) or not isinstance(given, Sequence) else given
+    if not named:
+        raise InputError("limits is empty; leave it out for those around the policy's own")
+    return sorted({as_threshold(number) for number in named})
+
+
+def _jobs(
+    policy: Policy,
+    lead: Point | None,
+    methods: Sequence[str],
+    limits: Sequence[Fraction | None],
+    amounts: Mapping[str, Sequence[int] | int] | None,
+) -> Iterator[_Job]:
+    varied = _amounts(policy, amounts)
+    settings: list[tuple[Fraction | None, dict[str, int], Policy | None, str]] = []
+    for values in product(*varied.values()):
+        known = dict(zip(varied, values, strict=True))
+        for limit in limits:
+            try:
+                settings.append((limit, known, _changed(policy, lead, limit, known), ""))
+            except PolicyError as error:
+                settings.append((limit, known, None, str(error)))
+    for method in methods:
+        for limit, known, rules, why in settings:
+            yield _Job(method, limit, known, rules, rules is policy, why)
+
+
+def _amounts(
+    policy: Policy, given: Mapping[str, Sequence[int] | int] | None
+) -> dict[str, list[int]]:
+    known = {name for point in policy.points for name in _known_amounts(point.adversary)}
+    found = {}
+    for name, numbers in (given or {}).items():
+        if name not in known:
+            raise InputError(
+                f"amounts: no adversary of the policy has {name!r}"
+                f"{did_you_mean(name, sorted(known))}"
+            )
+        each = (
+            [numbers] if isinstance(numbers, int) or not isinstance(numbers, Sequence) else numbers
+        )
+        found[name] = sorted({whole_number(number, f"amounts: {name}", 0) for number in each})
+        if not found[name]:
+            raise InputError(f"amounts: {name} is empty; give whole numbers, such as [1, 3]")
+    return found
+
+
+def _known_amounts(adversary: Any) -> dict[str, int]:
+    """Whole numbers that say how much an adversary knows."""
+    if not is_dataclass(adversary):
+        return {}
+    own = {each.name: getattr(adversary, each.name) for each in fields(adversary) if each.init}
+    return {name: x for name, x in own.items() if isinstance(x, int) and not isinstance(x, bool)}
+
+
+def _changed(
+    policy: Policy, lead: Point | None, limit: Fraction | None, amounts: Mapping[str, int]
+) -> Policy:
+    """The policy with other limits and amounts; itself, where these are its own."""
+    times = Fraction(1) if lead is None or limit is None else limit / lead.below
+    requirements = [_other(each, times, amounts) for each in policy.requirements]
+    if [each.points for each in requirements] == [each.points for each in policy.requirements]:
+        return policy
+    return replace(policy, requirements=requirements)
+
+
+def _other(requirement: Requirement, times: Fraction, amounts: Mapping[str, int]) -> Requirement:
+    points = []
+    for point in requirement.points:
+        amount = point.below if point.relative else min(Fraction(1), point.below * times)
+        limit = replace(point.limit, amount=amount)
+        points.append(Point(_knowing(point.adversary, amounts), limit))
+    return requirement if points == list(requirement.points) else requirement.at(points)
+
+
+def _knowing(adversary: Any, amounts: Mapping[str, int]) -> Any:
+    own = {name: x for name, x in amounts.items() if name in _known_amounts(adversary)}
+    return replace(adversary, **own) if own else adversary
+
+
+def _distance(job: _Job, lead: Point | None) -> Fraction:
+    return Fraction(0) if lead is None or job.limit is None else abs(job.limit - lead.below)
+
+
+def _at(limit: Fraction | None) -> str:
+    return "" if limit is None else f" at {shown(limit)}"
+
+
+def _is_real(given: Any) -> bool:
+    try:
+        return not isinstance(given, str) and as_fraction(given) is not None
+    except InputError:
+        return False

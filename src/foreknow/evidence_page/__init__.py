@@ -1,0 +1,1 @@
+"""All that was measured of a written release, for somebody who must accept it."""

@@ -1,0 +1,79 @@
+"""The command `evidence`: all that was measured of a written release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from foreknow.cli.inputs import (
+    Columns,
+    refuse_published,
+    require_published,
+)
+from foreknow.cli.options import (
+    Answers,
+    ForwardedOptions,
+    Only,
+    Output,
+    command,
+    print_plain,
+)
+from foreknow.errors import OutputError
+
+if TYPE_CHECKING:
+    pass
+
+
+@command("foreknow.evidence_page.evidence:evidence_report")
+def evidence(
+    folder: Annotated[Path, "What foreknow publish wrote."],
+    table: Annotated[
+        Path | None, "The raw table that it was made of, for before and after."
+    ] = None,
+    *,
+    out: Path | None = None,
+    columns: Annotated[Columns, Only()],
+    key: Path | None = None,
+    output: Answers,
+    given: ForwardedOptions,
+) -> None:
+    """Write what is known of a release onto one page, for somebody who must accept it.
+
+    The release is verified afresh. The page says what was published, what holds, against whom, and
+    under which assumptions, what was so before, and answers the questions of WP216, the ICO,
+    ISO/IEC 27559, NIST SP 800-188, Article 66 of the European Health Data Space and HIPAA, as far
+    as they can be measured; the rest is marked to be filled in. A browser prints it to PDF. It
+    draws no legal conclusion.
+
+    Parameters
+    ----------
+    out
+        The page to write (default FOLDER.evidence.html).
+    policy
+        A policy, to say what the columns are.
+    key
+        Sign with this private Ed25519 key (takes the extra sign).
+    """
+    from foreknow.evidence_page.evidence import evidence_report
+    from foreknow.publishing.signature import Signer, signature_of
+
+    require_published(folder)
+    refuse_published(table)
+    place = folder if folder.is_dir() else folder.parent
+    page = place.with_name(f"{place.resolve().name}.evidence.html") if out is None else out
+    inputs = [path for path in (folder, table, columns.policy) if path is not None]
+    Output(page, output.json).refuse(*inputs)
+    if page.resolve().is_relative_to(place.resolve()):
+        raise OutputError(f"{str(page)!r} would lie in what is published; write it elsewhere")
+    signer = None if key is None else Signer(key)
+    with output.progress("Judging the release afresh"):
+        found = evidence_report(folder, table, columns.given, **given)
+    with output.progress("Writing the page"):
+        found.to_html(page)
+        signed = None if signer is None else signer.sign_file(page)
+    output.show(found)
+    if output.quiet:
+        return
+    print_plain(f"\nWritten to {page}; a browser prints it to PDF.", soft_wrap=True)
+    if signed is not None:
+        print_plain(f"Signed in {signature_of(page)}.", soft_wrap=True)

@@ -1,0 +1,237 @@
+"""Evidence: all that was measured of a release, for somebody who must accept it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from foreknow.auditing.audit import Audit, audit
+from foreknow.certificates import Certificate
+from foreknow.data.microdata import Microdata
+from foreknow.data.release import Release
+from foreknow.hints import hinted
+from foreknow.leaves import load
+from foreknow.policy.policy import Policy
+from foreknow.publishing.verification import Verification, judge, load_signed, names_population
+from foreknow.releases.members import is_source, table_schema
+from foreknow.releases.written import Published, open_published, refuse_other_schema, schema_of
+from foreknow.result import Result, page_of
+from foreknow_judge.certificate import (
+    has_kept_priors,
+    map_prior_tables,
+)
+from foreknow_judge.errors import CertificateError, DataError
+from foreknow_judge.file_names import CERTIFICATE, OWNER, PRIORS, owners_folder
+from foreknow_judge.kept_priors import KeptPriors
+from foreknow_judge.verify import populations_of
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EvidenceReport(Result):
+    """What is known of a release that was verified afresh, and what is left to its reader.
+
+    Attributes
+    ----------
+    name : str
+        Of the folder.
+    certificate : Certificate
+    digest : str
+        SHA-256 of ``certificate.json``.
+    signed : bool
+        Whether its signature was checked.
+    verification : Verification
+        What was found in the files.
+    audit : Audit
+        The release, by the requirements of its certificate.
+    before : Audit or None
+        The table as it was, by the same requirements, people with equal quasi-identifiers being a
+        group.
+    utility : UtilityReport or None
+        What the release keeps of the table.
+    same_source : bool
+        Whether the owner's key showed that the release was made of this very table.
+    """
+
+    format = "foreknow evidence"
+
+    name: str
+    certificate: Certificate
+    digest: str
+    signed: bool
+    verification: Verification
+    audit: Audit
+    before: Audit | None = None
+    utility: Any = None
+    same_source: bool = False
+
+    @property
+    def in_cases(self) -> bool:
+        """Whether a row is a case, of which a person may have several."""
+        return self.certificate.in_cases
+
+    def _content(self) -> dict[str, Any]:
+        page: Any = page_of(self)
+        return {
+            "release": self.name,
+            "certificate": self.digest,
+            "files": dict(self.certificate.files),
+            "signed": self.signed,
+            "verified": True,
+            "audit": _plain(self.audit),
+            "before": None if self.before is None else _plain(self.before),
+            "utility": None if self.utility is None else self.utility.to_dict(),
+            "same_source": self.same_source,
+            "questions": [
+                {"of": title, "answers": [answer.to_dict() for answer in answers]}
+                for title, answers in page.questions()
+            ],
+        }
+
+    def __repr__(self) -> str:
+        return f"EvidenceReport({self.name}: {self.audit!r})"
+
+
+def _plain(found: Audit) -> dict[str, Any]:
+    """An audit as JSON, without what it shares with the other one."""
+    content = found.to_dict()
+    keys = ("safe", "limits_inference", "verdicts", "exposed", "scope", "utility")
+    return {key: content[key] for key in keys}
+
+
+@hinted
+def evidence_report(
+    folder: str | Path,
+    table: Any = None,
+    policy: Policy | Mapping[str, Any] | str | Path | None = None,
+    *,
+    priors: str | Path | None = None,
+    population: str | Path | Sequence[str | Path] | None = None,
+    key: str | Path | None = None,
+    queries: int = 1000,
+    seed: int = 0,
+) -> EvidenceReport:
+    """Judge a written release afresh, and gather what its assessor asks for.
+
+    Parameters
+    ----------
+    folder : path
+        What `publish` wrote.
+    table : path, frame or Microdata, optional
+        The table that it was made of, for what was so before, and for what the release keeps.
+    policy : Policy, path or mapping, optional
+        Says how `table` is read; needed where its hierarchies are in files.
+    priors : path, optional
+        The owner's ``priors.json``, as for `verify`.
+    population : path or list of these, optional
+        The population that groups were compared with, as for `verify`.
+    key : path, optional
+        The public key of who must have signed the certificate, as for `verify`.
+    queries : int
+        How many random count queries are asked of the release and the table for each number of
+        predicates; see `utility_report`.
+    seed : int
+        Random seed for the queries.
+
+    Returns
+    -------
+    EvidenceReport
+        Its ``to_html`` writes the page. It is for those who must assess the release, not for
+        everybody who gets it.
+
+    Raises
+    ------
+    CertificateError
+        If the release is not as certified, as `verify` raises it: there is no evidence then.
+    DataError
+        If the release was not made of this table.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from foreknow import sample
+    >>> from foreknow.publishing.publish import publish
+    >>> rules = Policy.load(sample.policy_path())
+    >>> with TemporaryDirectory() as place:
+    ...     _ = publish(sample.table_path(), rules).write(f"{place}/out")
+    ...     found = evidence_report(f"{place}/out", sample.table_path(), rules, queries=20)
+    >>> found.same_source, found.audit.safe, found.before.safe
+    (True, True, False)
+    """
+    path = Path(folder)
+    path = path / CERTIFICATE if path.is_dir() else path
+    known, digest = load_signed(path, key)
+    found, problems = judge(known, path.parent, priors=priors, population=population)
+    if found is None or problems:
+        raise CertificateError("; ".join(problems))
+    required = known.policy["require"]
+    if any(map(has_kept_priors, required)):
+        kept = priors or owners_folder(path.parent) / PRIORS
+        required = _learned(KeptPriors.load(kept).filled(required), required)
+    required = _with_populations(required, populations_of(known, population))
+    for one in required:
+        if "name" in one:  # it heads what was found, and is the publisher's
+            one["name"] = f"“{one['name']}”, as the publisher calls it"
+    rules = Policy.from_dict({"schema": schema_of(known).to_dict(), "require": required})
+    published = open_published(path.parent, known=known)  # the digests of what was judged
+    judged = audit(published, rules, name=path.resolve().parent.name)
+    # What the publisher alone knows of scope is in the certificate, and is said as their words.
+    judged = replace(judged, scope=replace(judged.scope, method=found.scope.method))
+    more: dict[str, Any] = {}
+    if table is not None:
+        more = _before(table, policy, published, rules, path.parent, queries, seed)
+    return EvidenceReport(judged.name, known, digest, key is not None, found, judged, **more)
+
+
+def _with_populations(required: Any, paths: Mapping[str, Path]) -> list[dict[str, Any]]:
+    """Requirements with the populations that were given; no path of a certificate is read."""
+    return [
+        {key: _with_path(own, paths) for key, own in table.items()} for table in map(dict, required)
+    ]
+
+
+def _with_path(own: Any, paths: Mapping[str, Path]) -> Any:
+    if not names_population(own):
+        return own
+    return {**own, "population": str(paths[str(own["digest"])].resolve())}
+
+
+def _learned(filled: list[dict[str, Any]], required: Any) -> list[dict[str, Any]]:
+    """Note again which tables of priors were learned: what they disclose is not shown."""
+    return [
+        map_prior_tables(own, lambda of: {**of, "learned": True}) if has_kept_priors(then) else own
+        for own, then in zip(filled, required, strict=True)
+    ]
+
+
+def _before(
+    table: Any,
+    policy: Any,
+    published: Published,
+    rules: Policy,
+    folder: Path,
+    queries: int,
+    seed: int,
+) -> dict[str, Any]:
+    """What was so of the table, and what the release keeps of it."""
+    known = published.certificate
+    microdata = table
+    if not isinstance(table, Microdata):
+        rules_of_table = None if policy is None else Policy.of(policy)
+        microdata = Microdata(table, table_schema(rules_of_table, known))
+    refuse_other_schema(known, microdata.schema)
+    same = is_source(microdata, known, owners_folder(folder) / OWNER)
+    if same is False:
+        raise DataError(
+            f"{microdata.name}, read as the policy says, is not the table that {folder.name!r} was "
+            "made of"
+        )
+    raw = Release.from_schema(microdata.source, rules.needed_schema, written=microdata.reading)
+    return {
+        "before": audit(raw, rules, name=microdata.name),
+        "utility": load("foreknow.utility.report:utility_report")(
+            published, microdata, queries=queries, seed=seed
+        ),
+        "same_source": same is True,
+    }

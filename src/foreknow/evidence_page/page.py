@@ -1,0 +1,676 @@
+"""Evidence: a release explained to somebody who must accept it, and what they must add."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from foreknow.auditing.exposed import Exposed
+from foreknow.evidence_page.evidence import EvidenceReport
+from foreknow.figures import percentage, significant
+from foreknow.hints import Plain
+from foreknow.leaves import load
+from foreknow.report.blocks import (
+    Block,
+    Cell,
+    Heading,
+    Items,
+    Later,
+    Mood,
+    Pairs,
+    Row,
+    Sentence,
+    Table,
+)
+from foreknow.report.exposed import exposed_blocks, exposed_figure, tally_text
+from foreknow.report.figures import worst_cell
+from foreknow.report.html import resource
+from foreknow.report.knowledge import describe, is_learned
+from foreknow.report.page import Page
+from foreknow.report.pages.audit import (
+    beside_audit,
+    by_requirement,
+    labels_of,
+    policy_rows,
+    requirement_title,
+    schema_rows,
+    sensitive_noun,
+    titled,
+    titled_exposed,
+    utility_line,
+    values_phrase,
+    verdict_mood,
+    verdict_sentence,
+)
+from foreknow.report.scope import (
+    ALL_OF_ONE,
+    NEAREST,
+    OTHER_RELEASES,
+    RELATIVE,
+    TOLD_OF_PEOPLE,
+    by_word_of,
+    sentences,
+)
+from foreknow.report.trial import lacking_for_trial, trials_beside
+from foreknow.report.words import (
+    average_text,
+    listing,
+    nouns_of,
+    number,
+    setting_text,
+    some,
+    visible,
+)
+from foreknow.toml import from_toml
+from foreknow.wording import CASES, PEOPLE
+from foreknow_judge.file_names import CERTIFICATE, CODE_BOOK, REPORT
+from foreknow_judge.said import CASES_OF_FILES, SEVERAL_CASES, about, how_far, noted, unlimited
+from foreknow_judge.text import people_text
+from foreknow_judge.verdict import Verdict
+
+_NO_CONCLUSION = (
+    "This page states what was published, what was measured and what was assumed. It draws no "
+    "legal conclusion: whether that is enough is for its reader to say, who also fills in what no "
+    "measurement can know."
+)
+_SOURCES = {
+    "facts": "Chen, LeFevre and Ramakrishnan, “Privacy Skyline: Privacy with Multidimensional "
+    "Adversarial Knowledge”",
+    "implications": "Martin, Kifer, Machanavajjhala, Gehrke and Halpern, “Worst-Case Background "
+    "Knowledge for Privacy-Preserving Data Publishing”",
+    "negations": "Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam, “l-Diversity: Privacy "
+    "Beyond k-Anonymity”",
+    "priors": "Wong, Fu, Wang, Xu, Yu and Pei, “Anonymization with Worst-Case Distribution-Based "
+    "Background Knowledge”",
+}
+_TO_SIGN = (
+    "Name and role",
+    "Given to, for which purpose",
+    "Conclusion, and until when it holds",
+    "Date and signature",
+)
+# Sentences that differ by what is counted.
+_AFRESH = {PEOPLE: " afresh", CASES: " of cases, afresh"}
+_NOBODY = {
+    PEOPLE: "Nobody could be found out at a limit; everybody was looked at in turn.",
+    CASES: "No case could be found out at a limit; each was looked at in turn, by itself, and not "
+    "the sum over those of one who has several.",
+}
+_SHARED = {
+    PEOPLE: ", so none of these rows can be told to be that of one person by them.",
+    CASES: f". {ALL_OF_ONE}",
+}
+_NOT_LIMITED = "No requirement limits what can be inferred of a person: that was not judged."
+# How sentences about other releases begin.
+_OF_RELEASES = (OTHER_RELEASES, "Published after", "Judged together")
+_ALL = 1000
+
+
+@dataclass(frozen=True)
+class Answer(Plain):
+    """A question of a guidance: what was measured of it, and what its reader must add."""
+
+    _told = "question measured to_fill_in=to_fill"
+
+    question: str
+    measured: tuple[str, ...] = ()
+    to_fill: tuple[str, ...] = ()
+
+
+class EvidencePage(Page[EvidenceReport]):
+    """What was published, what holds, against whom, and the questions of guidances."""
+
+    serves = EvidenceReport
+    eyebrow = "Evidence for"
+    kept = (
+        "hand it to those who must assess the release, and not out with it; it says more of the "
+        "table than what was published"
+    )
+    promise = _NO_CONCLUSION
+
+    @property
+    def headline(self) -> str:
+        """Say how many people it is about, and that it was verified."""
+        return f"What is known of a release of {some(self._people, 'person', 'people')}"
+
+    @property
+    def mood(self) -> Mood:
+        """Safe: nothing else can be evidenced, but where nothing is limited, or more is claimed."""
+        audit, (_, beyond) = self.result.audit, how_far(self.result.verification)
+        return "" if audit.scope.foreign or beyond or not audit.limits_inference else "safe"
+
+    def as_they_are(self) -> Iterable[str]:
+        """Labels of the table, and the questions of guidances, in their words."""
+        yield from labels_of(self.result.audit)
+        yield from (self.name, *TOLD_OF_PEOPLE)
+        for title, answers in self._questions:
+            yield title
+            for answer in answers:
+                yield from (answer.question, *answer.to_fill)
+
+    @property
+    def scope(self) -> str:
+        """Say what the release is worth."""
+        return utility_line(self.result.audit.utility)
+
+    def blocks(self) -> Iterator[Block]:
+        """What was published, what holds, against whom, what was so before, and the questions."""
+        before, mood = self._before(), self.mood or "lead"
+        yield Sentence(self._afresh, mood)
+        yield Sentence(_NO_CONCLUSION, "note")
+        yield Heading("What was published", "published")
+        yield Pairs("What was published", self._published(), whole=True)
+        yield Heading("What holds, against whom, and under which assumptions", "safe")
+        for verdict, said in zip(self.result.audit.verdicts, self._safe, strict=True):
+            own = verdict_mood(self.result.audit, verdict) if mood == "safe" else mood
+            yield Sentence(said, own, whole=before is not None)
+        yield Heading("What is assumed", level=3)
+        yield Items(self._assumptions(), whole=True)
+        if self._beside:
+            yield Heading("What this does not cover", level=3)
+            yield Items(self._beside, whole=True)
+        if before is not None:
+            yield Heading("Before and after", "before")
+            yield before
+        if self.result.utility is not None:
+            yield from _for_the_page(_of_utility(self.result.utility).blocks(level=3))
+        yield Later(self._over_limits)
+        yield from self._answers()
+        yield Heading("Digests and signature", "digests")
+        yield self._digests()
+        yield Items(self._checks(), whole=True)
+        yield Heading("Assessed by", "sign")
+        yield from [Sentence(said, "fill", whole=True) for said in _TO_SIGN]
+
+    def _over_limits(self) -> Iterator[Block]:
+        """Who is over each limit, and by how sure somebody could be of them."""
+        exposed = self._exposed()
+        yield from exposed_blocks(exposed)
+        for place, (title, found) in enumerate(exposed, 1):
+            yield from exposed_figure(found, f"people-{place}", title)
+
+    def _answers(self) -> Iterator[Block]:
+        """The questions of each guidance, what was measured of them, and what is left."""
+        answers = [answer for _, own in self._questions for answer in own]
+        left = sum(bool(answer.to_fill) for answer in answers)
+        yield Sentence(
+            f"{number(len(answers))} questions of {number(len(self._questions))} guidances; "
+            f"{number(left)} of them have something for the reader to fill in."
+        )
+        for place, (title, own) in enumerate(self._questions, 1):
+            yield Heading(title, f"guidance-{place}")
+            yield Sentence(
+                "In our words. What is marked is for the reader to fill in.", "note", whole=True
+            )
+            for at, answer in enumerate(own, 1):
+                yield Heading(f"{at}. {answer.question}", level=3)
+                if answer.measured:
+                    yield Items(answer.measured, whole=True)
+                else:
+                    yield Sentence("Nothing of this can be measured.", "note", whole=True)
+                yield from [Sentence(said, "fill", whole=True) for said in answer.to_fill]
+
+    # ---- facts in words -----------------------------------------------------------------------
+
+    @property
+    def _people(self) -> int:
+        return self.result.verification.people
+
+    @property
+    def _afresh(self) -> str:
+        return f"Verified{_AFRESH[self.unit]} from the files: {self._held}."
+
+    @property
+    def _held(self) -> str:
+        audit = self.result.audit
+        far, beyond = how_far(self.result.verification)
+        how = far if audit.limits_inference else unlimited(audit, far)
+        return f"every requirement holds{how}{by_word_of(audit.scope)}{beyond}"
+
+    @cached_property
+    def _noun(self) -> str:
+        return sensitive_noun(self.result.audit.policy)
+
+    @cached_property
+    def _nouns(self) -> str:
+        schema = self.result.audit.policy.schema
+        return self._noun if schema is None else nouns_of(schema.sensitives, "and")
+
+    @property
+    def _any_noun(self) -> str:
+        schema = self.result.audit.policy.schema
+        return self._noun if schema is None else nouns_of(schema.sensitives)
+
+    @property
+    def _generalized(self) -> bool:
+        return self.result.certificate.form == "generalized"
+
+    @property
+    def _known(self) -> tuple[str, ...]:
+        schema = self.result.certificate.policy["schema"]
+        return tuple(schema.get("quasi_identifiers", ()))
+
+    @property
+    def _columns(self) -> str:
+        return listing([visible(column) for column in self._known], most=_ALL) or "no column"
+
+    @property
+    def _beside(self) -> list[str]:
+        audit, claimed = self.result.audit, self.result.verification.claimed_scope
+        said = beside_audit(audit, self._any_noun, audit.scope, owner=False)
+        if claimed.word:
+            said = [CASES_OF_FILES if each == SEVERAL_CASES else each for each in said]
+        own = sentences(
+            claimed,
+            self._any_noun,
+            audit.counts.semantics,
+            claimed=True,
+            unlimited=not audit.limits_inference,
+            owner=False,
+        )
+        said += map(noted, own)
+        if claimed.method is not None:
+            said.append(
+                "Which method made the release is the publisher's word: its files do not show it."
+            )
+        return said
+
+    def _withheld(self, requirement: Any) -> bool:
+        return any(is_learned(point.adversary) for point in requirement.points)
+
+    def _exposed(self) -> list[tuple[str, Any]]:
+        found = titled_exposed(self.result.audit)
+        return [(title, own) for title, own in found if not self._withheld(own.requirement)]
+
+    def _published(self) -> list[tuple[str, list[str]]]:
+        known, schema = self.result.certificate, self.result.audit.policy.schema
+        assert schema is not None
+        settings = {visible(key): own for key, own in known.method.items() if key != "name"}
+        how = [noted(f"{visible(known.method.get('name', ''))} {setting_text(settings)}")]
+        form = {
+            "generalized": "Generalized: columns that others may know are coarsened, and rows that "
+            "look alike are a group.",
+            "bucketized": "Bucketized: columns that others may know are published as they are, "
+            f"with the number of a group; another table has the {self._nouns} of each group.",
+        }[known.form]
+        rows = [
+            ("Files", [visible(name) for name in known.files]),
+            ("People", [f"{number(known.people)} in {some(known.n_groups, 'group', 'groups')}"]),
+            ("Form", [form]),
+            *schema_rows(replace(schema, identifiers=())),
+            *self._left_out,
+            ("Made by", how),
+        ]
+        if known.grids:
+            grids = [noted(f"{visible(name)} {visible(on)}") for name, on in known.grids.items()]
+            rows.append(("Ranges are on a grid", grids))
+        return rows
+
+    @property
+    def _left_out(self) -> list[tuple[str, list[str]]]:
+        """The identifiers, which files without them do not show."""
+        schema = self.result.audit.policy.schema
+        names = () if schema is None else schema.identifiers
+        said = noted(listing([visible(name) for name in names], most=_ALL))
+        return [("Identifiers, never published", [said])] if names else []
+
+    @property
+    def _safe(self) -> list[str]:
+        """Each requirement as it was found to hold."""
+        each = enumerate(by_requirement(self.result.audit), 1)
+        return [
+            f"{requirement_title(verdict.requirement, place)}: {self._found(verdict)}"
+            for place, verdicts in each
+            for verdict in verdicts
+        ]
+
+    def _found(self, verdict: Verdict) -> str:
+        if verdict.of_groups:
+            what = about(verdict.judged)
+            return f"{verdict_sentence(verdict)} {what[0].upper()}{what[1:]}."
+        if is_learned(verdict.judged):
+            return (
+                "it holds. The priors were learned from the table itself, so they and what can be "
+                "found out by them are kept with the owner."
+            )
+        noun = sensitive_noun(self.result.audit.policy, verdict.requirement)
+        sets = self.result.audit.counted_of(verdict).meant.sets
+        values = values_phrase(verdict.requirement, noun, sets=sets)
+        beside = f" {RELATIVE}" if verdict.required.relative else ""
+        return f"about {values}. {verdict_sentence(verdict, noun)}{beside}"
+
+    def _assumptions(self) -> list[str]:
+        """What the verdicts take for granted, in words."""
+        audit = self.result.audit
+        said = [
+            "Everybody may know who is in the table, the columns that others may know of each "
+            "person, and so which group each person is in.",
+            "Apart from what a requirement gives them, nobody knows more of one member of a group "
+            "than of another: every way to assign the values of a group to its members is equally "
+            "likely, or as likely as the stated priors make it.",
+            "What somebody knows is true, and no more than the amounts that are required; which "
+            "facts they are does not matter, since the worst are taken.",
+        ]
+        kinds: dict[str, None] = {}
+        for requirement in audit.policy.requirements:
+            noun = sensitive_noun(audit.policy, requirement)
+            for point in requirement.points:
+                knows = describe(
+                    point.adversary, None, noun, audit.policy.semantics_of(requirement)
+                ).knows
+                kinds.setdefault(knows, None)
+        said += [f"Guarded against: anyone who {knows}." for knows in kinds]
+        return said
+
+    # ---- before and after ---------------------------------------------------------------------
+
+    def _before(self) -> Table | None:
+        """The table and the release side by side, by the same requirements."""
+        before, after = self.result.before, self.result.audit
+        if before is None:
+            return None
+        sizes = [(audit.utility, audit.scope.groups_of_one) for audit in (before, after)]
+        rows: list[Row] = [
+            ("people", *(number(worth.people) for worth, _ in sizes)),
+            ("groups of people who look alike", *(number(worth.groups) for worth, _ in sizes)),
+            ("smallest group", *(number(worth.smallest_group) for worth, _ in sizes)),
+            ("people alone in their group", *(number(alone) for _, alone in sizes)),
+            ("average group", *(average_text(worth.average_group_size) for worth, _ in sizes)),
+        ]
+        verdicts = zip(titled(after), before.exposed, after.exposed, strict=True)
+        for (title, _), then, now in verdicts:
+            if self._withheld(then.requirement):
+                continue
+            of_groups = then.verdict.of_groups
+            what = "in groups that fail" if of_groups else "found out at the limit"
+            rows.append((f"{title}: people {what}", tally_text(then.over), tally_text(now.over)))
+            if not of_groups:
+                certain = tally_text(then.certain), tally_text(now.certain)
+                rows.append((f"{title}: of them with certainty", *certain))
+                worst = (_worst(exposed) for exposed in (then, now))
+                case = f"case {NEAREST}" if then.verdict.required.relative else "worst case"
+                rows.append((f"{title}: {case}{self.unit.of_one}", *worst))
+        note = (
+            "In the table as it was, people with equal quasi-identifiers are a group. Both are "
+            "judged by the same requirements."
+        )
+        return Table(("measure", "the table as it was", "the release"), rows, note=note)
+
+    # ---- questions ----------------------------------------------------------------------------
+
+    def questions(self) -> list[tuple[str, list[Answer]]]:
+        """The questions of each guidance, with what was measured."""
+        return [
+            (title, [replace(a, measured=tuple(map(self.said, a.measured))) for a in answers])
+            for title, answers in self._questions
+        ]
+
+    @cached_property
+    def _questions(self) -> list[tuple[str, list[Answer]]]:
+        guidances = from_toml(resource("guidances.toml"))["guidance"]
+        return [
+            (own["title"], [self._answer(**one) for one in own["questions"]]) for own in guidances
+        ]
+
+    def _answer(
+        self,
+        question: str,
+        measured: Iterable[str] = (),
+        to_fill: Iterable[str] = (),
+        if_not_measured: Iterable[str] | None = None,
+    ) -> Answer:
+        said = tuple(sentence for name in measured for sentence in getattr(self, f"_{name}"))
+        wanted = to_fill if said or if_not_measured is None else if_not_measured
+        fill = tuple(each.replace("{columns}", self._columns) for each in wanted)
+        return Answer(question, said, fill)
+
+    @cached_property
+    def _singling_out(self) -> tuple[str, ...]:
+        scope, worth = self.result.audit.scope, self.result.audit.utility
+        identifiers = self.result.certificate.policy["schema"].get("identifiers", ())
+        least = some(worth.smallest_group, "person", "people")
+        said = []
+        if identifiers:
+            these = listing([visible(column) for column in identifiers], most=_ALL)
+            said.append(noted(f"Identifiers were left out: {these}."))
+        if self._generalized:
+            if scope.groups_of_one:
+                said.append(
+                    f"{some(scope.groups_of_one, 'person is', 'people are')} alone with their "
+                    f"published {self._columns}, so their row can be isolated."
+                )
+            else:
+                said.append(
+                    f"Every published combination of {self._columns} is shared by at least {least}"
+                    f"{_SHARED[self.unit]}"
+                )
+        else:
+            said.append(
+                f"{self._columns} are published as they are: who knows them of somebody may "
+                f"isolate their row. It has no {self._noun}, but the number of a group of at "
+                f"least {least}."
+            )
+        if self.result.before is not None:
+            alone = self.result.before.scope.groups_of_one
+            were = "was" if alone == 1 else "were"
+            said.append(
+                f"In the table as it was, {number(alone)} of "
+                f"{number(self.result.before.utility.people)} people {were} alone with their exact "
+                f"{self._columns}."
+            )
+        if self.result.certificate.beside:
+            columns = [visible(column) for column in self.result.certificate.beside]
+            said.append(
+                f"Also published, as they are: {listing(columns, most=_ALL)}. Together with these "
+                "a row may be that of one person."
+            )
+        return tuple(said)
+
+    @property
+    def _isolating(self) -> list[str]:
+        """That some question isolates somebody of every group, whatever is required."""
+        if not self._generalized:
+            return []
+        least = self.result.audit.utility.smallest_group
+        lone = Fraction(least - 1, least) ** (least - 1)
+        return [
+            "A random question, to which each of the n people of a group answers yes with a chance "
+            "of 1/n, has exactly one yes with a chance of 1/e, about 37%, or more: in the smallest "
+            f"group, of {some(least, 'person', 'people')}, {percentage(lone, 1)}. So it isolates "
+            "somebody, and no release in groups can be below that, however large they are (Cohen "
+            "and Nissim, 2020)."
+        ]
+
+    @property
+    def _releases(self) -> list[str]:
+        return [said for said in self._beside if said.startswith(_OF_RELEASES)]
+
+    @property
+    def _assumed(self) -> list[str]:
+        return self._assumptions()
+
+    @property
+    def _tried(self) -> list[str]:
+        audit = self.result.audit
+        if audit.trials:
+            return trials_beside(audit)
+        return [
+            "No trial was run for this page of what can be learned from the release itself: it "
+            f"takes {lacking_for_trial(audit)}. Whether the publisher tried an attacker, {REPORT} "
+            "says; what was found stays with the owner."
+        ]
+
+    @property
+    def _people_said(self) -> list[str]:
+        worth = self.result.audit.utility
+        groups = some(worth.groups, "group", "groups")
+        return [f"{people_text(self._people, 'all')}, in {groups}."]
+
+    @property
+    def _average(self) -> list[str]:
+        worth = self.result.audit.utility
+        share = Fraction(worth.groups, worth.people) if worth.people else Fraction(0)
+        return [
+            "On average over everybody, a member of a group is picked rightly with a chance of "
+            f"{significant(share, 3, 'up')} ({number(worth.groups)} groups, "
+            f"{some(worth.people, 'person', 'people')})."
+        ]
+
+    @property
+    def _owned(self) -> list[str]:
+        return [
+            "Who is in which group, keys and identifiers are kept in a folder of the owner, and "
+            "are no part of the release.",
+        ]
+
+    @cached_property
+    def _inference(self) -> tuple[str, ...]:
+        said = list(self._safe)
+        verdicts = [(own.over, own.verdict) for _, own in self._exposed()]
+        over = [tally for tally, of in verdicts if not of.of_groups and not of.idle]
+        if not self.result.audit.limits_inference:
+            said.append(_NOT_LIMITED)
+        elif over and all(tally is not None and not tally.people for tally in over):
+            said.append(_NOBODY[self.unit])
+        return (*said, *self._beside)
+
+    @property
+    def _linking(self) -> tuple[str, ...]:
+        hidden = f"What stays hidden is the {self._nouns}."
+        if not self.result.audit.limits_inference:
+            hidden = f"Nothing that is required hides the {self._nouns}."
+        order = "Rows are in random order, and group numbers are random"
+        if self.result.certificate.seeded:
+            order += ", from a seed that is kept with the owner"
+        return (
+            "The verdicts take it for granted that people were linked to their groups: everybody "
+            f"may know who is in the table and in which group. {hidden}",
+            noted(f"{order}, so neither leads to a row of the table."),
+        )
+
+    @property
+    def _methods(self) -> list[str]:
+        points = (point for own in self.result.audit.policy.requirements for point in own.points)
+        kinds = dict.fromkeys(key for point in points for key in point.adversary.to_dict())
+        return [
+            *(f"Knowledge was judged after {_SOURCES[key]}." for key in kinds if key in _SOURCES),
+            "Probabilities are exact, and those near a limit are settled with fractions. They were "
+            "computed twice: by the program that made the release, and from the written files by "
+            "another that shares nothing with its search.",
+        ]
+
+    @property
+    def _picking(self) -> list[str]:
+        least = self.result.audit.utility.smallest_group
+        return [
+            "Who picks one of a group at random is right with a chance of at most "
+            f"{significant(1 / least, 3, 'up')} (1 of {number(least)})."
+        ]
+
+    @property
+    def _distinguishing(self) -> Iterator[str]:
+        losses = {} if self.result.utility is None else self.result.utility.utility.ncp
+        for name in self._known:
+            if name in losses:
+                yield f"{visible(name)}: coarsened by {percentage(losses[name])} (NCP)."
+        if not losses and self._known:
+            how = "coarsened" if self._generalized else "published as they are"
+            yield f"{listing(self._roles_of['Columns others may know'], most=_ALL)}: {how}."
+
+    @property
+    def _documents(self) -> list[str]:
+        return [f"This page, {CERTIFICATE} and the digests at the end."]
+
+    @property
+    def _objectives(self) -> list[str]:
+        audit = self.result.audit
+        rows = policy_rows(audit.policy, audit.counts.semantics, judged=audit.counted)
+        asked = rows[: len(audit.policy.requirements)]
+        return [f"{title}: {' '.join(lines)}" for title, lines in asked]
+
+    @property
+    def _roles_of(self) -> dict[str, list[str]]:
+        schema = replace(self.result.audit.policy.needed_schema, identifiers=())
+        return dict([*schema_rows(schema), *self._left_out])
+
+    @property
+    def _roles(self) -> list[str]:
+        return [f"{title}: {'; '.join(lines)}." for title, lines in self._roles_of.items()]
+
+    @property
+    def _transformed(self) -> list[str]:
+        certificate = self.result.certificate
+        identifiers = certificate.policy["schema"].get("identifiers", ())
+        left_out = listing([visible(column) for column in identifiers], most=_ALL)
+        coarser = (
+            f"{self._columns} are coarsened."
+            if self._generalized
+            else f"{self._columns} are published as they are, and values by group, apart from rows."
+        )
+        method = noted(f"The groups were made by {visible(certificate.method.get('name', ''))}.")
+        removed = f"Left out: {left_out}." if identifiers else "The policy names no identifiers."
+        return [noted(removed), coarser, method]
+
+    @property
+    def _usefulness(self) -> list[str]:
+        worth = self.result.utility
+        return [] if worth is None else [said] if (said := _of_utility(worth).key) else []
+
+    @property
+    def _verified(self) -> list[str]:
+        files = listing([*map(visible, self.result.verification.files)], most=_ALL)
+        return [
+            f"The files ({files}) were judged afresh, by themselves: {self._held}, for "
+            f"{people_text(self._people, 'all')}."
+        ]
+
+    # ---- digests ------------------------------------------------------------------------------
+
+    def _digests(self) -> Table:
+        found = self.result
+        known, report = found.certificate, found.certificate.report
+        papers = {REPORT: report, CODE_BOOK: known.code_book}
+        certified = {name: digest for name, digest in papers.items() if digest}
+        files = {**known.files, **certified, CERTIFICATE: found.digest}
+        rows = [(visible(name), visible(digest)) for name, digest in files.items()]
+        return Table(("file", "SHA-256"), rows, left=(0, 1), whole=True)
+
+    def _checks(self) -> list[str]:
+        found, source = self.result, self.result.certificate.source
+        said = [
+            "The certificate names the digests of the other files, so it stands for all of them. "
+            f"Anybody can judge them afresh: foreknow verify {visible(found.name)}."
+        ]
+        if found.signed:
+            said.append(f"The signature of {CERTIFICATE} was checked with the public key given.")
+        else:
+            said.append(f"No signature of {CERTIFICATE} was checked for this page.")
+        rows = f"The table had {some(int(source['rows']), 'row', 'rows')}"
+        digest = f"{visible(source['digest'])} ({visible(source.get('digest_kind', 'digest'))})"
+        if found.same_source:
+            said.append(f"{rows}; that it is the table of this page was checked: {digest}.")
+        else:
+            said.append(noted(f"{rows}; its digest is {digest}."))
+            said.append("It was not compared with a table.")
+        versions = found.certificate.versions
+        made = listing(
+            [f"{visible(key)} {visible(own)}" for key, own in versions.items()], most=_ALL
+        )
+        return [*said, noted(f"Made with {made}.")]
+
+
+def _for_the_page(blocks: Iterable[Block]) -> Iterator[Block]:
+    return (replace(block, whole=True) for block in blocks)
+
+
+def _worst(exposed: Exposed) -> Cell:
+    of = exposed.verdict
+    return replace(worst_cell(of.found, of.required, exposed.limits), width="", mark="")
+
+
+def _of_utility(worth: Any) -> Any:
+    """The page of what a release is still worth."""
+    return load("foreknow.utility.page:UtilityPage")(worth)

@@ -1,0 +1,61 @@
+"""Leaves: large features that nobody else needs, each known to the rest by its folder alone.
+
+A leaf can be deleted: what it offers is then refused with one sentence, and all else works.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from foreknow_judge.errors import UnsupportedError
+
+# The folder of each leaf, and what it is called in messages.
+LEAVES: dict[str, str] = {
+    "foreknow.methods.art": "the method ART",
+    "foreknow.methods.streamliner": "the method Streamliner",
+    "foreknow.methods.jump": "the methods Jump, Safe and Naive",
+    "foreknow.methods.decoy": "the method Decoy",
+    "foreknow.statements": "asking what follows from statements",
+    "foreknow.attacks": "the attack of somebody who knows the method",
+    "foreknow.trials": "the attack of somebody who learns from a release",
+    "foreknow.utility": "measuring utility",
+    "foreknow.comparison": "comparing methods",
+    "foreknow.risks": "measuring risk",
+    "foreknow.skylines": "skylines, curves and surveys",
+    "foreknow.evidence_page": "the evidence page",
+    "foreknow.several": "judging several releases together",
+    "foreknow.spark": "reading tables of Spark",
+    "foreknow.explore": "the local web page",
+    "foreknow.exports": "exporting to Excel, SPSS and Stata",
+}
+
+
+def leaf_of(module: str) -> str | None:
+    """The folder of the leaf that a module belongs to; None for the judge and the trunk."""
+    return next((leaf for leaf in LEAVES if module == leaf or module.startswith(f"{leaf}.")), None)
+
+
+def is_installed(leaf: str) -> bool:
+    """True if the folder of a leaf is there."""
+    return find_spec(leaf) is not None
+
+
+def load(place: str) -> Any:
+    """What stands at a place such as ``foreknow.risks.risk:risk_report``.
+
+    Raises
+    ------
+    UnsupportedError
+        If it belongs to a leaf that is not installed.
+    """
+    module, _, name = place.partition(":")
+    leaf = leaf_of(module)
+    if leaf is not None and not is_installed(leaf):
+        raise UnsupportedError(
+            f"{LEAVES[leaf]} is not installed: it needs {leaf}, which is part of the whole "
+            "Foreknow; install that"
+        )
+    found = import_module(module)
+    return getattr(found, name) if name else found

@@ -1,0 +1,1 @@
+"""How easily people are found again: risk, models of a population, minimal uniques."""

@@ -1,0 +1,59 @@
+"""The command `risk`: how easily people are found again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from foreknow.cli.inputs import (
+    OfTable,
+    is_published,
+    say_index,
+)
+from foreknow.cli.options import (
+    ForwardedOptions,
+    Only,
+    Published,
+    Results,
+    command,
+)
+from foreknow.errors import SchemaError
+
+if TYPE_CHECKING:
+    pass
+
+
+@command("foreknow.risks.risk:risk_report")
+def risk(
+    table: Published,
+    *,
+    population: Path | None = None,
+    columns: Annotated[OfTable, Only(("group", "quasi_identifiers"))],
+    output: Results,
+    given: ForwardedOptions,
+) -> None:
+    """Measure how easily people are found again, and which columns make them unique.
+
+    TABLE is a raw table or a release, also a folder that "foreknow publish" wrote. Which columns
+    others may know is said by --quasi-identifiers, by the policy, or by the certificate.
+    """
+    from foreknow.risks.risk import risk_report
+
+    opened = None
+    by_name = columns.policy is None and not is_published(table)
+    if by_name and (columns.quasi_identifiers is None or columns.group is not None):
+        raise SchemaError(
+            "say which columns others may know: --quasi-identifiers COLUMN,COLUMN; or "
+            "--policy FILE, beside which --group COLUMN may name groups"
+        )
+    with output.progress("Counting the table"):
+        if by_name:
+            given["quasi_identifiers"] = columns.names
+        else:
+            opened = columns.whole(table)
+        found = risk_report(
+            table if opened is None else opened, population, reading=columns.reading, **given
+        )
+    output.show(found)
+    if opened is not None and not output.quiet:
+        say_index(opened)

@@ -1,0 +1,380 @@
+"""Risk: who is found again by columns that others may know, and which columns are to blame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+
+from foreknow.figures import percentage
+from foreknow.report.blocks import (
+    Block,
+    Cell,
+    Figure,
+    Heading,
+    Row,
+    Sentence,
+    Table,
+    bar_cell,
+)
+from foreknow.report.chart import LIMIT, OWN, Axis, Bar, Chart, amounts, bar_table
+from foreknow.report.page import Page
+from foreknow.report.words import limit_text, listing, number, some, visible
+from foreknow.risks.population import SMALL, UniquesEstimate
+from foreknow.risks.risk import ColumnSet, Contribution, PopulationUniques, Risk, RiskReport
+from foreknow_judge.numbers import as_fraction
+from foreknow_judge.said import SEVERAL_CASES
+
+_WORST = 10  # sets and pairs that a page shows; a terminal shows half of them
+_ENDS = (1, 2, 3, 5, 10, 20, 50, 100)  # where the bars of the figure begin
+_MODELS = {"pitman": "Pitman", "zayatz": "Zayatz", "snb": "negative binomial"}
+
+
+class RiskPage(Page[RiskReport]):
+    """The risk of the people of a table, and what the columns add to it."""
+
+    serves = RiskReport
+    eyebrow = "Re-identification risk of"
+    heading = "What the figures leave open:"
+    kept = "it says which people and values are easily found again"
+
+    @property
+    def headline(self) -> str:
+        """Say how many people are unique."""
+        report = self.result
+        share = _share(report.unique_share)
+        if not report.by_values:
+            return f"{_amount(report.uniques, report.people)} in a group of their own ({share})"
+        return f"{_amount(report.uniques, report.people)} unique ({share})"
+
+    def blocks(self) -> Iterator[Block]:
+        """How many people share their values, then each part of the report."""
+        report = self.result
+        yield Figure(
+            "sizes", "People by how many share their values", _figure(report), _BARS, level=3
+        )
+        yield from _part("Three adversaries", [_knowledge(report)], _adversaries(report))
+        if report.population is not None:
+            yield from _part("In the population", *_population(report, report.population))
+        if report.sets:
+            yield from _part("Columns", [_COLUMNS], _sets(report))
+        if report.contributions and report.uniques:
+            yield from _part("What columns add", [_ADDED], _contributions(report))
+        if report.suda is not None and report.uniques:
+            yield from _part("Few values that are enough", *_suda(report))
+            if report.suda.n_people:
+                yield from _part("Whom they single out", [], _listed(report))
+
+    def as_they_are(self) -> Iterator[str]:
+        """Columns of the table, and what is said of the people whose cases these are."""
+        yield from (self.name, SEVERAL_CASES, *map(visible, self.result.columns))
+
+    @property
+    def scope(self) -> str:
+        """Say how many classes there are, and by which columns."""
+        report = self.result
+        people = some(report.people, "person", "people")
+        if not report.by_values:
+            return f"{people}, {some(report.classes, 'group', 'groups')}."
+        known = listing([visible(name) for name in report.columns], most=12)
+        return f"{people}, {some(report.classes, 'class', 'classes')} by {known}."
+
+    @property
+    def notes(self) -> list[str]:
+        """What the figures leave open."""
+        report, said = self.result, [*self.unit.notes]
+        if report.person is not None:
+            said.append(
+                f"Rows are cases: each {visible(report.person)} counts once in every class in "
+                "which it has one, and the figures are of these."
+            )
+        if report.journalist is None and report.by_values:
+            said.append(
+                "The journalist's risk and uniqueness in the population are not measured: give a "
+                "population table, or state the sampling fraction."
+            )
+        if not report.by_values:
+            said.append(
+                "People are taken to be alike within their group, which has no values in common "
+                "that a population could be compared with. Where exact values are published "
+                "beside it, they may tell its members apart: measure that table by its columns."
+            )
+        if report.beside:
+            names = listing([visible(name) for name in report.beside])
+            said.append(f"Not looked at: {names}. Who knows them may find more people.")
+        return said
+
+
+_COLUMNS = (
+    "Distinction is classes for each person: 100% is a key. Separation is the share of pairs of "
+    "people who differ."
+)
+_BARS = (
+    "A class is everybody with equal values in all of these columns. At the left are those whom "
+    "few others resemble; of red bars, some people or all are above the threshold."
+)
+_ADDED = "So many people are unique only because these columns are there:"
+
+
+def _part(title: str, before: Sequence[str], table: Table) -> Iterator[Block]:
+    yield Heading(title, title.lower().replace(" ", "-"))
+    yield from [Sentence(said, whole=table.whole) for said in before]
+    yield from [table] if table.rows else []
+
+
+def _amount(some_of: int, people: int) -> str:
+    if people == 1:
+        return "The only person is" if some_of else "The only person is not"
+    if some_of == people:
+        return f"All {number(people)} people are"
+    return f"{number(some_of)} of {number(people)} people {'is' if some_of == 1 else 'are'}"
+
+
+# ---- adversaries -------------------------------------------------------------------------------
+
+
+def _adversaries(report: RiskReport) -> Table:
+    """Prosecutor, journalist and marketer."""
+    rows = [_risk("prosecutor", report.prosecutor)]
+    if report.journalist is not None:
+        rows.append(_risk("journalist", report.journalist))
+    marketer = report.marketer
+    average = _share(marketer.share, marketer.estimate)
+    rows.append(("marketer", "", average, "", "", _how(marketer.estimate)))
+    above = f"above {limit_text(report.threshold)}"
+    return Table(("adversary", "highest", "average", above, "of all", ""), rows, (0, 5))
+
+
+def _knowledge(report: RiskReport) -> str:
+    """Say what each of them knows."""
+    said = "The prosecutor knows that the person is in the table"
+    if report.journalist is not None:
+        said += ", the journalist knows the population"
+    register = "a register of exactly its people, which is the worst"
+    beside = register if report.marketer.against == "table" else "the population"
+    return f"{said}, the marketer links the whole table with {beside}."
+
+
+def _risk(name: str, risk: Risk) -> Row:
+    share = _share(risk.share_above, risk.estimate)
+    return (
+        name,
+        _share(risk.highest, risk.estimate),
+        _share(risk.average, risk.estimate),
+        Cell(number(risk.above), "unsafe" if risk.above else ""),
+        share,
+        _how(risk.estimate),
+    )
+
+
+def _how(estimate: bool) -> str:
+    return "estimate" if estimate else "exact"
+
+
+def _share(share: Fraction | float, estimate: bool = False) -> str:
+    """A share as a percentage: rounded up what is known, to the nearest what is estimated."""
+    digits, per_thousand = 1, 1000 * as_fraction(share)
+    while 0 < per_thousand < 1:  # of which a tenth of a percent is a multiple
+        digits, per_thousand = digits + 1, 10 * per_thousand
+    return percentage(share, digits, "nearest" if estimate else "up")
+
+
+# ---- population ----------------------------------------------------------------------------------
+
+
+def _population(report: RiskReport, found: PopulationUniques) -> tuple[list[str], Table]:
+    """People who are unique in the population: counted, or as each model estimates."""
+    whole = some(found.people, "person", "people")
+    head = ("", "unique in the population", "of all", "of them in the table", "")
+    if found.uniques is not None:
+        share = _share(Fraction(found.uniques, found.people))
+        row = ("counted", number(found.uniques), share, number(found.in_table or 0), "exact")
+        return [f"The population has {whole}."], Table(head, [row], left=(0, 4))
+    said = [
+        f"The population has about {whole}, of whom "
+        f"{percentage(found.fraction, 1)} are in the table. These are estimates, no verdicts: "
+        "each takes the table for a simple random sample of the population, and that"
+    ]
+    if not report.uniques:
+        said = [
+            "Nobody in the table is unique, so nobody in it is unique in the population. Whether "
+            "others are, nobody can tell from it."
+        ]
+    else:
+        taken = [f"{each.assumption} ({_MODELS[each.model]})" for each in found.estimates]
+        said[0] += f" {'; '.join(taken)}."
+        said.append(
+            "The journalist's risk is what is expected of each class, whose size in the population "
+            "is not known; somebody who is unique there, too, is found with certainty."
+        )
+        said.append(_rule(found))
+    rows = [_estimate(each, each is found.chosen) for each in found.estimates if report.uniques]
+    return said, Table(head, rows, left=(0, 4))
+
+
+def _estimate(found: UniquesEstimate, chosen: bool) -> Row:
+    name = Cell(_MODELS[found.model], "strong" if chosen else "")
+    if found.uniques is None or found.share is None or found.in_table is None:
+        return (name, "", "", "", f"no estimate: {found.reason}")
+    of_all = percentage(found.share, 1)
+    about = [f"about {number(round(each))}" for each in (found.uniques, found.in_table)]
+    return (name, about[0], of_all, about[1], "taken by the rule" if chosen else "")
+
+
+def _rule(found: PopulationUniques) -> str:
+    """Say which estimate the published rule takes, and why."""
+    small = found.fraction <= SMALL
+    why = "Pitman's up to a sampling fraction of 10%, else the lower of Zayatz' and the negative "
+    rule = f"The rule of Dankar, El Emam, Neisa and Roffey (2012) takes {why}binomial one"
+    wanted = next(each for each in found.estimates if each.model == ("pitman" if small else "snb"))
+    if found.chosen is None or wanted.uniques is not None:
+        return f"{rule}."
+    return f"{rule}. As the {_MODELS[wanted.model]} model gives none, Zayatz' stands in."
+
+
+# ---- columns -------------------------------------------------------------------------------------
+
+
+def _names(columns: Sequence[str]) -> str:
+    return ", ".join(visible(name) for name in columns)
+
+
+def _sets(report: RiskReport) -> Table:
+    """Each column, all columns together, and the worst of the larger sets."""
+    *parts, everything = report.sets
+    singles = sorted((s for s in parts if len(s.columns) == 1), key=_worst_first)
+    larger = sorted((s for s in parts if len(s.columns) > 1), key=_worst_first)
+    total = f"all {number(len(everything.columns))}" if len(everything.columns) > 2 else ""
+    rows = [*map(_set, singles), _set(everything, total), *map(_set, larger)]
+    head = ("columns", "distinction", "separation", "unique people")
+    return _worst(Table(head, rows, others=("other set", "other sets")), len(singles) + 1)
+
+
+def _worst_first(found: ColumnSet) -> tuple[Fraction, Fraction]:
+    return (-found.distinction, -found.separation)
+
+
+def _set(found: ColumnSet, name: str = "") -> Row:
+    return (
+        name or _names(found.columns),
+        _share(found.distinction),
+        _share(found.separation),
+        number(found.uniques),
+    )
+
+
+def _contributions(report: RiskReport) -> Table:
+    """Each column, and the pairs that add the most."""
+    singles = [each for each in report.contributions if len(each.columns) == 1]
+    pairs = [each for each in report.contributions if len(each.columns) == 2]
+    rows = [*map(_contribution, singles), *map(_contribution, pairs)]
+    head = ("without", "unique people", "fewer", "share of the unique")
+    return _worst(Table(head, rows, others=("other pair", "other pairs")), len(singles))
+
+
+def _worst(table: Table, always: int) -> Table:
+    """Rows that are always shown, and some of those after them."""
+    shown = replace(table, brief=always + _WORST // 2, where=", which are in the JSON")
+    return shown.cut(always + _WORST)
+
+
+def _contribution(found: Contribution) -> Row:
+    share = bar_cell(percentage(found.share, 1), found.share)
+    return (_names(found.columns), number(found.without), number(found.added), share)
+
+
+# ---- SUDA ----------------------------------------------------------------------------------------
+
+
+def _suda(report: RiskReport) -> tuple[list[str], Table]:
+    """How many people a few values single out, and which columns they are of."""
+    suda = report.suda
+    assert suda is not None
+    size = some(suda.size, "column", "columns")
+    said = [
+        f"{_amount(suda.n_people, report.people)} unique by the values of up to {size} already "
+        "(minimal sample uniques)."
+    ]
+    if suda.n_people:
+        smallest = [
+            f"{number(many)} by {some(at, 'column', 'columns')}"
+            for at, many in enumerate(suda.people, 1)
+            if many
+        ]
+        said[0] += f" At the fewest: {listing(smallest)}."
+        said.append(
+            "A minimal unique of k of m columns scores (m - k)! for its person (SUDA). The share "
+            "of all scores that each column has a part in; they add up to more than 100%:"
+        )
+    if suda.dis is not None:
+        said.insert(
+            1,
+            "DIS: a match with somebody unique is right with a probability of about "
+            f"{percentage(suda.dis, 1)}, if the table is a random sample of the population.",
+        )
+    shares = sorted(suda.contributions.items(), key=lambda item: -item[1])
+    rows: list[Row] = [
+        (visible(name), bar_cell(percentage(share, 1), share)) for name, share in shares
+    ]
+    return said, Table(("column", "share of scores"), rows)
+
+
+def _listed(report: RiskReport) -> Table:
+    """The people of the highest scores."""
+    suda = report.suda
+    assert suda is not None
+    rows = [
+        (
+            ", ".join("missing" if value is None else visible(value) for value in each.values),
+            "; ".join(_names(names) for names in each.minimal[:_WORST]),
+            number(each.score),
+            "" if each.dis is None else f"{each.dis:.4f}",
+        )
+        for each in suda.listed(_WORST)
+    ]
+    return Table(
+        (_names(report.columns), "unique by", "SUDA", "DIS"),
+        rows,
+        (0, 1),
+        omitted=suda.n_people - len(rows),
+        others=("other person", "other people"),
+        whole=True,
+    )
+
+
+# ---- the figure ------------------------------------------------------------------------------
+
+
+def _figure(report: RiskReport) -> Chart:
+    """Draw how many people are in classes of which sizes."""
+    people = (report.sizes * report.classes_of_size).tolist()
+    names, bars, ticks = [], [], []
+    for place, (low, high) in enumerate(pairwise([*_ENDS, None])):
+        assert low is not None
+        last = None if high is None else high - 1
+        inside = [
+            (size, many)
+            for size, many in zip(report.sizes.tolist(), people, strict=True)
+            if size >= low and (last is None or size <= last)
+        ]
+        if last is None:
+            name, tick = f"{low} or more", f"{low}+"
+        elif last > low:
+            name, tick = f"{low} to {last}", f"{low}–{last}"
+        else:
+            name = tick = str(low)
+        names.append(name)
+        ticks.append((place, tick))
+        height = sum(many for _, many in inside)
+        color = LIMIT if any(Fraction(1, size) > report.threshold for size, _ in inside) else OWN
+        said = f"{some(height, 'person', 'people')} in classes of {names[-1]}"
+        bars.append(Bar(place - 0.45, place + 0.45, height, said, color))
+    heights = [int(bar.height) for bar in bars]
+    return Chart(
+        Axis("people in the class", -0.6, len(bars) - 0.4, ticks),
+        amounts("people", max(heights)),
+        bars=bars,
+        height=220,
+        table=bar_table(("people in the class", "people"), zip(names, heights, strict=True)),
+    )

@@ -1,0 +1,565 @@
+"""Risk: how easily people of a table are re-identified by columns that others may know.
+
+Prosecutor, journalist and marketer risk are those of K. El Emam, "Guide to the De-Identification
+of Personal Health Information", 2013; distinction and separation those of R. Motwani and Y. Xu,
+"Efficient algorithms for masking and finding quasi-identifiers", 2007.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foreknow.adversaries.protocol import counts_of
+from foreknow.auditing.audit_input import release_of
+from foreknow.data.arrays import IntArray
+from foreknow.data.counts import GroupCounts, RowCounts
+from foreknow.data.engines import open_table
+from foreknow.data.engines.combinations import Combinations
+from foreknow.data.engines.group_counts import combinations_of
+from foreknow.data.engines.table import require
+from foreknow.data.microdata import Microdata
+from foreknow.data.reading import Reading
+from foreknow.data.release import Release
+from foreknow.errors import SchemaError, unknown_column
+from foreknow.hints import Plain, hinted
+from foreknow.numbers import whole_number
+from foreknow.policy.policy import Policy
+from foreknow.result import Result
+from foreknow.risks.population import (
+    Histogram,
+    UniquesEstimate,
+    chosen,
+    estimates,
+    inverse_sizes,
+)
+from foreknow.risks.suda import SpecialUniques, levels, special_uniques
+from foreknow.wording import unit_counted
+from foreknow_judge.errors import DataError, InputError, memory_for
+from foreknow_judge.numbers import Number, as_fraction, as_threshold, shown
+
+# Nobody would read, or wait for, more sets of columns than these.
+_MOST_SETS = 10_000
+
+
+class _WithFloats(Plain):
+    """A result whose JSON has floats in place of fractions."""
+
+    _fraction = float
+
+
+@dataclass(frozen=True)
+class Risk(_WithFloats):
+    """The probability that an adversary finds the right person, over the people of the table.
+
+    Fractions are exact, and floats are estimates, or averages of very many fractions.
+    """
+
+    highest: Fraction | float
+    average: Fraction | float
+    above: int  # people whose risk is above the threshold
+    share_above: Fraction  # the same as a share of all people of the table
+    estimate: bool = False  # whether it is based on a model of the population
+
+
+@dataclass(frozen=True)
+class Marketer(_WithFloats):
+    """How many people are re-identified by someone who links the whole table."""
+
+    share: Fraction | float  # of the people of the table, on average
+    people: float  # the same as a number
+    # what it is linked with: a register of exactly its people ("table"), which is worst; the
+    # "population"; or a "model" of one
+    against: str
+
+    @property
+    def estimate(self) -> bool:
+        """Whether it rests on a model of the population."""
+        return self.against == "model"
+
+
+@dataclass(frozen=True)
+class PopulationUniques(_WithFloats):
+    """How many people are unique in the population that the table is drawn from."""
+
+    _told = "people sampling_fraction=fraction exact uniques in_table estimates chosen=_model"
+
+    people: int  # of the population
+    fraction: Fraction  # the share of them that is in the table
+    # exact with a population table, else None; in the population, and of these, in the table
+    uniques: int | None
+    in_table: int | None
+    estimates: tuple[UniquesEstimate, ...] = ()  # estimates of models; none if `uniques` is exact
+    chosen: UniquesEstimate | None = None  # the estimate chosen by the published rule
+
+    @property
+    def exact(self) -> bool:
+        """Whether it was counted, not estimated."""
+        return self.uniques is not None
+
+    @property
+    def _model(self) -> str | None:
+        return None if self.chosen is None else self.chosen.model
+
+
+@dataclass(frozen=True)
+class ColumnSet(_WithFloats):
+    """How well some columns tell people apart."""
+
+    columns: tuple[str, ...]
+    classes: int  # combinations of their values that occur
+    distinction: Fraction  # classes for each person: 1 if the columns are a key
+    separation: Fraction  # of all pairs of people, those that differ; 1 where there are none
+    uniques: int  # people who are unique by these columns alone
+
+
+@dataclass(frozen=True)
+class Contribution(_WithFloats):
+    """What one or two columns add to the unique people of the table."""
+
+    columns: tuple[str, ...]
+    without: int  # people who are unique by all other columns
+    added: int  # how many more are unique with these columns
+    share: Fraction  # the same as a share of all unique people; 0 where there are none
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RiskReport(_WithFloats, Result):
+    """How easily people are found again by the columns that others may know.
+
+    Attributes
+    ----------
+    name : str
+    columns : tuple of str
+        The columns that others may know; or the column that says who is in which group.
+    by_values : bool
+        Whether these columns make the classes, instead of a column of groups.
+    people, classes : int
+    sizes : int64 array
+        Distinct sizes of classes, ascending.
+    classes_of_size : int64 array
+        How many classes have each.
+    threshold : Fraction
+    prosecutor : Risk
+        The adversary knows that the person is in the table. Exact.
+    journalist : Risk or None
+        The adversary does not know that, and compares with a population: exact with a population
+        table, an estimate with a sampling fraction, None without either.
+    marketer : Marketer
+    population : PopulationRisk or None
+    sets : tuple of ColumnSet
+        Every set of columns up to the size that was asked for, and all columns together.
+    contributions : tuple of Contribution
+        Of each column, then of each pair, the most first.
+    suda : SpecialUniques or None
+    beside : tuple of str or None
+        Other columns of the table, which are not looked at; None where they are not known.
+    in_cases : bool
+        Whether what is counted are cases, of which a person may have several.
+    person : str or None
+        Where rows are cases, the column by which people were counted, each once in a class.
+    """
+
+    format = "foreknow risk"
+    _told = (
+        "table=name columns by_values people classes class_sizes=_class_sizes threshold uniques "
+        "unique_share prosecutor journalist marketer population sets contributions suda beside"
+    )
+
+    name: str
+    columns: tuple[str, ...]
+    by_values: bool
+    people: int
+    classes: int
+    sizes: IntArray
+    classes_of_size: IntArray
+    threshold: Fraction
+    prosecutor: Risk
+    journalist: Risk | None
+    marketer: Marketer
+    population: PopulationUniques | None
+    sets: tuple[ColumnSet, ...]
+    contributions: tuple[Contribution, ...]
+    suda: SpecialUniques | None
+    beside: tuple[str, ...] | None
+    in_cases: bool = False
+    person: str | None = None
+
+    @property
+    def uniques(self) -> int:
+        """People of the table whose class has nobody else."""
+        return int(self.classes_of_size[self.sizes == 1].sum())
+
+    @property
+    def unique_share(self) -> Fraction:
+        """The same as a share of all people of the table."""
+        return Fraction(self.uniques, self.people)
+
+    @property
+    def _class_sizes(self) -> dict[str, int]:
+        sizes = map(str, self.sizes.tolist())
+        return dict(zip(sizes, self.classes_of_size.tolist(), strict=True))
+
+    def __repr__(self) -> str:
+        known = f"{len(self.columns)} column{'' if len(self.columns) == 1 else 's'}"
+        many = unit_counted(self.in_cases).many
+        return f"RiskReport({self.name}: {self.uniques} of {self.people} {many} unique by {known})"
+
+
+@memory_for("the risk report")
+@hinted
+def risk_report(
+    release: Any,
+    population: Any = None,
+    *,
+    policy: Policy | Mapping[str, Any] | str | Path | None = None,
+    quasi_identifiers: Sequence[str] | None = None,
+    group: str | None = None,
+    sampling_fraction: Number | None = None,
+    threshold: Number = "1/5",
+    subsets: int = 2,
+    suda: int = 3,
+    reading: Reading | Mapping[str, str] | None = None,
+    name: str | None = None,
+) -> RiskReport:
+    """Measure how easily the people of a table, raw or published, are found again.
+
+    Classes are counted where the data lives, once for the table and once for the population.
+
+    Parameters
+    ----------
+    release : Release, Microdata, Publication, GroupCounts, path or frame
+        Of a path or frame, `policy` or `quasi_identifiers` say which columns others may know. Of
+        a folder that `publish` wrote, its certificate does.
+    population : path or frame, optional
+        One row for each person that the table could be about, with the same columns, written
+        alike. Everybody in the table must be among them.
+    policy : Policy, path or mapping, optional
+        Its schema says which columns are quasi-identifiers.
+    quasi_identifiers : sequence of str, optional
+        In place of a policy: the columns that others may know.
+    group : str, optional
+        Of a table: the column with the group of each row.
+    sampling_fraction : number, optional
+        In place of a population table: which share of the population is in the table, above 0,
+        at most 1. What follows are estimates that take the table for a simple random sample.
+    threshold : number
+        Which risk of a person is too high; people above it are counted.
+    subsets : int
+        Sets of up to so many columns are measured.
+    suda : int
+        Minimal uniques of up to so many columns are sought; 0 for none.
+    reading : Reading or mapping of its parts, optional
+        How CSV files are written; with a policy, its schema says so of the table.
+    name : str, optional
+        What to call the table in reports.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, the table is empty, or the population has fewer people of a class
+        than the table.
+    InputError
+        If the sampling fraction is not in (0, 1], or is given beside a population.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> rows = {"age": [20, 30, 40, 20, 40], "sex": ["f", "f", "f", "m", "f"]}
+    >>> found = risk_report(pa.table(rows), quasi_identifiers=["age", "sex"])
+    >>> found
+    RiskReport(the pyarrow frame: 3 of 5 people unique by 2 columns)
+    >>> found.prosecutor.average, found.sets[0].separation
+    (Fraction(4, 5), Fraction(4, 5))
+    """
+    if isinstance(population, (list, tuple)) and quasi_identifiers is None:
+        population, quasi_identifiers = None, population  # as of `k_anonymity`
+    if isinstance(population, Policy) and policy is None:
+        population, policy = None, population  # as of `audit`
+    limit = as_threshold(threshold)
+    fraction = _fraction(sampling_fraction)
+    others = [each for each in (fraction, population) if each is not None]
+    if len(others) > 1:
+        raise InputError("give a population or a sampling fraction, not both")
+    subsets = whole_number(subsets, "subsets", 1)
+    suda = whole_number(suda, "suda", 0)
+    reading = None if reading is None else Reading.of(reading)
+    table = _Classes.of(release, policy, quasi_identifiers, group, reading)
+    found = table.found
+    if table.by_values:
+        _refuse_many(len(found.columns), max(subsets, suda))
+    elif others:
+        raise InputError(
+            f"{table.name}: its groups have no values in common that a population could be "
+            "compared with; leave out the population or sampling fraction, or measure the table "
+            "of people by its columns"
+        )
+    everybody = None
+    if population is not None:
+        everybody = _counted(population, table, reading)
+        fraction = Fraction(found.n_people, everybody.n_people)
+    sizes, classes_of_size = np.unique(found.people, return_counts=True)
+    journalist, marketer, among = _against(found, everybody, fraction, limit)
+    return RiskReport(
+        name=name or table.name,
+        columns=found.columns,
+        by_values=table.by_values,
+        people=found.n_people,
+        classes=len(found),
+        sizes=sizes,
+        classes_of_size=classes_of_size.astype(np.int64),
+        threshold=limit,
+        prosecutor=_risk(found.people, found.people, limit),
+        journalist=journalist,
+        marketer=marketer,
+        population=among,
+        sets=tuple(_sets(found, subsets)) if table.by_values else (),
+        contributions=tuple(_contributions(found)) if table.by_values else (),
+        suda=special_uniques(found, suda, fraction) if table.by_values and suda else None,
+        beside=table.beside,
+        in_cases=table.in_cases,
+        person=table.person,
+    )
+
+
+def _fraction(given: Number | None) -> Fraction | None:
+    if given is None:
+        return None
+    fraction = as_fraction(given)
+    if not 0 < fraction <= 1:
+        raise InputError(
+            f"a sampling fraction must be above 0 and at most 1, not {shown(given)}; 0.1 says "
+            "that one in ten people of the population is in the table"
+        )
+    return fraction
+
+
+def _refuse_many(n_columns: int, size: int) -> None:
+    if (many := levels(n_columns, size)) > _MOST_SETS:
+        raise InputError(
+            f"{n_columns} columns have {many:,} sets of up to {size}, more than {_MOST_SETS:,}; "
+            "lower subsets and suda, or name fewer columns"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Classes:
+    """The classes of a table, whichever way it is given."""
+
+    found: Combinations
+    by_values: bool
+    name: str
+    beside: tuple[str, ...] | None
+    in_cases: bool = False
+    person: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        given: Any,
+        policy: Any,
+        quasi_identifiers: Sequence[str] | None,
+        group: str | None,
+        reading: Reading | None,
+    ) -> _Classes:
+        """Open it, and count its classes."""
+        if quasi_identifiers is not None:
+            return cls._by_columns(given, policy, quasi_identifiers, group, reading)
+        policy = None if policy is None else Policy.of(policy)
+        if policy is None and not _says_itself(given):
+            raise SchemaError(
+                "say which columns others may know: quasi_identifiers=[...], or policy="
+            )
+        opened = release_of(given, policy, group)
+        if not isinstance(opened, Release):
+            counts = counts_of(opened)
+            if not counts.n_groups:
+                raise DataError("the release has no groups")
+            places = np.arange(counts.n_groups)
+            found = Combinations(("group",), [places], [], counts.sizes)
+            of_cases = isinstance(counts, RowCounts) and counts.schema.unit == "row"
+            return cls(found, False, str(getattr(opened, "name", "release")), None, of_cases)
+        beside = (*opened.unseen(), *opened.sensitives)
+        by_values = opened.by_values or bool(opened.recognized)
+        person = opened.person_of_cases
+        found, in_cases = opened.combinations(person), opened.cases and person is None
+        return cls(found, by_values, opened.alike().name, beside, in_cases, person)
+
+    @classmethod
+    def _by_columns(
+        cls,
+        given: Any,
+        policy: Any,
+        columns: Sequence[str],
+        group: str | None,
+        reading: Reading | None,
+    ) -> _Classes:
+        if isinstance(columns, str) or not columns:
+            raise SchemaError("quasi_identifiers must be a list of at least one column")
+        if policy is not None or group is not None:
+            other = "policy" if policy is not None else "group"
+            raise SchemaError(f"quasi_identifiers and {other} both say who is alike; give one")
+        if len(set(columns)) < len(columns):
+            twice = next(name for name in columns if list(columns).count(name) > 1)
+            raise SchemaError(f"quasi_identifiers names {twice!r} twice; keep one")
+        in_cases = False
+        if isinstance(given, Microdata):
+            given, in_cases = given.source, given.schema.unit == "row"
+        if isinstance(given, (Release, GroupCounts)):
+            raise SchemaError(
+                "the release says itself which columns make its groups; leave out "
+                "quasi_identifiers, or give the table"
+            )
+        table = open_table(given, reading)
+        require(table, columns)
+        beside = tuple(column for column in table.columns if column not in columns)
+        return cls(combinations_of(table, columns), True, table.name, beside, in_cases)
+
+
+def _says_itself(given: Any) -> bool:
+    if isinstance(given, (str, Path)):
+        return Path(given).is_dir()
+    known = (Release, GroupCounts, Microdata)
+    return isinstance(given, known) or isinstance(getattr(given, "release", None), Release)
+
+
+def _counted(population: Any, table: _Classes, reading: Reading | None) -> Combinations:
+    """The classes of a population, which must have everybody of the table."""
+    if isinstance(population, Microdata):
+        population = population.source
+    opened = open_table(population, reading)
+    columns = table.found.columns
+    missing = [column for column in columns if column not in opened.columns]
+    if missing:
+        error = unknown_column(missing[0], opened.columns, f"the population {opened.name}")
+        raise DataError(f"{error}; it needs every column that others may know")
+    return combinations_of(opened, columns)
+
+
+def _against(
+    found: Combinations, everybody: Combinations | None, fraction: Fraction | None, limit: Fraction
+) -> tuple[Risk | None, Marketer, PopulationUniques | None]:
+    """What comes of comparing the table with a population, counted or modelled."""
+    n_people = found.n_people
+    if fraction is None:
+        share = Fraction(len(found), n_people)
+        return None, Marketer(share, float(len(found)), "table"), None
+    if everybody is not None or fraction == 1:
+        others = found.people if everybody is None else found.among(everybody)
+        total = n_people if everybody is None else everybody.n_people
+        alone = found.people if everybody is None else everybody.people
+        _refuse_fewer(found, others)
+        risk = _risk(found.people, others, limit)
+        hits = math.fsum((found.people / others).tolist())
+        known = everybody is None
+        rate: Fraction | float = Fraction(len(found), n_people) if known else hits / n_people
+        among = PopulationUniques(
+            total, fraction, int((alone == 1).sum()), int((others == 1).sum())
+        )
+        return risk, Marketer(rate, hits, "population"), among
+    sample = Histogram.of(found.people, fraction)
+    each = inverse_sizes(sample.sizes, fraction)
+    weights = sample.sizes * sample.classes
+    above = int(weights[each > float(limit)].sum())
+    hits = math.fsum((weights * each).tolist())
+    risk = Risk(
+        highest=float(each[0]),
+        average=hits / n_people,
+        above=above,
+        share_above=Fraction(above, n_people),
+        estimate=True,
+    )
+    models = estimates(sample)
+    in_table = None if sample.of_size(1) else 0
+    among = PopulationUniques(
+        sample.population, fraction, None, in_table, models, chosen(models, fraction)
+    )
+    return risk, Marketer(hits / n_people, hits, "model"), among
+
+
+def _refuse_fewer(found: Combinations, others: IntArray) -> None:
+    """Raise `DataError` where a population has fewer people of a class than the table."""
+    fewer = np.flatnonzero(others < found.people)
+    if not len(fewer):
+        return
+    at = int(fewer[np.argmax((found.people - others)[fewer])])
+    who = ", ".join(
+        f"{name} {'missing' if value is None else value}"
+        for name, value in zip(found.columns, found.values(at), strict=True)
+    )
+    classes = "one class" if len(fewer) == 1 else f"{len(fewer):,} of {len(found):,} classes"
+    raise DataError(
+        f"the population has fewer people than the table in {classes}: with {who} it has "
+        f"{others[at]:,}, and the table {found.people[at]:,}; give a population that holds "
+        "everybody of the table, with columns written and coarsened as they are there, or state a "
+        "sampling fraction instead"
+    )
+
+
+def _risk(people: IntArray, others: IntArray, limit: Fraction) -> Risk:
+    """The exact risk of people in classes, of which each has so many others to be taken for."""
+    n_people = int(people.sum())
+    # Above the limit is 1 / F > p / q, which is F < q / p.
+    above = int(people[others < -(-limit.denominator // limit.numerator)].sum())
+    average: Fraction | float = Fraction(len(people), n_people)
+    if people is not others:
+        # Over the people of the table, or over those of the population whom its rows may mean;
+        # the larger, as El Emam has it.
+        hits = math.fsum((people / others).tolist())
+        average = max(hits / n_people, len(people) / int(others.sum()))
+    return Risk(
+        highest=Fraction(1, int(others.min())),
+        average=average,
+        above=above,
+        share_above=Fraction(above, n_people),
+    )
+
+
+# ---- columns -----------------------------------------------------------------------------------
+
+
+def _sets(found: Combinations, size: int) -> Iterator[ColumnSet]:
+    """Measure every set of up to so many columns, and all columns."""
+    n_columns, n_people = len(found.columns), found.n_people
+    for many in [*range(1, min(size, n_columns - 1) + 1), n_columns]:
+        for places in combinations(range(n_columns), many):
+            classes = found.people if many == n_columns else found.classes(places)
+            yield ColumnSet(
+                tuple(found.columns[place] for place in places),
+                len(classes),
+                Fraction(len(classes), n_people),
+                _separation(classes, n_people),
+                int((classes == 1).sum()),
+            )
+
+
+def _separation(classes: IntArray, n_people: int) -> Fraction:
+    """Of all pairs of people, those in different classes."""
+    pairs = n_people * (n_people - 1)
+    if not pairs:
+        return Fraction(1)
+    sizes, many = np.unique(classes, return_counts=True)
+    alike = sum(n * s * (s - 1) for s, n in zip(sizes.tolist(), many.tolist(), strict=True))
+    return 1 - Fraction(alike, pairs)
+
+
+def _contributions(found: Combinations) -> Iterator[Contribution]:
+    """What each column, and each pair, adds to the unique people; the most first."""
+    everything = range(len(found.columns))
+    uniques = int((found.people == 1).sum())
+    for many in (1, 2):
+        made = []
+        for some in combinations(everything, many):
+            rest = [column for column in everything if column not in some]
+            without = int((found.classes(rest) == 1).sum())
+            names = tuple(found.columns[column] for column in some)
+            share = Fraction(uniques - without, uniques) if uniques else Fraction(0)
+            made.append(Contribution(names, without, uniques - without, share))
+        yield from sorted(made, key=lambda each: each.without)

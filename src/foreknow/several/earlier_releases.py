@@ -1,0 +1,388 @@
+"""Earlier releases, and the people whom a release after them shows for the first time.
+
+Each person is published only once. So all releases of a register together are one release, with the
+groups of all cohorts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foreknow.auditing.audit import Audit, audit
+from foreknow.certificates import Certificate
+from foreknow.data.engines.columns import fetch
+from foreknow.data.labels import Labels
+from foreknow.data.microdata import Microdata
+from foreknow.data.release import Release
+from foreknow.data.schema import Schema
+from foreknow.data.sights import Register, Sight
+from foreknow.errors import NoSafeRelease, SchemaError
+from foreknow.hints import Plain
+from foreknow.policy.kinds import registered_kinds
+from foreknow.policy.policy import Policy
+from foreknow.policy.way_out import ASK_SOMETHING
+from foreknow.publishing.entries import Placed
+from foreknow.releases.members import OwnRelease, alike_but_for_marks, refuse_alike
+from foreknow.several.joined_cohorts import places_in, united
+from foreknow.several.joint import Part, known_again, refuse_twice
+from foreknow_judge.certificate import digest_of
+from foreknow_judge.errors import InputError, UnsupportedError
+from foreknow_judge.file_names import CERTIFICATE, MEMBERS, owners_folder
+from foreknow_judge.folder import names_apart, paths_of
+from foreknow_judge.text import people_text, some
+from foreknow_judge.verdict import NOTHING_JUDGED
+
+NEW = "the new release"
+WAIT = "wait for more, or publish them with the next release"
+TOO_FEW = f"If too few people are new, {WAIT}."
+
+
+def _of_same_columns(known: Certificate, schema: Schema) -> bool:
+    """Whether a release has a sensitive column and a quasi-identifier of a schema."""
+    of_same = not {*known.sensitives}.isdisjoint(schema.sensitives)
+    return of_same and not {*known.known}.isdisjoint(schema.quasi_identifiers)
+
+
+def _not_known(path: Path, before: Sequence[str]) -> InputError:
+    """Refuse a release beside the earlier ones, of which the owner's folder does not say who."""
+    after = f"was published after {' and '.join(before)}" if before else "has the same columns"
+    return InputError(
+        f"{str(path)!r} {after}, was not named (after, --after), and "
+        f"{str(owners_folder(path) / MEMBERS)!r} does not tell who is in it, so these people might "
+        "be published twice. Put back the owner's folder that was written with it, and name it, "
+        f"too. If that is lost, leave everybody who may be in {path.name!r} out of the table, and "
+        f"move {path.name!r} to another place; if nobody has got it, it is enough to move it"
+    )
+
+
+def _with_other_values(
+    release: Release,
+    column: str,
+    groups: Mapping[str, int],
+    value_of: Mapping[str, str | None],
+) -> int:
+    """How many people at least have a value now that their group of a release does not account for.
+
+    By name `groups` has everybody's group, and `value_of` the value that they have now, if any.
+    """
+    counts = release.seen(column, []).counts
+    place = {label: group for group, label in enumerate(counts.groups or ())}
+    bags = [
+        {str(value): times for value, times in counts.bag(group).items()}
+        for group in range(counts.n_groups)
+    ]
+    now = Counter(
+        (group, value_of[name]) for name, group in groups.items() if value_of.get(name) is not None
+    )
+    changed = 0
+    for (group, value), people in now.items():
+        at = place.get(release.counts.group_label(group))  # None: nobody there had any value
+        changed += max(0, people - (0 if at is None else bags[at].get(str(value), 0)))
+    return changed
+
+
+@dataclass(frozen=True)
+class CohortChanges(Plain):
+    """How the people of a table changed since earlier releases.
+
+    Attributes
+    ----------
+    releases : tuple of str
+        The names of the earlier releases.
+    column : str
+        The column by which people were matched.
+    new, stay, left : int
+        How many people are new; were published before and are still in the table; and were
+        published before but are no longer in it.
+    changed : int or None
+        How many of those who stay have another sensitive value now, at least: the owner's folder
+        has no values of people. None where people may have several values.
+    changed_columns : tuple of (str, int)
+        The same of each sensitive column of which people have one value, where there are several.
+    beside : tuple of (str, int)
+        Releases with the same columns that lie beside the earlier ones but were not named, and how
+        many of the new people they show.
+    alike : tuple of (str, str)
+        Names in an earlier release and of new people that differ only by hyphens and other
+        marks.
+    """
+
+    _told = "releases column new stay changed changed_columns? left beside alike"
+
+    releases: tuple[str, ...]
+    column: str
+    new: int
+    stay: int
+    left: int
+    changed: int | None
+    beside: tuple[tuple[str, int], ...] = ()
+    alike: tuple[tuple[str, str], ...] = ()
+    changed_columns: tuple[tuple[str, int], ...] = ()
+
+    def __str__(self) -> str:
+        are = "person is" if self.new == 1 else "people are"
+        said = (
+            f"{self.new:,} of {self.new + self.stay:,} {are} new since "
+            f"{' and '.join(self.releases)}, by {self.column}."
+        )
+        if self.stay:
+            others = "other one is" if self.stay == 1 else f"other {self.stay:,} are"
+            said += f" The {others} in earlier releases, and not published anew"
+            if self.changed:
+                have = "has" if self.changed == 1 else "have"
+                said += f"; at least {self.changed:,} of them {have} another value now"
+            if columns := [f"{name} {people:,}" for name, people in self.changed_columns if people]:
+                said += f" ({', '.join(columns)})"
+            said += "."
+        else:
+            said += " Nobody is in both: if you expected some, look at how they are named."
+        left = some(self.left, "person", "people")
+        said += f" {left} left." if self.left else ""
+        for name, people in self.beside:
+            said += (
+                f" Look at {name}, which was not named: it shows {people:,} of those who are new. "
+                "If it is out, they are published twice: name it, too (after, --after)."
+            )
+        return said
+
+
+@dataclass(frozen=True, repr=False)
+class Earlier:
+    """Releases that were published before, and who is in them."""
+
+    names: tuple[str, ...]
+    owned: tuple[OwnRelease, ...]
+    column: str  # the column that names people
+    groups: tuple[dict[str, int], ...]  # for each release, the group of each person by name
+
+    @classmethod
+    def open(cls, folders: Any) -> Earlier:
+        """Open the folders of all earlier releases, with the owner's folders beside them."""
+        paths = paths_of(folders)
+        opened = [OwnRelease.open(path, beside=True) for path in paths]
+        # The earliest first: a release that names others was published after them.
+        owned = tuple(sorted(opened, key=lambda own: len(own.published.certificate.after)))
+        paths = [own.published.folder for own in owned]
+        columns = [own.column_of_people() for own in owned]
+        for path, column in zip(paths, columns, strict=True):
+            if column != columns[0]:
+                raise SchemaError(
+                    f"{str(paths[0])!r} names people by {columns[0]!r}, and {str(path)!r} by "
+                    f"{column!r}: who is in both cannot be found"
+                )
+        digests = {digest_of(path / CERTIFICATE) for path in paths}
+        for path, own in zip(paths, owned, strict=True):
+            for before in own.published.certificate.after:
+                if before["certificate"] not in digests:
+                    raise InputError(
+                        f"{str(path)!r} was published after another release, whose certificate "
+                        f"begins {before['certificate'][:12]}: name that, too (after, --after)"
+                    )
+        names = names_apart([path.resolve().name for path in paths], NEW)
+        parts = [
+            Part(name, own.release, own.people, own) for own, name in zip(owned, names, strict=True)
+        ]
+        refuse_twice(names, [members.names for members in known_again(parts)], columns[0])
+        groups = tuple(
+            dict(zip(map(str, own.people.names), own.people.groups.tolist(), strict=True))
+            for own in owned
+        )
+        return cls(tuple(names), owned, columns[0], groups)
+
+    @property
+    def said(self) -> tuple[dict[str, Any], ...]:
+        """The entries of a certificate for the earlier releases."""
+        return tuple(
+            {
+                "certificate": digest_of(own.published.folder / CERTIFICATE),
+                "people": own.published.certificate.people,
+            }
+            for own in self.owned
+        )
+
+    @property
+    def note(self) -> str:
+        """The owner's note for the certificate."""
+        many = some(len(self.names), "earlier release", "earlier releases")
+        people = sum(map(len, self.groups))
+        return (
+            f"published after {many} of {people_text(people)}: nobody is in two of them, and all "
+            "together hold what is required"
+        )
+
+    def newcomers(self, microdata: Microdata) -> tuple[Microdata, CohortChanges]:
+        """The people of a table who are in no earlier release, and how the others changed."""
+        schema = microdata.schema
+        if schema.unit == "row":
+            raise UnsupportedError(
+                'after: with unit = "row" a person may have several cases, and who of them was '
+                "published cannot be told yet; publish one row for each person"
+            )
+        if schema.person is None and len(schema.identifiers) > 1:
+            raise SchemaError(
+                f"{', '.join(schema.identifiers)} all name people: say in the schema which of them "
+                f"is one for each person, such as person = {self.column!r}"
+            )
+        if self.column not in (schema.person, *schema.identifiers):
+            raise SchemaError(
+                f"{' and '.join(self.names)} name people by {self.column!r}, which is no "
+                "identifier in the schema: add it to identifiers, so that nobody is published twice"
+            )
+        column = fetch(microdata.source, [self.column]).column(self.column)
+        if column.null_count:
+            raise SchemaError(
+                f"{microdata.name}: {some(column.null_count, 'row has', 'rows have')} no "
+                f"{self.column!r}, so it is not known whether they were published before"
+            )
+        names = [str(name) for name in column.to_pylist()]
+        called = [own.called(names) for own in self.owned]
+        fresh = np.ones(len(names), dtype=bool)
+        for own, groups in zip(called, self.groups, strict=True):
+            fresh &= [name not in groups for name in own]
+        new = {name for name, is_new in zip(names, fresh.tolist(), strict=True) if is_new}
+        for groups in self.groups:
+            refuse_alike(sorted(new), groups, repr(self.column))
+        stay, before = len({*names}) - len(new), sum(map(len, self.groups))
+        changed = self._changed(microdata, called)
+        alike = alike_but_for_marks([[name for own in self.groups for name in own], new])
+        since = CohortChanges(
+            self.names,
+            self.column,
+            len(new),
+            stay,
+            before - stay,
+            max(changed.values(), default=None),
+            tuple(self._not_named(schema, new)),
+            alike,
+            tuple(changed.items()) if schema.sensitives[1:] else (),
+        )
+        if not since.new:
+            raise NoSafeRelease(f"Nobody is new in {microdata.name}: nothing is to be published")
+        return microdata.only(fresh), since
+
+    def _not_named(self, schema: Schema, new: Collection[str]) -> Iterator[tuple[str, int]]:
+        """Unnamed releases with the same columns beside the earlier ones that show new people.
+
+        Raises
+        ------
+        InputError
+            If it is not known who is in one of them, though it may show the same people.
+        """
+        digests = [each["certificate"] for each in self.said]
+        name_of = dict(zip(digests, self.names, strict=True))
+        folders = {own.published.folder.resolve().parent for own in self.owned}
+        for path in (place for folder in sorted(folders) for place in sorted(folder.iterdir())):
+            try:
+                known = Certificate.load(path / CERTIFICATE, kinds=registered_kinds())
+                digest = digest_of(path / CERTIFICATE)
+            except (InputError, OSError):  # what cannot be read is not ours
+                continue
+            before = [
+                name_of[of["certificate"]] for of in known.after if of["certificate"] in name_of
+            ]
+            if digest in name_of or not (before or _of_same_columns(known, schema)):
+                continue
+            try:
+                own = OwnRelease.open(path)
+                names, same = {*map(str, own.people.names)}, own.column_of_people() == self.column
+                many = sum(name in names for name in own.called([*new])) if same else 0
+            except (InputError, OSError) as error:
+                raise _not_known(path, before) from error
+            if before and not same:
+                raise _not_known(path, before)
+            if many:
+                yield path.name, many
+
+    def _seen(
+        self,
+        joint: Release,
+        release: Release,
+        names: Sequence[str],
+        everybody: Microdata,
+        placed: Placed,
+    ) -> Sight:
+        """All releases, seen by an adversary who knows the present columns of everybody."""
+        place = places_in(joint, [*(own.release for own in self.owned), release], names)
+        column = fetch(everybody.source, [self.column]).column(self.column).to_pylist()
+        texts = [str(column[row]) for row in everybody.kept.tolist()]
+        parts, groups = [], []
+        for own, members, of_group in zip(self.owned, self.groups, place, strict=False):
+            at = {name: row for row, name in enumerate(own.called(texts))}
+            where = np.array([at.get(name, -1) for name in members], dtype=np.int64)
+            parts.append((everybody, where))
+            groups.append(of_group[np.fromiter(members.values(), np.int64, len(members))])
+        entries = placed.entries.microdata
+        parts.append((entries, np.arange(len(placed.groups))))
+        groups.append(place[-1][placed.among(release.counts)])
+        people = Register(parts, joint.cohort)
+        sensitive = joint.sensitive
+        return Sight(joint.counts, people, np.concatenate(groups), sensitive, joint.name, joint)
+
+    def _changed(self, microdata: Microdata, called: Sequence[Sequence[str]]) -> dict[str, int]:
+        """How many people have another value now than their group had, at least, by column."""
+        schema, rows = microdata.schema, microdata.kept.tolist()
+        changed = {name: 0 for name in schema.sensitives if name not in schema.several}
+        for column in changed:
+            codes, values = microdata.column(column)
+            texts = [None if value is None else str(value) for value in values]
+            of_rows = [texts[code] for code in codes.tolist()]
+            for own, groups, names in zip(self.owned, self.groups, called, strict=True):
+                if column in own.release.sensitives:
+                    value_of = {names[row]: text for row, text in zip(rows, of_rows, strict=True)}
+                    changed[column] += _with_other_values(own.release, column, groups, value_of)
+        return changed
+
+    def judged(
+        self,
+        release: Release,
+        policy: Policy,
+        name: str,
+        everybody: Microdata,
+        placed: Placed | None,
+    ) -> tuple[Audit, dict[str, Labels]]:
+        """Audit all releases as one by the policy; if people are `placed`, also what is learned.
+
+        Also returns the values of each sensitive column in all releases.
+
+        Raises
+        ------
+        NoSafeRelease
+            If an earlier release fails the policy, or all together do.
+        """
+        for own, called in zip(self.owned, self.names, strict=True):
+            found = audit(own.release, policy, learned=False)
+            if found.failures:
+                raise NoSafeRelease(
+                    f"{called}, which was published before, does not hold the policy: "
+                    f"{'; '.join(policy.failures(own.release))}. What is published "
+                    "cannot be taken back: publish the new ones by themselves under a policy that "
+                    "it holds, or publish no more"
+                )
+        names = [*self.names, name]
+        joint = united([*(own.release for own in self.owned), release], names)
+        people = [len(own) for own in self.groups]
+        dates = zip(self.names, (own.written for own in self.owned), strict=True)
+        joint = joint.described(
+            releases=tuple(zip(names, [*people, release.counts.n_people], strict=True)),
+            written={name: day for name, day in dates if day},
+        )
+        seen = None
+        if placed is not None and policy.needed_schema.semantics == "single":
+            seen = self._seen(joint, release, names, everybody, placed)
+        called_so, learned = " and ".join(names), placed is not None
+        found = audit(joint, policy, name=called_so, people=seen, learned=learned)
+        if found.idle:
+            raise NoSafeRelease(f"{' and '.join(names)}: {NOTHING_JUDGED}", ASK_SOMETHING)
+        if found.failures:
+            raise NoSafeRelease(
+                f"{' and '.join(names)} together do not hold what each holds by itself: "
+                f"{'; '.join(policy.failures(joint))}",
+                [TOO_FEW],
+            )
+        return found, {name: joint.seen(name, []).counts.values for name in joint.sensitives}

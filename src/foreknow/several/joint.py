@@ -1,0 +1,441 @@
+"""Joint: several releases of the same people, to be judged as one.
+
+Whoever has all of them knows more than each tells. Where nobody is in two of them, they are one
+release of all groups. Where groups nest, or differences settle them, they are one release whose
+groups are the cells: people who are in the same group of each. Else they cross, and there is no
+verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from foreknow.data.arrays import IntArray
+from foreknow.data.counts import GroupCounts
+from foreknow.data.engines import open_table
+from foreknow.data.engines.combinations import Combinations
+from foreknow.data.engines.group_counts import TallyTable
+from foreknow.data.engines.stacked import called, codes_of_names, joined
+from foreknow.data.engines.table import free_name
+from foreknow.data.labels import Labels
+from foreknow.data.people import Members
+from foreknow.data.release import COUNT, Release
+from foreknow.data.schema import OF_PEOPLE, Schema
+from foreknow.errors import NotSettled
+from foreknow.hints import Plain, hinted
+from foreknow.releases.members import OwnRelease, alike_but_for_marks, printed, refuse_alike
+from foreknow.several.crossing_groups import ABSENT, CrossedGroups
+from foreknow.several.joined_cohorts import united
+from foreknow_judge.certificate import digest_of
+from foreknow_judge.errors import InputError, UnsupportedError
+from foreknow_judge.file_names import CERTIFICATE
+from foreknow_judge.folder import names_apart
+from foreknow_judge.text import people_text, some
+
+_EXAMPLES = 3
+# What a release says of who is counted that says nothing.
+_PLAIN = Schema(quasi_identifiers=["?"], sensitive="??")
+
+
+class Part(NamedTuple):
+    """One of the releases."""
+
+    name: str
+    release: Release
+    members: Members  # by how their names print
+    own: OwnRelease | None = None
+
+
+@dataclass(frozen=True)
+class Unsettled(Plain):
+    """Why several releases are not one: their groups cross.
+
+    Attributes
+    ----------
+    releases : tuple of str
+    people : int
+        Those in cells that differences do not settle.
+    crossing : tuple of tuples
+        Such cells, those of most people first: how many people, and the group of each release, or
+        None where they are absent.
+    settled : int
+        People of whom differences alone tell who shares their values.
+    certain : int
+        Those of them whose value is then certain.
+    """
+
+    _told = "releases people crossing settled certain"
+
+    releases: tuple[str, ...]
+    people: int
+    crossing: tuple[tuple[int, tuple[Any, ...]], ...]
+    settled: int
+    certain: int
+
+    def __str__(self) -> str:
+        names = " and ".join(self.releases)
+        many, own = self.crossing[0]
+        groups = " and ".join(
+            f"{_said(label)} ({name})"
+            for name, label in zip(self.releases, own, strict=True)
+            if label is not None
+        )
+        certain = (
+            f"; of {people_text(self.certain)} the value is then certain" if self.certain else ""
+        )
+        return (
+            f"Not settled: {people_text(self.people)} of {names} are in groups that cross, such as "
+            f"{groups}, which {some(many, 'person', 'people')} share. Differences alone settle "
+            f"{people_text(self.settled)}{certain}. There is no verdict on these releases "
+            "together. If one of them is not out yet, make it anew with --after"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Crossing(TallyTable):
+    """What is counted of releases that cross: nothing."""
+
+    why: Unsettled
+
+    def count(self) -> GroupCounts:
+        """Refuse."""
+        raise NotSettled(str(self.why))
+
+    def combinations(self) -> Combinations:
+        """Refuse."""
+        raise NotSettled(str(self.why))
+
+
+@hinted
+def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
+    """Several releases of the same people as one.
+
+    It is taken for granted that a person has the same values in all of them. People are matched by
+    how their identifier prints, never by quasi-identifiers.
+
+    Parameters
+    ----------
+    releases : sequence of path or Release
+        At least two, in the order of time: folders that `publish` wrote, with the owner's folders
+        beside them; or releases that name people (``Release.from_groups(..., person=...)``). Also
+        tables of counts (`Release.from_tally`) by columns that make the groups of another one.
+    person : str, optional
+        Of folders: the column that names people.
+
+    Returns
+    -------
+    Release
+        Its `releases` are the names and numbers of people of each. Where groups cross, `unsettled`
+        says which, and whatever counts it raises `NotSettled`.
+
+    Raises
+    ------
+    InputError
+        If it is not known who is in them.
+    DataError
+        If they contradict each other: somebody has two values.
+    UnsupportedError
+        If they have other columns or another form, and cannot be counted as one.
+
+    Notes
+    -----
+    Worlds are those of one release whose groups are the cells wherever all cells are settled by
+    differences; nested groups always are. One sort of all people for each release.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> rows = {"who": ["Ann", "Bob", "Eve"], "group": [1, 1, 1], "ill": ["Flu", "HIV", "Flu"]}
+    >>> how = {"group": "group", "sensitive": "ill", "person": "who"}
+    >>> january = Release.from_groups(pa.table(rows).slice(0, 2), **how)
+    >>> march = Release.from_groups(pa.table(rows), **how)
+    >>> both = together([january, march])
+    >>> [both.counts.bag(cell) for cell in range(both.counts.n_groups)]
+    [{'Flu': 1}, {'Flu': 1, 'HIV': 1}]
+    """
+    if isinstance(releases, (str, Path, Release)) or len(releases) < 2:
+        raise InputError("together takes a list of at least two releases")
+    parts = [_part(each, person) for each in releases]
+    called_so = names_apart([part.name for part in parts])
+    parts = [part._replace(name=own) for part, own in zip(parts, called_so, strict=True)]
+    parts = [_of_tally(part, parts) if part.release.tallied else part for part in parts]
+    names = tuple(part.name for part in parts)
+    for own in parts:
+        own.release.refuse_partly_left_out(
+            "several releases are counted by all of these columns together: write a value, such as "
+            "'unknown', where one is missing"
+        )
+    people = known_again(parts)
+    for place, part in enumerate(people):
+        for other in people[:place]:
+            refuse_alike(map(str, part.names), map(str, other.names), "their names")
+    memberships = _memberships(people)
+    inside = [int((own != ABSENT).sum()) for own in memberships]
+    each = [part.release for part in parts]
+    if sum(inside) == len(memberships[0]):  # nobody is in two
+        made = united(each, names)
+    else:
+        cells = CrossedGroups.of(memberships)
+        _refuse_uncounted(parts)
+        made = _as_cells(parts, cells) if cells.settled.all() else _crossing(parts, cells)
+    owned = {part.name: part.own.written for part in parts if part.own is not None}
+    return made.described(
+        schema=_schema_of(each),
+        names_alike=alike_but_for_marks([[*map(str, own.names)] for own in people]),
+        releases=tuple(zip(names, inside, strict=True)),
+        written={name: day for name, day in owned.items() if day},
+    )
+
+
+def _schema_of(releases: Sequence[Release]) -> Schema | None:
+    """The schema that says of all of them who is counted; refused where they differ in that."""
+    said = [own.schema for own in releases]
+    of_cases = any(own is not None and own.counts_people for own in said)
+    for key in OF_PEOPLE:
+        if key == "person" and not of_cases:
+            continue  # each row is a person, whatever names them
+        first, *others = (getattr(own or _PLAIN, key) for own in said)
+        if any(own != first for own in others):
+            raise UnsupportedError(
+                f"{' and '.join(own.name for own in releases)} differ in who is counted ({key}), "
+                "and cannot be judged together"
+            )
+    return next(filter(None, said), None)
+
+
+def _part(given: Any, person: str | None) -> Part:
+    """A release and who is in it."""
+    match given:
+        case Release():
+            nobody = Members(Labels([]), np.zeros(0, dtype=np.int64))
+            known = nobody if given.tallied else _printed(given.members)
+            return Part(given.name, given, known)
+        case str() | Path():
+            own, name = OwnRelease.open(given, beside=True), Path(given).resolve().name
+            members = own.people if person is None else _printed(own.named(person).members)
+            return Part(name, own.release, members, own)
+    raise InputError(
+        "a list is of several releases, folders that publish wrote or a Release each, not "
+        f"{type(given).__name__}; a table is a path or a frame"
+    )
+
+
+def _of_tally(part: Part, parts: Sequence[Part]) -> Part:
+    """A table of counts with the people whom it counts: those of groups with its labels.
+
+    It must have been counted by columns that make the groups of another release, so that each of
+    its cells is a union of these groups.
+    """
+    columns = part.release.group_columns
+    for other in parts:
+        release = other.release
+        if release.tallied or not ({*columns} <= {*release.group_columns} and release.by_values):
+            continue
+        places = [release.group_columns.index(name) for name in columns]
+        counted: Any = part.release.counts.groups
+        cells = {_text_of(label): cell for cell, label in enumerate(counted)}
+        labels: Any = release.counts.groups
+        of_group = [cells.get(_text_of([label[at] for at in places]), ABSENT) for label in labels]
+        groups = np.array(of_group, dtype=np.int64)[other.members.groups]
+        inside = groups != ABSENT
+        names = [name for name, own in zip(other.members.names, inside, strict=True) if own]
+        return part._replace(members=Members(Labels(names), groups[inside]))
+    raise InputError(
+        f"{part.name}: it is not known whom a table of counts counts, unless it is counted by "
+        "columns that make the groups of another of these releases"
+    )
+
+
+def _text_of(label: Any) -> tuple[str | None, ...]:
+    parts = label if isinstance(label, (tuple, list)) else [label]
+    return tuple(None if own is None else str(own) for own in parts)
+
+
+def _printed(members: Members) -> Members:
+    return replace(members, names=Labels(printed(members.names)))
+
+
+def refuse_twice(names: Sequence[str], people: Sequence[Sequence[Any]], column: str) -> None:
+    """Refuse somebody who is in two releases, however their name is written."""
+    seen: dict[str, str] = {}
+    for name, own in zip(names, people, strict=True):
+        other = next((seen[one] for one in own if one in seen), None)
+        if other is not None:
+            raise InputError(
+                f"somebody is in {other!r} and in {name!r}: a person is to be published once; see "
+                "fk.together for what both tell"
+            )
+        refuse_alike(own, seen, repr(column))
+        seen |= dict.fromkeys(own, name)
+
+
+def known_again(parts: Sequence[Part]) -> list[Members]:
+    """Who is in each, of whom those have one name whose names were erased in some release."""
+    erased = [part for part in parts if part.own is not None and part.own.some_forgotten]
+    for one, other in combinations(erased, 2):
+        if not (_is_after(one, other) or _is_after(other, one)):
+            raise InputError(
+                f"people of {one.name} and of {other.name} were forgotten, by two keys, so it is "
+                "not known whether some are in both; neither was published after the other"
+            )
+    found = []
+    for part in parts:
+        names = [*part.members.names]
+        for other in erased:
+            if other is not part and other.own is not None:
+                names = other.own.called(names)
+        found.append(replace(part.members, names=Labels(names)))
+    return found
+
+
+def _is_after(part: Part, other: Part) -> bool:
+    """Whether one was published after the other, of other people."""
+    assert part.own is not None
+    assert other.own is not None
+    digest = digest_of(other.own.published.folder / CERTIFICATE)
+    return any(own["certificate"] == digest for own in part.own.published.certificate.after)
+
+
+def _memberships(members: Sequence[Members]) -> list[IntArray]:
+    """The group of each person in each release."""
+    codes, many = codes_of_names([[*own.names] for own in members])
+    found = [np.full(many, ABSENT, dtype=np.int64) for _ in members]
+    for of_release, own, places in zip(found, members, codes, strict=True):
+        of_release[places] = own.groups
+    return found
+
+
+def _refuse_uncounted(parts: Sequence[Part]) -> None:
+    """Raise `UnsupportedError` where counts do not say all of releases that share people."""
+    for name, release, *_ in parts:
+        what = ""
+        if columns := ", ".join(release.recognized):
+            what = f"{name} shows the exact {columns} of everybody"
+        elif release.unlinked or not isinstance(release.semantics, str):
+            what = f"{name} has sensitive columns that are published apart from each other"
+        if what:
+            raise UnsupportedError(
+                f"{what}, and some of its people are in another release: what differences tell of "
+                "these is not known, and they cannot be judged together. If one of them is not out "
+                "yet, make it anew with --after"
+            )
+        first = parts[0].release
+        if (release.sensitives, release.semantics, {*release.beside}) != (
+            first.sensitives,
+            first.semantics,
+            {*first.beside},
+        ):
+            raise UnsupportedError(
+                f"{parts[0].name} and {name} have other sensitive columns, or other columns beside "
+                "them, and some people are in both: they cannot be judged together"
+            )
+
+
+def _as_cells(parts: Sequence[Part], cells: CrossedGroups) -> Release:
+    """The release whose groups are the cells."""
+    first = parts[0].release
+    beside = [name for name in first.beside if name != first.sensitive]
+    bags = cells.counts([_beside(part.release, beside) for part in parts], [p.name for p in parts])
+    of_cell = np.repeat(np.arange(bags.n_groups), np.diff(bags.offsets))
+    names = _columns(parts, [first.sensitive, *beside])
+    groups = _labels(parts, cells, names)
+    values = [bags.values[code] for code in bags.codes.tolist()]
+    columns = [first.sensitive, *beside]
+    each = [list(of) for of in zip(*values, strict=True)] if beside else [values]
+    table = joined(groups, of_cell, dict(zip(columns, each, strict=True)), **{COUNT: bags.counts})
+    other = [name for name in beside if name not in first.sensitives]
+    if first.semantics == "single":
+        return Release.from_tally(table, group=names, sensitive=first.sensitives, other=other)
+    people = joined(groups, cells.of_person, {})
+    return Release.from_bucketized(
+        table,
+        group=names,
+        sensitive=first.sensitive,
+        semantics=first.semantics,
+        people=people,
+    )
+
+
+def _beside(release: Release, beside: Sequence[str]) -> GroupCounts:
+    """Its counts, each value together with what is published beside it."""
+    counts = release.counts
+    if not beside:
+        return counts
+    seen, keys = release.seen(release.sensitive, beside).counts, len(release.group_columns)
+    labels: Any = counts.groups
+    place = {label if release.by_values else (label,): i for i, label in enumerate(labels)}
+    divided: Any = seen.groups
+    of_part = np.array([place[tuple(label[:keys])] for label in divided], dtype=np.int64)
+    of_cell = np.repeat(np.arange(seen.n_groups), np.diff(seen.offsets))
+    known = [tuple(label[keys:]) for label in divided]
+    joint = [
+        (seen.values[code], *known[group])
+        for group, code in zip(of_cell.tolist(), seen.codes.tolist(), strict=True)
+    ]
+    values = Labels(dict.fromkeys(joint))
+    return GroupCounts.from_pairs(
+        of_part[of_cell],
+        np.array([values.codes[value] for value in joint], dtype=np.int64),
+        values=values,
+        n_groups=counts.n_groups,
+        weights=seen.counts,
+    )
+
+
+def _columns(parts: Sequence[Part], taken: Sequence[str]) -> list[str]:
+    """A column for each release, called as it is; no two are one, or cells would be merged."""
+    found: list[str] = []
+    for part in parts:
+        found.append(free_name(part.name, [*found, *taken, COUNT]))
+    return found
+
+
+def _labels(parts: Sequence[Part], cells: CrossedGroups, names: Sequence[str]) -> Any:
+    """The group of each cell in each release, as it is called there; null where it is absent."""
+    columns = {}
+    for name, part, codes in zip(names, parts, cells.groups.T, strict=True):
+        counts = part.release.counts
+        texts = [_said(counts.group_label(group)) for group in range(counts.n_groups)]
+        if len({*texts}) < len(texts):  # which differ only by kind, such as 1 and "1"
+            texts = [f"{text} ({place})" for place, text in enumerate(texts, start=1)]
+        columns[name] = texts, codes
+    return called(columns, ABSENT)
+
+
+def _crossing(parts: Sequence[Part], cells: CrossedGroups) -> Release:
+    """What is said of releases that are not settled."""
+    first = parts[0].release
+    names = [part.name for part in parts]
+    settled, sizes = cells.settled, cells.sizes
+    bags = cells.counts([part.release.counts for part in parts], names)
+    sure = settled & (np.diff(bags.offsets) == 1)
+    sure[sure] = bags.counts[bags.offsets[:-1][sure]] == sizes[sure]
+    largest = sorted(np.flatnonzero(~settled).tolist(), key=lambda cell: -int(sizes[cell]))
+    crossing = [
+        (
+            int(sizes[cell]),
+            tuple(
+                None if group == ABSENT else part.release.counts.group_label(group)
+                for part, group in zip(parts, cells.groups[cell].tolist(), strict=True)
+            ),
+        )
+        for cell in largest[:_EXAMPLES]
+    ]
+    of_settled, certain = int(sizes[settled].sum()), int(sizes[sure].sum())
+    why = Unsettled(tuple(names), int(sizes[~settled].sum()), tuple(crossing), of_settled, certain)
+    table = open_table(
+        called({"cell": ([""], cells.first[:1]), "value": ([""], cells.first[:1])}, ABSENT)
+    )
+    tables = _Crossing(table, ["cell"], False, "value", COUNT, "single", None, why)
+    return Release(tables, sensitives=first.sensitives).described(unsettled=why)
+
+
+def _said(label: Any) -> str:
+    """A group's label as it is read."""
+    return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)

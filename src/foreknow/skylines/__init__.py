@@ -1,0 +1,1 @@
+"""How much knowledge a release withstands: skylines, curves, and every generalization."""

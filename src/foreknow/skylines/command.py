@@ -1,0 +1,248 @@
+"""The commands `skyline`, `curves` and `survey`: how much knowledge a release withstands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from foreknow.cli.inputs import (
+    Columns,
+    is_published,
+    named_set,
+    say_index,
+    value_named,
+)
+from foreknow.cli.options import (
+    AnyOf,
+    ForwardedOptions,
+    Only,
+    Published,
+    Raw,
+    Results,
+    command,
+    console,
+    is_whole,
+    say_readings,
+)
+from foreknow.errors import SchemaError
+from foreknow_judge.errors import InputError
+
+if TYPE_CHECKING:
+    from foreknow.data.release import Release
+    from foreknow.skylines.skyline import Point, SkylineReport
+
+
+@command("foreknow.skylines.skyline:skyline_report")
+def skyline(
+    release: Published,
+    *,
+    value: list[str] | None = None,
+    any_of: AnyOf = None,
+    within: str | None = None,
+    above: str | None = None,
+    name_people: bool = False,
+    table: Path | None = None,
+    members: Path | None = None,
+    columns: Columns,
+    output: Results,
+    given: Annotated[ForwardedOptions, Only(("confidence",))],
+) -> None:
+    """Show how much adversaries may know before they can become too sure.
+
+    RELEASE is what "foreknow audit" takes. Its columns are those of the policy, or of the options
+    --sensitive and --group or --quasi-identifiers, or of the certificate in its folder.
+
+    Parameters
+    ----------
+    value
+        A sensitive value; repeatable. All when left out.
+    above
+        Amounts to judge, such as "1,2,3" for l=1, k=2, m=3.
+    name_people
+        Print who the worst case is about, by name.
+    table
+        The raw table, to name the people of a folder you published.
+    members
+        The owner's members.parquet (default: of FOLDER.owner).
+    """
+    from foreknow.skylines.skyline import skyline_report
+
+    secrets = [secret for secret in (value, any_of, within) if secret]
+    if len(secrets) > 1:
+        raise InputError("give one of --value, --any-of and --within: each is a secret of its own")
+    if (name_people and not value) or (above is not None and not secrets):
+        raise InputError("--above and --name-people are about values; add --value")
+    own = name_people and is_published(release)
+    if own and table is None:
+        raise InputError(
+            f"{str(release)!r} names nobody; add --table TABLE, the table that it was made of, and "
+            "--policy FILE"
+        )
+    if not own and (table or members):
+        raise InputError("--table and --members are for --name-people of a published folder")
+    point = None if above is None else _amounts(above)
+    with output.progress("Counting the release"):
+        opened = columns.own(release, members, table) if own else columns.release(release)
+        if name_people:
+            _refuse_nameless(opened)
+        policy = columns.given
+        if policy is not None and opened.raw is not None:
+            policy = replace(policy, schema=opened.raw.schema)  # with --person
+        report = skyline_report(
+            opened,
+            [value_named(opened.counts, text) for text in dict.fromkeys(value or ())] or None,
+            any_of=named_set(opened.counts, any_of, policy),
+            policy=policy,
+            within=within,
+            knowing=[],  # nor any but those with which it was opened
+            **given,
+        )
+    by_itself = bool(value or any_of) or point is not None
+    shown = replace(output, quiet=True) if by_itself else output
+    shown.show(report)
+    if not output.quiet:
+        if by_itself:
+            _print_each(report, opened, point, name_people)
+        say_index(opened)
+
+
+def _print_each(
+    report: SkylineReport, release: Release, point: Point | None, name_people: bool
+) -> None:
+    """Print each value that was asked for, with a worst case."""
+    from foreknow.auditing import named_people
+    from foreknow.report.terminal import Laid
+    from foreknow.result import page_of
+    from foreknow.skylines.skyline_page import value_blocks, worst_case
+
+    page = page_of(report)
+    for value in report.values:
+        judged = point or report.least_beyond(value)
+        named = None
+        if name_people:  # before anything is printed: it may be refused
+            named = named_people.name_people(release, report.disclosure(value, judged))
+        shown = [*value_blocks(report, value), *worst_case(report, value, judged)]
+        console().print(Laid(page.said(shown)))
+        if named is not None:
+            console().print(named)
+    console().print(Laid(page.beside()))
+
+
+def _refuse_nameless(release: Release) -> None:
+    try:
+        release.holdings  # noqa: B018
+    except InputError:
+        raise InputError(
+            f"{release.name} names nobody; --name-people needs a table with a row for each person, "
+            "and --person COLUMN"
+        ) from None
+
+
+def _amounts(text: str) -> Point:
+    """Read "l,k,m"."""
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) != 3 or not all(is_whole(part) for part in parts):
+        raise InputError(
+            f"--above takes three whole numbers l,k,m from 0, such as 1,2,3, not {text!r}"
+        )
+    l, k, m = map(int, parts)
+    return l, k, m
+
+
+@command("foreknow.skylines.curves:disclosure_curves")
+def curves(
+    release: Published,
+    *,
+    levels: str | None = None,
+    any_of: AnyOf = None,
+    columns: Annotated[Columns, Only(("group", "quasi_identifiers", "sensitive", "knowing"))],
+    output: Results,
+    given: ForwardedOptions,
+) -> None:
+    """Show how sure an adversary can become who knows so many implications, or negations.
+
+    RELEASE is what "foreknow audit" takes; with --levels, it is a raw table, of which each column
+    is written at that level of its hierarchy. Its columns are those of the policy, or of the
+    options --sensitive and --group or --quasi-identifiers, or of the certificate in its folder.
+
+    Parameters
+    ----------
+    levels
+        Generalize a raw table first, such as "age=3, sex=0"; columns that are left out are
+        suppressed.
+    """
+    from foreknow.auditing.scope import scope_of
+    from foreknow.methods.fulldomain.rollup import counts_at
+    from foreknow.skylines.curves import disclosure_curves
+    from foreknow.skylines.skyline import counted_as_one
+
+    wanted = None if levels is None else _levels(levels)
+    if wanted is not None and columns.group is not None:
+        raise SchemaError("--levels makes the groups of a raw table; leave out --group")
+    value, opened = given.pop("value"), None
+    with output.progress("Counting the release"):
+        if wanted is None:
+            opened = columns.release(release)
+            counts, name, column = opened.counts, opened.name, opened.sensitive
+        else:
+            raw = columns.raw(release)
+            counts = counts_at(raw, wanted)
+            name, column = f"{raw.name} at {levels}", raw.schema.sensitive
+        about = None if value is None else value_named(counts, value)
+        if known := named_set(counts, any_of, columns.given):
+            if value is not None:
+                raise InputError("--any-of is one secret; give it or --value, not both")
+            counts, about = counted_as_one(counts, known, columns.given)
+        found = disclosure_curves(counts, value=about, name=name, sensitive=column, **given)
+        if opened is not None:
+            found = replace(found, scope=scope_of(opened))
+    output.show(found)
+    if opened is not None and not output.quiet:
+        say_index(opened)
+
+
+def _levels(text: str) -> dict[str, int | str]:
+    """Read "age=3, sex=*"."""
+    levels: dict[str, int | str] = {}
+    for part in text.split(","):
+        column, equals, level = (piece.strip() for piece in part.rpartition("="))
+        whole = is_whole(level)
+        if not equals or not column or not (whole or level == "*"):
+            raise InputError(
+                f'--levels takes a level for each column, such as "age=3, sex=*", not {text!r}'
+            )
+        if column in levels:
+            raise InputError(f"--levels names {column!r} twice; keep one")
+        levels[column] = int(level) if whole else level
+    return levels
+
+
+@command("foreknow.skylines.survey:survey")
+def survey(
+    table: Raw,
+    *,
+    negations: bool = False,
+    columns: Annotated[Columns, Only(("quasi_identifiers", "sensitive"))],
+    output: Results,
+    given: ForwardedOptions,
+) -> None:
+    """Judge every generalization of a raw table: how even its groups are, what it discloses.
+
+    Every choice of one level for each quasi-identifier is counted. The hierarchies are those of
+    the policy.
+
+    Parameters
+    ----------
+    negations
+        Use negations.
+    """
+    from foreknow.skylines import survey as surveying
+
+    with output.progress("Judging every generalization"):
+        raw = columns.raw(table)
+        kind: surveying.Kind = "negations" if negations else "implications"
+        found = surveying.survey(raw, kind=kind, **given)
+    output.show(found)
+    if not output.quiet:
+        say_readings(raw)

@@ -1,0 +1,203 @@
+"""Disclosure curves: implications beside negations, as a figure, a table and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.adversaries.facts.facts import FactsWitness
+from foreknow.adversaries.implications.implications import (
+    ImplicationsWitness,
+)
+from foreknow.report.blocks import (
+    Block,
+    Cell,
+    Figure,
+    Heading,
+    Later,
+    Row,
+    Sentence,
+    Table,
+    bar_cell,
+)
+from foreknow.report.chart import STYLES, Chart, Series, amounts, shares
+from foreknow.report.knowledge import NOUN, implications_text, values_text
+from foreknow.report.page import CountsPage
+from foreknow.report.scope import sentences
+from foreknow.report.words import (
+    group_words,
+    is_certain,
+    named,
+    noun_of,
+    number,
+    percent,
+    reaches_just,
+    some,
+)
+from foreknow.skylines.curves import DisclosureCurves
+
+_ALL, _HALF = Fraction(1), Fraction(1, 2)
+_KINDS = "implications", "negations"
+
+
+class CurvesPage(CountsPage[DisclosureCurves]):
+    """Both curves of a value, or of any."""
+
+    serves = DisclosureCurves
+    eyebrow = "Disclosure curves of"
+    promise = "Every point is attained: some such knowledge discloses just so much."
+    kept = "it says who is found out first, and by which knowledge"
+
+    @property
+    def headline(self) -> str:
+        """Say what the page is about."""
+        value = self.result.value
+        what = f"any {_noun(self.result)}" if value is None else named(value)
+        return f"What pieces of knowledge disclose: {what}"
+
+    @property
+    def notes(self) -> list[str]:
+        """What was not looked at."""
+        found = self.result
+        return sentences(found.scope, _noun(found), found.counts.semantics)
+
+    def blocks(self) -> Iterator[Block]:
+        """The figure, and every point of it in tables."""
+        curves, noun = self.result, _noun(self.result)
+        yield Sentence(key_sentence(curves), "lead")
+        yield Sentence(
+            f"An implication says: if this person has this {noun}, then that person has that "
+            f"{noun}. A negation says that a person does not have some {noun}; it is the weaker "
+            "kind. Nobody can tell which of them an adversary knows, so the worst are taken.",
+            "note",
+            whole=True,
+        )
+        yield Later(lambda: [_figure(curves)])
+        yield Heading("Point by point", "points")
+        chances: list[Row] = [
+            (Cell(number(k), "strong"), _bar_cell(a), _bar_cell(b), _target(a), known_text(a))
+            for k, a, b in _points(curves)
+        ]
+        yield Table(
+            (*_HEAD, f"{_WHO} these implications"),
+            chances,
+            left=(3, 4),
+            style="curve",
+            roomy=(3, 4),
+            bars=True,
+        )
+
+
+_WHO = "by an adversary who knows"
+_HEAD = ("pieces", *_KINDS, "found out")
+
+
+def _points(curves: DisclosureCurves) -> Iterator[tuple[int, Disclosure, Disclosure]]:
+    return zip(curves.ks, curves.implications, curves.negations, strict=True)
+
+
+def _noun(curves: DisclosureCurves) -> str:
+    return NOUN if curves.sensitive is None else noun_of(curves.sensitive)
+
+
+def _bar_cell(found: Disclosure) -> Cell:
+    return bar_cell(sure_text(found), found.probability)
+
+
+# ---- words ----------------------------------------------------------------------------------
+
+
+def key_sentence(curves: DisclosureCurves) -> str:
+    """Say how many pieces it takes to be more likely right than wrong, and to be certain."""
+    half = _either(curves, certain=False)
+    sure = _either(curves, certain=True)
+    if half is None:
+        end = percent(curves.implications[-1], _ALL, 1, "up")
+        return f"With {_pieces(curves.ks[-1])}, nobody can be more than {end} sure."
+    if half == sure:
+        return f"It takes {half} to be certain."
+    then = "" if sure is None else f", and {sure} to be certain"
+    return f"It takes {half} to be more likely right than wrong{then}."
+
+
+def _either(curves: DisclosureCurves, certain: bool) -> str | None:
+    """How many implications, or how many negations, it takes; None where these do not suffice."""
+    one = _first(curves, curves.implications, certain)
+    other = _first(curves, curves.negations, certain)
+    if one is None:
+        return None
+    if one == other:
+        return f"{_pieces(one)} of either kind" if one else "nothing but the release"
+    start = some(one, "implication", "implications")
+    if other is None:
+        return f"{start}, or more than {some(curves.ks[-1], 'negation', 'negations')},"
+    return f"{start} or {some(other, 'negation', 'negations')}"
+
+
+def _pieces(k: int) -> str:
+    return some(k, "piece of knowledge", "pieces of knowledge")
+
+
+def _first(curves: DisclosureCurves, found: Sequence[Disclosure], certain: bool) -> int | None:
+    """The fewest pieces at which someone is certain, or more likely right than wrong."""
+    for k, each in zip(curves.ks, found, strict=True):
+        likely = not (each.below(_HALF) or reaches_just(each, _HALF))
+        if is_certain(each, _ALL) or (likely and not certain):
+            return k
+    return None
+
+
+def sure_text(found: Disclosure) -> str:
+    """Write a probability as a percentage; 100% only where it is certain."""
+    return percent(found, _ALL, 1)
+
+
+def _target(found: Disclosure) -> str:
+    witness = found.witness
+    if not isinstance(witness, (FactsWitness, ImplicationsWitness)):
+        return "–"
+    return f"{named(found.value)}, of a member of {group_words(witness.target_group)}"
+
+
+def known_text(found: Disclosure) -> str:
+    """Say in few words what the adversary knows who attains a point of a curve."""
+    match found.witness:
+        case ImplicationsWitness() as witness if witness.implications:
+            said = implications_text(witness)
+            return f"{said[0].upper()}{said[1:]}."
+        case FactsWitness() as witness if witness.ruled_out:
+            return f"The target does not have {values_text(witness.ruled_out)}."
+    return "Nothing but the release." if found.probability else "There is nothing to find out."
+
+
+def _hover(k: int, kind: str, found: Disclosure) -> str:
+    head = f"{some(k, kind, f'{kind}s')}: {sure_text(found)}"
+    return f"{head}\nFound out: {_target(found)}\n{known_text(found)}"
+
+
+# ---- the figure -----------------------------------------------------------------------------
+
+
+def _figure(curves: DisclosureCurves) -> Figure:
+    title = "How sure, for so many pieces of knowledge"
+    caption = "Point at a mark to read what the adversary knows there; the table says it, too."
+    return Figure("curves", title, curves_figure(curves), caption, level=3)
+
+
+def curves_figure(curves: DisclosureCurves) -> Chart:
+    """Draw both curves."""
+    ks, lines = curves.ks, []
+    for name, own, style in zip(
+        _KINDS, (curves.implications, curves.negations), STYLES, strict=False
+    ):
+        color, symbol, dash = style
+        texts = [_hover(k, name[:-1], found) for k, found in zip(ks, own, strict=True)]
+        size = 1 if len(ks) <= 60 else 0.4
+        lines.append(
+            Series(ks, [d.probability for d in own], name, color, texts, symbol, dash, 3, size)
+        )
+    what = f"some {_noun(curves)}" if curves.value is None else named(curves.value)
+    room = max(ks[-1], 1) / 40  # at both ends, for the marks
+    across = amounts("pieces of knowledge (k)", ks[-1], room=room)
+    return Chart(across, shares(f"how sure of {what}, at worst"), lines)

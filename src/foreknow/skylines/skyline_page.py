@@ -1,0 +1,462 @@
+"""Skylines: the knowledge that a release withstands, as heat maps, tables and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.adversaries.facts.facts import Facts, FactsWitness
+from foreknow.adversaries.facts.skyline import Skylines, ValueClass
+from foreknow.data.labels import Label
+from foreknow.report.blocks import (
+    Block,
+    Cell,
+    Figure,
+    Folded,
+    Heading,
+    Items,
+    Later,
+    Row,
+    Sentence,
+    Table,
+    bar_cell,
+)
+from foreknow.report.chart import HeatMap, Panel, Square
+from foreknow.report.knowledge import NOUN, Description, Terms, facts_used
+from foreknow.report.page import CountsPage
+from foreknow.report.scope import sentences
+from foreknow.report.words import (
+    is_certain,
+    limit_text,
+    named,
+    noun_of,
+    number,
+    percent,
+    some,
+    visible,
+)
+from foreknow.skylines.skyline import Corner, Point, SkylineReport, fewest_beyond
+
+_MOST_VALUES, _MOST_CLASSES, _MOST_ROWS, _MOST_LISTED = 60, 6, 400, 1_000
+_SHOWN, _NOTABLE = 20, 12
+_LONGEST = 10**30
+
+
+class SkylinePage(CountsPage[SkylineReport]):
+    """The skylines of some values."""
+
+    serves = SkylineReport
+    kept = "it says how little knowledge finds people out, and in which groups"
+
+    @property
+    def headline(self) -> str:
+        """Say what the page is about."""
+        values = self.result.values
+        what = named(values[0]) if len(values) == 1 else f"{len(values)} values"
+        return f"What the release withstands at {limit_text(self.result.confidence)}: {what}"
+
+    @property
+    def explanation(self) -> str:
+        """Say in two sentences what a skyline is, to a reader who has never heard of one."""
+        report = self.result
+        value = named(report.values[0]) if len(report.values) == 1 else "the value"
+        sure = "certain" if report.confidence == 1 else f"{limit_text(report.confidence)} sure"
+        return (
+            "The release withstands an amount of knowledge if nobody who knows that much about the "
+            f"people in it, whatever it is exactly, can be {sure} that a particular person has "
+            f"{value}. A knowledge skyline lists the largest such amounts: with one fact more of "
+            "any kind, an adversary could be, in the worst case."
+        )
+
+    @property
+    def eyebrow(self) -> str:  # type: ignore[override]
+        """One skyline, or several."""
+        return f"Knowledge skyline{'s' if len(self.result.values) > 1 else ''} of"
+
+    @property
+    def promise(self) -> str:  # type: ignore[override]
+        """What a verdict means."""
+        limit = limit_text(self.result.confidence)
+        return f"Withstood means strictly below {limit}, settled exactly."
+
+    @property
+    def notes(self) -> list[str]:
+        """What was not looked at."""
+        counts = self.result.counts
+        return sentences(self.result.scope, terms_of(self.result).noun, counts.semantics)
+
+    def blocks(self) -> Iterator[Block]:
+        """What a skyline is, what is withstood of each value, then each of them."""
+        report = self.result
+        many = len(report.values) > 1
+        yield Sentence(self.explanation, "lead")
+        yield Sentence(terms_of(report).explained, "note", whole=True)
+        if report.by_class is not None:
+            yield from _together(report, report.by_class)
+            yield from _classes(report, report.by_class)
+        if many and not _too_many(report):
+            yield from _overview(report)
+        for place, value in enumerate(_drawn(report), 1):
+            own = partial(value_blocks, report, value, f"value-{place}")
+            yield from [Later(own)] if many else own()
+
+
+def _too_many(report: SkylineReport) -> bool:
+    """Whether there are so many classes of values that not even one value of each is told of."""
+    return report.by_class is not None and len(report.by_class.classes) > _MOST_LISTED
+
+
+def _drawn(report: SkylineReport) -> Sequence[Label]:
+    """The values that have a part of the page."""
+    if report.by_class is not None and _too_many(report):
+        return [each.example for each in report.by_class.classes[:_MOST_CLASSES]]
+    return report.values[:_MOST_VALUES]
+
+
+def _together(report: SkylineReport, found: Skylines) -> Iterator[Block]:
+    """What is withstood whichever value is asked about."""
+    terms, points = terms_of(report), found.of_all
+    yield Heading(
+        f"All values together: {some(len(points), 'point', 'points')}", "together", whole=False
+    )
+    if not points:
+        yield Sentence(
+            "Of some value, not even an adversary who knows nothing but the release is withstood.",
+            "unsafe",
+        )
+        return
+    least = fewest_beyond(points, report.most_l)
+    yield Sentence(
+        f"Whichever value is asked about, these amounts are withstood. Too much already, for some "
+        f"value: {adversary(terms, least)}.",
+        "lead",
+    )
+    notable = [points[place] for place in notable_places(points)]
+    rows: list[Row] = [
+        (*(Cell(number(amount), "strong") for amount in point), adversary(terms, point))
+        for point in notable
+    ]
+    title = "Points of the skyline of all values together"
+    yield Table((*"lkm", "withstands"), rows, left=(3,), style="points", roomy=(3,), title=title)
+    if len(notable) < len(points):
+        yield Sentence(f"{len(notable)} of {number(len(points))} points are shown.")
+
+
+def _classes(report: SkylineReport, found: Skylines) -> Iterator[Block]:
+    """What is withstood of the values of each class, of one kind of knowledge alone."""
+    terms, classes = terms_of(report), found.classes
+    yield Heading(
+        f"Values by class: {some(len(classes), 'class', 'classes')}", "classes", whole=False
+    )
+    yield Sentence(
+        "The values of a class are had alike in the groups that matter, and have the same skyline. "
+        "The last columns say the most of one kind of knowledge alone that is withstood; classes "
+        "of which these are the same share a row."
+    )
+    alike: dict[tuple[int, ...], list[ValueClass]] = {}
+    for each in classes:
+        alike.setdefault(each.most, []).append(each)
+    rows: list[Row] = [
+        (
+            number(sum(each.n_values for each in own)),
+            number(len(own)),
+            visible(own[0].example),
+            *_texts(most),
+        )
+        for most, own in list(alike.items())[:_MOST_LISTED]
+    ]
+    yield Table(("values", "classes", "such as", *terms.axes), rows, left=(2,))
+    if len(alike) > len(rows):
+        yield Sentence(
+            f"These withstand least; {number(len(alike) - len(rows))} more rows are left out."
+        )
+    yield Sentence(
+        "Ask for a value by name for all of its points; the JSON says who is in a class."
+    )
+
+
+def _overview(report: SkylineReport) -> Iterator[Block]:
+    """What is withstood of each value, of one kind of knowledge alone."""
+    limit, terms = limit_text(report.confidence), terms_of(report)
+    title = f"The most of one kind of knowledge alone that stays below {limit}"
+    yield Heading(title, "values", whole=False)
+    most = {value: _most_alone(report, value) for value in report.values}
+    left_out = len(most) - _MOST_LISTED
+    shown = most if left_out <= 0 else _least(most)
+    drawn = {value: f"value-{place}" for place, value in enumerate(report.values[:_MOST_VALUES], 1)}
+    rows: list[Row] = [
+        (
+            Cell(visible(value), link=drawn.get(value, "")),
+            number(report.occurrences(value)),
+            *_texts(most[value]),
+            Cell(number(many := len(report.points(value))), "" if many else "unsafe"),
+        )
+        for value in shown
+    ]
+    head = ("value", terms.holders.lower(), *terms.axes, "points of the skyline")
+    yield Table(head, rows, roomy=(1,))
+    if left_out > 0:
+        yield Sentence(
+            f"These withstand least, all three together; {number(left_out)} more values are left "
+            "out. Ask for them by name."
+        )
+    elif len(most) > _MOST_VALUES:
+        others = some(len(most) - _MOST_VALUES, "other value", "other values")
+        yield Sentence(f"And {others} without a part here; ask for them by name.", whole=True)
+    if not all(most.values()):
+        yield Sentence("Where there is no point, not even knowing nothing else is withstood.")
+
+
+# ---- one value, as the command line and the explorer show it, too --------------------------------
+
+
+def value_blocks(report: SkylineReport, value: Label, anchor: str = "value") -> Iterator[Block]:
+    """What is too much already, a heat map, and the points, or the most notable of many."""
+    corners = report.corners(value)
+    notable = notable_points(corners)
+    many = some(len(corners), "point", "points")
+    few = len(notable) == len(corners)
+    title = f"{visible(value)} at {limit_text(report.confidence)}: {many}"
+    title += "" if few else f", of which {len(notable)} are shown"
+    yield Heading(title, anchor, whole=False)
+    yield Sentence(least_sentence(report, value), "lead" if corners else "unsafe")
+    if not corners:
+        return
+    yield Later(lambda: [heat_figure(report, value, f"{anchor}-heat")])
+    yield _points(report, value, notable)
+    if not few:
+        yield Later(lambda: [_every(report, value, corners)])
+
+
+def _every(report: SkylineReport, value: Label, corners: Sequence[Corner]) -> Folded:
+    most, many = min(len(corners), _MOST_ROWS), number(len(corners))
+    title = f"All {many} points" if most == len(corners) else f"The first {most} of {many} points"
+    where = ", which are in the JSON of the report" if report.by_class is None else ""
+    table = replace(
+        _points(report, value, corners[:most]), omitted=len(corners) - most, where=where
+    )
+    return Folded(title, [table])
+
+
+def heat_figure(report: SkylineReport, value: Label, anchor: str) -> Figure:
+    """The heat map of a value."""
+    title, heat = "How sure somebody can be who knows so much", skyline_heat(report, value)
+    return Figure(anchor, title, heat, heat_caption(report, value), level=3)
+
+
+def _points(report: SkylineReport, value: Label, corners: Sequence[Corner]) -> Table:
+    terms, limit = terms_of(report, value), report.confidence
+    rows: list[Row] = [
+        (
+            *(Cell(number(amount), "strong") for amount in corner.point),
+            adversary(terms, corner.point),
+            beyond_sentence(terms, corner, limit),
+            bar_cell(
+                percent(corner.found, limit, 1, "up"), corner.found.probability, "safe", limit
+            ),
+        )
+        for corner in corners
+    ]
+    head = (*"lkm", "withstands", "beyond", "at most this sure")
+    title = "Points of the skyline, and how sure somebody could be who knows so much"
+    return Table(head, rows, left=(3, 4), style="points", roomy=(4,), title=title)
+
+
+def worst_case(report: SkylineReport, value: Label, point: Point) -> Iterator[Block]:
+    """Say whether some amounts are withstood, and the worst case by groups and numbers."""
+    safe, (l, k, m) = report.withstands(value, point), point
+    said = f"l={l}, k={k}, m={m} is {'withstood' if safe else 'not withstood'}"
+    yield Sentence(f"{said}: {probability_text(report, value, point)}.", "" if safe else "unsafe")
+    yield Sentence(worst_sentence(report, value, point))
+    yield Items([f"{who}: {what}" for who, what in _worst(report, value, point).details])
+
+
+# ---- words ----------------------------------------------------------------------------------
+
+
+def terms_of(report: SkylineReport, value: Label | None = None) -> Terms:
+    """How to speak of facts about a value of a report."""
+    noun = NOUN if report.sensitive is None else noun_of(report.sensitive)
+    return Terms.of(report.counts.semantics, noun, None if value is None else named(value))
+
+
+def adversary(terms: Terms, point: Point) -> str:
+    """Describe who has these amounts of facts.
+
+    >>> adversary(Terms("diagnosis"), (2, 0, 3))
+    'an adversary who knows 2 diagnoses the target does not have and 3 links'
+    """
+    return f"an adversary who knows {terms.known(*point) or 'nothing but the release'}"
+
+
+def beyond_sentence(terms: Terms, corner: Corner, limit: Fraction) -> str:
+    """Say what one fact more of each kind would do."""
+    reached = [
+        (kind, _chance(found, limit))
+        for (kind, _), found in zip(terms.things, corner.beyond, strict=True)
+        if found is not None
+    ]
+    if len({sure for _, sure in reached}) == 1:
+        return f"One fact more of any kind: {reached[0][1]}."
+    return f"One more {'; one more '.join(f'{kind}: {sure}' for kind, sure in reached)}."
+
+
+def least_sentence(report: SkylineReport, value: Label) -> str:
+    """Say which little knowledge is too much already."""
+    terms, limit = terms_of(report, value), report.confidence
+    point = report.least_beyond(value)
+    found = report.disclosure(value, point)
+    sure = "certain of" if is_certain(found, limit) else f"{percent(found, limit, 1)} sure of"
+    if not any(point):
+        return (
+            "Not even an adversary who knows nothing but the release is withstood: they can be "
+            f"{sure} {terms.value}."
+        )
+    return (
+        f"Too much already: an adversary who knows {terms.known(*point)}, and nothing else, can be "
+        f"{sure} {terms.value} in the worst case."
+    )
+
+
+def worst_sentence(report: SkylineReport, value: Label, point: Point) -> str:
+    """Say what such an adversary can find out at worst: about whom, through which facts."""
+    found, limit = report.disclosure(value, point), report.confidence
+    used = _worst(report, value, point)
+    how = "certain" if is_certain(found, limit) else f"{percent(found, limit, 1)} sure"
+    return f"Someone who {used.knows} can be {how} that {used.whose} has {named(found.value)}."
+
+
+def probability_text(report: SkylineReport, value: Label, point: Point) -> str:
+    """Write the breach probability as a fraction, where that is short, and as a percentage."""
+    found, limit = report.disclosure(value, point), report.confidence
+    shown, fraction = percent(found, limit, 2), found.exact
+    if fraction is None or fraction.denominator > _LONGEST:
+        return f"the breach probability is {shown}"
+    if fraction == 1:
+        return "the breach probability is 1"
+    return f"the breach probability is {fraction} = {shown}"
+
+
+def _worst(report: SkylineReport, value: Label, point: Point) -> Description:
+    witness = report.disclosure(value, point).witness
+    assert isinstance(witness, FactsWitness)
+    return facts_used(Facts(*point), witness, terms_of(report).noun)
+
+
+def _chance(found: Disclosure, limit: Fraction) -> str:
+    """Write a probability for a table; "certain" for 1."""
+    return "certain" if is_certain(found, limit) else percent(found, limit, 1)
+
+
+def _most_alone(report: SkylineReport, value: Label) -> tuple[int, ...]:
+    """The most of l, of k and of m that is withstood when nothing else is known, if anything is."""
+    if report.by_class is not None:
+        return report.by_class.class_of(value).most
+    points = report.points(value)
+    return tuple(map(max, zip(*points, strict=True)))
+
+
+def _texts(most: tuple[int, ...]) -> tuple[str, ...]:
+    """Such amounts for a table; dashes if not even knowing nothing is withstood."""
+    return tuple(map(number, most)) if most else ("–",) * 3
+
+
+def _least(most: dict[Label, tuple[int, ...]]) -> list[Label]:
+    """As many values as are listed, in their order, that withstand least."""
+    order = sorted(range(len(most)), key=[sum(each or (-1,)) for each in most.values()].__getitem__)
+    kept = set(order[:_MOST_LISTED])
+    return [value for place, value in enumerate(most) if place in kept]
+
+
+def notable_points(corners: Sequence[Corner], most: int = _NOTABLE) -> list[Corner]:
+    """Choose the points that say most, in order: extremes, the balanced, and some between."""
+    chosen = notable_places([corner.point for corner in corners], most)
+    return [corners[i] for i in chosen]
+
+
+def notable_places(given: Sequence[Point], most: int = _NOTABLE) -> list[int]:
+    """The places of those points."""
+    if len(given) <= max(most, _SHOWN):
+        return list(range(len(given)))
+    points = np.array(given, dtype=float)
+    points /= np.maximum(1, points.max(axis=0))
+    chosen = {*np.argmax(points + points.sum(axis=1, keepdims=True) / 1e6, axis=0).tolist()}
+    chosen.add(int(np.argmax(points.min(axis=1))))
+    evenly = np.linspace(0, len(given) - 1, most - len(chosen))
+    chosen |= set(evenly.round().astype(int).tolist())
+    return sorted(chosen)
+
+
+# ---- the figure -----------------------------------------------------------------------------
+
+# Amounts of one kind across or up, and panels, at most; of one value, and of each of several.
+_MOST_AMOUNTS, _MOST_PANELS = (13, 8), (6, 3)
+
+
+def skyline_heat(report: SkylineReport, value: Label) -> HeatMap:
+    """How sure an adversary becomes of a value by l, up, and k, across, for each m."""
+    terms, points = terms_of(report, value), np.array(report.points(value))
+    highest_l, highest_k, _ = points.max(axis=0).tolist()
+    several = len(report.values) > 1
+    ls = some_amounts(min(highest_l + 1, report.most_l), highest_l, _MOST_AMOUNTS[several])
+    ks = some_amounts(highest_k + 1, highest_k, _MOST_AMOUNTS[several])
+    ms = chosen(sorted({0, *points[:, 2].tolist()}), _MOST_PANELS[several])
+    found = report.disclosures(value, [(l, k, m) for m in ms for l in ls for k in ks])
+
+    def square(point: Point) -> Square:
+        (l, k, m), sure = point, _chance(found[point], report.confidence)
+        inside = report.withstands(value, point)
+        return Square(f"l={l}, k={k}, m={m}: {sure}", found[point].probability, inside, point)
+
+    panels = [
+        Panel(amount_of(m, terms.things[2]), [[square((l, k, m)) for k in ks] for l in ls])
+        for m in ms
+    ]
+    return HeatMap(
+        f"{terms.axes[1]} →", terms.axes[0], [*map(number, ks)], [*map(number, ls)], panels
+    )
+
+
+def heat_caption(report: SkylineReport, value: Label) -> str:
+    """Say how to read the heat map."""
+    terms, limit = terms_of(report, value), limit_text(report.confidence)
+    return (
+        f"Up: {terms.axes[0]}. The darker, the surer somebody can be; inside the line they "
+        f"stay below {limit}. Point at a square to read how sure."
+    )
+
+
+def some_amounts(most: int, told: int, many: int) -> list[int]:
+    """Amounts from 0 to the most, about so many, and one that is told among them.
+
+    >>> some_amounts(4, 3, 8), some_amounts(100, 99, 5)
+    ([0, 1, 2, 3, 4], [0, 24, 49, 74, 99, 100])
+    """
+    if most < many:
+        return list(range(most + 1))
+    return sorted({told, most, *(told * i // (many - 1) for i in range(many))})
+
+
+def chosen(amounts: Sequence[int], most: int) -> list[int]:
+    """So many of some amounts, the first and the last among them.
+
+    >>> chosen([0, 1, 2, 5, 9], 3)
+    [0, 2, 9]
+    """
+    if len(amounts) <= most:
+        return list(amounts)
+    return [amounts[(len(amounts) - 1) * i // (most - 1)] for i in range(most)]
+
+
+def amount_of(amount: int, things: tuple[str, str]) -> str:
+    """So many things.
+
+    >>> amount_of(0, ("link", "links")), amount_of(1, ("link", "links"))
+    ('no links', 'one link')
+    """
+    return some(amount, *things) if amount else f"no {things[1]}"

@@ -1,0 +1,134 @@
+"""Survey: every generalization of a table, its least entropy beside its worst disclosure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.report.blocks import Block, Folded, Heading, Pairs, Sentence, Table
+from foreknow.report.page import Page
+from foreknow.report.words import noun_of, number, percent, plural, some, visible
+from foreknow.skylines.survey import LatticeSurvey, SurveyedNode
+
+_ALL = Fraction(1)
+_MOST_ROWS, _BRIEF = 400, 30
+
+
+class SurveyPage(Page[LatticeSurvey]):
+    """The nodes of a lattice, those with the most even groups first."""
+
+    serves = LatticeSurvey
+    eyebrow = "Survey of"
+    wide = True
+    promise = "Every disclosure is attained: some such knowledge discloses just so much."
+    kept = "it is about the raw table, and about generalizations of it that are not published"
+
+    @property
+    def headline(self) -> str:
+        """Say what the page is about."""
+        nodes = some(self.result.n_nodes, "generalization", "generalizations")
+        return f"{nodes[0].upper()}{nodes[1:]}: entropy and worst disclosure"
+
+    def blocks(self) -> Iterator[Block]:
+        """What the levels are, and the nodes."""
+        survey = self.result
+        yield Sentence(plain_sentence(survey), "lead")
+        yield Sentence(_explanation(survey), "note", whole=True)
+        yield Heading("The levels", "levels")
+        yield Pairs("The levels of each column", _level_lines(survey), whole=True)
+        if even := _by_entropy(survey):
+            yield Heading("The generalizations, the most even first", "nodes")
+            known = f"so many {survey.kind} (k)"
+            yield Sentence(f"The level of each column, and the worst disclosure by {known}:")
+            yield _nodes(survey, even)
+        if plain := [node for node in survey.nodes if node.entropy == 0]:
+            yield Heading("With a group of one value", "plain")
+            yield Folded("Show them", [_nodes(survey, plain)])
+
+    @property
+    def scope(self) -> str:
+        """Say how large the table is, and which columns coarsen."""
+        columns = ", ".join(visible(name) for name in self.result.attributes)
+        return f"{some(self.result.people, 'person', 'people')}; generalized: {columns}"
+
+
+def _by_entropy(survey: LatticeSurvey) -> list[SurveyedNode]:
+    """Nodes with some entropy, the most first; then those that disclose least."""
+    found = [node for node in survey.nodes if node.entropy > 0]
+    return sorted(found, key=lambda node: (-node.entropy, node.disclosures, node.levels))
+
+
+def _nodes(survey: LatticeSurvey, nodes: Sequence[SurveyedNode]) -> Table:
+    """Nodes: their levels, groups, entropy, and disclosures."""
+    pieces = (f"k={number(k)}" for k in survey.knowledge)
+    head = (*map(visible, survey.attributes), "groups", "bits", *pieces)
+    rows = [
+        (
+            *map(_level, node.levels, survey.tops),
+            number(node.groups),
+            f"{node.entropy:.3f}",
+            *map(_chance, node.disclosures),
+        )
+        for node in nodes
+    ]
+    return Table(
+        head,
+        rows,
+        range(len(survey.attributes)),
+        style="names",
+        joined="levels",
+        brief=_BRIEF,
+        where=", which are in the JSON of the survey",
+    ).cut(_MOST_ROWS)
+
+
+# ---- words ----------------------------------------------------------------------------------
+
+
+def plain_sentence(survey: LatticeSurvey) -> str:
+    """Say how many nodes disclose everything about someone to everybody, and are left out."""
+    noun, plain = noun_of(survey.sensitive), survey.n_plain
+    whose = f"a group whose members all have the same {noun}"
+    if plain == survey.n_nodes:
+        return f"Every generalization has {whose}: that discloses it without any knowledge."
+    if not plain:
+        return f"No generalization has {whose}."
+    verb, they = ("has", "it is") if plain == 1 else ("have", "they are")
+    return (
+        f"{number(plain)} of the {number(survey.n_nodes)} {verb} {whose}, which discloses it "
+        f"without any knowledge; {they} listed apart."
+    )
+
+
+def _explanation(survey: LatticeSurvey) -> str:
+    """Say what is listed, to a reader who has never heard of it."""
+    nouns = plural(noun_of(survey.sensitive))
+    return (
+        "A generalization writes every value of a column at one level of its hierarchy. The more "
+        f"even the {nouns} of its groups are, the higher the entropy; the least even group counts. "
+        "It is in bits: 1 bit is the entropy of two equally frequent values. Even groups tend to "
+        f"disclose less, whichever {survey.kind} the adversary knows. It is a tendency only: of "
+        "two generalizations, the more even one can disclose more."
+    )
+
+
+def _level(level: int, top: int) -> str:
+    return {top: "*", 0: "exact"}.get(level) or number(level)
+
+
+def _level_lines(survey: LatticeSurvey) -> list[tuple[str, str]]:
+    """Say for each quasi-identifier what its levels look like."""
+    lines = []
+    for name, (exact, *levels) in zip(survey.attributes, survey.levels, strict=True):
+        said = [f"exact: {some(exact.values, 'value', 'values')}"]
+        for place, level in enumerate(levels[:-1], 1):
+            many = some(level.values, "value", "values")
+            said.append(f"level {place}: {many} such as “{visible(level.example)}”")
+        lines.append((visible(name), " · ".join([*said, *(["*: suppressed"] if levels else [])])))
+    return lines
+
+
+def _chance(probability: float) -> str:
+    """Write a surveyed probability as a percentage; 100% only where it is certain."""
+    return percent(Disclosure(None, probability, lambda: Fraction(probability)), _ALL, 1)

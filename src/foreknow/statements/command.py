@@ -1,0 +1,166 @@
+"""The command `ask`: what follows from statements about named people, for some of them."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from foreknow.cli.inputs import Columns
+from foreknow.cli.options import Answers, AnyOf, command, console
+from foreknow.errors import HierarchyError, StatementError
+from foreknow_judge.errors import DataError, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from foreknow.data.release import Release
+    from foreknow.report.terminal import Laid
+    from foreknow.statements.posterior import Posterior
+    from foreknow.statements.statements import Statements
+
+FORMAT, FORMAT_VERSION = "foreknow answers", 1
+
+# Room for a hundred thousand statements, more than can be judged.
+_MOST_BYTES = 16 << 20
+
+
+@command()
+def ask(
+    release: Annotated[Path, "CSV or Parquet with the names of people; or what you published."],
+    statement: Annotated[list[str] | None, 'What is known, such as "Tom != Cancer".'] = None,
+    *,
+    about: list[str] | None = None,
+    value: list[str] | None = None,
+    any_of: AnyOf = None,
+    statements: Path | None = None,
+    members: Path | None = None,
+    columns: Columns,
+    budget: int | None = None,
+    priors: Path | None = None,
+    output: Answers,
+) -> None:
+    """Say how likely people have values, before and after some statements are known.
+
+    A STATEMENT is such as "Tom = AIDS", "Tom != Cancer", "Ann = AIDS -> Tom = AIDS",
+    "same(Ann, Tom)", with not, and, or, <-> and parentheses. Names with spaces go into quotes.
+    In place of a value stands a label in the policy's hierarchy, too: any of the values below it.
+    RELEASE names its people, or is a folder that "foreknow publish" wrote: their names are then in
+    the owner's folder beside it.
+
+    Parameters
+    ----------
+    about
+        A person; may be repeated.
+    value
+        A value; may be repeated. Default: every value in the group.
+    statements
+        A file with one statement in each line.
+    members
+        The owner's members.parquet (default: of FOLDER.owner).
+    budget
+        Steps of exact inference per answer; beyond this, it is refused.
+    priors
+        A table of how likely values are for people of each kind, which weighs the worlds.
+    """
+    from foreknow.data.labels import matching
+    from foreknow.statements.formulas import spelled_out
+    from foreknow.statements.statements import BUDGET, Statements
+
+    if not about:
+        raise InputError("say whom to ask about, such as --about Tom")
+    said = [*([] if statements is None else _read_statements(statements)), *(statement or [])]
+    weights = None
+    if priors is not None:
+        from foreknow.adversaries.priors.priors import Priors
+
+        weights = Priors(str(priors))
+    make = partial(Statements, budget=BUDGET if budget is None else budget, priors=weights)
+    known = make(*said)
+    with output.progress("Working out the answers"):
+        opened = columns.named(release, members)
+        sets = _sets(opened, columns)
+        each = zip(said, known.statements, strict=True)
+        spelled = [(text, was, spelled_out(was, sets)) for text, was in each]
+        if any(own != was for _, was, own in spelled):
+            known = make(*(text if own == was else own for text, was, own in spelled))
+        printed = [str(each) for each in opened.counts.values]
+        expanded = [own for text in any_of or () for own in matching(text, printed) or [text]]
+        together: Any = list(dict.fromkeys(expanded)) or None
+        if any_of and len(any_of) == 1 and any_of[0] in sets:
+            together = {any_of[0]: sets[any_of[0]]}
+        rows = known.posteriors(opened, people=about, values=value, any_of=together)
+        answers = [row[each] for row in rows.values() for each in row]
+    output.write(_table(opened, known, answers))
+    if not output.quiet:
+        console().print(_shown(opened, known, answers))
+
+
+# ---- reading -----------------------------------------------------------------------------------
+
+
+def _sets(release: Release, columns: Columns) -> Mapping[str, Sequence[str]]:
+    """What labels of the policy's hierarchy of the sensitive column stand for."""
+    from foreknow.policy.sets import labelled
+
+    if columns.given is None:
+        return {}
+    known: Any = columns.given.needed_schema.hierarchies.get(release.sensitive)
+    try:
+        return {} if known is None else labelled(known, release.counts.values)
+    except HierarchyError:  # it does not list all that the release has
+        return {}
+
+
+def _read_statements(path: Path) -> list[str]:
+    """Statements of a file; errors say in which line."""
+    from foreknow.statements.formulas import parse
+
+    found = []
+    for number, line in enumerate(_text(path).splitlines(), 1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            try:
+                parse(line)
+            except StatementError as error:
+                raise error.placed(f"{path}, line {number}") from None
+            found.append(line.strip())
+    return found
+
+
+def _text(path: Path) -> str:
+    from foreknow.toml import read_text
+
+    return read_text(path, _MOST_BYTES, DataError, f"the file {str(path)!r}")
+
+
+# ---- showing -----------------------------------------------------------------------------------
+
+
+def _table(release: Release, known: Statements, answers: list[Posterior]) -> dict[str, Any]:
+    from foreknow_judge._version import __version__
+
+    return {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "foreknow": __version__,
+        "release": release.name,
+        **release.sight_told,
+        **known.to_dict(),
+        "answers": [answer.to_dict() for answer in answers],
+    }
+
+
+def _shown(release: Release, known: Statements, answers: list[Posterior]) -> Laid:
+    """What is known, and a row for each answer."""
+    from foreknow.auditing.scope import scope_of
+    from foreknow.report.blocks import Sentence, Table
+    from foreknow.report.scope import sight
+    from foreknow.report.terminal import Laid
+    from foreknow.report.words import answer_texts, visible
+
+    said = [Sentence(visible(f"{i}. {each}")) for i, each in enumerate(known.statements, 1)]
+    rows = [
+        (visible(answer.person), visible(answer.value), *answer_texts(answer)) for answer in answers
+    ]
+    table = Table(("person", "value", "before", "after"), rows, left=(0, 1))
+    return Laid([*said, table, *map(Sentence, sight(scope_of(release)))])

@@ -1,0 +1,284 @@
+r"""Exact: the chance that a formula holds, by polynomials in what its people are assigned.
+
+Write a formula as a polynomial in its atoms. People of a group are exchangeable, so the chance of
+a product of atoms depends only on how many of them are about each value; so all atoms of a value
+in a group become one symbol t, beside a symbol s for the people of the pool. With c people who
+have the value, of n, a monomial s^k t^k ... has the chance perm(c, k) ... / perm(n, k). Under
+``multiset``, where o occurrences are assigned independently, an atom says that a person has none
+of them, and s^k has the chance ((n - k)/n)^o.
+
+The polynomial W(F) comes by assigning variables one by one. If p may take the options R,
+
+    W(F) = W(F|none) + sum over x in R of s t_x (W(F|p=x) - W(F|none))
+
+Formulas that share no variable are multiplied. A symbol that
+nothing outside of F mentions is *closed*: its powers give way to their moments, in whole numbers.
+
+Decision diagrams and model counters (dd, PySDD) weigh their variables independently of each other;
+the cardinalities of bags and the exchangeable rest would first have to be spelled out for them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from heapq import heapify, heappop, heappush
+from math import prod
+from typing import TypeAlias
+
+from foreknow.statements.model import FALSE, TRUE, Model, Node
+from foreknow.worlds import components
+
+# Coefficients by monomial.
+Polynomial: TypeAlias = dict[int, int]
+# A formula, and those of its symbols that others mention, too.
+Key: TypeAlias = tuple[Node, frozenset[int]]
+
+# How many monomials, or parts of a conjunction, are as much work as one step.
+_MONOMIALS, _PARTS = 16, 4
+# Beyond so many neighbours no order of variables helps.
+_DENSE = 30
+# How many plans are forgotten together.
+_MANY = 100_000
+
+
+class OutOfReach(Exception):
+    """More steps than the budget allows."""
+
+
+def elimination_rank(together: Iterable[Iterable[int]]) -> dict[int, int]:
+    """In which order to assign variables: those with fewest neighbours, and every second, last."""
+    near: dict[int, set[int]] = {}
+    for variables in together:
+        for v in variables:
+            near.setdefault(v, set()).update(variables)
+    height = dict.fromkeys(near, 0)
+
+    def key(v: int) -> tuple[int, int, int]:
+        return max(len(near[v]), 3), height[v], v
+
+    heap = [key(v) for v in near]
+    heapify(heap)
+    last: list[int] = []
+    while heap:
+        entry = heappop(heap)
+        v = entry[2]
+        if v not in near or entry != key(v):
+            continue
+        if len(near[v]) > _DENSE:
+            last += sorted(near, key=lambda w: (len(near[w]), w))
+            break
+        last.append(v)
+        own = near.pop(v) - {v}
+        for w in own:
+            near[w] = (near[w] | own) - {v}
+            height[w] = max(height[w], height[v] + 1)
+        for w in own:
+            heappush(heap, key(w))
+    return {v: i for i, v in enumerate(reversed(last))}
+
+
+@dataclass(frozen=True, slots=True)
+class _Expansion:
+    """A variable that is assigned: the symbols that this concerns, and the terms that it leaves."""
+
+    own: frozenset[int]
+    terms: list[tuple[int, int, Node]]  # factor, monomial, formula
+
+
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """Formulas that share no variable, and the symbols that several of them mention."""
+
+    shared: frozenset[int]
+    parts: list[Node]
+
+
+class Exact:
+    """The chance of one formula, and of others given it, each within a budget of steps."""
+
+    def __init__(self, model: Model, formula: Node, rank: Mapping[int, int], budget: int) -> None:
+        self.steps = 0
+        self._model, self._formula, self._rank, self._budget = model, formula, rank, budget
+        self._plans: dict[Node, _Expansion | _Product] = {}
+        self._symbols: dict[Node, frozenset[int]] = {}
+        self._known: dict[Key, Polynomial] = {(TRUE, frozenset()): {0: 1}}
+        self.chance = self._chance(formula, self._known)
+        """None where that is out of reach."""
+
+    def given(self, node: Node) -> Fraction | None:
+        """The chance of another formula given this one, which must be possible."""
+        if not self.chance:
+            return None
+        if len(self._plans) > _MANY:
+            self._plans.clear()
+            self._symbols.clear()
+        found = self._chance(self._model.nodes.all_of((self._formula, node)), {})
+        return None if found is None else found / self.chance
+
+    def _chance(self, formula: Node, memory: dict[Key, Polynomial]) -> Fraction | None:
+        if formula == FALSE:
+            return Fraction(0)
+        self._limit = self.steps + self._budget
+        try:
+            found = self._value((formula, frozenset()), memory)
+        except OutOfReach:
+            return None
+        of = prod(self._model.symbols[s].moment(0) for s in self._symbols_of(formula))
+        return Fraction(found.get(0, 0), of)
+
+    def _value(self, root: Key, new: dict[Key, Polynomial]) -> Polynomial:
+        """Evaluate a formula; with a stack of its own, so that depth is no limit."""
+        known = self._known
+        stack: list[tuple[Key, list[Key] | None]] = [(root, None)]
+        while stack:
+            key, needed = stack.pop()
+            if key in new or key in known:
+                continue
+            formula, outside = key
+            plan = self._plan(formula)
+            if needed is None:
+                self._spend(1 + len(self._model.nodes.parts(formula)) // _PARTS)
+                if isinstance(plan, _Product):
+                    inside, after = plan.shared, plan.parts
+                else:
+                    inside, after = plan.own, [term[2] for term in plan.terms]
+                open_symbols = outside | inside
+                needed = [(node, self._symbols_of(node) & open_symbols) for node in after]
+                missing = [k for k in needed if k not in new and k not in known]
+                if missing:
+                    stack.append((key, needed))
+                    stack += [(k, None) for k in missing]
+                    continue
+            values = [new[k] if k in new else known[k] for k in needed]
+            if isinstance(plan, _Product):
+                new[key] = self._product(plan.shared - outside, needed, values)
+            else:
+                new[key] = self._sum(formula, outside, plan, values)
+        return new[root] if root in new else known[root]
+
+    def _spend(self, steps: int) -> None:
+        self.steps += steps
+        if self.steps > self._limit:
+            raise OutOfReach
+
+    def _symbols_of(self, node: Node) -> frozenset[int]:
+        if node not in self._symbols:
+            atoms = self._model.nodes.atoms[node]
+            found = (self._model.atoms[atom].symbols for atom in atoms)
+            self._symbols[node] = frozenset().union(*found)
+        return self._symbols[node]
+
+    # ---- plans ----------------------------------------------------------------------------
+
+    def _plan(self, formula: Node) -> _Expansion | _Product:
+        if formula not in self._plans:
+            nodes = self._model.nodes
+            own = components(nodes.parts(formula), nodes.variables.__getitem__)
+            if len(own) > 1:
+                parts = [nodes.all_of(part) for part in own]
+                users = Counter(symbol for part in parts for symbol in self._symbols_of(part))
+                shared = frozenset(symbol for symbol, n in users.items() if n > 1)
+                self._plans[formula] = _Product(shared, parts)
+            else:
+                self._plans[formula] = self._expansion(formula)
+        return self._plans[formula]
+
+    def _expansion(self, formula: Node) -> _Expansion:
+        model, nodes = self._model, self._model.nodes
+        parts = nodes.parts(formula)
+        known = [v for n in parts if nodes.kinds[n] == "atom" for v in nodes.variables[n]]
+        number = min(
+            known or nodes.variables[formula], key=lambda v: (self._rank.get(v, len(self._rank)), v)
+        )
+        variable = model.variables[number]
+        pool = variable.pool
+        asked = [atom for atom in variable.options if atom in nodes.atoms[formula]]
+        counts = [pool.counts[variable.options[atom]] for atom in asked]
+        none = nodes.given(formula, number, -1)
+        if not pool.multiset and sum(counts) == pool.size:
+            none = FALSE  # it takes one of them for certain
+        terms = Counter[tuple[int, Node]]()
+        terms[0, none] += 1
+        for atom in asked:
+            power = model.atoms[atom].power
+            terms[power, nodes.given(formula, number, atom)] += 1
+            terms[power, none] -= 1
+        own = frozenset().union(*(model.atoms[atom].symbols for atom in asked))
+        left = [
+            (factor, power, node)
+            for (power, node), factor in terms.items()
+            if factor and node != FALSE and not (power + model.bias) & model.guards
+        ]
+        return _Expansion(own, left)
+
+    # ---- polynomials ----------------------------------------------------------------------
+
+    def _sum(
+        self, formula: Node, outside: frozenset[int], plan: _Expansion, values: list[Polynomial]
+    ) -> Polynomial:
+        """The sum of the terms of an expansion, in the symbols that are mentioned outside."""
+        symbols, bias, guards = self._model.symbols, self._model.bias, self._model.guards
+        inner = self._symbols_of(formula) - outside - plan.own
+        found: Polynomial = {}
+        for (factor, power, node), value in zip(plan.terms, values, strict=True):
+            for symbol in inner - self._symbols_of(node):
+                factor *= symbols[symbol].moment(0)
+            self._spend(len(value) // _MONOMIALS)
+            for other, coefficient in value.items():
+                at = power + other
+                if not (at + bias) & guards:
+                    found[at] = found.get(at, 0) + factor * coefficient
+        for symbol in plan.own - outside:
+            found = self._closed(found, symbol)
+        return {power: coefficient for power, coefficient in found.items() if coefficient}
+
+    def _product(
+        self, closing: frozenset[int], needed: list[Key], values: list[Polynomial]
+    ) -> Polynomial:
+        """The product of parts, in the symbols that are mentioned outside."""
+        factors = dict(enumerate(values))
+        users = {
+            symbol: {i for i, (_, symbols) in enumerate(needed) if symbol in symbols}
+            for symbol in sorted(closing)
+        }
+        while users:
+            # The smallest product first: a symbol is closed once all its users are one.
+            symbol = min(users, key=lambda s: prod(len(factors[i]) for i in users[s]))
+            mine = users.pop(symbol)
+            joined = self._multiplied([factors.pop(i) for i in mine])
+            whole = min(mine)
+            factors[whole] = self._closed(joined, symbol)
+            for others in users.values():
+                if others & mine:
+                    others -= mine
+                    others.add(whole)
+        return self._multiplied(list(factors.values()))
+
+    def _multiplied(self, factors: list[Polynomial]) -> Polynomial:
+        whole: Polynomial = {0: 1}
+        bias, guards = self._model.bias, self._model.guards
+        for factor in sorted(factors, key=len):
+            self._spend(len(whole) * len(factor) // _MONOMIALS)
+            before, whole = whole, {}
+            for power, coefficient in before.items():
+                for other, number in factor.items():
+                    at = power + other
+                    if not (at + bias) & guards:
+                        whole[at] = whole.get(at, 0) + coefficient * number
+        return whole
+
+    def _closed(self, found: Polynomial, symbol: int) -> Polynomial:
+        """Replace the powers of a symbol by their moments."""
+        _, moment, shift, mask = self._model.symbols[symbol]
+        moments: dict[int, int] = {}
+        closed: Polynomial = {}
+        for power, coefficient in found.items():
+            own = (power >> shift) & mask
+            if own not in moments:
+                moments[own] = moment(own)
+            rest = power - (own << shift)
+            closed[rest] = closed.get(rest, 0) + coefficient * moments[own]
+        return closed

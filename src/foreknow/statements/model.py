@@ -1,0 +1,406 @@
+"""Model: people and values of a release as random variables, and statements as formulas of them.
+
+Under ``single`` a variable is a person, and says which value they have. Otherwise it is a person
+and a value, and says whether they have it; under ``multiset``, whether they have none of it. A
+pool is what is assigned independently of all else: under ``single`` the bag of a group, otherwise
+one value in a group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from math import perm
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from foreknow.adversaries.protocol import HasCounts, counts_of
+from foreknow.data.counts import GroupCounts
+from foreknow.data.labels import Label, Labels
+from foreknow.data.people import Members, like_name
+from foreknow.errors import StatementError, did_you_mean
+from foreknow.needs import ONE_BY_ONE, refuse_rules
+from foreknow.statements import formulas as said
+from foreknow_judge.errors import DataError, InputError
+
+# ---- names -----------------------------------------------------------------------------------
+
+_HINTS = 100_000
+_AMBIGUOUS = -1
+
+
+class Unknown(InputError):
+    """A text that no label prints as."""
+
+
+class Names:
+    """Labels by the text that they print as; `missing` is what to say before an unknown one.
+
+    What is said after it, of the text and all others, is its `hint`.
+    """
+
+    def __init__(
+        self,
+        labels: Labels,
+        missing: str,
+        hint: Callable[[str, Sequence[str]], str] = did_you_mean,
+    ) -> None:
+        self.labels = labels
+        self._missing, self._hint = missing, hint
+        self._by_text: Mapping[Any, int] = labels.codes
+        if not all(type(label) is str for label in labels):
+            places: dict[str, int] = {}
+            for place, label in enumerate(labels):
+                if places.setdefault(str(label), place) != place:
+                    places[str(label)] = _AMBIGUOUS
+            self._by_text = places
+
+    def of_text(self, text: str) -> int:
+        """Position of the label that prints as a text."""
+        place = self._by_text.get(text)
+        if place is None:
+            others = [str(label) for label in self.labels[:_HINTS]]
+            raise Unknown(f"{self._missing} {text!r}{self._hint(text, others)}")
+        if place == _AMBIGUOUS:
+            same = [repr(label) for label in self.labels if str(label) == text]
+            raise InputError(f"{text!r} may mean {' or '.join(same)}; make their labels differ")
+        return place
+
+    def of_label(self, label: Label) -> int:
+        """Position of a label, or else of the one that prints like it."""
+        try:
+            place = self.labels.codes.get(label)
+        except TypeError:
+            place = None
+        return self.of_text(str(label)) if place is None else place
+
+
+# ---- formulas over atoms -----------------------------------------------------------------------
+
+Kind: TypeAlias = Literal["true", "false", "atom", "not", "all", "any"]
+Node: TypeAlias = int
+
+TRUE: Node = 0
+FALSE: Node = 1
+_NONE: frozenset[int] = frozenset()
+
+
+class Nodes:
+    """Formulas over atoms, each kept once: literals, conjunctions and disjunctions.
+
+    An atom says that a variable takes one of its options; it takes at most one.
+    """
+
+    def __init__(self) -> None:
+        self.kinds: list[Kind] = ["true", "false"]
+        self.kids: list[tuple[int, ...]] = [(), ()]  # nodes, or the atom
+        self.variables = [_NONE, _NONE]  # that each node mentions
+        self.atoms = [_NONE, _NONE]
+        self.owner: list[int] = []  # the variable of each atom
+        self._known: dict[tuple[Kind, tuple[int, ...]], Node] = {}
+        self._negated: dict[Node, Node] = {TRUE: FALSE, FALSE: TRUE}
+        self._given: dict[tuple[Node, int, int], Node] = {}
+
+    def atom(self, atom: int) -> Node:
+        """The node that holds where the atom does."""
+        return self._make("atom", (atom,), frozenset((self.owner[atom],)), frozenset((atom,)))
+
+    def all_of(self, kids: Iterable[Node]) -> Node:
+        """Conjunction."""
+        return self._join("all", kids, TRUE, FALSE)
+
+    def some_of(self, kids: Iterable[Node]) -> Node:
+        """Disjunction."""
+        return self._join("any", kids, FALSE, TRUE)
+
+    def alike(self, kids: Sequence[Node]) -> Node:
+        """All kids hold or none does."""
+        return self.some_of((self.all_of(kids), self.all_of(map(self.negate, kids))))
+
+    def negate(self, node: Node) -> Node:
+        """The node that holds where this one does not."""
+        if node not in self._negated:
+            kind, kids = self.kinds[node], self.kids[node]
+            if kind == "atom":
+                made = self._make("not", kids, self.variables[node], self.atoms[node])
+            else:
+                made = (self.some_of if kind == "all" else self.all_of)(map(self.negate, kids))
+            self._negated[node] = made
+            self._negated.setdefault(made, node)
+        return self._negated[node]
+
+    def parts(self, node: Node) -> tuple[Node, ...]:
+        """The nodes that a node is the conjunction of; none if it is true."""
+        if self.kinds[node] == "all":
+            return self.kids[node]
+        return () if node == TRUE else (node,)
+
+    def given(self, node: Node, variable: int, atom: int) -> Node:
+        """What is left of a node once one atom of a variable holds; none of those named, if -1."""
+        if variable not in self.variables[node]:
+            return node
+        key = (node, variable, atom)
+        if key not in self._given:
+            kind, kids = self.kinds[node], self.kids[node]
+            if kind in ("atom", "not"):
+                left = TRUE if (kids[0] == atom) == (kind == "atom") else FALSE
+            else:
+                join = self.all_of if kind == "all" else self.some_of
+                mentions = self.variables  # most kids do not mention it
+                left = join(
+                    self.given(kid, variable, atom) if variable in mentions[kid] else kid
+                    for kid in kids
+                )
+            self._given[key] = left
+        return self._given[key]
+
+    def _join(
+        self, kind: Literal["all", "any"], kids: Iterable[Node], nothing: Node, decides: Node
+    ) -> Node:
+        found: set[Node] = set()
+        for kid in kids:
+            if self.kinds[kid] == kind:
+                found.update(self.kids[kid])
+            else:
+                found.add(kid)
+        found.discard(nothing)
+        if decides in found or any(self._negated.get(kid) in found for kid in found):
+            return decides
+        if len(found) < 2:
+            return found.pop() if found else nothing
+        variables = _NONE.union(*(self.variables[kid] for kid in found))
+        atoms = _NONE.union(*(self.atoms[kid] for kid in found))
+        return self._make(kind, tuple(sorted(found)), variables, atoms)
+
+    def _make(
+        self, kind: Kind, kids: tuple[int, ...], variables: frozenset[int], atoms: frozenset[int]
+    ) -> Node:
+        node = self._known.get((kind, kids))
+        if node is None:
+            node = self._known[kind, kids] = len(self.kinds)
+            self.kinds.append(kind)
+            self.kids.append(kids)
+            self.variables.append(variables)
+            self.atoms.append(atoms)
+        return node
+
+
+# ---- variables ---------------------------------------------------------------------------------
+
+
+class Symbol(NamedTuple):
+    """What a monomial, a whole number, counts: people of a pool of whom something is known."""
+
+    most: int  # no higher power has a moment
+    moment: Callable[[int], int]
+    shift: int
+    mask: int
+
+
+@dataclass(eq=False)
+class Pool:
+    """What is assigned independently of all else; `code` is -1 for all values of the group."""
+
+    group: int
+    code: int
+    size: int  # people
+    symbol: int
+    counts: dict[int, int]  # occurrences by code
+    bags: dict[int, int] = field(default_factory=dict)  # symbols by code, under ``single``
+    multiset: bool = False
+
+
+@dataclass(eq=False)
+class Variable:
+    """Which value of a pool a person has."""
+
+    person: int
+    pool: Pool
+    options: dict[int, int] = field(default_factory=dict)  # the code of each atom
+
+
+class Atom(NamedTuple):
+    """What an atom adds to a monomial, and the symbols in it."""
+
+    power: int
+    symbols: frozenset[int]
+
+
+class Model:
+    """A release and statements; variables are made when first asked for.
+
+    `bias` and `guards` find monomials without a moment: plus `bias`, they have a bit of `guards`.
+    """
+
+    def __init__(
+        self,
+        release: HasCounts,
+        statements: Sequence[said.Formula],
+        texts: Sequence[str | None],
+    ) -> None:
+        self.counts = counts_of(release)
+        refuse_rules("Statements", self.counts, ONE_BY_ONE)
+        self.members = _members(release, self.counts)
+        self.people = Names(self.members.names, "nobody in the release is called", like_name)
+        self.values = Names(self.counts.values, "nobody in the release has the value")
+        # By group, the people whom statements name, in order.
+        self.named: dict[int, dict[int, None]] = {}
+        self.nodes = Nodes()
+        self.variables: list[Variable] = []
+        self.symbols: list[Symbol] = []
+        self.atoms: list[Atom] = []
+        self.bias = self.guards = self._bits = 0
+        self._pools: dict[tuple[int, int], Pool] = {}
+        self._variables: dict[tuple[int, int], int] = {}
+        self._bags: dict[int, dict[int, int]] = {}
+        for place, (formula, text) in enumerate(zip(statements, texts, strict=True), 1):
+            self._check(formula, f"statement {place}", text)
+        self.said = [self._node(formula) for formula in statements]
+
+    def group_of(self, person: int) -> int:
+        """The group of a person by position."""
+        return int(self.members.groups[person])
+
+    def bag(self, group: int) -> dict[int, int]:
+        """Counts of a group, by code."""
+        if group not in self._bags:
+            cells = slice(self.counts.offsets[group], self.counts.offsets[group + 1])
+            codes, counts = self.counts.codes[cells].tolist(), self.counts.counts[cells].tolist()
+            self._bags[group] = dict(zip(codes, counts, strict=True))
+        return self._bags[group]
+
+    def pool(self, group: int, code: int) -> Pool | None:
+        """The pool that a value in a group belongs to; None where it does not occur."""
+        if code not in self.bag(group):
+            return None
+        key = (group, -1 if self.counts.semantics == "single" else code)
+        if key not in self._pools:
+            self._pools[key] = self._new_pool(*key)
+        return self._pools[key]
+
+    def has(self, person: int, code: int) -> Node:
+        """The node of: this person has this value."""
+        number = self.variable(person, code)
+        if number is None:
+            return FALSE
+        node = self.nodes.atom(self._atom(number, code))
+        return self.nodes.negate(node) if self.variables[number].pool.multiset else node
+
+    def variable(self, person: int, code: int) -> int | None:
+        """The variable that says whether a person has a value; None where they cannot."""
+        pool = self.pool(self.group_of(person), code)
+        if pool is None:
+            return None
+        key = (person, pool.code)
+        if key not in self._variables:
+            self._variables[key] = len(self.variables)
+            self.variables.append(Variable(person, pool))
+        return self._variables[key]
+
+    def pools(self, node: Node) -> list[Pool]:
+        """The pools that a node mentions."""
+        found = (self.variables[v].pool for v in sorted(self.nodes.variables[node]))
+        return list(dict.fromkeys(found))
+
+    # ---- reading --------------------------------------------------------------------------
+
+    def _check(self, formula: said.Formula, where: str, text: str | None) -> None:
+        """Refuse a statement that names a person or value that is not in the release."""
+        for part in said.walk(formula):
+            for name in part.people if isinstance(part, said.Same) else (part.person,):
+                with _pointing(where, text, "person", name):
+                    person = self.people.of_text(name)
+                self.named.setdefault(self.group_of(person), {})[person] = None
+            if isinstance(part, said.Has):
+                with _pointing(where, text, "value", part.value):
+                    self.values.of_text(part.value)
+
+    def _node(self, formula: said.Formula) -> Node:
+        nodes = self.nodes
+        match formula:
+            case said.Has(person, value):
+                return self.has(self.people.of_text(person), self.values.of_text(value))
+            case said.Not(part):
+                return nodes.negate(self._node(part))
+            case said.And(parts):
+                return nodes.all_of([self._node(part) for part in parts])
+            case said.Or(parts):
+                return nodes.some_of([self._node(part) for part in parts])
+            case said.Implies(first, second):
+                return nodes.some_of((nodes.negate(self._node(first)), self._node(second)))
+            case said.Iff(first, second):
+                return nodes.alike((self._node(first), self._node(second)))
+            case said.Same(names):
+                people = [self.people.of_text(name) for name in names]
+                codes = {code for person in people for code in self.bag(self.group_of(person))}
+                return nodes.all_of(
+                    nodes.alike([self.has(person, code) for person in people])
+                    for code in sorted(codes)
+                )
+
+    # ---- making ---------------------------------------------------------------------------
+
+    def _new_pool(self, group: int, code: int) -> Pool:
+        size, bag = int(self.counts.sizes[group]), self.bag(group)
+        # No monomial of this group has a higher power: those named, and one who is asked about.
+        most = min(size, len(self.named.get(group, ())) + 1)
+        if code < 0:
+            symbol = self._symbol(most, lambda k: perm(size - k, most - k))
+            bags = {c: self._symbol(n, partial(perm, n)) for c, n in bag.items()}
+            return Pool(group, code, size, symbol, bag, bags)
+        count = bag[code]
+        if self.counts.semantics == "multiset":
+            symbol = self._symbol(size - 1, lambda k: (size - k) ** count)
+            return Pool(group, code, size, symbol, {code: count}, multiset=True)
+        symbol = self._symbol(min(most, count), lambda k: perm(count, k) * perm(size - k, most - k))
+        return Pool(group, code, size, symbol, {code: count})
+
+    def _symbol(self, most: int, moment: Callable[[int], int]) -> int:
+        bits = most.bit_length()
+        mask = (1 << bits) - 1
+        self.symbols.append(Symbol(most, moment, self._bits, mask))
+        self.bias |= (mask - most) << self._bits
+        self.guards |= 1 << (self._bits + bits)
+        self._bits += bits + 1
+        return len(self.symbols) - 1
+
+    def _atom(self, number: int, code: int) -> int:
+        variable = self.variables[number]
+        for atom, known in variable.options.items():
+            if known == code:
+                return atom
+        pool = variable.pool
+        used = frozenset((pool.symbol, pool.bags.get(code, pool.symbol)))
+        self.atoms.append(Atom(sum(1 << self.symbols[s].shift for s in used), used))
+        self.nodes.owner.append(number)
+        variable.options[len(self.atoms) - 1] = code
+        return len(self.atoms) - 1
+
+
+def _members(release: HasCounts, counts: GroupCounts) -> Members:
+    """The members of a release, which must name its people."""
+    members = getattr(release, "members", None)  # counts have none
+    if not isinstance(members, Members):
+        raise DataError(
+            "statements are about people by name, and counts name nobody; make a release "
+            "with person=, as in Release.from_groups(table, group=..., sensitive=..., "
+            "person=...)"
+        )
+    if not np.array_equal(np.bincount(members.groups, minlength=counts.n_groups), counts.sizes):
+        raise DataError("the members that the release names are not those that it counts")
+    return members
+
+
+@contextmanager
+def _pointing(
+    where: str, text: str | None, role: Literal["person", "value"], name: str
+) -> Iterator[None]:
+    """Say in which statement a name is unknown, and where."""
+    try:
+        yield
+    except InputError as error:
+        place = None if text is None else said.place_of(text, role, name)
+        raise StatementError(f"{where}: {error}", text, place) from None

@@ -1,0 +1,546 @@
+"""Statements: an adversary who knows these very things about these very people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property, partial
+from html import escape
+from operator import itemgetter
+from typing import Any, ClassVar
+
+import numpy as np
+
+from foreknow.adversaries.disclosure import Disclosure, worst
+from foreknow.adversaries.protocol import HasCounts
+from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.labels import Label, name_of_set
+from foreknow.errors import ContradictionError, StatementError
+from foreknow.hints import Plain
+from foreknow.needs import Need, Needs, require
+from foreknow.numbers import whole_number
+from foreknow.statements.exact import Exact, elimination_rank
+from foreknow.statements.formulas import Formula, Has, Not, as_formula, parse
+from foreknow.statements.model import (
+    FALSE,
+    Model,
+    Node,
+    Pool,
+    Unknown,
+)
+from foreknow.statements.posterior import Posterior, Posteriors, PosteriorsOfOne
+from foreknow.statements.weighed import WeighedCase, require_weights
+from foreknow.worlds import components
+from foreknow_judge.errors import InputError, UnsupportedError
+from foreknow_judge.frozen import set_fields
+from foreknow_judge.numbers import CLOSE
+
+
+@dataclass(eq=False)
+class Part:
+    """Formulas about pools of their own; `answers` are those that were asked for so far."""
+
+    formula: Node
+    exact: Exact
+    codes: frozenset[int]  # values that they mention
+    answers: dict[tuple[int, int], Fraction | None] = field(default_factory=dict)
+
+
+class StatementQuery:
+    """Statements about one release."""
+
+    def __init__(self, model: Model, known: Statements) -> None:
+        self.model, self._nodes = model, model.nodes
+        self._statements, self._budget = known.statements, known.budget
+        together = (part for node in model.said for part in self._nodes.parts(node))
+        self._rank = elimination_rank(self._nodes.variables[part] for part in together)
+
+    # ---- asking ---------------------------------------------------------------------------
+
+    def posterior(self, person: int, code: int) -> Posterior:
+        """What the statements say of a person and a value."""
+        name, value = self.model.members.names[person], self.model.counts.values[code]
+        answer = self.answer(person, code)
+        return Posterior(name, value, answer, self.before(person, code))
+
+    def any_of(self, person: int, codes: Sequence[int], called: str) -> Posterior:
+        """The same of several values together, one of which a person may have."""
+        require("any_of", {Need.ONE_VALUE}, semantics=self.model.counts.semantics)
+        before = sum((self.before(person, code) for code in codes), Fraction(0))
+        answer = sum((self.answer(person, code) for code in codes), Fraction(0))
+        return Posterior(self.model.members.names[person], called, answer, before)
+
+    def answer(self, person: int, code: int) -> Fraction:
+        """The probability that a person has a value."""
+        self.check()
+        pool = self.model.pool(self.model.group_of(person), code)
+        part = None if pool is None else self._parts.get(pool)
+        if part is None:  # no statement is about it
+            return self.before(person, code)
+        answer = self._exactly(part, person, code)
+        if answer is None:
+            raise self._out_of_reach(f"how likely {self.model.members.names[person]} has it")
+        return answer
+
+    def check(self) -> None:
+        """Refuse statements that cannot hold together, or are not known to."""
+        if any(part.exact.chance is None for part in self._parts.values()):
+            raise self._out_of_reach("whether these statements can hold together")
+
+    def before(self, person: int, code: int) -> Fraction:
+        """The same without the statements."""
+        group, counts = self.model.group_of(person), self.model.counts
+        count = self.model.bag(group).get(code, 0)
+        return _by_counts(counts.semantics, int(counts.sizes[group]), count)
+
+    def highest(self, code: int) -> Disclosure:
+        """The highest posterior."""
+        self.check()
+        counts, members = self.model.counts, self.model.members
+        answers: list[tuple[Fraction, int, int | None]] = [
+            (self.answer(person, code), self.model.group_of(person), person)
+            for person in self._candidates
+        ]
+        unnamed = _best_unnamed(counts, code, self.model.named)
+        if unnamed is not None:
+            answers.append((*unnamed, None))
+        value = counts.values[code]
+        highest, group, person = max(answers, key=itemgetter(0), default=(Fraction(0), 0, 0))
+
+        def witness() -> StatementsWitness | None:
+            if not highest:
+                return None
+            name = members.of_group(group)[0] if person is None else members.names[person]
+            return StatementsWitness(name, value, counts.group_label(group))
+
+        return Disclosure(value, float(highest), lambda: highest, witness)
+
+    @property
+    def steps(self) -> int:
+        """Steps of exact inference so far."""
+        return sum(part.exact.steps for part in dict.fromkeys(self._parts.values()))
+
+    @cached_property
+    def _candidates(self) -> list[int]:
+        """The people who are named, and one of the others in each of their groups."""
+        found: list[int] = []
+        for group, named in self.model.named.items():
+            members = np.flatnonzero(self.model.members.groups == group)
+            found += [*named, *np.setdiff1d(members, list(named))[:1].tolist()]
+        return found
+
+    # ---- parts ----------------------------------------------------------------------------
+
+    @cached_property
+    def _parts(self) -> dict[Pool, Part]:
+        """The parts of all statements, by their pools; none is impossible."""
+        found: dict[Pool, Part] = {}
+        formula = self._nodes.all_of(self.model.said)
+        if formula == FALSE:
+            raise self._contradiction(range(len(self._statements)))
+        variables = self._nodes.variables
+        parts = components(self._nodes.parts(formula), self.model.pools)
+        parts.sort(key=lambda own: min(min(variables[node]) for node in own))
+        for own in parts:
+            part = self._part(self._nodes.all_of(own))
+            if part.exact.chance == 0:
+                raise self._contradiction(self._suspects(part))
+            found.update(dict.fromkeys(self.model.pools(part.formula), part))
+        return found
+
+    def _part(self, formula: Node) -> Part:
+        exact = Exact(self.model, formula, self._rank, self._budget)
+        variables = self.model.variables
+        atoms = ((atom, variables[self._nodes.owner[atom]]) for atom in self._nodes.atoms[formula])
+        codes = frozenset(variable.options[atom] for atom, variable in atoms)
+        return Part(formula, exact, codes)
+
+    # ---- answering ------------------------------------------------------------------------
+
+    def _exactly(self, part: Part, person: int, code: int) -> Fraction | None:
+        """The probability as a fraction; None where it is out of reach."""
+        if part.exact.chance is None:
+            return None
+        who, asked, share = self._alike(part, person, code)
+        if (who, asked) not in part.answers:
+            part.answers[who, asked] = part.exact.given(self.model.has(person, asked))
+        answer = part.answers[who, asked]
+        return None if answer is None else answer * share
+
+    def _alike(self, part: Part, person: int, code: int) -> tuple[int, int, Fraction]:
+        """Whom and what to ask instead, and the factor; the same for all who are exchangeable."""
+        number = self.model.variable(person, code)
+        assert number is not None  # the value occurs in their group
+        pool = self.model.variables[number].pool
+        named = number in self._nodes.variables[part.formula]
+        asked = code
+        if pool.code < 0 and code not in part.codes:
+            # Of the values that nobody speaks of, each has its share.
+            asked = next(c for c in pool.counts if c not in part.codes)
+        share = Fraction(pool.counts[code], pool.counts[asked])
+        return person if named else -1 - pool.group, asked, share
+
+    def _out_of_reach(self, what: str) -> UnsupportedError:
+        return UnsupportedError(
+            f"{what} takes more than {self._budget:,} steps of exact inference; give fewer "
+            "statements, or such as link fewer people of a group to each other, or a larger budget "
+            "(budget=, --budget)"
+        )
+
+    # ---- contradictions -------------------------------------------------------------------
+
+    def _suspects(self, part: Part) -> list[int]:
+        """Places of statements linked by pools to a part that no world agrees with."""
+        pools = set(self.model.pools(part.formula))
+        linked = dict(enumerate(map(self.model.pools, self.model.said)))
+        for places in components(linked, linked.__getitem__):
+            own = {pool for place in places for pool in linked[place]}
+            if not own.isdisjoint(pools):
+                pools |= own
+        return [place for place, own in linked.items() if not pools.isdisjoint(own)]
+
+    def _possible(self, places: Iterable[int]) -> bool | None:
+        """Whether statements can hold together; None where that is out of reach."""
+        formula = self._nodes.all_of(self.model.said[place] for place in places)
+        chance = Exact(self.model, formula, self._rank, self._budget).chance
+        return None if chance is None else chance > 0
+
+    def _contradiction(self, suspects: Sequence[int]) -> ContradictionError:
+        """Which of some statements that cannot all hold are to blame: as few as possible."""
+        shown = self._statements
+        for i in suspects:
+            if self._possible([i]) is False:
+                message = f"statement {i + 1} cannot hold in this release: {shown[i]}"
+                return ContradictionError(message + self._reason(shown[i]), (i,))
+        few, certain = fewest(suspects, self._possible)
+        *others, last = [f"{i + 1} ({shown[i]})" for i in few]
+        noun = "statement" if len(others) == 1 else "statements"
+        listed = " and ".join([", ".join(others[:-1]), others[-1]] if others[1:] else others)
+        message = f"statement {last} contradicts {noun} {listed}"
+        if not certain:
+            message = f"statements {listed} and {last} cannot hold together"
+        return ContradictionError(message, tuple(few))
+
+    def _reason(self, formula: Formula) -> str:
+        """Why a single statement cannot hold, where that is simple."""
+        negated = isinstance(formula, Not)
+        part = formula.part if isinstance(formula, Not) else formula
+        if not isinstance(part, Has):
+            return ""
+        model = self.model
+        group = model.group_of(model.people.of_text(part.person))
+        count = model.bag(group).get(model.values.of_text(part.value), 0)
+        if not count and not negated:
+            return f"; nobody in the group of {part.person} has {part.value}"
+        people = int(model.counts.sizes[group])
+        everybody = _by_counts(model.counts.semantics, people, count) == 1
+        if everybody and negated:
+            return f"; everybody in the group of {part.person} has {part.value}"
+        return ""
+
+
+def fewest(
+    suspects: Sequence[int], possible: Callable[[list[int]], bool | None]
+) -> tuple[list[int], bool]:
+    """Drop what is not needed to make the rest impossible; and whether no more can be dropped."""
+    certain = True
+    few = list(suspects)
+    # The first ones that cannot hold, so that the last of them is the one to blame.
+    low, high = 1, len(few)
+    while low < high:
+        middle = (low + high) // 2
+        if possible(few[:middle]) is False:
+            high = middle
+        else:
+            low = middle + 1
+    few = few[:high]
+    for i in few[:-1]:
+        others = [j for j in few if j != i]
+        answer = possible(others)
+        if answer is False:
+            few = others
+        certain &= answer is not None
+    return few, certain
+
+
+@dataclass(frozen=True)
+class StatementsWitness(Plain):
+    """The person of whom a value is most likely; `to_dict` names their group only."""
+
+    _told = "group"  # which names nobody
+
+    person: Label
+    value: Label
+    group: Label
+
+
+def _by_counts(semantics: Semantics, people: int, count: int) -> Fraction:
+    """The chance that one of so many people has a value that occurs so often among them."""
+    if semantics == "multiset":
+        return 1 - Fraction(people - 1, people) ** count
+    return Fraction(count, people)
+
+
+def _best_unnamed(
+    counts: GroupCounts, code: int, named: Iterable[int]
+) -> tuple[Fraction, int] | None:
+    """The highest chance of a value by counts alone, and its group, where nobody is named."""
+    cells = np.flatnonzero(counts.codes == code)
+    cells = cells[~np.isin(counts.cell_groups[cells], list(named))]
+    if not len(cells):
+        return None
+    groups, occurrences = counts.cell_groups[cells], counts.counts[cells]
+    people = counts.sizes[groups]
+    multiset = counts.semantics == "multiset"
+    with np.errstate(divide="ignore"):
+        shares = (
+            -np.expm1(occurrences * np.log1p(-1 / people)) if multiset else occurrences / people
+        )
+    near = np.flatnonzero(shares >= shares.max() - CLOSE)
+    pairs, first = np.unique(np.stack([people[near], occurrences[near]]), axis=1, return_index=True)
+    return max(
+        (_by_counts(counts.semantics, n, o), int(groups[near[i]]))
+        for (n, o), i in zip(pairs.T.tolist(), first.tolist(), strict=True)
+    )
+
+
+# Steps of exact inference: about ten seconds.
+BUDGET = 1_000_000
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Statements:
+    """An adversary who knows that some statements about named people hold.
+
+    Parameters
+    ----------
+    *statements : str or formula
+        Such as ``"Tom != Cancer"`` or ``Has("Ann", "AIDS").implies(Has("Tom", "AIDS"))``. The
+        language: ``Tom = AIDS`` (he has it), ``AIDS in Tom`` (the same), ``Tom != Cancer``,
+        ``Cancer not in Tom``, ``same(Ann, Tom)`` (the same values), ``not``, ``and``, ``or``,
+        ``->``, ``<->``, parentheses. Names with spaces, or that are words of the language, go
+        into quotes. A name means the person or value whose label prints like it.
+    budget : int
+        The most steps of exact inference for one answer. The default takes about ten seconds.
+    priors : Priors, optional
+        How likely values are for people of each kind, by one table under the joint reading. Then
+        worlds are as likely as the product of the priors of their values. The release must have
+        the columns of the people that it names.
+
+    Raises
+    ------
+    StatementError
+        If a statement cannot be read, or, once a release is asked about, names a person or value
+        that is not in it.
+    ContradictionError
+        If no world agrees with all statements.
+    UnsupportedError
+        If an answer takes more steps than the budget.
+
+    Notes
+    -----
+    A world assigns the bag of each group to its members. Under ``single`` all distinct ways are
+    equally likely. Under ``set``, each value that occurs o times goes to any o members, equally
+    likely; under ``multiset``, each occurrence goes to any member; values are independent then.
+    The posterior is the share of the worlds that agree with all statements in which the person
+    has the value. "Privacy Skyline" (Chen, LeFevre, Ramakrishnan), section 2; "Worst-Case
+    Background Knowledge" (Martin and others), section 2.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from foreknow.data.release import Release
+    >>> table = pa.table(
+    ...     {
+    ...         "who": ["Ed", "Frank", "Gary", "Tom"],
+    ...         "group": [1, 1, 1, 1],
+    ...         "disease": ["Flu", "Cancer", "Flu", "AIDS"],
+    ...     }
+    ... )
+    >>> release = Release.from_groups(table, group="group", sensitive="disease", person="who")
+    >>> known = Statements("Tom != Cancer", "Gary = Flu").posterior(release, "Tom", "AIDS")
+    >>> known.before, known.exact
+    (Fraction(1, 4), Fraction(1, 2))
+    """
+
+    needs: ClassVar[Needs] = frozenset(
+        {Need.NAMES, Need.NO_WINDOWS, Need.ABSOLUTE, Need.EVERYBODY, Need.FINISHED}
+    )
+    speaks: ClassVar[None] = None
+
+    statements: tuple[Formula, ...]
+    budget: int
+    priors: Any
+    _texts: tuple[str | None, ...] = field(compare=False)
+    _last: list[tuple[HasCounts, StatementQuery]] = field(compare=False)
+
+    def __init__(
+        self,
+        *statements: str | Formula,
+        budget: int = BUDGET,
+        priors: Any = None,
+    ) -> None:
+        texts = tuple(given if isinstance(given, str) else None for given in statements)
+        read = tuple(_read(given, i + 1) for i, given in enumerate(statements))
+        set_fields(self, statements=read, _texts=texts, _last=[])
+        set_fields(
+            self, budget=whole_number(budget, "the budget", 1), priors=require_weights(priors)
+        )
+
+    # ---- asking about people --------------------------------------------------------------
+
+    def posterior(self, release: HasCounts, person: Label, value: Label) -> Posterior:
+        """How likely it is that a person has a value, given the statements.
+
+        Parameters
+        ----------
+        release : Release
+            One that names its people (``person=``).
+        person, value : label
+            As in the release, or as they print.
+        """
+        case = self._case(release)
+        model = case.model
+        return case.posterior(model.people.of_label(person), model.values.of_label(value))
+
+    def posteriors(
+        self,
+        release: HasCounts,
+        people: Iterable[Label] | None = None,
+        values: Iterable[Label] | None = None,
+        any_of: Iterable[Label] | Mapping[str, Iterable[Label]] | None = None,
+    ) -> Posteriors:
+        """The same for many: a mapping person -> value -> `Posterior`, worked out when asked for.
+
+        Parameters
+        ----------
+        release : Release
+        people : iterable of label, optional
+            Everybody, when left out; of repeated ones, the first counts.
+        values : iterable of label, optional
+            All values of the person's group, when left out; of repeated ones, the first counts.
+        any_of : iterable of label or mapping, optional
+            Values that are asked about together: whether a person has one of them. It is added to
+            `values`, or stands alone where these are left out. A mapping gives them a name:
+            ``{"HIV": ["B20", "Z21"]}``.
+        """
+        case = self._case(release)
+        model = case.model
+        names, labels = model.members.names, model.counts.values
+        asked: Iterable[Label] = names
+        if people is not None:
+            places = [model.people.of_label(person) for person in _labels(people)]
+            asked = [names[place] for place in dict.fromkeys(places)]
+        chosen: list[int] | None = None
+        if values is not None:
+            chosen = [model.values.of_label(value) for value in _labels(values)]
+        elif any_of is not None:
+            chosen = []
+        own_name: list[Any] = []
+        if isinstance(any_of, Mapping):
+            if len(any_of) != 1:
+                raise InputError("any_of is one secret: one name with its values")
+            ((name, any_of),) = any_of.items()
+            own_name = [name]
+        asked_of = [] if any_of is None else _labels(any_of)
+        together = list(dict.fromkeys(model.values.of_label(value) for value in asked_of))
+        members = own_name or [labels[code] for code in together]
+        called = name_of_set(members, map(str, labels))
+
+        def row(name: Label) -> PosteriorsOfOne:
+            person = names.codes[name]
+            codes = list(model.bag(model.group_of(person))) if chosen is None else chosen
+
+            def answer(value: Label) -> Posterior:
+                if together and value == called:
+                    return case.any_of(person, together, called)
+                return case.posterior(person, labels.codes[value])
+
+            each = [labels[code] for code in dict.fromkeys(codes)]
+            return PosteriorsOfOne([*each, *([called] if together else [])], answer)
+
+        return Posteriors(asked, row)
+
+    # ---- as an adversary ------------------------------------------------------------------
+
+    def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
+        """Find the highest posterior of a value over all people, or of any value."""
+        if value is None:
+            return worst(self.disclosures(release).values())
+        case = self._case(release)
+        try:
+            code = case.model.values.of_label(value)
+        except Unknown:
+            case.check()
+            return Disclosure(value, 0.0, lambda: Fraction(0))
+        return case.highest(code)
+
+    def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
+        """Find the highest posterior of every value over all people."""
+        case = self._case(release)
+        return {value: case.highest(code) for code, value in enumerate(case.model.counts.values)}
+
+    def monotone(self, semantics: Semantics = "single") -> bool:
+        """Whether merging groups never raises a disclosure: not with statements."""
+        return False
+
+    def chances(self, release: HasCounts) -> None:
+        """Not counted: what statements say is of people by their names."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; fractions as texts."""
+        return {
+            "statements": {
+                "texts": [str(formula) for formula in self.statements],
+                "budget": self.budget,
+            }
+        }
+
+    def __repr__(self) -> str:
+        shown = [repr(str(formula)) for formula in self.statements[:3]]
+        more = len(self.statements) - len(shown)
+        shown += [f"... {more} more"] if more else []
+        return f"Statements({', '.join(shown)})"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{escape(repr(self))}</code>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(Statements, budget=self.budget, priors=self.priors), self.statements
+
+    def _case(self, release: HasCounts) -> StatementQuery:
+        """What was worked out for a release; of the last one, all of it is remembered."""
+        for known, case in self._last:
+            if known is release:
+                return case
+        model = Model(release, self.statements, self._texts)
+        if self.priors is not None:
+            require(self, {Need.ONE_VALUE}, semantics=model.counts.semantics)
+            weighed: Any = WeighedCase(model, self, release)
+            return weighed  # type: ignore[no-any-return]
+        case = StatementQuery(model, self)
+        self._last[:] = [(release, case)]
+        return case
+
+
+def _read(given: object, number: int) -> Formula:
+    if not isinstance(given, str):
+        try:
+            return as_formula(given)
+        except InputError as error:
+            hint = "; give them one by one: Statements(*statements)"
+            raise InputError(
+                f"statement {number}: {error}{hint if isinstance(given, (list, tuple)) else ''}"
+            ) from None
+    try:
+        return parse(given)
+    except StatementError as error:
+        raise error.placed(f"statement {number}") from None
+
+
+def _labels(given: Iterable[Label]) -> Iterable[Label]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        what = "the text " if isinstance(given, str) else ""
+        raise InputError(f"expected a list of labels, not {what}{given!r}")
+    return given

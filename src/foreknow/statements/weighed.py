@@ -1,0 +1,207 @@
+"""Statements on top of priors: worlds are as likely as the product of the priors of their values.
+
+Only the people whom statements name, or who are asked about, are told apart: of the others of a
+group the weight of all ways to give them what is left.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from math import lcm
+from typing import Any
+
+import foreknow.statements.formulas as said
+from foreknow.adversaries.priors.priors import Priors
+from foreknow.errors import ContradictionError
+from foreknow.statements.model import Model
+from foreknow.statements.posterior import Posterior
+from foreknow.worlds import components
+from foreknow_judge.errors import DataError, InputError, UnsupportedError
+
+
+class WeighedCase:
+    """Statements about one release, whose worlds priors weigh."""
+
+    def __init__(self, model: Model, known: Any, release: Any) -> None:
+        self.model, self._known, self._release = model, known, release
+        (self._table,) = known.priors.tables
+
+    def posterior(self, person: int, code: int) -> Posterior:
+        """What the statements say of a person and a value."""
+        return self.any_of(person, [code], self.model.counts.values[code])
+
+    def any_of(self, person: int, codes: Sequence[int], called: Any) -> Posterior:
+        """The same of several values together, one of which a person has."""
+        answer, before = (
+            sum((chances.get(code, Fraction(0)) for code in codes), Fraction(0))
+            for chances in (self._chances(person, told=True), self._chances(person, told=False))
+        )
+        return Posterior(self.model.members.names[person], called, answer, before)
+
+    # ---- worlds ---------------------------------------------------------------------------
+
+    def _chances(self, person: int, told: bool) -> dict[int, Fraction]:
+        """How likely each value is for a person, by statements or without."""
+        if (person, told) in self._answers:
+            return self._answers[person, told]
+        group = self.model.group_of(person)
+        formulas = self._linked(group) if told else []
+        named: dict[int, dict[int, None]] = {group: {person: None}}
+        for formula in formulas:
+            for who in _people(formula):
+                at = self.model.people.of_text(who)
+                named.setdefault(self.model.group_of(at), {})[at] = None
+        each = [list(self._group(at, list(people))) for at, people in named.items()]
+        steps = 1
+        for own in each:
+            steps *= len(own)
+        if steps > self._known.budget:
+            raise self._out_of_reach()
+        weights: Counter[int] = Counter()
+        for world in product(*each):
+            has = {who: code for own, _ in world for who, code in own.items()}
+            if all(self._holds(formula, has) for formula in formulas):
+                weight = 1
+                for _, own_weight in world:
+                    weight *= own_weight
+                weights[has[person]] += weight
+        total = weights.total()
+        if not total:
+            if told:
+                raise ContradictionError(
+                    "these statements cannot hold together in this release, by the priors", ()
+                )
+            raise DataError("the priors allow no way to assign the values of a group")
+        found = {code: Fraction(weight, total) for code, weight in weights.items()}
+        self._answers[person, told] = found
+        return found
+
+    @cached_property
+    def _answers(self) -> dict[tuple[int, bool], dict[int, Fraction]]:
+        return {}
+
+    def _linked(self, group: int) -> list[said.Formula]:
+        """The statements that bear on a group, if only by way of others."""
+        groups = {
+            place: {self.model.group_of(self.model.people.of_text(p)) for p in _people(formula)}
+            for place, formula in enumerate(self._known.statements)
+        }
+        for own in components(groups, groups.__getitem__):
+            if any(group in groups[place] for place in own):
+                return [self._known.statements[place] for place in sorted(own)]
+        return []
+
+    def _group(self, group: int, people: list[int]) -> Iterator[tuple[dict[int, int], int]]:
+        """What some people of a group may have, and the weight of that, as whole numbers."""
+        bag = self.model.bag(group)
+        codes = list(bag)
+        rows = {who: self._row(who, codes) for who in self._members(group)}
+        # By what they use of each value, the weight of all ways to give it to the others.
+        others: dict[tuple[int, ...], int] = {(0,) * len(codes): 1}
+        steps = 0
+        for who in rows:
+            if who in people:
+                continue
+            more: Counter[tuple[int, ...]] = Counter()
+            for used, weight in others.items():
+                for at, code in enumerate(codes):
+                    if used[at] < bag[code] and rows[who][at]:
+                        more[(*used[:at], used[at] + 1, *used[at + 1 :])] += weight * rows[who][at]
+            others, steps = dict(more), steps + len(more)
+            if steps > self._known.budget:
+                raise self._out_of_reach()
+        if len(codes) ** len(people) > self._known.budget:
+            raise self._out_of_reach()
+        for chosen in product(range(len(codes)), repeat=len(people)):
+            named = Counter(chosen)
+            rest = tuple(bag[code] - named[at] for at, code in enumerate(codes))
+            weight = others.get(rest, 0)
+            for who, at in zip(people, chosen, strict=True):
+                weight *= rows[who][at]
+            if weight:
+                yield {who: codes[at] for who, at in zip(people, chosen, strict=True)}, weight
+
+    def _members(self, group: int) -> list[int]:
+        return [who for who, own in enumerate(self.model.members.groups.tolist()) if own == group]
+
+    def _row(self, person: int, codes: Sequence[int]) -> list[int]:
+        """How likely a person has each value, in whole numbers of one scale."""
+        signature, values = self._signature_of[person], self.model.counts.values
+        row = [self._table.prior(signature, str(values[code])) for code in codes]
+        scale = lcm(*(chance.denominator for chance in row))
+        return [int(chance * scale) for chance in row]
+
+    @cached_property
+    def _signature_of(self) -> list[tuple[str | None, ...]]:
+        """What is known of everybody, by person."""
+        column = getattr(self._release, "person", None)
+        if column is None:
+            raise InputError(
+                "priors weigh people by columns that are known of each by name: ask of the table "
+                "that names them, with person="
+            )
+        labels = self._release.signatures([column, *self._table.attributes]).labels
+        own = {name: tuple(signature) for name, *signature in labels}
+        return [own[str(name)] for name in self.model.members.names]
+
+    # ---- what is said ---------------------------------------------------------------------
+
+    def _holds(self, formula: said.Formula, has: Mapping[int, int]) -> bool:
+        """Whether a statement holds where people have these values."""
+        people, values = self.model.people, self.model.values
+        match formula:
+            case said.Has(person, value):
+                return has[people.of_text(person)] == values.of_text(value)
+            case said.Same(named):
+                return len({has[people.of_text(person)] for person in named}) == 1
+            case said.Not(part):
+                return not self._holds(part, has)
+            case said.And(parts):
+                return all(self._holds(part, has) for part in parts)
+            case said.Or(parts):
+                return any(self._holds(part, has) for part in parts)
+            case said.Implies(first, second):
+                return not self._holds(first, has) or self._holds(second, has)
+            case said.Iff(first, second):
+                return self._holds(first, has) == self._holds(second, has)
+
+    def check(self) -> None:
+        """What holds together is seen when somebody is asked about."""
+
+    def highest(self, code: int) -> Any:
+        """Not worked out: it would take everybody's worlds."""
+        raise UnsupportedError(
+            "with priors, statements are answered for people by name: ask for their posteriors"
+        )
+
+    def _out_of_reach(self) -> UnsupportedError:
+        return UnsupportedError(
+            f"with priors, this takes more than {self._known.budget:,} steps; give fewer "
+            "statements, ask in smaller groups, or give a larger budget (budget=, --budget)"
+        )
+
+
+def _people(formula: said.Formula) -> list[str]:
+    """Everybody whom a statement names."""
+    found: dict[str, None] = {}
+    for part in said.walk(formula):
+        for person in part.people if isinstance(part, said.Same) else (part.person,):
+            found[person] = None
+    return list(found)
+
+
+def require_weights(priors: Any) -> Priors | None:
+    """Refuse priors that statements cannot stand on."""
+    if priors is None:
+        return None
+    if not isinstance(priors, Priors):
+        raise InputError(f"priors must be Priors, not {type(priors).__name__}")
+    if priors.semantics != "joint" or len(priors.tables) > 1 or any(priors.amounts):
+        raise UnsupportedError(
+            "statements stand on one table of priors under the joint reading, without further facts"
+        )
+    return priors

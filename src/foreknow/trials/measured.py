@@ -1,0 +1,149 @@
+"""Trials with the owner's table at hand: what attackers guess right is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foreknow.auditing.trial import Trial
+from foreknow.data.microdata import Microdata
+from foreknow.data.release import Release
+from foreknow.data.schema import Schema
+from foreknow.data.sights import Sight, seen_with
+from foreknow.hints import hinted
+from foreknow.policy.policy import Policy
+from foreknow.releases.members import OwnRelease, groups_of, table_schema
+from foreknow.releases.written import as_opened
+from foreknow.trials.learned import SURE, known_columns, learned_beside, learned_trial
+from foreknow_judge.errors import DataError, InputError, UnsupportedError
+from foreknow_judge.numbers import Number, as_threshold
+
+
+@hinted
+def learned_report(
+    release: Any,
+    by: Sequence[str] | None = None,
+    *,
+    people: Any = None,
+    policy: Policy | Mapping[str, Any] | str | Path | None = None,
+    members: str | Path | None = None,
+    limit: Number = SURE,
+    name: str | None = None,
+) -> Trial:
+    """Attack a release by learning from it, and say what the most successful attacker finds.
+
+    Attackers learn from all groups together how values go with columns, and then read the groups:
+    see `Learned`. With the table that the release was made of, right guesses are counted; without
+    it, the trial says what an attacker would claim.
+
+    Parameters
+    ----------
+    release : Release, Publication or folder that `publish` wrote
+    by : sequence of str, optional
+        What attackers know of everybody, together. Left out: each quasi-identifier by itself, and
+        the two that tell most.
+    people : Microdata, path or frame, optional
+        The table that the release was made of, or the exact columns of everybody.
+    policy : Policy, path or mapping, optional
+        Says how `people` is read.
+    members : path, optional
+        The owner's ``members.parquet`` of a folder, or the folder that it is in; that of
+        ``FOLDER.owner`` when left out.
+    limit : number
+        What counts as sure.
+    name : str, optional
+        What to call the release.
+
+    Returns
+    -------
+    Trial
+
+    Raises
+    ------
+    UnsupportedError
+        If people have several values, or the columns of everybody are not known.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> rows = {"job": ["clerk", "cook"] * 30, "disease": ["gout", "flu"] * 30}
+    >>> table = pa.table({**rows, "group": [row // 5 for row in range(60)]})
+    >>> release = Release.from_groups(table, group="group", sensitive="disease")
+    >>> found = learned_report(release, ["job"])
+    >>> found.measured, found.surest > 0.9
+    (False, True)
+    """
+    sure = float(as_threshold(limit))
+    seen = _seen(release, people, policy, members, by or ())
+    if by is None:
+        schema = getattr(seen, "schema", None)
+        columns = schema.quasi_identifiers if schema else known_columns(seen)
+        found = learned_beside(seen, columns, limit=sure)
+        if found is None:
+            raise UnsupportedError(
+                "nothing can be learned: it takes one value per person, the columns of everybody "
+                "(people=), and 50 groups; name columns by by= to try with fewer"
+            )
+    else:
+        found = learned_trial(seen, by, limit=sure)
+    loaded = getattr(getattr(release, "audit", None), "policy", None)  # of a publication
+    if policy is not None:
+        loaded = Policy.of(policy)
+    if loaded is not None:
+        found = replace(found, required=loaded.least_limit(found.sensitive))
+    return replace(found, name=name) if name is not None else found
+
+
+def _seen(release: Any, people: Any, policy: Any, members: Any, by: Sequence[str]) -> Any:
+    """A release as attackers see it; a `Sight` of the owner's table, where that is given."""
+    if people is None and members is None:
+        opened = as_opened(release)
+        opened = getattr(opened, "release", opened)
+        if not isinstance(opened, Release):
+            raise InputError(f"expected a Release, not {type(release).__name__}")
+        return opened
+    if isinstance(release, Release):
+        return seen_with(
+            release,
+            people if policy is None else _read(people, Policy.of(policy).needed_schema),
+            by,
+        )
+    opened, microdata, groups = placed(release, people, policy, members)
+    return Sight(opened.counts, microdata, groups, opened.sensitive, opened.name, opened)
+
+
+def _read(people: Any, schema: Schema) -> Microdata:
+    return people if isinstance(people, Microdata) else Microdata(people, schema)
+
+
+def placed(release: Any, people: Any, policy: Any, members: Any) -> tuple[Release, Microdata, Any]:
+    """A release, its people, and the position of everybody's group in the counts."""
+    loaded = None if policy is None else Policy.of(policy)
+    if isinstance(release, (str, Path)):
+        own = OwnRelease.open(release, members, None if loaded is None else loaded.needed_schema)
+        if people is None:
+            raise InputError("members say who is in which group; give people=, the table, too")
+        microdata = _read(people, table_schema(loaded, own.published.certificate))
+        own.refuse_other(microdata)
+        return own.release, microdata, own.groups[microdata.kept]
+    if members is not None:
+        raise InputError("members is for a folder that publish wrote")
+    if not (hasattr(release, "certificate") and hasattr(release, "audit")):
+        raise InputError(
+            "give a Release, what fk.publish returned or the folder that it wrote, not "
+            f"{type(release).__name__}"
+        )
+    microdata = _read(people, (loaded or release.audit.policy).needed_schema)
+    known, opened = release.certificate, release.release
+    parts = release.placed.members()
+    groups = np.concatenate([groups_of(p, known, opened.counts, escaped=False) for p in parts])
+    if len(groups) != microdata.n_rows:
+        raise DataError(
+            f"{microdata.name}, read as the policy says, is not the table that the release was "
+            "made of"
+        )
+    return opened, microdata, groups[microdata.kept]

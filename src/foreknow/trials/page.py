@@ -1,0 +1,77 @@
+"""The page of a trial: what the most successful attacker found, of whom, and what was tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from foreknow.auditing.trial import Trial
+from foreknow.figures import percentage
+from foreknow.report.blocks import Block, Heading, Sentence, Table, bar_cell
+from foreknow.report.page import Page
+from foreknow.report.trial import claim_sentence, trial_sentences, what_it_is
+from foreknow.report.words import group_words, listing, visible
+
+_MOST = 12
+
+
+class TrialPage(Page[Trial]):
+    """What an attack found."""
+
+    serves = Trial
+    eyebrow = "A trial of"
+    kept = "it says whom the release reveals most about"
+
+    def as_they_are(self) -> Iterator[str]:
+        """Labels of the table."""
+        found = self.result
+        yield from map(visible, (self.name, found.sensitive, *found.by))
+        if (claim := found.claim) is not None:
+            yield from (visible(claim.value), group_words(claim.group))
+            yield from map(visible, claim.known.values())
+
+    @property
+    def headline(self) -> str:
+        """Say by which columns."""
+        columns = listing([visible(name) for name in self.result.by], most=8)
+        ends = "at least this" if self.result.measured else "what an attacker would claim"
+        return f"What can be learned from the release by {columns}: {ends}"
+
+    def blocks(self) -> Iterator[Block]:
+        """What was found, of whom, and by whom."""
+        found = self.result
+        yield from map(Sentence, trial_sentences(found))
+        yield Sentence(claim_sentence(found))
+        yield Sentence(what_it_is(found))
+        yield Heading("What was tried", "tried")
+        yield self._tried()
+        yield Sentence(self._how(), "note")
+
+    def _tried(self) -> Table:
+        """The attackers that came farthest."""
+        tried = sorted(self.result.tried, key=lambda one: (-one.right, -one.surest))
+        rows = [
+            (
+                one.attacker,
+                listing([visible(name) for name in one.by], most=8),
+                bar_cell(percentage(one.right, 1), one.right),
+                percentage(one.surest, 1, "down"),
+            )
+            for one in tried
+        ]
+        guessed = "guessed right" if self.result.measured else "claims to guess right"
+        head, where = ("attacker", "by", guessed, "sure of somebody"), ", in the JSON"
+        return Table(head, rows, left=(0, 1), where=where).cut(_MOST)
+
+    def _how(self) -> str:
+        found = self.result
+        if found.measured:
+            chosen = "the attacker with most right guesses"
+            sure = "Intervals are of 95%. "
+        else:
+            chosen = "the attacker whose statistics predict the groups best"
+            sure = ""
+        people = f"{found.people:,} people" + ("" if found.whole else ", drawn at random")
+        return (
+            f"{found.attacker}: {chosen}, of {len(found.tried)} that were tried on {people}. "
+            f"{sure}No seed changes the figures."
+        )

@@ -1,0 +1,94 @@
+"""The command `utility`: what a release is still worth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from foreknow.cli.inputs import (
+    COLUMNS,
+    Judging,
+    is_published,
+    policy_at,
+    refuse_published,
+)
+from foreknow.cli.options import (
+    ForwardedOptions,
+    More,
+    Only,
+    Published,
+    Raw,
+    Results,
+    command,
+)
+from foreknow.errors import SchemaError
+from foreknow_judge.errors import InputError
+
+if TYPE_CHECKING:
+    pass
+
+
+@command("foreknow.utility.report:utility_report")
+def utility(
+    release: Published,
+    table: Raw,
+    *,
+    models: bool = False,
+    target: Annotated[list[str] | None, More(metavar="COLUMN[=VALUE]")] = None,
+    queries_of: Path | None = None,
+    columns: Annotated[Judging, Only(("group", *COLUMNS))],
+    output: Results,
+    given: Annotated[
+        ForwardedOptions,
+        Only(("queries", "attributes", "predicates", "delta", "by", "draws", "seed")),
+    ],
+) -> None:
+    """Measure what a release is still worth: its groups, its labels, answers to queries, models.
+
+    The same seed asks the same queries of every release of TABLE by a policy, so that releases can
+    be compared; of two policies with --queries-of. What is printed says more of TABLE than the
+    release does: it is for the owner.
+
+    Parameters
+    ----------
+    queries_of
+        Another policy of the same table, whose queries are asked, to compare its releases with.
+    attributes
+        About which quasi-identifiers queries are (default: all).
+    models
+        Show how means, cross tables, regressions and trees come out, raw and by the release.
+    target
+        What models explain; repeatable; implies --models (default: the sensitive columns).
+    by
+        By which columns (default: all that are published, but sensitive ones).
+    draws
+        How many tables models draw from the release.
+    """
+    from foreknow.data.microdata import Microdata
+    from foreknow.data.release import Release
+    from foreknow.releases.written import open_published
+    from foreknow.utility.report import utility_report
+
+    if is_published(table) and not is_published(release):
+        release, table = table, release
+    rules, written = columns.rules(table), is_published(release)
+    schema = rules.needed_schema
+    refuse_published(table)
+    if written and columns.group is not None:
+        raise SchemaError(
+            f"the columns of {str(release)!r} are in its certificate; leave out --group"
+        )
+    if (given["by"] is not None) and not (models or target):
+        raise InputError("--by is for models; add --models or --target COLUMN")
+    with output.progress("Measuring"):
+        found = utility_report(
+            open_published(release, schema)
+            if written
+            else Release.from_schema(release, schema, columns.group, rules.options.unlinked),
+            Microdata(table, schema),
+            labels=None if written else rules.options.labels,
+            like=None if queries_of is None else policy_at(queries_of).microdata(table),
+            models=target or models,
+            **given,
+        )
+    output.show(found)

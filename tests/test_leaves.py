@@ -1,0 +1,106 @@
+"""A leaf can be deleted: its entry says that it is not installed, and the rest works."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.examples import NIGHTLY
+
+from foreknow.leaves import LEAVES
+
+ROOT = Path(__file__).parents[1]
+# What is left is imported, and does the main job from a table to a verified release.
+WORKS = '''
+import importlib, json, pathlib, pkgutil, sys
+import foreknow as fk
+from foreknow import sample
+from foreknow.leaves import LEAVES, is_installed
+
+for module in pkgutil.walk_packages(fk.__path__, "foreknow."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+policy = fk.Policy.load(sample.policy_path())
+made = fk.publish(sample.table_path(), policy)
+made.write("release")
+assert made.audit.safe and made.audit.to_html() and made.audit.summary()
+assert fk.audit("release", policy).safe
+assert fk.verify("release").people == fk.verify("release", policy).people > 3000
+assert fk.suggest_policy(sample.table_path()).policy
+print(json.dumps([leaf for leaf in LEAVES if not is_installed(leaf)]))
+'''
+# What asks for each leaf.
+ENTRIES = {
+    "foreknow.methods.art": "fk.ART",
+    "foreknow.methods.streamliner": "fk.Streamliner",
+    "foreknow.methods.jump": "fk.publish(table, policy, method='jump')",
+    "foreknow.methods.decoy": "fk.publish(table, policy, method='decoy')",
+    "foreknow.statements": "fk.Statements",
+    "foreknow.attacks": "fk.attack",
+    "foreknow.trials": "fk.learned_report",
+    "foreknow.utility": "fk.utility_report",
+    "foreknow.comparison": "fk.compare",
+    "foreknow.risks": "fk.risk_report",
+    "foreknow.skylines": "fk.skyline_report",
+    "foreknow.evidence_page": "fk.evidence_report",
+    "foreknow.several": "fk.audit(['release', 'release'], policy)",
+    "foreknow.spark": "fk.audit(frame_of_spark(), policy)",
+    "foreknow.explore": "command('explore')",
+    "foreknow.exports": "fk.export",
+}
+REFUSES = '''
+import sys
+import foreknow as fk
+from foreknow import sample
+from foreknow_judge.errors import UnsupportedError
+from foreknow.cli.entry import app
+
+table, policy = sample.table_path(), fk.Policy.load(sample.policy_path())
+
+def command(name):
+    app.main([name], standalone_mode=False)
+
+def frame_of_spark():
+    kind = type("DataFrame", (), {"toArrow": None, "__module__": "pyspark.sql.dataframe"})
+    return kind()
+
+for entry in sys.argv[1:]:
+    try:
+        eval(entry)
+    except UnsupportedError as refused:
+        assert "is not installed" in str(refused) or "are not installed" in str(refused), refused
+    else:
+        raise AssertionError(f"{entry} is not refused")
+'''
+
+
+def copy_without(leaves, folder):
+    """The source without some leaves, and how to run Python on it."""
+    shutil.copytree(ROOT / "src", folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for leaf in leaves:
+        shutil.rmtree(folder.joinpath(*leaf.split(".")))
+    return {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def run(code, *given, where, env):
+    done = subprocess.run(
+        [sys.executable, "-c", code, *given], cwd=where, env=env, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_each_leaf_has_an_entry():
+    assert ENTRIES.keys() == LEAVES.keys()
+    for leaf in LEAVES:
+        assert (ROOT / "src").joinpath(*leaf.split("."), "__init__.py").is_file()
+
+
+@pytest.mark.parametrize("leaves", [[*LEAVES], *([leaf] for leaf in LEAVES if NIGHTLY)], ids=len)
+def test_the_rest_works_without_leaves(leaves, tmp_path):
+    env = copy_without(leaves, tmp_path / "src")
+    gone = run(WORKS, where=tmp_path, env=env)
+    assert gone.strip().endswith(str(leaves).replace("'", '"'))
+    run(REFUSES, *(ENTRIES[leaf] for leaf in leaves), where=tmp_path, env=env)
