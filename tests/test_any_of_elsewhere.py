@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.attacks import naive, random_table, together
+from tests.attacks.small_methods import naive, random_table, together
 from tests.examples import NIGHTLY, examples
 from tests.oracle.algorithm_worlds import posteriors
 

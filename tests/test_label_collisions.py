@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from tests.oracle.row_order import parts_by_position, rows_of
 from tests.people import short_report
-from tests.workload.brute import members_of
+from tests.utility.brute import members_of
 
 import foreknow as fk
 from foreknow.data.generalization import coarsened, style_of

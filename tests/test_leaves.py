@@ -13,7 +13,7 @@ from foreknow.leaves import LEAVES
 
 ROOT = Path(__file__).parents[1]
 # What is left is imported, and does the main job from a table to a verified release.
-WORKS = '''
+WORKS = """
 import importlib, json, pathlib, pkgutil, sys
 import foreknow as fk
 from foreknow import sample
@@ -30,7 +30,7 @@ assert fk.audit("release", policy).safe
 assert fk.verify("release").people == fk.verify("release", policy).people > 3000
 assert fk.suggest_policy(sample.table_path()).policy
 print(json.dumps([leaf for leaf in LEAVES if not is_installed(leaf)]))
-'''
+"""
 # What asks for each leaf.
 ENTRIES = {
     "foreknow.methods.art": "fk.ART",
@@ -50,7 +50,7 @@ ENTRIES = {
     "foreknow.explore": "command('explore')",
     "foreknow.exports": "fk.export",
 }
-REFUSES = '''
+REFUSES = """
 import sys
 import foreknow as fk
 from foreknow import sample
@@ -73,7 +73,7 @@ for entry in sys.argv[1:]:
         assert "is not installed" in str(refused) or "are not installed" in str(refused), refused
     else:
         raise AssertionError(f"{entry} is not refused")
-'''
+"""
 
 
 def copy_without(leaves, folder):

@@ -61,7 +61,7 @@ CASES = {
         lambda: by_priors(1, at_most_times=3),
         lambda: by_priors(0, at_most_times=3),
     ),
-    "whole-after": None,  # tests/test_after.py
+    "whole-after": None,  # tests/several/test_after.py
     "bucketized-sets": (
         lambda: policy(SETS, EACH[:1], form="bucketized"),
         lambda: policy(SETS, EACH[:1], form="generalized"),

@@ -106,7 +106,7 @@ def test_parts_of_a_table_are_opened_once_as_well(tmp_path, monkeypatch):
 
 def test_what_is_read_of_a_signed_certificate_is_what_was_signed(tmp_path, monkeypatch):
     pytest.importorskip("cryptography")
-    from tests.test_evidence import keys
+    from tests.evidence_page.test_evidence import keys
 
     from foreknow.publishing.signature import Signer
 

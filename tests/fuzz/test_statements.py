@@ -4,11 +4,11 @@ import json
 import re
 from fractions import Fraction
 
-from tests.adversaries.statements.scenes import random_statement
 from tests.fuzz.mutations import ODD, mutated_bytes
 from tests.fuzz.rounds import Fault, alone, rounds
 from tests.fuzz.test_csv_files import csv_text
 from tests.oracle.statement_worlds import posterior, worlds
+from tests.statements.scenes import random_statement
 
 PLAIN = ["Tom", "Ann", "Tom-Lee", "4", "Ed", "gid", "Not-so", "x.y"]
 VALUES = ["Flu", "AIDS", "Cold", "O'Neil", "in", "B20"]

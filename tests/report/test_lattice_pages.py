@@ -4,7 +4,7 @@ import pytest
 from tests.report.reading import Reader
 from tests.report.results import curves as made_curves
 from tests.report.results import raw as lattice_raw
-from tests.test_survey import raw
+from tests.skylines.test_survey import raw
 
 import foreknow as fk
 from foreknow.methods.fulldomain.lattice import Lattice

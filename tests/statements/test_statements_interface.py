@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.adversaries.statements.scenes import FIGURE as GROUPS
-from tests.adversaries.statements.scenes import Release, random_scene, release_of
 from tests.oracle.statement_worlds import agreeing, posterior, worlds
+from tests.statements.scenes import FIGURE as GROUPS
+from tests.statements.scenes import Release, random_scene, release_of
 
 import foreknow as fk
 from foreknow.data.labels import Labels

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.attacks import BUCKETS, DIVERSE, LEVELS, microdata, policy_for, release_of
+from tests.attacks.small_methods import BUCKETS, DIVERSE, LEVELS, microdata, policy_for, release_of
 
 import foreknow as fk
 from foreknow.attacks.observation import Reader

@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.adversaries.statements.scenes import FIGURE, Release, random_scene, release_of, text
 from tests.oracle.statement_worlds import agreeing, posterior, worlds
+from tests.statements.scenes import FIGURE, Release, random_scene, release_of, text
 
 import foreknow as fk
 from foreknow.data.labels import Labels

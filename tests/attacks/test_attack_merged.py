@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tests.attacks import DIVERSE, microdata
+from tests.attacks.small_methods import DIVERSE, microdata
 from tests.oracle.streamliner_lots import outcomes, tables
 
 import foreknow as fk

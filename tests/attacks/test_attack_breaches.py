@@ -5,7 +5,7 @@ from itertools import permutations
 
 import pyarrow as pa
 import pytest
-from tests.attacks import BELOW_2_3, DIVERSE, LEVELS, microdata, naive, policy_for
+from tests.attacks.small_methods import BELOW_2_3, DIVERSE, LEVELS, microdata, naive, policy_for
 
 import foreknow as fk
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.methods.tables import cases
 from tests.people import bucketized, generalized
-from tests.workload import brute
+from tests.utility import brute
 
 import foreknow as fk
 from foreknow.publishing.tables import group_ids

@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.adversaries.posterior.drawing import (
+from tests.oracle.posterior_worlds import joint, joint_by_permanents
+from tests.statements.drawing import (
     close,
     groups_of,
     kind_of,
@@ -16,7 +17,6 @@ from tests.adversaries.posterior.drawing import (
     table_of,
     truth,
 )
-from tests.oracle.posterior_worlds import joint, joint_by_permanents
 
 from foreknow.adversaries.priors import exchanges
 from foreknow.adversaries.priors import posteriors as kernel

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.adversaries.statements.scenes import formula, random_statement, text
+from tests.statements.scenes import formula, random_statement, text
 
 import foreknow as fk
 from foreknow.errors import StatementError

@@ -5,7 +5,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.attacks import BELOW_2_3, BUCKETS, DIVERSE, LEVELS, microdata, random_table, together
+from tests.attacks.small_methods import (
+    BELOW_2_3,
+    BUCKETS,
+    DIVERSE,
+    LEVELS,
+    microdata,
+    random_table,
+    together,
+)
 from tests.examples import NIGHTLY
 from tests.oracle.algorithm_worlds import posteriors
 

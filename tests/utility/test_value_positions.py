@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
-from tests.workload.brute import members_of
+from tests.utility.brute import members_of
 
 import foreknow as fk
 from foreknow.utility.value_positions import (

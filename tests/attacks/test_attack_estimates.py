@@ -6,7 +6,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from tests.attacks import (
+from tests.attacks.small_methods import (
     BELOW_2_3,
     BUCKETS,
     LEVELS,

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.attacks import (
+from tests.attacks.small_methods import (
     BELOW_2_3,
     BUCKETS,
     DIVERSE,

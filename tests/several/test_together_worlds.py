@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from tests.examples import NIGHTLY
 from tests.oracle.several_worlds import worlds
-from tests.test_together import FAMILIES, family, joint, releases_of
+from tests.several.test_together import FAMILIES, family, joint, releases_of
 
 import foreknow as fk
 from foreknow.several import crossing_groups

@@ -6,7 +6,7 @@ from itertools import permutations
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.attacks import (
+from tests.attacks.small_methods import (
     BELOW_2_3,
     BUCKETS,
     DIVERSE,

@@ -4,9 +4,9 @@ import random
 from fractions import Fraction
 
 import pytest
-from tests.adversaries.posterior.drawing import groups_of, table_of
 from tests.examples import NIGHTLY
 from tests.oracle.posterior_worlds import binary, joint
+from tests.statements.drawing import groups_of, table_of
 
 from foreknow.adversaries.priors.exact import exact_group, exact_joint
 from foreknow.adversaries.priors.posteriors import posteriors
