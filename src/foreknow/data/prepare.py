@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -30,6 +31,7 @@ from foreknow.data.reading import BLANKS, Reading
 from foreknow.data.schema import Schema
 from foreknow.errors import SchemaError
 
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 # What the name of a column ends with that was shuffled within each group: a reader must know.
 SHUFFLED = "_shuffled"
 
@@ -251,6 +253,7 @@ def refuse_unread(name: str, texts: list[str], schema: Schema, *, by_hand: bool)
                 "itself, or take it out of missing of the reading"
             )
     first: dict[str, str] = {}
+    texts = [text for text in texts if not _HALF_CHARACTER.search(text)]  # which no file holds
     read = alike_texts(name, texts, reading, schema.types.get(name))
     for text, plain in zip(texts, read, strict=True):
         if first.setdefault(plain, text) != text:
