@@ -122,35 +122,32 @@ class ImpossibleCounts(NamedTuple):
     rules_of: Sequence[frozenset[int]]  # of each value
 
 
-def count_possible_holders(
-    held: GroupBags,
+def rules_of_values(
+    names: Collection[str], rules: Rules, own: Sequence[int]
+) -> dict[str, frozenset[int]]:
+    """For each value of a column, those of the column's `own` rules that it falls under."""
+    for text in (text for i in own for text in map(str, rules.tables[i]["values"])):
+        same = [name for name in names if _same(text, name)]
+        if same and text not in names:
+            raise CertificateError("spelt-otherwise", "impossible", value=text, same=min(same))
+    about = {i: {*values_named(rules.tables[i]["values"], names)} for i in own}
+    return {name: frozenset(i for i in own if name in about[i]) for name in names}
+
+
+def people_by_rules(
     people: Mapping[Group, Mapping[tuple[str | None, ...], int]],
     columns: Sequence[str],
     rules: Rules,
     own: Sequence[int],
-    sets: Mapping[str, Collection[str]],
-) -> ImpossibleCounts:
-    """Count how many people can have each value; refuse a contradiction."""
-    names = [name for name in held.names if name not in sets]
-    every = {*names}.union(*sets.values())
-    for text in (text for i in own for text in map(str, rules.tables[i]["values"])):
-        same = [name for name in every if _same(text, name)]
-        if same and text not in every:
-            raise CertificateError("spelt-otherwise", "impossible", value=text, same=min(same))
-    about = {i: {*values_named(rules.tables[i]["values"], names)} for i in own}
-    rules_of = []
-    for name in held.names:
-        of_members = {frozenset(i for i in own if name in about[i])}
-        if name in sets:
-            members = sets[name]
-            about_members = {i: {*values_named(rules.tables[i]["values"], members)} for i in own}
-            of_members = {frozenset(i for i in own if x in about_members[i]) for x in members}
-        if len(of_members) > 1:
-            raise CertificateError("impossible-in-part", name)
-        rules_of.append(of_members.pop())
+    bags: Mapping[Group, Sequence[tuple[frozenset[int], int]]],
+) -> dict[Group, Counter[Cannot]]:
+    """For each group, its people by the rules that apply to them; refuse a contradiction.
+
+    `bags` has how often each group has values that fall under the same rules.
+    """
     cannot: dict[Any, Cannot] = {}
-    people_of_groups = []
-    for number, group in enumerate(held):
+    people_of_groups = {}
+    for group, bag in bags.items():
         members_of_group = Counter[Cannot]()
         for labels, many in people[group].items():
             if labels not in cannot:
@@ -159,21 +156,23 @@ def count_possible_holders(
                 perhaps = frozenset(i for i in own if met[i] is not False)
                 cannot[labels] = Cannot(perhaps, frozenset(i for i in own if met[i]))
             members_of_group[cannot[labels]] += many
-        _refuse(held, number, members_of_group, rules_of)
-        people_of_groups.append(members_of_group)
-    return ImpossibleCounts(people_of_groups, rules_of)
+        _refuse(group, bag, members_of_group)
+        people_of_groups[group] = members_of_group
+    return people_of_groups
 
 
-def _refuse(held: GroupBags, at: int, people: Counter[Cannot], rules_of: Any) -> None:
+def _refuse(
+    group: Group, bag: Sequence[tuple[frozenset[int], int]], people: Counter[Cannot]
+) -> None:
     """Refuse a group in which more people have values than can have them."""
     if not any(cannot.surely for cannot in people):
         return
     having = Counter[frozenset[int]]()
-    for value, many in held.cells(at):
-        having[rules_of[value]] += many
+    for kind, many in bag:
+        having[kind] += many
     for kind, many in having.items():
         if many > sum(n for cannot, n in people.items() if not cannot.surely & kind):
-            name = ", ".join(str(part) for part in held.group(at))
+            name = ", ".join(str(part) for part in group)
             raise CertificateError("impossible-group", name)
 
 

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache, partial
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from foreknow_judge.counting import Bag, Group, GroupBags
 from foreknow_judge.diversity import require_keys, size_of
-from foreknow_judge.errors import CertificateError
+from foreknow_judge.errors import CertificateError, UnsupportedError
 from foreknow_judge.facts import worst_facts, worst_implications
-from foreknow_judge.impossible import ImpossibleCounts, count_possible_holders, worst_with_rules
+from foreknow_judge.impossible import (
+    Cannot,
+    ImpossibleCounts,
+    people_by_rules,
+    rules_of_values,
+    worst_with_rules,
+)
+from foreknow_judge.joint import surest
 from foreknow_judge.named_values import values_named
 from foreknow_judge.priors import Chances, Worst, worst_priors
 from foreknow_judge.verdict import Seal
@@ -41,6 +52,11 @@ class Question:
         if self.seal is not Seal:
             raise TypeError("a question is counted, not made")
 
+    @property
+    def beside(self) -> list[str]:
+        """The columns with rules of impossible values that stand beside the secret, not known."""
+        return self.written.ruled_beside(self.columns)
+
 
 class Judge(NamedTuple):
     """How one kind of knowledge is judged, and what it supports beyond one value per person."""
@@ -67,6 +83,8 @@ def amounts_of(settings: Mapping[str, Any], keys: str, of: str) -> list[int]:
 def _judge_facts(asked: Question, settings: Mapping[str, Any]) -> Worst:
     l, k, m = amounts_of(settings, "lkm", "facts")
     semantics = asked.written.semantics
+    if asked.beside and asked.width is None and not m:
+        return _worst_beside(asked, l, k)
     if (able := possible_holders(asked)) is not None:
         return *worst_with_rules(asked.held, asked.about, able, l, k, m), Fraction(1)
     if asked.width is not None:
@@ -76,17 +94,66 @@ def _judge_facts(asked: Question, settings: Mapping[str, Any]) -> Worst:
 
 def possible_holders(asked: Question) -> ImpossibleCounts | None:
     """How many people can have each value, if the schema has rules of what is impossible."""
-    written, rules = asked.written, asked.written.rules
+    written, held, rules = asked.written, asked.held, asked.written.rules
+    if asked.beside:
+        raise UnsupportedError("impossible-linked", asked.beside[0])
     own = rules.positions_for(written.sensitive)
     if not own:
         return None
     if asked.width is not None or written.semantics != "single":
         raise CertificateError("one-value-only", "impossible")
-    names = rules.columns()
+    of_value = rules_of_values({*held.names, *asked.members}, rules, own)
+    if asked.members:
+        kinds = {of_value[name] for name in asked.members}
+        if len(kinds) > 1:
+            raise CertificateError("impossible-in-part", next(iter(asked.about)))
+        of_value |= dict.fromkeys(asked.about, kinds.pop())
+    rules_of = [of_value[name] for name in held.names]
+    bags = {
+        group: [(rules_of[value], many) for value, many in held.cells(at)]
+        for at, group in enumerate(held)
+    }
+    return ImpossibleCounts([*_people(asked, own, bags).values()], rules_of)
+
+
+def _people(asked: Question, own: Sequence[int], bags: Any) -> dict[Group, Counter[Cannot]]:
+    """For each group, its people by the rules that apply to them."""
+    written, names = asked.written, asked.written.rules.columns()
     shown = [name for name in names if name in written.of_people]
     people = people_with(written, shown, asked.columns)
-    sets = dict.fromkeys(asked.about, asked.members) if asked.members else {}
-    return count_possible_holders(asked.held, people, shown, rules, own, sets)
+    return people_by_rules(people, shown, written.rules, own, bags)
+
+
+def _worst_beside(asked: Question, l: int, k: int) -> Worst:
+    """The worst case if columns with rules stand beside the secret."""
+    written, held, rules = asked.written, asked.held, asked.written.rules
+    n, names = len(asked.columns), (written.sensitive, *asked.beside)
+    known = (*asked.columns[len(written.groups) :], *asked.beside)
+    apart = written.groups_of(written.sensitive, known)
+    columns = [apart.names, *(column.texts.to_pylist() for column in apart.labels[n:])]
+    own = [rules.positions_for(name) for name in names]
+    rules_of: list[dict[Any, frozenset[int]]] = [
+        {None: frozenset(), **rules_of_values({*texts} - {None}, rules, positions)}
+        for texts, positions in zip(columns, own, strict=True)
+    ]
+    bags: dict[Group, list[tuple[str, frozenset[int], int]]] = {group: [] for group in held}
+    for at, labels in enumerate(apart):
+        for value, many in apart.bag(at).items():
+            row = zip(rules_of, (value, *labels[n:]), strict=True)
+            kind = frozenset[int]().union(*(of[text] for of, text in row))
+            bags[labels[:n]].append((value, kind, many))
+    kinds = {group: [(kind, many) for _, kind, many in bag] for group, bag in bags.items()}
+    people = _people(asked, [i for positions in own for i in positions], kinds)
+    chance = cache(partial(surest, l=l, k=k))
+    worst: Worst = (None, None, Fraction(0), Fraction(1))
+    for at in np.lexsort((held.of_group, held.codes)).tolist():
+        name, group = held.names[held.codes[at]], held.group(held.of_group[at])
+        if name in asked.about:
+            secret = frozenset(asked.members or [name])
+            found = chance(tuple(bags[group]), frozenset(people[group].items()), secret)
+            if found > worst[2]:
+                worst = name, group, found, Fraction(1)
+    return worst
 
 
 def _judge_implications(asked: Question, settings: Mapping[str, Any]) -> Worst:
@@ -102,7 +169,7 @@ def _judge_negations(asked: Question, settings: Mapping[str, Any]) -> Worst:
     and k − l people known.
     """
     (k,) = amounts_of(settings, "k", "negations")
-    if possible_holders(asked) is not None:
+    if asked.beside or possible_holders(asked) is not None:
         splits = [{"l": l, "k": k - l} for l in range(min(k, len(asked.held.names)) + 1)]
         return max((_judge_facts(asked, own) for own in splits), key=lambda found: found[2])
     return _judge_facts(asked, {"l": k})

@@ -1,0 +1,72 @@
+"""Joint values: how sure somebody may become of a secret beside a column with rules.
+
+A rule on one column of a row is a rule on the row: people have joint values, such as a diagnosis
+and a test, and a secret is a set of joint values. What is known is about the secret's column alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from fractions import Fraction
+from itertools import combinations
+from typing import TypeAlias
+
+from foreknow_judge.impossible import Cannot
+
+# The joint values of a group: the value of the secret's column, the rules, and how many have it.
+JointBag: TypeAlias = Sequence[tuple[str, frozenset[int], int]]
+# With more kinds of secrets in one group, nothing is proven: 1 is the bound.
+_MOST_KINDS = 8
+_FREE: frozenset[int] = frozenset()
+
+
+def surest(
+    bag: JointBag, people: Collection[tuple[Cannot, int]], secret: Collection[str], l: int, k: int
+) -> Fraction:
+    """An upper bound of how sure somebody may become that a member of a group has a secret.
+
+    A kind is the set of rules that joint values fall under; values of a kind are dealt to the same
+    people, so a member is as likely to have one of them as another: with the same `share`. Of a
+    kind that not everybody can have, the share is highest if all who can have other kinds have
+    them, and if the known people are among the rest. The bound is the worst of all choices of
+    kinds that the target can have: these have their highest shares, and the values that everybody
+    can have share what is left. The exact figure is a mean of such choices, or lower.
+    """
+
+    def able(kind: frozenset[int], other: frozenset[int] = _FREE) -> int:
+        """How many people can have a kind, and perhaps can have the other."""
+        return sum(n for who, n in people if not (who.perhaps & kind or who.surely & other))
+
+    size = sum(n for _, n in people)
+    partly = {kind for _, kind, _ in bag if able(kind) < size}
+    having: dict[frozenset[int], Counter[str]] = {_FREE: Counter()}
+    for value, kind, many in bag:
+        having.setdefault(kind if kind in partly else _FREE, Counter())[value] += many
+    sums = {kind: own.total() for kind, own in having.items()}
+    holders = {kind: sum(own[value] for value in secret) for kind, own in having.items()}
+    members = {
+        kind: able(kind) - sum(min(sums[other], able(kind, other)) for other in partly - {kind})
+        for kind in partly
+        if holders[kind]
+    }
+    if len(members) > _MOST_KINDS:
+        return Fraction(1)
+    worst = Fraction(0)
+    for chosen in (own for n in range(len(members) + 1) for own in combinations(members, n)):
+        rest, known = Fraction(1), k
+        chances = dict.fromkeys((value for value, _, _ in bag), Fraction(0))
+        for kind in (*chosen, _FREE):
+            told = min(k if kind else known, sums[kind] - holders[kind])
+            left, known = sums[kind] - told, max(known - told, 0)
+            share = max(rest, Fraction(0)) / (left or 1)
+            if kind:
+                share = Fraction(1, max(members[kind] - k, left))
+            rest -= left * share
+            for value, many in having[kind].items():
+                chances[value] += many * share
+        hit = sum((own for value, own in chances.items() if value in secret), Fraction(0))
+        lost = sorted((own for value, own in chances.items() if value not in secret), reverse=True)
+        if hit:
+            worst = max(worst, hit / max(1 - sum(lost[:l], Fraction(0)), hit))
+    return worst
