@@ -10,19 +10,19 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from fractions import Fraction
 from itertools import combinations
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from foreknow_judge.impossible import Cannot
 
 # The joint values of a group: the value of the secret's column, the rules, and how many have it.
-JointBag: TypeAlias = Sequence[tuple[str, frozenset[int], int]]
+JointBag: TypeAlias = Sequence[tuple[Any, frozenset[int], int]]
 # With more kinds of secrets in one group, nothing is proven: 1 is the bound.
 _MOST_KINDS = 8
 _FREE: frozenset[int] = frozenset()
 
 
 def surest(
-    bag: JointBag, people: Collection[tuple[Cannot, int]], secret: Collection[str], l: int, k: int
+    bag: JointBag, people: Collection[tuple[Cannot, int]], secret: Collection[Any], l: int, k: int
 ) -> Fraction:
     """An upper bound of how sure somebody may become that a member of a group has a secret.
 
@@ -40,7 +40,7 @@ def surest(
 
     size = sum(n for _, n in people)
     partly = {kind for _, kind, _ in bag if able(kind) < size}
-    having: dict[frozenset[int], Counter[str]] = {_FREE: Counter()}
+    having: dict[frozenset[int], Counter[Any]] = {_FREE: Counter()}
     for value, kind, many in bag:
         having.setdefault(kind if kind in partly else _FREE, Counter())[value] += many
     sums = {kind: own.total() for kind, own in having.items()}

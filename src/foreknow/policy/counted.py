@@ -26,12 +26,14 @@ from foreknow.adversaries.protocol import (
     Summing,
     counts_of,
 )
+from foreknow.criteria.protocol import EachGroup
 from foreknow.criteria.size import UNITS
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics, refuse_sets
 from foreknow.data.labels import JointLabels, Label, Labels
 from foreknow.data.layout import Layout
 from foreknow.data.people import CASES
+from foreknow.data.possible_values import JointMembers
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
 from foreknow.data.windows import Window, Windows
@@ -76,6 +78,8 @@ class RequirementCounts:
     number_of_cases: IntArray | None = None
     # and the person and group of each case, if known
     people: CaseOwners | None = None
+    # whether rules bear on a column that stands beside the secret, and is not known
+    ruled_beside: bool = False
 
     @classmethod
     def of(cls, requirement: Requirement, release: HasCounts) -> RequirementCounts:
@@ -100,7 +104,8 @@ class RequirementCounts:
         joint = counts.values if isinstance(counts.values, JointLabels) else None
         sight = requirement.sight(Layout() if joint is None else joint.layout)
         made = cls(requirement, sight, counts)
-        made = replace(made, seen=made._in_sight(counts))
+        beside = joint is not None and bool(joint.ruled_beside(sight.secret, sight.known))
+        made = replace(made, seen=made._in_sight(counts), ruled_beside=beside)
         if joint is None or CASES not in joint.columns or not requirement.points:
             return made
         codes, numbers = joint.columns[CASES]
@@ -359,5 +364,20 @@ class RequirementCounts:
             if number is not None:
                 ledgers.append(ledger_of_people(point, self.asked, semantics, int(number.max())))
                 continue
-            ledgers.append(point.adversary.ledger(point.below, self.asked, semantics))
+            own = point.adversary.ledger(point.below, self.asked, semantics)
+            ledgers.append(self._by_group(point, own) if self.ruled_beside else own)
         return ledgers
+
+    def _by_group(self, point: Point, ledger: Any) -> Ledger:
+        """A ledger that asks of each group by itself how sure somebody may become."""
+
+        def fails(counts: GroupCounts) -> BoolArray:
+            if not isinstance(counts.able, JointMembers):
+                return ~np.asarray(ledger.alone(counts))
+            chances = point.adversary.chances(counts)
+            failing = np.zeros(counts.n_groups, dtype=bool)
+            cells = np.flatnonzero(np.asarray(self.asked)[chances.value])
+            failing[chances.case[cells[chances.reaching(point.below, cells)]]] = True
+            return failing
+
+        return EachGroup(fails)

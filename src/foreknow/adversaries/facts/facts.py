@@ -39,9 +39,11 @@ from foreknow.adversaries.protocol import (
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, in_order
+from foreknow.data.possible_values import JointMembers
 from foreknow.data.windows import Windows
 from foreknow.hints import hints
 from foreknow.needs import Need, Needs
+from foreknow_judge.errors import UnsupportedError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.numbers import Number, as_threshold
 
@@ -146,6 +148,8 @@ class Facts:
         2 has the least T over all groups, this has the T of the target's own.
         """
         counts = asked_of(self, release)
+        if isinstance(counts.able, JointMembers):
+            return self._beside(counts)
         fronts = _Fronts(self, counts, attaining(front(counts, self.l, None), self.k, self.m))
         own = profiles(counts, min(self.l, counts.n_values))
         first, alike = own.alike()
@@ -209,7 +213,41 @@ class Facts:
 
         return Disclosure(window, float(exact), lambda: exact, witness)
 
+    def _beside(self, counts: GroupCounts) -> Chances:
+        """The same where rules are about a column beside the secret: bounds, by the judge."""
+        able = counts.able
+        assert isinstance(able, JointMembers)
+        if self.m:
+            raise UnsupportedError("impossible-linked", f"{self}")
+        cells = list(zip(counts.cell_groups.tolist(), counts.codes.tolist(), strict=True))
+        found = able.surest(cells, (self.l, self.k))
+        odds = np.array([float(1 / own - 1) for own in found], dtype=np.float64)
+
+        def exact(asked: IntArray) -> list[Fraction | None]:
+            return [found[cell] for cell in asked.tolist()]
+
+        return Chances.of_holders(counts.cell_groups, counts.codes, counts.counts, odds, exact)
+
+    def _worst_beside(self, counts: GroupCounts, code: int | None) -> dict[Label, Disclosure]:
+        """The highest of these bounds for each value, or for one."""
+        chances = self._beside(counts)
+        highest = dict.fromkeys(range(counts.n_values) if code is None else [code], Fraction(0))
+        each = zip(
+            counts.codes.tolist(), chances.fractions(np.arange(len(counts.codes))), strict=True
+        )
+        for value, own in each:
+            if value in highest and own is not None:
+                highest[value] = max(highest[value], own)
+        return {
+            counts.values[value]: Disclosure(
+                counts.values[value], float(own), bounded=True, _bound=partial(Fraction, own)
+            )
+            for value, own in highest.items()
+        }
+
     def _judge(self, counts: GroupCounts, code: int | None) -> dict[Label, Disclosure]:
+        if isinstance(counts.able, JointMembers):
+            return self._worst_beside(counts, code)
         fronts = _Fronts(self, counts, attaining(front(counts, self.l, code), self.k, self.m))
         chances, at_most = fronts.chances().tolist(), bounded(counts).tolist()
         codes = range(counts.n_values) if code is None else [code]

@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import FloatArray, IntArray, order_of, ranges
 from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.possible_values import JointMembers
+from foreknow_judge.errors import UnsupportedError
 from foreknow_judge.numbers import CLOSE
 
 # An amount of facts, of all cells alike or of each.
@@ -450,6 +452,8 @@ def profiles(counts: GroupCounts, l: int, wanted: NDArray[np.bool_] | None = Non
 
 def profiles_of(counts: GroupCounts, l: int, cells: Any) -> Profiles:
     """Profiles of some cells, in their order; see `profiles`."""
+    if isinstance(counts.able, JointMembers):
+        raise UnsupportedError("impossible-linked", "this analysis")
     if counts.able is not None:
         return _profiles_of_able(counts, l, cells)
     return _profiles_of_everybody(counts, l, cells)
