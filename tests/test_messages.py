@@ -66,13 +66,13 @@ def test_each_error_has_code_and_fields(place, name, call):
 
 
 def test_each_code_is_raised():
-    assert codes_raised() | {"impossible-linked"} == MESSAGES.keys()  # which Foreknow refuses
+    assert codes_raised() == MESSAGES.keys()
 
 
 def test_combinations_are_refused_by_code():
     """The combinations of `docs/reference/support.md` are the ones that are refused as such."""
     raised = codes_raised("UnsupportedError")
-    assert raised - {"unknown-kind", "cases-only"} == {*UNSUPPORTED} - {"impossible-linked"}
+    assert raised - {"unknown-kind", "cases-only"} == {*UNSUPPORTED}
 
 
 @pytest.mark.parametrize("code", MESSAGES)

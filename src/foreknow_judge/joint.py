@@ -28,8 +28,9 @@ def surest(
 
     A kind is the set of rules that joint values fall under; values of a kind are dealt to the same
     people, so a member is as likely to have one of them as another: with the same `share`. Of a
-    kind that not everybody can have, the share is highest if all who can have other kinds have
-    them, and if the known people are among the rest. The bound is the worst of all choices of
+    kind that not everybody can have, the share is highest if those who can have it have other
+    kinds as often as they can (but for kinds that all of them can have, which are dealt later),
+    and if the known people are among the rest. The bound is the worst of all choices of
     kinds that the target can have: these have their highest shares, and the values that everybody
     can have share what is left. The exact figure is a mean of such choices, or lower.
     """
@@ -45,8 +46,19 @@ def surest(
         having.setdefault(kind if kind in partly else _FREE, Counter())[value] += many
     sums = {kind: own.total() for kind, own in having.items()}
     holders = {kind: sum(own[value] for value in secret) for kind, own in having.items()}
+
+    def is_apart(kind: frozenset[int], other: frozenset[int]) -> bool:
+        """Whether values of another kind may take people from those who can have a kind."""
+        beside = l > 0 and not holders[other]
+        return beside or any(who.perhaps & other and not who.surely & kind for who, _ in people)
+
     members = {
-        kind: able(kind) - sum(min(sums[other], able(kind, other)) for other in partly - {kind})
+        kind: able(kind)
+        - sum(
+            min(sums[other], able(kind, other))
+            for other in partly - {kind}
+            if is_apart(kind, other)
+        )
         for kind in partly
         if holders[kind]
     }

@@ -369,6 +369,8 @@ def _audit(
         of_people = policy.under(exact.schema, people=True)
         release = release if of_people is policy else release_of(release, of_people)
         policy = of_people
+    if isinstance(release, Release) and policy.schema is not None:
+        policy = policy.for_layout(release.layout)
     if people is None and policy.owned and not has_owner(release, policy, owners or release):
         _refuse_unshown(policy)  # before anything is counted
     release = read_at_once(release, policy)

@@ -11,8 +11,6 @@ from operator import is_
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
-from foreknow.adversaries.facts.facts import Facts
-from foreknow.adversaries.implications.implications import Negations
 from foreknow.adversaries.protocol import Gaining, HasCounts
 from foreknow.atomic_files import write_new
 from foreknow.data.counts import GroupCounts, Semantics
@@ -202,9 +200,7 @@ class Policy:
         """Refuse what is not counted if rules on one column bear on another of the same row."""
         for requirement in self.requirements:
             known = [point.adversary for point in requirement.points]
-            counted = known and all(
-                type(own) is Negations or (isinstance(own, Facts) and not own.m) for own in known
-            )
+            counted = bool(known) and all(getattr(own, "of_rows", False) for own in known)
             if requirement.of_windows or schema.counts_people or schema.shared is not None:
                 counted = False
             for column in () if counted else self.ruled_beside(requirement):
@@ -350,6 +346,8 @@ class Policy:
         """The same policy for a release whose columns stand in this layout."""
         other = copy(self)
         set_fields(other, _layout=layout)
+        if other.schema is not None:
+            other._check_impossible(other.schema)
         return other
 
     @property

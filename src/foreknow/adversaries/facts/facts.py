@@ -103,6 +103,11 @@ class Facts:
         """The target and known people have their values, and linked people may have the secret."""
         return KnowledgeReach(max(1 + self.k, self.k + self.m), self.m, alike=True)
 
+    @property
+    def of_rows(self) -> bool:
+        """Whether it heeds what some people cannot have in a column beside the secret."""
+        return not self.m
+
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Find the highest posterior that some person has the value.
 
