@@ -1,7 +1,9 @@
 """Rules on a column bear on a secret that stands beside it in each row."""
 
+import json
 import random
 from collections import Counter
+from fractions import Fraction
 from itertools import product
 
 import pyarrow as pa
@@ -9,11 +11,13 @@ import pytest
 from tests.examples import NIGHTLY
 from tests.oracle.impossible_worlds import worst_cases, worst_negations
 
+import foreknow as fk
+from foreknow_judge.errors import CertificateError, PolicyError
 from foreknow_judge.impossible import Rules
 from foreknow_judge.verdicts import verdicts
 from foreknow_judge.written import Written
 
-FAMILIES = range(20_000 if NIGHTLY else 200)
+FAMILIES = range(20_000 if NIGHTLY else 120)
 MOST = (2, 2, 0)
 AMOUNTS = [*product(range(MOST[0] + 1), range(MOST[1] + 1))]
 COLUMNS = ("ill", "test")
@@ -150,3 +154,128 @@ def test_negations_are_never_below_worlds():
                 assert verdict.reached >= least, (seed, groups, rules, value, k)
                 inner += 0 < least < 1
     assert inner > len(FAMILIES[::5]) / 2
+
+
+def policy_of(groups, rules, table, value, amounts, limit="1", **how):
+    """A policy on `ill`, whose rows are shown with the columns of the rules."""
+    shown = [name for name in table.column_names if name not in ("at", *COLUMNS)]
+    schema = {
+        "quasi_identifiers": ["at"],
+        "sensitive": [*COLUMNS],
+        "other": how.pop("other", shown),
+        "impossible": rules_of(rules, table),
+    }
+    required = {"sensitive": "ill", "values": [value], "below": limit, "knowing": []}
+    facts = dict(zip("lk", amounts, strict=True))
+    return fk.Policy.from_dict(
+        {"schema": schema, "require": [required | {"facts": facts}], "publish": how}
+    )
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_audits_of_tables_have_the_figure(hidden):
+    """Of a table and of a release that shows who is meant, and of a table whose owner knows it."""
+    inner = 0
+    for seed in FAMILIES[::4]:
+        groups, rules = family(random.Random(seed))
+        table, worlds = table_of(groups, rules), asked_of(groups, rules)
+        if not any(name == "test" for name, _ in rules) or not rules_of(rules, table):
+            continue
+        value = groups[0][0][0][0]
+        for amounts in ((0, 0), (1, 0), (1, 1)):
+            how = {"other": []} if hidden else {}
+            policy = policy_of(groups, rules, table, value, amounts, **how)
+            (verdict,) = fk.audit(table, policy, learned=False).verdicts
+            each = [worst_cases([group], value, MOST, first_of) for group in worlds]
+            least = max(worst[(*amounts, 0)] for worst in each)
+            reached = verdict.found.settled
+            assert reached >= least, (seed, groups, rules, value, amounts)
+            asked = asks({"facts": dict(zip("lk", amounts, strict=True))}, values=[value])
+            shown = written_of(table, policy.to_dict()["schema"]["impossible"])
+            assert reached == verdicts(shown, [asked])[0].reached
+            inner += 0 < least < 1
+            if not hidden:
+                others = [name for name in table.column_names if name not in ("at", *COLUMNS)]
+                release = fk.Release.from_generalized(
+                    table, quasi_identifiers=["at"], sensitive=[*COLUMNS], other=others
+                )
+                (again,) = fk.audit(release, policy, learned=False).verdicts
+                assert again.found.settled == reached
+    assert inner > 10
+
+
+def refused(**how):
+    """What a policy asks with `impossible` beside the secret, and nobody counts."""
+    schema = {"quasi_identifiers": ["at"], "sensitive": [*COLUMNS], "identifiers": ["who"]}
+    rule = {"values": ["x"], "where": {"sex": ["m"]}, "sensitive": "test"}
+    required = {"sensitive": "ill", "below": 1, "knowing": [], **how.pop("asked")}
+    return {"schema": schema | {"impossible": [rule]} | how, "require": [required]}
+
+
+CASES = {"identifiers": [], "person": "who", "unit": "row"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "more"),
+    [
+        ({"facts": {"m": 1}}, {}),
+        ({"implications": {"k": 1}}, {}),
+        ({"facts": {}, "within": 5}, {"types": {"ill": "number"}}),
+        ({"t_closeness": {"t": "1/2"}, "below": None}, {}),
+        ({"facts": {}}, CASES),
+        ({"facts": {}}, {"shared": {"by": "home", "values": ["ill"]}}),
+    ],
+)
+def test_what_nobody_counts_is_refused(asked, more):
+    asked = {key: own for key, own in ({"below": 1} | asked).items() if own is not None}
+    given = refused(asked=asked, **more)
+    if "below" not in asked:
+        del given["require"][0]["below"]
+    with pytest.raises(PolicyError) as caught:
+        fk.Policy.from_dict(given)
+    assert caught.value.code == "impossible-linked"
+    given["require"][0]["knowing"] = ["test"]  # the way out
+    assert fk.Policy.from_dict(given).requirements
+
+
+PEOPLE = {
+    "at": [20, 21, 22, 23, 24, 25],
+    "ill": [*"aabbbb"],
+    "test": [*"xyxyyy"],
+    "sex": [*"ffffmm"],
+}
+
+
+def published(folder, require):
+    """The certificate of a release with a rule on `test`, and where it lies."""
+    schema = {"quasi_identifiers": ["at"], "sensitive": [*COLUMNS], "other": ["sex"]}
+    rule = {"values": ["x"], "where": {"sex": ["m"]}, "sensitive": "test"}
+    policy = {"schema": schema | {"impossible": [rule]}, "require": [require]}
+    fk.publish(pa.table(PEOPLE), policy, seed=1, learned=False).write(folder)
+    return folder / "certificate.json"
+
+
+def test_a_certificate_counts_the_rule(tmp_path):
+    """Of four women two have x, and one of these a: 1/4 + 1/2 of 1/4, where it would be 1/3."""
+    asked = {"sensitive": "ill", "values": ["a"], "facts": {}, "below": "4/10", "knowing": []}
+    path = published(tmp_path / "out", asked)
+    (verdict,) = fk.verify(tmp_path / "out").findings
+    assert verdict.reached == Fraction(3, 8)
+    lie = json.loads(path.read_text("utf-8"))
+    lie["policy"]["require"][0]["below"] = "3/8"
+    path.write_text(json.dumps(lie))
+    with pytest.raises(CertificateError, match="reaches 3/8"):
+        fk.verify(tmp_path / "out")
+
+
+@pytest.mark.parametrize("kind", [{"facts": {"m": 1}}, {"implications": {"k": 1}}])
+def test_no_certificate_asks_more(kind, tmp_path):
+    """Links and implications are refused in a certificate that somebody else wrote."""
+    asked = {"sensitive": "ill", "values": ["a"], "facts": {}, "below": 1, "knowing": []}
+    path = published(tmp_path / "out", asked)
+    lie = json.loads(path.read_text("utf-8"))
+    del lie["policy"]["require"][0]["facts"]
+    lie["policy"]["require"][0] |= kind
+    path.write_text(json.dumps(lie))
+    with pytest.raises(CertificateError, match="bears on the other|say nothing of values"):
+        fk.verify(tmp_path / "out")

@@ -153,6 +153,8 @@ def is_bound(case, groups):
     if "priors" in case.asked:
         own = amounts_of(case)
         return own.k + own.m > 0
+    if any(member.barred for group in groups.values() for member in group):
+        return True
     barred = {v for group in groups.values() for member in group for v in member.cannot}
     if not barred:
         return False

@@ -113,11 +113,20 @@ def conditions_met(where, row):
     return True
 
 
-def cannot_have(case, row, place):
-    """The values of the secret column that somebody cannot have, as far as it is known."""
+def ruled_beside(case, known, place):
+    """The columns with rules that stand beside the secret, and of which nobody knows more."""
+    unlinked = case.publish.get("unlinked", ()) if place != "raw" else ()
+    if case.secret in unlinked:
+        return []
+    ruled = {rule.get("sensitive", case.secret) for rule in case.schema.get("impossible", ())}
+    return sorted(ruled - {case.secret, *unlinked, *known})
+
+
+def cannot_have(case, row, place, columns):
+    """The values of some sensitive columns that somebody cannot have, as far as it is known."""
     found = set()
     for rule in case.schema.get("impossible", ()):
-        if rule.get("sensitive", case.secret) != case.secret:
+        if rule.get("sensitive", case.secret) not in columns:
             continue
         bare = case.schema.get("other", ())
         if case.publish["form"] == "bucketized":
@@ -140,6 +149,7 @@ def priors_of(case, row):
 def groups_of(case, people, label_of, place):
     """The groups of a requirement: lists of members, of everybody who shows the secret column."""
     known, found = known_of(case, place), {}
+    beside = [] if counts_sizes(case) else ruled_beside(case, known, place)
     others = case.asked.get("knowing", published_beside(case))
     bare = [name for name in others if name in case.schema.get("other", ())]
     recognized = [*case.schema["quasi_identifiers"], *bare]
@@ -151,10 +161,12 @@ def groups_of(case, people, label_of, place):
         member = Member(
             str(person),
             row[case.secret],
-            cannot_have(case, row, place),
+            cannot_have(case, row, place, [case.secret]),
             priors_of(case, row) if case.priors else (),
             row.get("home", ""),
             tuple(text_of(row[name]) for name in recognized),
+            tuple(row[name][0] for name in beside),
+            cannot_have(case, row, place, beside),
         )
         found.setdefault(key, []).append(member)
     return found
