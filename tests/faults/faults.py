@@ -185,6 +185,22 @@ _ROWS = [
         "test_impossible",
     ),
     (
+        "joint-known",
+        "foreknow_judge.joint:surest",
+        "members[kind] - k",
+        "members[kind]",
+        "known people are forgotten where rules are about a column beside the secret",
+        "test_rules_beside",
+    ),
+    (
+        "joint-beside",
+        "foreknow_judge.written:Written.ruled_beside",
+        "if name not in apart",
+        "if name in apart",
+        "a rule on a column beside the secret does nothing",
+        "test_rules_beside",
+    ),
+    (
         "impossible-surely",
         "foreknow_judge.impossible:_refuse",
         "if many > sum(",
@@ -554,11 +570,11 @@ _ROWS = [
     ),
     (
         "refused-impossible-linked",
-        "foreknow_judge.certificate:_uncounted",
-        "if column != secret and beside:",
+        "foreknow_judge.knowledge:possible_holders",
+        "if asked.beside:",
         "if False:",
         "a certificate may forget a rule on a column beside the secret",
-        "test_impossible",
+        "test_rules_beside",
     ),
     # ---- files and certificates ----------------------------------------------------------------
     (
