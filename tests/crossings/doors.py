@@ -469,7 +469,7 @@ def by_files(log, case, rng, folder, out, people, label_of, limit):
     stricter = policy_of(case, tight, "files", folder)
     audited = fk.audit(out, stricter, learned=False)
     if "impossible" in case.schema:  # whoever perhaps cannot have a value is not counted
-        owner = truth_of(case, sights.groups_of(case, people, label_of, "owner"), "files")
+        owner = truth_of(case, sights.groups_of(case, people, label_of, "files", "owner"), "files")
         hold(log, case, "folder", audited.verdicts[0], owner, tight, bound=True)
     else:
         hold(log, case, "folder", audited.verdicts[0], truth, tight, bound)

@@ -146,8 +146,11 @@ def priors_of(case, row):
     )
 
 
-def groups_of(case, people, label_of, place):
-    """The groups of a requirement: lists of members, of everybody who shows the secret column."""
+def groups_of(case, people, label_of, place, rules=None):
+    """The groups of a requirement: lists of members, of everybody who shows the secret column.
+
+    `rules` is the place where it is known who cannot have what; the same when left out.
+    """
     known, found = known_of(case, place), {}
     beside = [] if counts_sizes(case) else ruled_beside(case, known, place)
     others = case.asked.get("knowing", published_beside(case))
@@ -161,12 +164,12 @@ def groups_of(case, people, label_of, place):
         member = Member(
             str(person),
             row[case.secret],
-            cannot_have(case, row, place, [case.secret]),
+            cannot_have(case, row, rules or place, [case.secret]),
             priors_of(case, row) if case.priors else (),
             row.get("home", ""),
             tuple(text_of(row[name]) for name in recognized),
             tuple(row[name][0] for name in beside),
-            cannot_have(case, row, place, beside),
+            cannot_have(case, row, rules or place, beside),
         )
         found.setdefault(key, []).append(member)
     return found
