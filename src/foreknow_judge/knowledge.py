@@ -128,8 +128,8 @@ def _worst_beside(asked: Question, l: int, k: int) -> Worst:
     """The worst case if columns with rules stand beside the secret."""
     written, held, rules = asked.written, asked.held, asked.written.rules
     n, names = len(asked.columns), (written.sensitive, *asked.beside)
-    known = (*asked.columns[len(written.groups) :], *asked.beside)
-    apart = written.groups_of(written.sensitive, known)
+    known = asked.columns[len(written.groups) :]
+    apart = written.groups_of(written.sensitive, (*known, *asked.beside))
     columns = [apart.names, *(column.texts.to_pylist() for column in apart.labels[n:])]
     own = [rules.positions_for(name) for name in names]
     rules_of: list[dict[Any, frozenset[int]]] = [
