@@ -20,6 +20,7 @@ from foreknow_judge.errors import CertificateError
 from foreknow_judge.facts import Cell, DistinctProfiles, Ratio, Theorem2, worst_of
 from foreknow_judge.named_values import in_range, values_named
 from foreknow_judge.numbers import read_number
+from foreknow_judge.text import plain_spelling
 from foreknow_judge.windows import place_of
 
 _FROM_TO = re.compile(r"(.*?[0-9])(?: to <?([-+.0-9].*))?", re.DOTALL)
@@ -43,6 +44,11 @@ class Rules(NamedTuple):
     def columns(self) -> list[str]:
         """The columns of the conditions under which people cannot have a value."""
         return list(dict.fromkeys(name for own in self.tables for name in own["where"]))
+
+    def texts_of(self, column: str, own: Sequence[int]) -> list[str]:
+        """The values of a column that some rules name as their conditions."""
+        named = [self.tables[i]["where"].get(column, ()) for i in own]
+        return [str(text) for texts in named if not isinstance(texts, Mapping) for text in texts]
 
     def applies_to(self, rule: int, of: Mapping[str, str | None]) -> bool | None:
         """Whether a rule applies to people with these labels; None if the labels leave it open."""
@@ -127,11 +133,17 @@ def rules_of_values(
 ) -> dict[str, frozenset[int]]:
     """For each value of a column, those of the column's `own` rules that it falls under."""
     for text in (text for i in own for text in map(str, rules.tables[i]["values"])):
-        same = [name for name in names if _same(text, name)]
-        if same and text not in names:
-            raise CertificateError("spelt-otherwise", "impossible", value=text, same=min(same))
+        _refuse_other_spelling(text, names)
     about = {i: {*values_named(rules.tables[i]["values"], names)} for i in own}
     return {name: frozenset(i for i in own if name in about[i]) for name in names}
+
+
+def _refuse_other_spelling(text: str, there: Collection[str]) -> None:
+    """Refuse a value of a rule that nobody has, if somebody has it in another spelling."""
+    plain = plain_spelling(text)
+    same = [own for own in there if _same(text, own) or plain_spelling(own) == plain]
+    if same and text not in there:
+        raise CertificateError("spelt-otherwise", "impossible", value=text, same=min(same))
 
 
 def people_by_rules(
@@ -145,6 +157,11 @@ def people_by_rules(
 
     `bags` has how often each group has values that fall under the same rules.
     """
+    for at, name in enumerate(columns):
+        there = {labels[at] for of in people.values() for labels in of} - {None}
+        for text in rules.texts_of(name, own):
+            if not any(_same(text, str(label)) for label in there):  # which meets a condition
+                _refuse_other_spelling(text, [str(label) for label in there])
     cannot: dict[Any, Cannot] = {}
     people_of_groups = {}
     for group, bag in bags.items():
