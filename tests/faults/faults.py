@@ -155,14 +155,14 @@ _ROWS = [
     (
         "impossible-ignored",
         "foreknow_judge.verdicts:_verdicts_on_knowledge",
-        "if written.rules.positions_for(sight[0]) and not judge.of_rules:",
+        "if ruled and not judge.of_rules:",
         "if False:",
         "implications and priors are judged as if everybody could have any value",
         "test_verifier",
     ),
     (
         "impossible-open",
-        "foreknow_judge.impossible:count_possible_holders",
+        "foreknow_judge.impossible:people_by_rules",
         "if met[i] is not False)",
         "if met[i])",
         "somebody of whom labels leave it open is counted among those who can have a value",
@@ -573,7 +573,7 @@ _ROWS = [
         "foreknow_judge.knowledge:possible_holders",
         "if asked.beside:",
         "if False:",
-        "a certificate may forget a rule on a column beside the secret",
+        "links are judged as if no rule were about a column beside the secret",
         "test_rules_beside",
     ),
     # ---- files and certificates ----------------------------------------------------------------
@@ -893,8 +893,8 @@ _ROWS = [
     ),
     (
         "rule-spelt-otherwise",
-        "foreknow_judge.impossible:count_possible_holders",
-        "if same and text not in every:",
+        "foreknow_judge.impossible:_refuse_other_spelling",
+        "if same and text not in there:",
         "if False:",
         "a rule of what is impossible that is spelt otherwise does nothing",
         "test_impossible_values_spelt test_impossible",
