@@ -1,6 +1,7 @@
 """A rule on a value that is written otherwise in the table would do nothing: it is refused."""
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import foreknow as fk
@@ -56,3 +57,30 @@ def test_the_verifier_refuses_it_too(tmp_path):
     fk.verify(tmp_path / "out")
     with pytest.raises(CertificateError, match=r"nobody has '1\.0'"):
         fk.verify(tmp_path / "out", fk.Policy.from_dict(policy("1.0", "1")))
+
+
+def test_the_verifier_refuses_another_case(tmp_path):
+    table = pd.DataFrame({**WARD, "ill": ["HIV", *"bbccd"]})
+    rules = policy("9", "HIV")
+    del rules["schema"]["impossible"]
+    fk.publish(table, rules, seed=1).write(tmp_path / "out")
+    with pytest.raises(CertificateError, match="nobody has 'hiv'"):
+        fk.verify(tmp_path / "out", fk.Policy.from_dict(policy("hiv", "HIV")))
+
+
+@pytest.mark.parametrize("spelt", ["É", "e\u0301", " é"])
+def test_a_condition_spelt_otherwise_is_refused(spelt, tmp_path):
+    """It would ask nothing: of a release, and of what is verified by a reader's policy."""
+    rows = {"age": [*range(6)], "z": [*"éééaaa"], "ill": [*"uvuvvv"]}
+    schema = {"quasi_identifiers": ["age"], "sensitive": "ill", "other": ["z"]}
+    asked = {"values": ["u"], "facts": {}, "below": "9/10", "knowing": []}
+    made = fk.publish(pa.table(rows), {"schema": schema, "require": [asked]}, seed=1)
+    made.write(tmp_path / "out")
+    rule = {"values": ["u"], "where": {"z": [spelt]}}
+    policy = fk.Policy.from_dict({"schema": schema | {"impossible": [rule]}, "require": [asked]})
+    with pytest.raises(fk.InputError, match="but 'é' is the same number or word"):
+        fk.verify(tmp_path / "out", policy)
+    with pytest.raises(fk.InputError, match="but 'é' is the same number or word"):
+        fk.audit(tmp_path / "out", policy)
+    with pytest.raises(fk.InputError, match="but 'é' is the same number or word"):
+        fk.audit(made.release, policy)

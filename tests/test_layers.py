@@ -199,6 +199,7 @@ def test_dataframes_and_engines_are_known_in_few_rooms():
 def test_an_adversary_knows_counts_and_no_engines():
     allowed = {"data.arrays", "data.counts", "data.labels", "data.people", "data.windows"}
     allowed |= {
+        "data.possible_values",
         "atomic_files",
         "errors",
         "figures",

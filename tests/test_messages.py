@@ -81,7 +81,7 @@ def test_each_error_has_code_and_fields(place, name, call):
 
 
 def test_each_code_is_raised():
-    assert codes_raised() | OF_SETTINGS | OF_PROBLEMS | {"impossible-linked"} == MESSAGES.keys()
+    assert codes_raised() | OF_SETTINGS | OF_PROBLEMS == MESSAGES.keys()
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_settings_have_a_code_each(code, settings):
 def test_combinations_are_refused_by_code():
     """The combinations of `docs/reference/support.md` are the ones that are refused as such."""
     raised = codes_raised("UnsupportedError")
-    assert raised - {"unknown-kind", "cases-only"} == {*UNSUPPORTED} - {"impossible-linked"}
+    assert raised - {"unknown-kind", "cases-only"} == {*UNSUPPORTED}
 
 
 @pytest.mark.parametrize("code", MESSAGES)

@@ -55,6 +55,7 @@ def knowing(column):
 
 SETS = {**ONE, "semantics": "set"}
 SHARED = {**ROLES, "shared": {"by": "home", "values": ["pay"]}}
+LINKS = [{**one, "facts": {"m": 1}} for one in EACH]
 RULE = {"values": ["x"], "where": {"age": ["20"]}, "sensitive": "pay"}
 CASES = {
     "relative-links": (
@@ -74,8 +75,8 @@ CASES = {
     ),
     "shuffled-known": (lambda: knowing(["pay"]), lambda: knowing([])),
     "impossible-linked": (
+        lambda: policy({**ROLES, "impossible": [RULE]}, LINKS),
         lambda: policy({**ROLES, "impossible": [RULE]}, EACH),
-        lambda: policy({**ROLES, "impossible": [RULE]}, EACH, unlinked=["pay"]),
     ),
 }
 

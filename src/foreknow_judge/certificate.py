@@ -594,20 +594,10 @@ def _uncounted(
     schema: Roles, required: CertifiedTable, form: str, unlinked: Sequence[str]
 ) -> str | None:
     """A message if something bears on the secret of a requirement but is not counted for it."""
-    secret = required.sensitive or schema.sensitives[0]
     if schema.shared:
         apart = {schema.shown, *schema.shared} & {*unlinked}
         if form == "bucketized" or apart or schema.shown not in required.known:
             return "what households share is not judged by whose row shows it"
-    other = schema.other if form == "generalized" else ()
-    linked = {*schema.sensitives, *other} - {*unlinked}
-    for column in schema.with_rules:
-        beside = {column, secret} <= linked and column not in required.known
-        if column != secret and beside:
-            return (
-                f"a rule of what is impossible of {column!r} bears on {secret!r}, which "
-                "stands beside it in each row, and is not counted there"
-            )
     return None
 
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -20,12 +20,17 @@ from foreknow_judge.errors import CertificateError
 from foreknow_judge.facts import Cell, DistinctProfiles, Ratio, Theorem2, worst_of
 from foreknow_judge.named_values import in_range, values_named
 from foreknow_judge.numbers import read_number
+from foreknow_judge.text import plain_spelling
 from foreknow_judge.windows import place_of
 
 _FROM_TO = re.compile(r"(.*?[0-9])(?: to <?([-+.0-9].*))?", re.DOTALL)
 _COARSE = re.compile(r'.*(\*| to | \| |").*|.* or more|other\++|other|(.* or )?missing', re.DOTALL)
 # A number or a date, which may be one value or a period.
 _PERIOD = re.compile(r"[0-9]{4}(-([0-9]{2}|Q[1-4])(-[0-9]{2}( [0-9]{2}h)?)?)?|[0-9]{3}0s|[0-9]{2}h")
+
+
+# A value in a group; the rules that it, or what stands beside it, falls under; how many have it.
+JointValue: TypeAlias = tuple[Any, frozenset[int], int]
 
 
 class Rules(NamedTuple):
@@ -43,6 +48,11 @@ class Rules(NamedTuple):
     def columns(self) -> list[str]:
         """The columns of the conditions under which people cannot have a value."""
         return list(dict.fromkeys(name for own in self.tables for name in own["where"]))
+
+    def texts_of(self, column: str, own: Sequence[int]) -> list[str]:
+        """The values of a column that some rules name as their conditions."""
+        named = [self.tables[i]["where"].get(column, ()) for i in own]
+        return [str(text) for texts in named if not isinstance(texts, Mapping) for text in texts]
 
     def applies_to(self, rule: int, of: Mapping[str, str | None]) -> bool | None:
         """Whether a rule applies to people with these labels; None if the labels leave it open."""
@@ -122,35 +132,42 @@ class ImpossibleCounts(NamedTuple):
     rules_of: Sequence[frozenset[int]]  # of each value
 
 
-def count_possible_holders(
-    held: GroupBags,
+def rules_of_values(
+    names: Collection[str], rules: Rules, own: Sequence[int]
+) -> dict[str, frozenset[int]]:
+    """For each value of a column, those of the column's `own` rules that it falls under."""
+    for i in own:
+        for text in map(str, rules.tables[i]["values"]):
+            _refuse_other_spelling(text, names)
+    about = {i: {*values_named(rules.tables[i]["values"], names)} for i in own}
+    return {name: frozenset(i for i in own if name in about[i]) for name in names}
+
+
+def _refuse_other_spelling(text: str, there: Collection[str]) -> None:
+    """Refuse a value of a rule that nobody has, if somebody has it in another spelling."""
+    plain = plain_spelling(text)
+    same = [own for own in there if _same(text, own) or plain_spelling(own) == plain]
+    if same and text not in there:
+        raise CertificateError("spelt-otherwise", "impossible", value=text, same=min(same))
+
+
+def people_by_rules(
     people: Mapping[Group, Mapping[tuple[str | None, ...], int]],
     columns: Sequence[str],
     rules: Rules,
     own: Sequence[int],
-    sets: Mapping[str, Collection[str]],
-) -> ImpossibleCounts:
-    """Count how many people can have each value; refuse a contradiction."""
-    names = [name for name in held.names if name not in sets]
-    every = {*names}.union(*sets.values())
-    for text in (text for i in own for text in map(str, rules.tables[i]["values"])):
-        same = [name for name in every if _same(text, name)]
-        if same and text not in every:
-            raise CertificateError("spelt-otherwise", "impossible", value=text, same=min(same))
-    about = {i: {*values_named(rules.tables[i]["values"], names)} for i in own}
-    rules_of = []
-    for name in held.names:
-        of_members = {frozenset(i for i in own if name in about[i])}
-        if name in sets:
-            members = sets[name]
-            about_members = {i: {*values_named(rules.tables[i]["values"], members)} for i in own}
-            of_members = {frozenset(i for i in own if x in about_members[i]) for x in members}
-        if len(of_members) > 1:
-            raise CertificateError("impossible-in-part", name)
-        rules_of.append(of_members.pop())
+    bags: Mapping[Group, Sequence[JointValue]],
+) -> dict[Group, Counter[Cannot]]:
+    """For each group, its people by the rules that apply to them; refuse a contradiction."""
+    for at, name in enumerate(columns):
+        labels_there = (labels[at] for of in people.values() for labels in of)
+        there = {label for label in labels_there if label is not None}
+        for text in rules.texts_of(name, own):
+            if not any(_same(text, label) for label in there):  # which meets a condition
+                _refuse_other_spelling(text, there)
     cannot: dict[Any, Cannot] = {}
-    people_of_groups = []
-    for number, group in enumerate(held):
+    people_of_groups = {}
+    for group, bag in bags.items():
         members_of_group = Counter[Cannot]()
         for labels, many in people[group].items():
             if labels not in cannot:
@@ -159,21 +176,21 @@ def count_possible_holders(
                 perhaps = frozenset(i for i in own if met[i] is not False)
                 cannot[labels] = Cannot(perhaps, frozenset(i for i in own if met[i]))
             members_of_group[cannot[labels]] += many
-        _refuse(held, number, members_of_group, rules_of)
-        people_of_groups.append(members_of_group)
-    return ImpossibleCounts(people_of_groups, rules_of)
+        _refuse(group, bag, members_of_group)
+        people_of_groups[group] = members_of_group
+    return people_of_groups
 
 
-def _refuse(held: GroupBags, at: int, people: Counter[Cannot], rules_of: Any) -> None:
+def _refuse(group: Group, bag: Sequence[JointValue], people: Counter[Cannot]) -> None:
     """Refuse a group in which more people have values than can have them."""
     if not any(cannot.surely for cannot in people):
         return
     having = Counter[frozenset[int]]()
-    for value, many in held.cells(at):
-        having[rules_of[value]] += many
+    for _, kind, many in bag:
+        having[kind] += many
     for kind, many in having.items():
         if many > sum(n for cannot, n in people.items() if not cannot.surely & kind):
-            name = ", ".join(str(part) for part in held.group(at))
+            name = ", ".join(str(part) for part in group)
             raise CertificateError("impossible-group", name)
 
 

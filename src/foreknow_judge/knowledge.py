@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from foreknow_judge.counting import Bag, Group, GroupBags
-from foreknow_judge.errors import CertificateError
+from foreknow_judge.errors import CertificateError, UnsupportedError
 from foreknow_judge.facts import worst_facts, worst_implications
-from foreknow_judge.impossible import ImpossibleCounts, count_possible_holders, worst_with_rules
+from foreknow_judge.impossible import (
+    Cannot,
+    ImpossibleCounts,
+    JointValue,
+    people_by_rules,
+    rules_of_values,
+    worst_with_rules,
+)
+from foreknow_judge.joint import surest
 from foreknow_judge.kinds import AmountSettings, FactsSettings, PriorSettings
 from foreknow_judge.named_values import values_named
 from foreknow_judge.priors import Chances, Worst, worst_priors
@@ -41,6 +50,11 @@ class Question:
         if self.seal is not Seal:
             raise TypeError("a question is counted, not made")
 
+    @property
+    def beside(self) -> list[str]:
+        """The columns with rules of impossible values that stand beside the secret, not known."""
+        return self.written.ruled_beside(self.columns)
+
 
 class Judge(NamedTuple):
     """How one kind of knowledge is judged, and what it supports beyond one value per person."""
@@ -60,6 +74,8 @@ class Judge(NamedTuple):
 
 def _judge_facts(asked: Question, facts: FactsSettings) -> Worst:
     amounts = facts.l, facts.k, facts.m
+    if asked.beside and asked.width is None and not facts.m:
+        return _worst_beside(asked, facts.l, facts.k)
     if (able := possible_holders(asked)) is not None:
         return *worst_with_rules(asked.held, asked.about, able, *amounts), Fraction(1)
     if asked.width is not None:
@@ -69,17 +85,62 @@ def _judge_facts(asked: Question, facts: FactsSettings) -> Worst:
 
 def possible_holders(asked: Question) -> ImpossibleCounts | None:
     """How many people can have each value, if the schema has rules of what is impossible."""
-    written, rules = asked.written, asked.written.rules
-    own = rules.positions_for(written.sensitive)
-    if not own:
+    written = asked.written
+    if asked.beside:
+        raise UnsupportedError("impossible-linked", asked.beside[0])
+    if not written.rules.positions_for(written.sensitive):
         return None
     if asked.width is not None or written.semantics != "single":
         raise CertificateError("one-value-only", "impossible")
-    names = rules.columns()
-    shown = [name for name in names if name in written.of_people]
+    bags, people = _joint_values(asked)
+    of_value = {value: kind for bag in bags.values() for value, kind, _ in bag}
+    kinds, nothing = (
+        {of_value[name] for name in of_value if name in asked.members},
+        frozenset[int](),
+    )
+    if len(kinds) > 1:
+        raise CertificateError("impossible-in-part", next(iter(asked.about)))
+    if asked.members:
+        of_value |= dict.fromkeys(asked.about, nothing.union(*kinds))
+    rules_of = [of_value.get(name, nothing) for name in asked.held.names]
+    return ImpossibleCounts([*people.values()], rules_of)
+
+
+def _joint_values(
+    asked: Question,
+) -> tuple[dict[Group, list[JointValue]], dict[Group, Counter[Cannot]]]:
+    """For each group, what stands in its rows; and its people by the rules that apply to them."""
+    written, rules, n = asked.written, asked.written.rules, len(asked.columns)
+    known = asked.columns[len(written.groups) :]
+    apart = written.groups_of(written.sensitive, (*known, *asked.beside))
+    columns = [apart.names, *(column.texts.to_pylist() for column in apart.labels[n:])]
+    positions, rules_of = list[int](), list[dict[Any, frozenset[int]]]()
+    for name, texts in zip((written.sensitive, *asked.beside), columns, strict=True):
+        of_column = rules.positions_for(name)
+        positions += of_column
+        rules_of.append(rules_of_values({*texts} - {None}, rules, of_column))
+    bags: dict[Group, list[JointValue]] = {group: [] for group in asked.held}
+    for labels, (_, bag) in apart.items():
+        for value, many in bag.items():
+            row = zip(rules_of, (value, *labels[n:]), strict=True)
+            kind = frozenset[int]().union(*(of.get(text, ()) for of, text in row))
+            bags[labels[:n]].append((value, kind, many))
+    shown = [name for name in rules.columns() if name in written.of_people]
     people = people_with(written, shown, asked.columns)
-    sets = dict.fromkeys(asked.about, asked.members) if asked.members else {}
-    return count_possible_holders(asked.held, people, shown, rules, own, sets)
+    return bags, people_by_rules(people, shown, rules, positions, bags)
+
+
+def _worst_beside(asked: Question, l: int, k: int) -> Worst:
+    """The worst case if columns with rules stand beside the secret."""
+    worst: Worst = (None, None, Fraction(0), Fraction(1))
+    bags, people = _joint_values(asked)
+    for group, (_, held) in asked.held.items():
+        joint = tuple(bags[group]), frozenset(people[group].items())
+        for name in (name for name in held if name in asked.about):
+            chance = surest(*joint, frozenset(asked.members or [name]), l, k)
+            if chance > worst[2]:
+                worst = name, group, chance, Fraction(1)
+    return worst
 
 
 def _judge_implications(asked: Question, settings: AmountSettings) -> Worst:
@@ -94,7 +155,7 @@ def _judge_negations(asked: Question, settings: AmountSettings) -> Worst:
     and k − l people known.
     """
     k = settings.k
-    if possible_holders(asked) is not None:
+    if asked.beside or possible_holders(asked) is not None:
         splits = [FactsSettings(l=l, k=k - l) for l in range(min(k, len(asked.held.names)) + 1)]
         return max((_judge_facts(asked, own) for own in splits), key=lambda found: found[2])
     return _judge_facts(asked, FactsSettings(l=k))

@@ -34,7 +34,7 @@ _ROWS = {
     "bucketized-sets": 'form = "bucketized" with semantics "set" or "multiset" | {where}: the bucketized form is for people with one value each | publish with form = "generalized"',
     "bucketized-shared": 'form = "bucketized" with `shared` | {where}: the bucketized form does not say whose row shows the value of a household | publish with form = "generalized", or leave shared out and publish a table with one row for each household',
     "shuffled-known": "a shuffled column that is known, where the secret is shuffled, too | {where}: two columns of `unlinked` are shuffled apart, so one says nothing of the other | leave it out of knowing, or one of the two out of unlinked",
-    "impossible-linked": "`impossible` of one column, where the secret is another one beside it | {where}: a rule on one column bears on the other in the same row, and is not counted there | name the column with the rule in knowing, or publish one of the two columns in unlinked",
+    "impossible-linked": "`impossible` of one column, where the secret is another one beside it, with links (`m` above 0), other knowledge than facts and negations, `within`, or people with several cases | {where}: a rule on one column bears on the other in the same row, which is counted for facts without links and for negations alone | leave links out (m = 0), name the column with the rule in knowing, or publish one of the two columns in unlinked",
     # Files that cannot be read.
     "no-file": "No such file | {file} does not exist",
     "not-a-file": "No file | {file} is a pipe, a device or a folder | give a file",
@@ -103,7 +103,7 @@ _ROWS = {
     "wrong-sets": "Wrong sets | {key} cannot be about such sets of values",
     "set-of-all": "Set of all values | any_of is of some values, not of all, and not where a person may have several of them, each once",
     "label-not-written-out": "Label not written out | a label of a hierarchy is not written out as its values",
-    "spelt-otherwise": "Spelt otherwise | {where}: nobody has {value!r}, but {same!r} is the same number | write it as the table does: {same!r}",
+    "spelt-otherwise": "Spelt otherwise | {where}: nobody has {value!r}, but {same!r} is the same number or word | write it as the table does: {same!r}",
     "impossible-shared": "Impossible and shared | impossible is about people, and shared about households",
     "impossible-in-part": "Impossible in part | {value!r} is counted as one value, and some people cannot have all of its values",
     "impossible-group": "Impossible group | group {group} has values that too few people there can have, by what the schema says is impossible",

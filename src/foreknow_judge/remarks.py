@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
-from unicodedata import ucd_3_2_0 as ucd
 
 import numpy as np
 
@@ -22,6 +20,7 @@ from foreknow_judge.named_values import exempt_values, values_named, values_star
 from foreknow_judge.numbers import is_code, read_number
 from foreknow_judge.registry import Kinds
 from foreknow_judge.scope import Scope
+from foreknow_judge.text import plain_spelling
 from foreknow_judge.verdicts import read_requirements
 from foreknow_judge.windows import place_of
 from foreknow_judge.written import Written, suppressed_columns
@@ -33,12 +32,6 @@ SHOWN_ELSEWHERE = "shown once"
 _LISTED, _FEW = 5, 20
 # How many values are compared with a name that nobody has, and how many names are listed.
 _COMPARED, _NAMED = 10_000, 20
-_MARKS = 200  # combining marks from this class on are diacritics
-# Invisible characters besides those of category Cf: joiners, selectors of variants, fillers.
-_UNSEEN = re.compile(
-    "[\u00ad\u200b\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2060-\u206f\u2800\u3164\ufe00-\ufe0f"
-    "\uffa0\U000e0000-\U000e0fff]"
-)
 
 
 class Question(NamedTuple):
@@ -307,17 +300,6 @@ def alike(values: Iterable[str]) -> list[tuple[str, ...]]:
         spellings.setdefault(text if number is None else number, []).append(value)
     several = (sorted(set(own)) for key, own in spellings.items() if key != "")
     return sorted(tuple(own) for own in several if len(own) > 1)
-
-
-def plain_spelling(text: str) -> str:
-    """A text without differences of case, spaces, Unicode form and diacritics."""
-    # A fixed version of the Unicode database, so that every version of Python agrees.
-    parts = ucd.normalize("NFKD", ucd.normalize("NFKD", text).casefold())
-    # Marks above and below letters; in many scripts, other marks are vowels.
-    if not parts.isascii():
-        seen = (c for c in parts if ucd.category(c) != "Cf" and not _UNSEEN.match(c))
-        parts = "".join(c for c in seen if ucd.combining(c) < _MARKS)
-    return " ".join(parts.split())
 
 
 # ---- priors --------------------------------------------------------------------------------------

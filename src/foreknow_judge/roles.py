@@ -21,7 +21,6 @@ class Roles:
     other: tuple[str, ...]
     shared: tuple[str, ...] = ()  # sensitive columns of which a household has one value
     shown: str = ""  # the column that says which row of a household shows it
-    with_rules: tuple[str, ...] = ()  # sensitive columns with rules of what is impossible
 
     @classmethod
     def of(cls, schema: SchemaTable) -> Roles:
@@ -37,15 +36,7 @@ class Roles:
         shown = "" if schema.shared is None else f"{schema.shared.by}_shown"
         if shown and shown not in other:
             other = (*other, shown)
-        with_rules = {rule.sensitive or sensitives[0] for rule in schema.impossible}
-        roles = cls(
-            tuple(schema.quasi_identifiers),
-            sensitives,
-            other,
-            shared,
-            shown,
-            tuple(sorted(with_rules)),
-        )
+        roles = cls(tuple(schema.quasi_identifiers), sensitives, other, shared, shown)
         roles._refuse_two_roles(schema)
         roles._refuse_semantics(schema)
         roles._refuse_shared(schema)

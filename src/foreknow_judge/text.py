@@ -1,6 +1,16 @@
-"""Text: numbers of things in words."""
+"""Text: numbers of things in words, and how texts are compared."""
 
 from __future__ import annotations
+
+import re
+from unicodedata import ucd_3_2_0 as ucd
+
+_MARKS = 200  # combining marks from this class on are diacritics
+# Invisible characters besides those of category Cf: joiners, selectors of variants, fillers.
+_UNSEEN = re.compile(
+    "[\u00ad\u200b\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2060-\u206f\u2800\u3164\ufe00-\ufe0f"
+    "\uffa0\U000e0000-\U000e0fff]"
+)
 
 
 def number(amount: int) -> str:
@@ -26,3 +36,14 @@ def people_text(amount: int, of: str = "") -> str:
     if of:
         return "the only person" if amount == 1 else f"{of} {number(amount)} people"
     return some(amount, "person", "people")
+
+
+def plain_spelling(text: str) -> str:
+    """A text without differences of case, spaces, Unicode form and diacritics."""
+    # A fixed version of the Unicode database, so that every version of Python agrees.
+    parts = ucd.normalize("NFKD", ucd.normalize("NFKD", text).casefold())
+    # Marks above and below letters; in many scripts, other marks are vowels.
+    if not parts.isascii():
+        seen = (c for c in parts if ucd.category(c) != "Cf" and not _UNSEEN.match(c))
+        parts = "".join(c for c in seen if ucd.combining(c) < _MARKS)
+    return " ".join(parts.split())

@@ -149,7 +149,8 @@ def _verdicts_on_knowledge(
             raise CertificateError("one-value-only", kind)
         if table.secret.width is not None and not judge.of_windows:
             raise CertificateError("no-windows", kind)
-        if written.rules.positions_for(sight[0]) and not judge.of_rules:
+        ruled = written.rules.positions_for(sight[0]) or written.ruled_beside(sight[1])
+        if ruled and not judge.of_rules:
             raise CertificateError("no-rules", kind)
         if table.below is None and table.limits and not judge.relative:
             raise CertificateError("limit-of-priors", next(iter(table.limits)))

@@ -91,6 +91,14 @@ class Written:
         """Columns, sensitive ones aside, whose values belong to the person of their row."""
         return {*self.groups, *self.exact, *self.beside} - {*self.shuffled}
 
+    def ruled_beside(self, known: Collection[str]) -> list[str]:
+        """The columns with rules that stand beside the secret, but for `known` ones."""
+        parts, apart = self.parts or {}, {*known, *self.shuffled, self.sensitive}
+        if self.sensitive in self.shuffled:
+            return []
+        beside = [name for name in parts if parts[name] == parts.get(self.sensitive)]
+        return [name for name in beside if name not in apart and self.rules.positions_for(name)]
+
     @property
     def files(self) -> dict[str, File]:
         """The files of tables that are files, opened once, when they are first needed."""

@@ -165,6 +165,8 @@ def is_bound(case, groups):
     if "priors" in case.asked:
         own = amounts_of(case)
         return own.k + own.m > 0
+    if any(member.barred for group in groups.values() for member in group):
+        return True
     barred = {v for group in groups.values() for member in group for v in member.cannot}
     if not barred:
         return False
@@ -489,7 +491,9 @@ def by_files(log, case, rng, folder, out, people, label_of, every):
     stricter = policy_of(case, tight, "files", folder)
     audited = fk.audit(out, stricter, learned=False)
     if "impossible" in case.schema:  # whoever perhaps cannot have a value is not counted
-        owner = of_owner(case, people, label_of, "files")
+        owner = truths_at(
+            case, lambda own: sights.groups_of(own, people, label_of, "files", "owner"), "files"
+        )
         truths = [own._replace(bound=True) for own in owner]
     hold_all(log, "folder", tight, audited.verdicts, truths)
     try:

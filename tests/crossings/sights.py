@@ -129,21 +129,35 @@ def conditions_met(where, row):
     return True
 
 
-def cannot_have(case, row, place):
-    """The values of the secret column that somebody cannot have, as far as it is known."""
+def ruled_beside(case, known, place):
+    """The columns with rules that stand beside the secret, and of which nobody knows more."""
+    unlinked = case.publish.get("unlinked", ()) if place != "raw" else ()
+    if case.secret in unlinked:
+        return []
+    ruled = {rule.get("sensitive", case.secret) for rule in case.schema.get("impossible", ())}
+    return sorted(ruled - {case.secret, *unlinked, *known})
+
+
+def rules_on(case, place, columns):
+    """The rules on some sensitive columns, as far as it is known whom they are about."""
     bare = case.schema.get("other", ())
     if case.publish["form"] == "bucketized":
         bare = [*bare, *case.schema["quasi_identifiers"]]
     every = case.schema.get("impossible", ())
-    rules = [rule for rule in every if rule.get("sensitive", case.secret) == case.secret]
+    rules = [rule for rule in every if rule.get("sensitive", case.secret) in columns]
     if place == "files" and not all({*rule["where"]} <= {*bare} for rule in rules):
-        return frozenset()  # then all of them are the publisher's word
+        return []  # then all of them are the publisher's word
+    return rules
+
+
+def cannot_have(case, row, rules, name):
+    """The values of a sensitive column that somebody cannot have, by some rules."""
     found = set()
     for rule in rules:
-        if conditions_met(rule["where"], row):
+        if rule.get("sensitive", case.secret) == name and conditions_met(rule["where"], row):
             found |= {*rule["values"]}
     if any("*" in own for own in found):  # such as Ov*
-        every = {row[case.secret] for row in case.rows if isinstance(row[case.secret], str)}
+        every = {other[name] for other in case.rows if isinstance(other[name], str)}
         found = {value for value in every if _is_in(value, found)}
     return frozenset(found)
 
@@ -156,9 +170,14 @@ def priors_of(case, row):
     )
 
 
-def groups_of(case, people, label_of, place):
-    """The groups of a requirement: lists of members, of everybody who shows the secret column."""
+def groups_of(case, people, label_of, place, rules=None):
+    """The groups of a requirement: lists of members, of everybody who shows the secret column.
+
+    `rules` is the place where it is known who cannot have what; the same when left out.
+    """
     known, found = known_of(case, place), {}
+    beside = [] if counts_sizes(case) else ruled_beside(case, known, place)
+    every_rule = rules_on(case, rules or place, [case.secret, *beside])
     others = case.asked.get("knowing", published_beside(case))
     bare = [name for name in others if name in case.schema.get("other", ())]
     recognized = [*case.schema["quasi_identifiers"], *bare]
@@ -170,10 +189,12 @@ def groups_of(case, people, label_of, place):
         member = Member(
             str(person),
             row[case.secret],
-            cannot_have(case, row, place),
+            cannot_have(case, row, every_rule, case.secret),
             priors_of(case, row) if case.priors else (),
             row.get("home", ""),
             tuple(text_of(row[name]) for name in recognized),
+            tuple(row[name][0] for name in beside),
+            frozenset().union(*(cannot_have(case, row, every_rule, name) for name in beside)),
         )
         found.setdefault(key, []).append(member)
     return found

@@ -241,7 +241,9 @@ def settle(of):
         of["adversary"] = (
             "facts" if of["adversary"] not in ("negations", "criterion") else of["adversary"]
         )
-        of["columns"] = "linked" if of["impossible"] == "beside" else of["columns"]
+        if of["impossible"] == "beside":
+            of["columns"] = "linked"
+            of["knowing"] = "none" if of["knowing"] == "default" else of["knowing"]
     if of["adversary"] == "implications" and of["secret"] == "within":
         plain(of, "secret")
     if of["method"] == "anatomy":

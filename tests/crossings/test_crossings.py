@@ -152,6 +152,28 @@ def test_worlds_with_rules_and_priors():
             assert surest(groups, frozenset("a"), Facts(*point), reading=reading) == truth
 
 
+def test_worlds_of_rows_with_rules():
+    """Who cannot have a value beside the secret; facts are about the secret alone."""
+    rng = random.Random(4)
+    for _ in range(30):
+        groups, ruled = [], []
+        for _ in range(2):
+            rows = [(rng.choice("abc"), rng.choice("xy")) for _ in range(rng.randint(1, 4))]
+            barred = [
+                frozenset("x") if t != "x" and rng.random() < 0.5 else frozenset() for _, t in rows
+            ]
+            pairs = list(zip(rows, barred, strict=True))
+            groups.append([Member("", s, beside=(t,), barred=own) for (s, t), own in pairs])
+            ruled.append(
+                [(row, frozenset((s, t) for s in "abc" for t in own)) for row, own in pairs]
+            )
+        worst = impossible_worlds.worst_cases(ruled, "a", (1, 1, 1), lambda row: row[0])
+        for point, truth in worst.items():
+            assert surest(groups, frozenset("a"), Facts(*point)) == truth
+        truth = impossible_worlds.worst_negations(ruled, "a", 1, lambda row: row[0])
+        assert surest_by_negations(groups, frozenset("a"), 1) == truth
+
+
 def test_some_cases_of_the_day():
     """About ten seconds of the cases of the night."""
     log = run_all(range(DAY), BY_DAY)

@@ -28,6 +28,19 @@ class Member(NamedTuple):
     priors: tuple = ()  # pairs of a value and its prior
     home: str = ""
     alike: tuple = ()  # what people are recognized by
+    # what stands beside the value in a row, where somebody cannot have all of it; and what that is
+    beside: tuple = ()
+    barred: frozenset = frozenset()
+
+    @property
+    def dealt(self):
+        """What worlds give to them: their value, with what stands beside it."""
+        return (self.values[0], *self.beside) if self.beside else self.values[0]
+
+
+def seen(value):
+    """The part of what is dealt that is asked about, and known of people."""
+    return value[0] if isinstance(value, tuple) else value
 
 
 class NoWorldError(Exception):
@@ -55,7 +68,7 @@ class Kinds(NamedTuple):
 
 def kinds_of(group, secret, reading):
     """The kinds of a group; by binary priors everybody has the secret, or not."""
-    bag = Counter(member.values[0] for member in group)
+    bag = Counter(member.dealt for member in group)
     own = [_weights(member, sorted(bag), secret, reading) for member in group]
     every = sorted(set(own))
     counted = tuple((kind, own.count(kind)) for kind in every)
@@ -67,13 +80,20 @@ def _weights(member, values, secret, reading):
     priors = dict(member.priors)
     if priors and reading == "binary":
         share = sum((p for v, p in priors.items() if v in secret), Fraction(0))
-        priors = {v: share if v in secret else 1 - share for v in values}
-    found = [priors[v] if priors else ONE for v in values]
+        priors = {v: share if v in secret else 1 - share for v in map(seen, values)}
+    found = [priors[seen(v)] if priors else ONE for v in values]
     whole = lcm(*(weight.denominator for weight in found))
     return tuple(
-        0 if v in member.cannot else int(weight * whole)
+        0 if is_impossible(member, v) else int(weight * whole)
         for v, weight in zip(values, found, strict=True)
     )
+
+
+def is_impossible(member, value):
+    """Whether somebody cannot have what is dealt."""
+    if isinstance(value, tuple) and not member.barred.isdisjoint(value[1:]):
+        return True
+    return seen(value) in member.cannot
 
 
 @cache
@@ -132,7 +152,7 @@ def odds_in(kinds, bag, secret, most):
 
     None of a kind that cannot have the secret.
     """
-    others = [value for value, _ in bag if value not in secret]
+    others = sorted({seen(value) for value, _ in bag} - secret)
     ruled = [own for n in range(min(most.l, len(others)) + 1) for own in combinations(others, n)]
     found = []
     for target in range(len(kinds)):
@@ -140,11 +160,12 @@ def odds_in(kinds, bag, secret, most):
         for known, linked in choices_of(kinds, target, most.k, most.m):
             hits, misses = Counter(), {}
             for way, weight in dealt(kinds, bag, [target, *known, *linked]).items():
-                told = way[1 : 1 + len(known)]
-                if way[0] in secret:
+                own, *rest = map(seen, way)
+                told, linked_ones = tuple(rest[: len(known)]), rest[len(known) :]
+                if own in secret:
                     hits[told] += weight
-                elif secret.isdisjoint(way[1 + len(known) :]):
-                    misses.setdefault(told, Counter())[way[0]] += weight
+                elif secret.isdisjoint(linked_ones):
+                    misses.setdefault(told, Counter())[own] += weight
             at = len(known), len(linked)
             for told, hit in hits.items():
                 missed = misses.get(told, {})
@@ -162,9 +183,10 @@ def without_in(kinds, bag, secret, most):
     for known, linked in choices_of(kinds, None, most.k, most.m):
         total, free = Counter(), Counter()
         for way, weight in dealt(kinds, bag, [*known, *linked]).items():
-            told = way[: len(known)]
+            every = tuple(map(seen, way))
+            told = every[: len(known)]
             total[told] += weight
-            if secret.isdisjoint(way[len(known) :]):
+            if secret.isdisjoint(every[len(known) :]):
                 free[told] += weight
         at = len(known), len(linked)
         for told, weight in total.items():
@@ -177,10 +199,12 @@ def without_in(kinds, bag, secret, most):
 @cache
 def negated_in(kinds, bag, secret, most):
     """The surest of one group after at most so many negations about any of its members."""
-    values, best = [value for value, _ in bag], Fraction(0)
+    values, best = sorted({seen(value) for value, _ in bag}), Fraction(0)
     for target in range(len(kinds)):
         for others, _ in choices_of(kinds, target, most, 0):
-            every = dealt(kinds, bag, [target, *others])
+            every = Counter()
+            for way, weight in dealt(kinds, bag, [target, *others]).items():
+                every[tuple(map(seen, way))] += weight
             atoms = [*product(range(1 + len(others)), values)]
             for n in range(len(others), most + 1):
                 for chosen in combinations(atoms, n):

@@ -155,14 +155,14 @@ _ROWS = [
     (
         "impossible-ignored",
         "foreknow_judge.verdicts:_verdicts_on_knowledge",
-        "if written.rules.positions_for(sight[0]) and not judge.of_rules:",
+        "if ruled and not judge.of_rules:",
         "if False:",
         "implications and priors are judged as if everybody could have any value",
         "test_verifier",
     ),
     (
         "impossible-open",
-        "foreknow_judge.impossible:count_possible_holders",
+        "foreknow_judge.impossible:people_by_rules",
         "if met[i] is not False)",
         "if met[i])",
         "somebody of whom labels leave it open is counted among those who can have a value",
@@ -183,6 +183,22 @@ _ROWS = [
         "others, rest = others, rest",
         "known people are forgotten where some people cannot have a value",
         "test_impossible",
+    ),
+    (
+        "joint-known",
+        "foreknow_judge.joint:surest",
+        "members[kind] - k",
+        "members[kind]",
+        "known people are forgotten where rules are about a column beside the secret",
+        "test_rules_beside",
+    ),
+    (
+        "joint-beside",
+        "foreknow_judge.written:Written.ruled_beside",
+        "if name not in apart",
+        "if name in apart",
+        "a rule on a column beside the secret does nothing",
+        "test_rules_beside",
     ),
     (
         "impossible-surely",
@@ -570,11 +586,11 @@ _ROWS = [
     ),
     (
         "refused-impossible-linked",
-        "foreknow_judge.certificate:_uncounted",
-        "if column != secret and beside:",
+        "foreknow_judge.knowledge:possible_holders",
+        "if asked.beside:",
         "if False:",
-        "a certificate may forget a rule on a column beside the secret",
-        "test_impossible",
+        "links are judged as if no rule were about a column beside the secret",
+        "test_rules_beside",
     ),
     # ---- files and certificates ----------------------------------------------------------------
     (
@@ -893,8 +909,8 @@ _ROWS = [
     ),
     (
         "rule-spelt-otherwise",
-        "foreknow_judge.impossible:count_possible_holders",
-        "if same and text not in every:",
+        "foreknow_judge.impossible:_refuse_other_spelling",
+        "if same and text not in there:",
         "if False:",
         "a rule of what is impossible that is spelt otherwise does nothing",
         "test_impossible_values_spelt test_impossible",

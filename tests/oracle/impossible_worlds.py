@@ -1,8 +1,9 @@
 """Worlds in which some people cannot have some values, one by one: slow, and right by inspection.
 
 A group is a list of (value, what this person cannot have); the bag of the group is all its values.
-A world gives each group's bag to its people, so that nobody has what they cannot have. Nothing here
-knows the library or its formulas.
+A world gives each group's bag to its people, so that nobody has what they cannot have. A value may
+stand for all that a row shows of somebody, of which the adversary asks about, and knows, a part:
+`seen` gives this part. Nothing here knows the library or its formulas.
 """
 
 from collections import Counter
@@ -27,7 +28,12 @@ def worlds(groups):
     return [sum(dealt, ()) for dealt in product(*parts)]
 
 
-def worst_cases(groups, value, most):
+def itself(value):
+    """A value of which all is asked."""
+    return value
+
+
+def worst_cases(groups, value, most, seen=itself):
     """Highest posterior of a value for every amount of knowledge up to `most` = (l, k, m).
 
     Over every target, every choice of at most l other values that the target does not have, at most
@@ -40,12 +46,12 @@ def worst_cases(groups, value, most):
         alike = {}
         for place, (_, cannot) in enumerate(group):
             alike.setdefault(frozenset(cannot), []).append(first + place)
-        kinds += [(people, sorted({own for own, _ in group})) for people in alike.values()]
+        kinds += [(people, sorted({seen(own) for own, _ in group})) for people in alike.values()]
         first += len(group)
     where = Counter()
     for i, world in enumerate(all_worlds):
         for person, own in enumerate(world):
-            where[person, own] |= 1 << i
+            where[person, seen(own)] |= 1 << i
     everywhere = (1 << len(all_worlds)) - 1
     best = {}
     for (target, *_), bag in kinds:
@@ -70,11 +76,11 @@ def worst_cases(groups, value, most):
     }
 
 
-def worst_negations(groups, value, most):
+def worst_negations(groups, value, most, seen=itself):
     """The same for somebody who knows at most so many times that someone lacks some value."""
-    all_worlds = worlds(groups)
+    all_worlds = [tuple(map(seen, world)) for world in worlds(groups)]
     people = range(sum(map(len, groups)))
-    values = sorted({own for group in groups for own, _ in group})
+    values = sorted({seen(own) for group in groups for own, _ in group})
     best = Fraction(0)
     for many in range(most + 1):
         for told in combinations(product(people, values), many):

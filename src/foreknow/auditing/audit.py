@@ -371,6 +371,8 @@ def _audit(
         if of_people is not policy:
             found = cast("Release", release_of(found, of_people))
         policy = of_people
+    if policy.schema is not None:
+        policy = policy.for_layout(found.layout)
     if people is None and policy.owned and not has_owner(found, policy, found):
         _refuse_unshown(policy)  # before anything is counted
     table = read_at_once(found, policy)

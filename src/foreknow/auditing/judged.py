@@ -180,7 +180,7 @@ def _written(
         people = owners[0]
         domains = {column.name: Labels(column.domain) for column in people.sensitives}
         layout = release.layout if isinstance(release, Release) else policy.layout
-        return _of_owner(owners, policy, requirement), domains, layout
+        return _of_owner(owners, policy, requirement, layout), domains, layout
     if isinstance(release, Release):
         sight = release.seen(
             requirement.sensitive, requirement.taken, of_people=requirement.of_people
@@ -318,6 +318,7 @@ def _of_release(
         exact=exact,
         beside=release.other if isinstance(tables, ValuesTable) else release.people_columns,
         rules=rules_of(schema or {}),
+        shuffled=release.unlinked,
         cohort=release.cohort,
         rows=rows,
     )
@@ -398,7 +399,9 @@ class _TallyRows:
 _GROUP, _UNIT = "group", "unit"
 
 
-def _of_owner(owners: OwnersTable, policy: Policy, requirement: Requirement) -> Counted:
+def _of_owner(
+    owners: OwnersTable, policy: Policy, requirement: Requirement, layout: Layout
+) -> Counted:
     """The owner's table with the groups of a release: exact columns, persons and other units."""
     people, groups, _ = owners
     schema = policy.needed_schema
@@ -424,6 +427,7 @@ def _of_owner(owners: OwnersTable, policy: Policy, requirement: Requirement) -> 
         parts=dict.fromkeys((unit,) if by_unit else schema.sensitives, "release"),
         beside=beside,
         rules=rules_of({}) if by_unit else rules,
+        shuffled={*schema.sensitives} - {*layout.linked},
         rows=_OwnersRows(people, groups, group, unit, requirement.unit),
         person=str(schema.person) if counts_people else "",
     )

@@ -29,7 +29,7 @@ from foreknow.data.labels import (
     name_of_set,
     not_a_label,
 )
-from foreknow.data.possible_values import PossibleMembers
+from foreknow.data.possible_values import JointCells, PossibleMembers
 from foreknow.errors import did_you_mean
 from foreknow_judge.errors import DataError, UnsupportedError
 from foreknow_judge.grammar import Semantics as Semantics
@@ -291,10 +291,10 @@ class GroupCounts:
             of_cell, values = columns[sensitive]
             part, origin = self.cell_groups, None
             if known:
-                beside = [columns[name] for name in known]
+                divided_by = [columns[name] for name in known]
                 part, first = combine(
-                    [self.cell_groups, *(codes[self.codes] for codes, _ in beside)],
-                    [self.n_groups, *(len(labels) for _, labels in beside)],
+                    [self.cell_groups, *(codes[self.codes] for codes, _ in divided_by)],
+                    [self.n_groups, *(len(labels) for _, labels in divided_by)],
                 )
                 origin = self.cell_groups[first]
             self.memory[("parts", *key[1:])] = part
@@ -302,7 +302,10 @@ class GroupCounts:
             codes, times, semantics = of_cell[self.codes], self.counts, self.semantics
             sizes, able = None, None
             if self.values.classes is not None:
-                able = self.values.classes.able(sensitive, part, self.codes, times, n_groups)
+                named = self.values.ruled_beside(sensitive, known)
+                beside = {name: columns[name][0][self.codes] for name in named}
+                joint = JointCells(part, codes, beside, times) if beside else None
+                able = self.values.classes.able(sensitive, part, self.codes, times, n_groups, joint)
             if sensitive in self.values.bags:  # a person has all that is in their bag
                 bags = self.values.bags[sensitive]
                 sizes = np.bincount(part, times, n_groups).astype(np.int64)

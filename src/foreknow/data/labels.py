@@ -95,6 +95,15 @@ class JointLabels(Labels):
         made.bags, made.classes = bags or {}, classes
         return made
 
+    def ruled_beside(self, sensitive: str, known: Sequence[str]) -> list[str]:
+        """The columns that stand beside one, are not known, and of which some cannot have each."""
+        if self.classes is None or sensitive not in self.layout.linked:
+            return []
+        about, apart = self.classes.about, (sensitive, *known)
+        return [
+            n for n in self.layout.linked if n in about and n in self.columns and n not in apart
+        ]
+
     def values_of(self, column: str) -> Labels:
         """The values of one column."""
         return self.bags[column].values if column in self.bags else self.columns[column][1]

@@ -6,15 +6,20 @@ kind. Both are few, whatever there is of people and values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.arrays import BoolArray, IntArray
+from foreknow.data.arrays import BoolArray, IntArray, ranges
 from foreknow_judge.errors import UnsupportedError
+from foreknow_judge.impossible import Cannot
+from foreknow_judge.joint import surest
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,14 +41,7 @@ class PossibleMembers:
 
         None where no rule is about any of the values.
         """
-        if not about.any():
-            return None
-        rules_of_kind, kind = np.unique(about, axis=1, return_inverse=True)
-
-        def free_of(fire: BoolArray) -> BoolArray:
-            return np.asarray(~(fire[:, :, None] & rules_of_kind[None]).any(axis=1))
-
-        return cls(people, free_of(fires), free_of(surely), kind.reshape(-1))
+        return cls(people, *_kinds(fires, surely, about)) if about.any() else None
 
     @property
     def members(self) -> IntArray:
@@ -82,6 +80,100 @@ class PossibleMembers:
         return replace(self, kind=kind)
 
 
+def _kinds(
+    fires: BoolArray, surely: BoolArray, about: BoolArray
+) -> tuple[BoolArray, BoolArray, IntArray]:
+    """Which kinds of values each class can have, and might have; and the kind of each value."""
+    rules_of_kind, kind = np.unique(about, axis=1, return_inverse=True)
+
+    def free_of(fire: BoolArray) -> BoolArray:
+        return np.asarray(~(fire[:, :, None] & rules_of_kind[None]).any(axis=1))
+
+    return free_of(fires), free_of(surely), kind.reshape(-1)
+
+
+class JointCells(NamedTuple):
+    """What groups have of a counted column and of columns that stand beside it, row by row."""
+
+    group: IntArray
+    value: IntArray  # codes of the counted column
+    beside: Mapping[str, IntArray]  # and of the others
+    times: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class JointMembers(PossibleMembers):
+    """The same where rules are about a column that stands beside the counted one.
+
+    A kind is then one of joint values, and `kind` says nothing of the counted values alone.
+    """
+
+    # shape (4, cells), by group: the group, the counted value, the kind, how many have it
+    cells: IntArray = field(default_factory=lambda: np.zeros((4, 0), dtype=np.int64))
+
+    @classmethod
+    def of_cells(
+        cls, people: IntArray, rules: tuple[BoolArray, BoolArray, BoolArray], joint: JointCells
+    ) -> JointMembers:
+        """By which rules are about each class, perhaps and surely, and about each joint value."""
+        can, might, kind = _kinds(*rules)
+        nothing = np.zeros(0, dtype=np.int64)
+        keys = np.stack([joint.group, joint.value, kind]).astype(np.int64)
+        return cls(people, can, might, nothing, cells=_summed(keys, joint.times))
+
+    def take(self, groups: NDArray[Any]) -> JointMembers:
+        """Only some groups."""
+        starts = np.searchsorted(self.cells[0], np.arange(len(self.people) + 1))
+        at, offsets = ranges(starts[groups], starts[groups + 1])
+        cells = self.cells[:, at]
+        cells[0] = np.repeat(np.arange(len(groups)), np.diff(offsets))
+        return replace(self, people=self.people[groups], cells=cells)
+
+    def merge(self, into: IntArray, n_groups: int) -> JointMembers:
+        """Groups that are united."""
+        people = np.zeros((n_groups, self.people.shape[1]), dtype=np.int64)
+        np.add.at(people, into, self.people)
+        group, *rest, times = self.cells
+        return replace(self, people=people, cells=_summed(np.stack([into[group], *rest]), times))
+
+    def recoded(self, places: NDArray[Any], values: Any) -> JointMembers:
+        """Values that become one, whoever can have them."""
+        group, value, kind, times = self.cells
+        cells = _summed(np.stack([group, np.asarray(places)[value], kind]), times)
+        return replace(self, cells=cells)
+
+    def surest(self, cells: Iterable[tuple[int, int]], amounts: tuple[int, int]) -> list[Fraction]:
+        """For each group and value, a bound of how sure somebody with l and k facts may become."""
+        starts = np.searchsorted(self.cells[0], np.arange(len(self.people) + 1))
+        who = [
+            Cannot(frozenset(np.flatnonzero(~can)), frozenset(np.flatnonzero(~might)))
+            for can, might in zip(self.can, self.might, strict=True)
+        ]
+
+        @cache
+        def parts(group: int) -> tuple[Any, Any]:
+            own = self.cells[1:, starts[group] : starts[group + 1]].T.tolist()
+            people = Counter[Cannot]()
+            for one, many in zip(who, self.people[group].tolist(), strict=True):
+                people[one] += many
+            bag = tuple((value, frozenset([kind]), many) for value, kind, many in own)
+            return bag, frozenset(people.items())
+
+        ways = [amounts]
+        if self.negated:  # that somebody else lacks a value tells no more than what they have
+            ways = [(own, amounts[0] - own) for own in range(amounts[0] + 1)]
+        return [
+            max(surest(*parts(group), (value,), *way) for way in ways) for group, value in cells
+        ]
+
+
+def _summed(keys: IntArray, times: IntArray) -> IntArray:
+    """Equal columns of keys once, in order, and below them their times together."""
+    cells, of = np.unique(keys, axis=1, return_inverse=True)
+    sums = np.bincount(of.reshape(-1), times, cells.shape[1]).astype(np.int64)
+    return np.vstack([cells, sums])
+
+
 @dataclass(frozen=True, eq=False)
 class Classes:
     """The class of people, or of whatever stands for some; and what each class cannot have."""
@@ -91,11 +183,28 @@ class Classes:
     surely: BoolArray
     about: Mapping[str, BoolArray]  # of each sensitive column, shape (rules, values)
 
-    def able(self, column: str, part: IntArray, codes: NDArray[Any], times: Any, n: int) -> Any:
-        """Who can have which values of a column, of so many groups; None where everybody can."""
-        if column not in self.about:
+    def able(
+        self,
+        column: str,
+        part: IntArray,
+        codes: NDArray[Any],
+        times: Any,
+        n: int,
+        joint: JointCells | None = None,
+    ) -> Any:
+        """Who can have which values of a column, of so many groups; None where everybody can.
+
+        `joint` has the columns with rules that stand beside it.
+        """
+        if column not in self.about and joint is None:
             return None
         classes = len(self.fires)
         key = part.astype(np.int64) * classes + self.codes[codes]
         people = np.bincount(key, times, n * classes).astype(np.int64).reshape(n, classes)
-        return PossibleMembers.of(people, self.fires, self.surely, self.about[column])
+        if joint is None:
+            return PossibleMembers.of(people, self.fires, self.surely, self.about[column])
+        about = np.zeros((self.fires.shape[1], len(joint.group)), dtype=bool)
+        for name, at in {column: joint.value, **joint.beside}.items():
+            if name in self.about:
+                about |= self.about[name][:, at]
+        return JointMembers.of_cells(people, (self.fires, self.surely, about), joint)

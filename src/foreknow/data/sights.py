@@ -16,13 +16,15 @@ from foreknow.data.engines import open_table
 from foreknow.data.engines.table import require
 from foreknow.data.generalization import Wording, style_of
 from foreknow.data.impossible import Fired, about_of, fired
+from foreknow.data.labels import Labels, in_order
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.people import Signature, Signatures, printed
-from foreknow.data.possible_values import Classes, PossibleMembers
+from foreknow.data.possible_values import Classes, JointCells, JointMembers, PossibleMembers
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.errors import did_you_mean
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
+from foreknow_judge.layout import Seen
 from foreknow_judge.text import people_text
 
 # Points of people times groups that are compared at a time.
@@ -348,13 +350,47 @@ class Possible:
         if key not in self._counted:
             release, schema = self._release, self._schema
             shown = release.seen(sensitive, asked).by_policy
-            about = schema.rules_about(sensitive or release.sensitive)
-            counts = _by_labels(release, shown, schema) if about else shown.counts
+            seen = release.layout.seen(sensitive, asked)
+            apart, linked = (seen.secret, *seen.known), release.layout.linked
+            beside = [name for name in linked if name not in apart and schema.rules_about(name)]
+            joint = None
+            if beside and seen.secret in linked:
+                joint = _joint_cells(release, shown.counts, seen, beside)
+            ruled = joint is not None or schema.rules_about(seen.secret)
+            counts = _by_labels(release, shown, schema, joint) if ruled else shown.counts
             self._counted[key] = counts
         return self._counted[key]
 
 
-def _by_labels(release: Release, shown: Any, schema: Schema) -> GroupCounts:
+def _joint_cells(
+    release: Release, counts: GroupCounts, seen: Seen, beside: Sequence[str]
+) -> tuple[JointCells, dict[str, Labels]]:
+    """What groups have of a column and of those beside it, and the values of these."""
+    every = release.layout.seen(seen.secret, [*seen.known, *beside]).known
+    whole = release.seen(seen.secret, every).by_policy.counts
+    if whole.n_people != counts.n_people:
+        raise UnsupportedError("impossible-linked", beside[0])
+    labels = [_parts(label) for label in whole.groups or ()]
+    texts = {name: [label[at - len(every)] for label in labels] for at, name in enumerate(every)}
+    columns = [[texts[name][at] for name in seen.known] for at in range(len(labels))]
+    divided = [
+        (*label[: len(label) - len(every)], *more)
+        for label, more in zip(labels, columns, strict=True)
+    ]
+    place = {_parts(label): at for at, label in enumerate(counts.groups or ())}
+    group = np.array([place[label] for label in divided], dtype=np.int64)
+    values = {name: Labels(in_order({*texts[name]} - {None})) for name in beside}
+    codes = {  # a missing value is one that anybody may have
+        name: np.array([of.codes.get(text, len(of)) for text in texts[name]], dtype=np.int64)
+        for name, of in values.items()
+    }
+    value = np.array([counts.values.codes[label] for label in whole.values], dtype=np.int64)
+    of_cell = whole.cell_groups
+    at_cell = {name: code[of_cell] for name, code in codes.items()}
+    return JointCells(group[of_cell], value[whole.codes], at_cell, whole.counts), values
+
+
+def _by_labels(release: Release, shown: Any, schema: Schema, joint: Any = None) -> GroupCounts:
     """Count who can have which values by what a release shows of everybody."""
     column = shown.sensitive
     people = {*shown.people_columns, *shown.group_columns} - {column, *release.unlinked}
@@ -363,7 +399,7 @@ def _by_labels(release: Release, shown: Any, schema: Schema) -> GroupCounts:
     if not names:
         every = np.arange(counts.n_groups)
         none = fired(schema.impossible, {}, counts.n_groups)
-        return _with_able(counts, column, schema, every, counts.sizes, none, release.name)
+        return _with_able(counts, column, schema, every, counts.sizes, none, release.name, joint)
     signatures = shown.signatures(names)
     texts = [*zip(*signatures.labels, strict=True)]
     rows = np.arange(len(signatures.labels))
@@ -371,7 +407,8 @@ def _by_labels(release: Release, shown: Any, schema: Schema) -> GroupCounts:
     found = fired(schema.impossible, coded, len(rows), schema.hierarchies)
     found = replace(found, codes=found.codes[signatures.codes])
     groups = np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets))
-    return _with_able(counts, column, schema, groups, signatures.people, found, release.name)
+    people = signatures.people
+    return _with_able(counts, column, schema, groups, people, found, release.name, joint)
 
 
 def _with_able(
@@ -382,12 +419,17 @@ def _with_able(
     times: IntArray | None,
     found: Fired,
     name: str,
+    joint: tuple[JointCells, Mapping[str, Labels]] | None = None,
 ) -> GroupCounts:
     """Counts with those who can have each value, by the class of some people of each group."""
-    about = about_of(schema.impossible, {column: counts.values})
+    cells, beside = joint or (None, {})
+    about = about_of(schema.impossible, {column: counts.values, **beside})
+    about |= {own: np.pad(about[own], ((0, 0), (0, 1))) for own in beside}
     classes = Classes(found.codes, found.perhaps, found.surely, about)
     every = np.arange(len(found.codes))
-    able: PossibleMembers | None = classes.able(column, groups, every, times, counts.n_groups)
+    able: PossibleMembers | None = classes.able(
+        column, groups, every, times, counts.n_groups, cells
+    )
     if able is None:
         return counts
     _refuse_contradiction(counts, able, name)
@@ -396,6 +438,8 @@ def _with_able(
 
 def _refuse_contradiction(counts: GroupCounts, able: PossibleMembers, name: str) -> None:
     """Refuse counts in which more people have values than can have them."""
+    if isinstance(able, JointMembers):  # which the judge refuses
+        return
     of_cell, n_kinds = able.kind[counts.codes], able.can.shape[1]
     held = np.zeros((counts.n_groups, n_kinds), dtype=np.int64)
     np.add.at(held, (counts.cell_groups, of_cell), counts.counts)

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from foreknow.data.labels import is_pattern
 from foreknow_judge.numbers import read_number
-from foreknow_judge.remarks import plain_spelling
+from foreknow_judge.text import plain_spelling
 
 # Words of so many letters may be misspelt, and if only
 # one is in capitals of so many; in words of so many, two letters may be wrong.

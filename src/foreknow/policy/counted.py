@@ -26,11 +26,13 @@ from foreknow.adversaries.protocol import (
     Summing,
     counts_of,
 )
+from foreknow.criteria.protocol import EachGroup
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics, UnitCounts, refuse_sets
 from foreknow.data.labels import JointLabels, Label, Labels
 from foreknow.data.layout import Layout
 from foreknow.data.people import CASES
+from foreknow.data.possible_values import JointMembers
 from foreknow.data.release import Release
 from foreknow.data.sights import Possible
 from foreknow.data.windows import Window, Windows
@@ -353,8 +355,23 @@ class RequirementCounts:
             if number is not None:
                 ledgers.append(ledger_of_people(point, self.asked, semantics, int(number.max())))
                 continue
+            if isinstance(counts_of(self.seen).able, JointMembers):
+                ledgers.append(self._by_group(point))
+                continue
             ledgers.append(point.adversary.ledger(point.below, self.asked, semantics))
         return ledgers
+
+    def _by_group(self, point: Point) -> Ledger:
+        """A ledger that asks of each group by itself how sure somebody may become."""
+
+        def fails(counts: GroupCounts) -> BoolArray:
+            chances = point.adversary.chances(counts)
+            failing = np.zeros(counts.n_groups, dtype=bool)
+            cells = np.flatnonzero(np.asarray(self.asked)[chances.value])
+            failing[chances.case[cells[chances.reaching(point.below, cells)]]] = True
+            return failing
+
+        return EachGroup(fails)
 
 
 def _in_sight(requirement: Requirement, sight: Seen, groups: GroupCounts) -> GroupCounts:

@@ -16,6 +16,7 @@ from foreknow.atomic_files import write_new
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines.households import Shared
 from foreknow.data.grids import SHARED
+from foreknow.data.impossible import Rule
 from foreknow.data.labels import Labels
 from foreknow.data.layout import Layout
 from foreknow.data.levels import Level
@@ -186,22 +187,31 @@ class Policy:
                     "household, beside the column that says where: take it out of unlinked"
                 )
 
+    def ruled_beside(self, requirement: Requirement) -> list[str]:
+        """The columns with rules that stand beside the secret of a requirement, not known."""
+        schema, linked = self.needed_schema, self.layout.linked
+        secret = requirement.sensitive or schema.sensitive
+        if requirement.of_people or requirement.knowing is None or secret not in linked:
+            return []
+        apart = (secret, *requirement.knowing)
+        return [name for name in linked if name not in apart and schema.rules_about(name)]
+
     def _check_impossible(self, schema: Schema) -> None:
-        """Refuse a rule on one column if a requirement is about another column of the same row."""
-        linked = self.layout.linked
-        for rule in schema.impossible:
-            for requirement in self.requirements:
-                secret = requirement.sensitive or schema.sensitive
-                beside = rule.sensitive in linked and secret in linked
-                known = requirement.knowing is None or rule.sensitive in requirement.knowing
-                if requirement.of_people or secret == rule.sensitive or not beside or known:
-                    continue
+        """Refuse what is not counted if rules on one column bear on another of the same row."""
+        for requirement in self.requirements:
+            known = [point.adversary for point in requirement.points]
+            counted = bool(known) and all(getattr(own, "of_rows", False) for own in known)
+            if requirement.of_windows or schema.counts_people or schema.shared is not None:
+                counted = False
+            for column in () if counted else self.ruled_beside(requirement):
                 raise PolicyError(
                     f"{requirement.name}: the schema says what some people cannot have of "
-                    f"{rule.sensitive!r} (impossible), which stands beside {secret!r} in each row, "
-                    "and so bears on it, too; this is not counted yet: say knowing = "
-                    f'["{rule.sensitive}"], publish it apart ([publish] unlinked = '
-                    f'["{rule.sensitive}"]), or leave the rule out',
+                    f"{column!r} (impossible), which stands beside "
+                    f"{requirement.sensitive or schema.sensitive!r} in each row, and so bears on "
+                    "it, too, which is counted for facts without links (m = 0) and for negations, "
+                    "of people with one row each, and not for within or households: say knowing = "
+                    f'["{column}"], publish it apart ([publish] unlinked = ["{column}"]), or leave '
+                    "the rule out",
                     code="impossible-linked",
                 )
 
@@ -336,6 +346,8 @@ class Policy:
         """The same policy for a release whose columns stand in this layout."""
         other = copy(self)
         set_fields(other, _layout=layout)
+        if other.schema is not None:
+            other._check_impossible(other.schema)
         return other
 
     @property
@@ -362,7 +374,7 @@ class Policy:
         first, found = self.needed_schema.sensitive, []
         for requirement in self.requirements:
             seen = requirement.sight(self.layout)
-            found += [seen.secret, *seen.known]
+            found += [seen.secret, *seen.known, *self.ruled_beside(requirement)]
         if self.needed_schema.counts_people and self.points:
             found.append(CASES)
         if self.owned:
@@ -423,8 +435,13 @@ class Policy:
         if schema is None or requirement.of_people:
             return False
         exact = {*schema.other, *(() if in_rows else schema.quasi_identifiers)}
-        rules = schema.rules_about(requirement.sensitive)
+        rules = self._rules_on(requirement)
         return not all({*rule.where} <= exact - {*self.options.unlinked} for rule in rules)
+
+    def _rules_on(self, requirement: Requirement) -> list[Rule]:
+        """The rules on the column of a requirement, and on those that stand beside it."""
+        columns = (requirement.sensitive, *self.ruled_beside(requirement))
+        return [rule for name in columns for rule in self.needed_schema.rules_about(name)]
 
     @property
     def owned_columns(self) -> list[str]:
@@ -439,7 +456,9 @@ class Policy:
     def word(self) -> tuple[str, ...]:
         """What only the owner can judge, in words."""
         asked = filter(self.asks_owner, self.requirements)
-        return tuple(dict.fromkeys(of.by_owner(self.needed_schema) for of in asked))
+        return tuple(
+            dict.fromkeys(of.by_owner(self.needed_schema, self._rules_on(of)) for of in asked)
+        )
 
     @property
     def filed(self) -> Policy:

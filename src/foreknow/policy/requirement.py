@@ -28,6 +28,7 @@ from foreknow.criteria.registry import CRITERIA
 from foreknow.data.counts import Semantics
 from foreknow.data.engines.households import ELSEWHERE, Shared
 from foreknow.data.hierarchy import Hierarchy
+from foreknow.data.impossible import Rule
 from foreknow.data.labels import JointLabels, Label, Labels
 from foreknow.data.layout import Layout
 from foreknow.data.people import units
@@ -556,8 +557,8 @@ class Requirement:
         found = [name for name in self.known if name not in shown]
         return tuple(found if self.unit is None else dict.fromkeys([self.unit, *found]))
 
-    def by_owner(self, schema: Schema) -> str:
-        """The part that only the owner can judge, in words."""
+    def by_owner(self, schema: Schema, rules: Sequence[Rule]) -> str:
+        """The part that only the owner can judge, in words; `rules` bear on its column."""
         if self.unit is not None:
             said = f"each group has at least {self.criterion.least} different {self.unit}"  # type: ignore[union-attr]
         else:
@@ -568,7 +569,7 @@ class Requirement:
         if hidden := [name for name in self.owned(schema) if name != self.unit]:
             said += f", with {' and '.join(hidden)} known of everybody"
         cannot: dict[str, list[str]] = {}
-        for rule in () if self.of_people else schema.rules_about(self.sensitive):
+        for rule in () if self.of_people else rules:
             cannot.setdefault(", ".join(rule.values), []).append(str(rule))
         for values, people in cannot.items():
             said += f", not counting {'; '.join(people)} among those who might have {values}"

@@ -43,9 +43,11 @@ from foreknow.adversaries.protocol import (
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
+from foreknow.data.possible_values import JointMembers
 from foreknow.data.windows import Windows
 from foreknow.hints import hints
 from foreknow.needs import Need, Needs
+from foreknow_judge.errors import UnsupportedError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.numbers import Number, as_threshold
 
@@ -105,6 +107,11 @@ class Facts:
         """The target and known people have their values, and linked people may have the secret."""
         return KnowledgeReach(max(1 + self.k, self.k + self.m), self.m, alike=True)
 
+    @property
+    def of_rows(self) -> bool:
+        """Whether it heeds what some people cannot have in a column beside the secret."""
+        return not self.m
+
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Find the highest posterior that some person has the value.
 
@@ -148,6 +155,8 @@ class Facts:
         2 has the least T over all groups, this has the T of the target's own.
         """
         counts = asked_of(self, release)
+        if isinstance(counts.able, JointMembers):
+            return self._beside(counts)
         fronts = _Fronts(self, counts, attaining(front(counts, self.l, None), self.k, self.m))
         cells = profiles(counts, min(self.l, counts.n_values))
         first, alike = cells.alike()
@@ -213,7 +222,37 @@ class Facts:
 
         return Disclosure(window, float(exact), lambda: exact, witness)
 
+    def _beside(self, counts: GroupCounts) -> Chances:
+        """The same where rules are about a column beside the secret: bounds, by the judge."""
+        able: Any = counts.able
+        if self.m:
+            raise UnsupportedError("impossible-linked", f"{self}")
+        cells = list(zip(counts.cell_groups.tolist(), counts.codes.tolist(), strict=True))
+        bounds = able.surest(cells, (self.l, self.k))
+        odds = np.array([float(1 / bound - 1) for bound in bounds], dtype=np.float64)
+
+        def exact(asked: IntArray) -> list[Fraction | None]:
+            return [bounds[cell] for cell in asked.tolist()]
+
+        return Chances.of_holders(counts.cell_groups, counts.codes, counts.counts, odds, exact)
+
+    def _worst_beside(self, counts: GroupCounts, code: int | None) -> dict[Label, Disclosure]:
+        """The highest of these bounds for each value, or for one."""
+        bounds = self._beside(counts).fractions(np.arange(len(counts.codes)))
+        highest = dict.fromkeys(range(counts.n_values) if code is None else [code], Fraction(0))
+        for value, bound in zip(counts.codes.tolist(), bounds, strict=True):
+            if value in highest and bound is not None:
+                highest[value] = max(highest[value], bound)
+        return {
+            counts.values[value]: Disclosure(
+                counts.values[value], float(bound), bounded=True, _bound=partial(Fraction, bound)
+            )
+            for value, bound in highest.items()
+        }
+
     def _judge(self, counts: GroupCounts, code: int | None) -> dict[Label, Disclosure]:
+        if isinstance(counts.able, JointMembers):
+            return self._worst_beside(counts, code)
         fronts = _Fronts(self, counts, attaining(front(counts, self.l, code), self.k, self.m))
         chances, at_most = fronts.chances().tolist(), formulas_of(counts).bounded(counts).tolist()
         codes = range(counts.n_values) if code is None else [code]

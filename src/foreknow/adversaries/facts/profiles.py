@@ -25,6 +25,8 @@ from foreknow.adversaries.remembered import remembered
 from foreknow.data.arrays import FloatArray, IntArray, order_of, ranges
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label, in_order
+from foreknow.data.possible_values import JointMembers
+from foreknow_judge.errors import UnsupportedError
 from foreknow_judge.numbers import CLOSE
 
 # An amount of facts, of all cells alike or of each.
@@ -709,7 +711,9 @@ _SOME_CANNOT = SomeCannot()
 
 
 def formulas_of(counts: GroupCounts) -> OneValue:
-    """What cells can do for an adversary, by what people may have."""
+    """What cells can do for an adversary, by what people may have; refuse joint values."""
+    if isinstance(counts.able, JointMembers):
+        raise UnsupportedError("impossible-linked", "this analysis")
     return _FORMULAS[counts.semantics] if counts.able is None else _SOME_CANNOT
 
 

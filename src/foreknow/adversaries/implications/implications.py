@@ -296,6 +296,8 @@ class Negations:
     key: ClassVar[str] = "negations"
     needs: ClassVar[Needs] = frozenset({Need.ONE_VALUE, Need.ABSOLUTE})
     settings: ClassVar[Any] = _SETTINGS
+    # it heeds what some people cannot have in a column beside the secret
+    of_rows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         set_fields(self, k=whole_amount("Negations", "k", self.k))

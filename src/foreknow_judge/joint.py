@@ -1,0 +1,88 @@
+"""Joint values: how sure somebody may become of a secret beside a column with rules.
+
+A rule on one column of a row is a rule on the row: people have joint values, such as a diagnosis
+and a test, and a secret is a set of joint values. What is known is about the secret's column alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations
+from typing import Any
+
+from foreknow_judge.impossible import Cannot, JointValue
+
+# With more kinds of secrets in one group, nothing is proven: 1 is the bound.
+_MOST_KINDS = 8
+_FREE: frozenset[int] = frozenset()
+
+
+@lru_cache(maxsize=1 << 16)  # groups are often alike
+def surest(
+    bag: Sequence[JointValue],
+    people: Collection[tuple[Cannot, int]],
+    secret: Collection[Any],
+    l: int,
+    k: int,
+) -> Fraction:
+    """An upper bound of how sure somebody may become that a member of a group has a secret.
+
+    A kind is the set of rules that joint values fall under; values of a kind are dealt to the same
+    people, so a member is as likely to have one of them as another: with the same `share`. Of a
+    kind that not everybody can have, the share is highest if those who can have it have other
+    kinds as often as they can (but for kinds that all of them can have, which are dealt later),
+    and if the known people are among the rest. The bound is the worst of all choices of
+    kinds that the target can have: these have their highest shares, and the values that everybody
+    can have share what is left. The exact figure is a mean of such choices, or lower.
+    """
+
+    def able(kind: frozenset[int], other: frozenset[int] = _FREE) -> int:
+        """How many people can have a kind, and perhaps can have the other."""
+        return sum(n for who, n in people if not (who.perhaps & kind or who.surely & other))
+
+    size = sum(n for _, n in people)
+    partly = {kind for _, kind, _ in bag if able(kind) < size}
+    having: dict[frozenset[int], Counter[Any]] = {_FREE: Counter()}
+    for value, kind, many in bag:
+        having.setdefault(kind if kind in partly else _FREE, Counter())[value] += many
+    sums = {kind: own.total() for kind, own in having.items()}
+    holders = {kind: sum(own[value] for value in secret) for kind, own in having.items()}
+
+    def is_apart(kind: frozenset[int], other: frozenset[int]) -> bool:
+        """Whether values of another kind may take people from those who can have a kind."""
+        beside = l > 0 and not holders[other]
+        return beside or any(who.perhaps & other and not who.surely & kind for who, _ in people)
+
+    members = {
+        kind: able(kind)
+        - sum(
+            min(sums[other], able(kind, other))
+            for other in partly - {kind}
+            if is_apart(kind, other)
+        )
+        for kind in partly
+        if holders[kind]
+    }
+    if len(members) > _MOST_KINDS:
+        return Fraction(1)
+    worst = Fraction(0)
+    for chosen in (own for n in range(len(members) + 1) for own in combinations(members, n)):
+        rest, known = Fraction(1), k
+        chances = defaultdict[Any, Fraction](Fraction)
+        for kind in (*chosen, _FREE):
+            told = min(k if kind else known, sums[kind] - holders[kind])
+            left, known = sums[kind] - told, max(known - told, 0)
+            share = max(rest, Fraction(0)) / (left or 1)
+            if kind:
+                share = Fraction(1, max(members[kind] - k, left))
+            rest -= left * share
+            for value, many in having[kind].items():
+                chances[value] += many * share
+        hit = sum((chances.pop(value, Fraction(0)) for value in secret), Fraction(0))
+        lost = sorted(chances.values(), reverse=True)
+        if hit:
+            worst = max(worst, hit / max(1 - sum(lost[:l], Fraction(0)), hit))
+    return worst
