@@ -15,6 +15,7 @@ from tests.signals import heeded
 import foreknow as fk
 from foreknow.auditing import audit as auditing
 from foreknow.auditing.audit import Audit
+from foreknow.publishing import formats
 from foreknow.publishing import publish as publishing
 from foreknow_judge import duckdb_files
 
@@ -112,7 +113,7 @@ def test_a_disk_that_fills_up_with_the_report(desk, small_disk):
 STAGES = {
     "counting": (fk.Microdata, "digest"),
     "partition": (fk.Mondrian, "partition"),
-    "write_csv": (publishing, "write_csv"),
+    "write_csv": (formats, "write_csv"),
     "verify": (publishing, "findings_of"),
     "to_html": (Audit, "to_html"),
 }
@@ -135,17 +136,17 @@ def test_an_interrupt_at_any_stage_exits_with_130_and_leaves_nothing(desk, monke
 
 RUNNER = """
 import os, signal, sys
-from foreknow.publishing import publish as publishing
+from foreknow.publishing import formats
 from foreknow.cli import main
 
-write = publishing.write_csv
+write = formats.write_csv
 
 def interrupted(table, path, **options):
     write(table, path, **options)
     os.kill(os.getpid(), signal.SIGINT)
     signal.pause()
 
-publishing.write_csv = interrupted
+formats.write_csv = interrupted
 sys.argv = ["foreknow", "publish", "table.csv", "-p", "policy.toml", "-o", "out"]
 main()
 """

@@ -370,7 +370,7 @@ _ROWS = [
         "(settings.strict and found[key] == limit)",
         "(settings.strict and found[key] > limit)",
         "a strict risk may be reached",
-        "test_risk_limits test_risk",
+        "test_risk_limits risks/test_risk",
     ),
     (
         "look-alikes-are-groups",
@@ -558,7 +558,7 @@ _ROWS = [
         'if "cohort" in table:',
         "if False:",
         "a release that repeats earlier ones is judged",
-        "test_after",
+        "several/test_after",
     ),
     (
         "refused-bucketized-sets",
@@ -840,7 +840,7 @@ _ROWS = [
         "if text.strip(BLANKS) in reading.missing:",
         "if False:",
         "texts that say a value is missing are counted as values",
-        "test_two_schemas test_left_out test_recognized_later",
+        "test_two_schemas test_left_out several/test_recognized_later",
     ),
     # ---- several releases ----------------------------------------------------------------------
     (
@@ -849,7 +849,7 @@ _ROWS = [
         "cells.settled.all()",
         "cells.settled.any()",
         "releases whose groups cross are judged as if differences settled them",
-        "test_together test_together_worlds",
+        "several/test_together several/test_together_worlds",
     ),
     (
         "counted-otherwise",
@@ -857,7 +857,7 @@ _ROWS = [
         "if any(own != first for own in others):",
         "if False:",
         "releases that count other people are one",
-        "test_together test_two_schemas",
+        "several/test_together test_two_schemas",
     ),
     (
         "somebody-twice",
@@ -865,7 +865,7 @@ _ROWS = [
         "fresh &= [name not in groups for name in own]",
         "fresh &= [name not in self.groups[-1] for name in own]",
         "somebody in a release before the last one is published again",
-        "test_after",
+        "several/test_after",
     ),
     (
         "together-unsafe",
@@ -873,7 +873,7 @@ _ROWS = [
         "for finding in together if not finding.safe]",
         "for finding in together if False]",
         "releases that fail together are verified",
-        "test_after cli/test_cli_verify",
+        "several/test_after cli/test_cli_verify",
     ),
     (
         "earlier-wrong",
@@ -881,7 +881,7 @@ _ROWS = [
         "for problem in wrong:",
         "for problem in wrong[:0]:",
         "an earlier release is not as certified",
-        "test_after",
+        "several/test_after",
     ),
     (
         "earlier-unnamed",
@@ -889,7 +889,7 @@ _ROWS = [
         "if len(earlier) < len(before_paths) or digests != digests_named:",
         "if len(earlier) < len(before_paths) or not digests <= digests_named:",
         "an earlier release that the certificate names is left out",
-        "test_after",
+        "several/test_after",
     ),
     (
         "inference-unlimited",
