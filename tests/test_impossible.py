@@ -785,3 +785,31 @@ def test_exact_columns_with_a_hierarchy_are_refused():
                 fk.publish(table, policy, seed=1)
         else:
             assert fk.publish(table, policy, seed=1).audit.safe
+
+
+def test_rules_that_files_show_are_certified(tmp_path):
+    """Of four women, three have job a, one of these has O04; who cannot have job c is not shown."""
+    jobs = [*"aaab", *"bbccaa" * 3, "b", "b"]
+    table = pa.table(
+        {
+            "ward": ["w"] * 24,
+            "sex": ["f"] * 4 + ["m"] * 20,
+            "shift": ["day"] * 20 + ["night"] + ["day"] * 3,
+            "ill": ["O04", *["flu", "gout"] * 11, "flu"],
+            "job": jobs,
+        }
+    )
+    shown = {"values": ["O04"], "where": {"sex": ["m"]}, "sensitive": "ill"}
+    unshown = {"values": ["c"], "where": {"shift": ["night"]}, "sensitive": "job"}
+    schema = {"quasi_identifiers": ["ward"], "sensitive": ["ill", "job"], "other": ["sex"]}
+    asked = [
+        {"facts": {}, "sensitive": "ill", "knowing": ["job"], "values": ["O04"], "below": "9/10"},
+        {"facts": {}, "sensitive": "job", "knowing": ["ill"], "values": ["c"], "below": "9/10"},
+    ]
+    for rules in ([shown], [shown, unshown]):
+        policy = fk.Policy.from_dict({"schema": {**schema, "impossible": rules}, "require": asked})
+        made = fk.publish(table, policy, seed=1)
+        made.write(folder := tmp_path / str(len(rules)))
+        figures = [made.audit, fk.audit(folder, policy)]
+        assert [str(own.verdicts[0].reached) for own in figures] == ["1/3", "1/3"]
+        assert str(fk.verify(folder).findings[0].reached) == "1/3"

@@ -77,10 +77,11 @@ for entry in sys.argv[1:]:
 
 
 def copy_without(leaves, folder):
-    """The source without some leaves, and how to run Python on it."""
+    """The source without some leaves, as Git leaves their folders, and how to run Python on it."""
     shutil.copytree(ROOT / "src", folder, ignore=shutil.ignore_patterns("__pycache__"))
     for leaf in leaves:
         shutil.rmtree(folder.joinpath(*leaf.split(".")))
+        folder.joinpath(*leaf.split("."), "__pycache__").mkdir(parents=True)
     return {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
 
 

@@ -38,8 +38,9 @@ def leaf_of(module: str) -> str | None:
 
 
 def is_installed(leaf: str) -> bool:
-    """True if the folder of a leaf is there."""
-    return find_spec(leaf) is not None
+    """True if the folder of a leaf is there, with a module in it."""
+    spec = find_spec(leaf)
+    return spec is not None and spec.origin is not None
 
 
 def load(place: str) -> Any:

@@ -462,11 +462,12 @@ class Policy:
 
     @property
     def filed(self) -> Policy:
-        """The policy that files are judged by; if need be, as if everybody could have any value."""
-        shown = self.shown
-        if any(map(self._unshown, self.requirements)):
-            schema = replace(shown.needed_schema, impossible=())
-            return shown._with(shown.requirements, schema)
+        """The policy that files are judged by; rules of a column are left out if files hide one."""
+        shown, schema = self.shown, self.needed_schema
+        unshown = filter(self._unshown, self.requirements)
+        if columns := {required.sensitive or schema.sensitive for required in unshown}:
+            rules = [rule for rule in schema.impossible if rule.sensitive not in columns]
+            return shown._with(shown.requirements, replace(shown.needed_schema, impossible=rules))
         return shown
 
     def _with(self, requirements: Sequence[Requirement], schema: Schema) -> Policy:
