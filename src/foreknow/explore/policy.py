@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from itertools import islice
 from typing import Any
 
 import tomlkit
-from pydantic import TypeAdapter
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AoT
 
-from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.atomic_files import write_new, write_whole
-from foreknow.criteria.registry import CRITERIA
 from foreknow.errors import OutputError
+from foreknow.explore.form import form
 from foreknow.explore.security import is_device
 from foreknow.explore.session import Draft, Session
-from foreknow.methods.registry import METHODS
 from foreknow.report.pages.audit import policy_rows
 from foreknow.report.words import visible
 from foreknow.toml import from_toml, toml_value
 from foreknow_judge.errors import InputError
-from foreknow_judge.grammar import LIMITS, SECRET
+from foreknow_judge.grammar import LIMITS
 
 _MOST_TEXT = 1 << 20
 _NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,15})?")
@@ -60,37 +56,8 @@ def overview(session: Session, asked: Any) -> dict[str, Any]:
         "words": words,
         "undo": session.can_undo(name),
         "files": [each.name for each in session.choices() if each.kind == "policy"],
-        "methods": [key for key, _ in METHODS],
-        "kinds": [*_kinds(ADVERSARIES, True), *_kinds(CRITERIA, False)],
-        "limits": LIMITS,
-        "secret": SECRET,
+        "form": form(),
     }
-
-
-def _kinds(registered: Sequence[Any], limited: bool) -> Iterator[dict[str, Any]]:
-    """What the form can ask for: kinds whose settings, by their JSON Schema, are amounts, choices.
-
-    It begins with the examples there; what has none that is needed stays as the file has it.
-    """
-    for kind in registered:
-        schema = TypeAdapter(kind.settings).json_schema()
-        parts = schema.get("properties", {"": schema})
-        fields = [
-            {"key": key, "about": own.get("description", ""), "choices": own.get("enum", [])}
-            for key, own in parts.items()
-            if own.keys() & {"examples", "enum"}
-        ]
-        usual = {
-            key: own["examples"][0]
-            for key, own in parts.items()
-            if "examples" in own and own.get("default", 0) is not None
-        }
-        if not usual and "required" not in schema:  # any of them will do: the first
-            some = ((key, own["examples"][0]) for key, own in parts.items() if "examples" in own)
-            usual = dict(islice(some, 1))
-        if usual and usual.keys() >= {*schema.get("required", ())}:
-            start = usual.get("", usual)
-            yield {"key": kind.key, "fields": fields, "usual": start, "limited": limited}
 
 
 def _plain(value: Any) -> Any:
