@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import AoT
+from tomlkit.items import AoT, String
 
 from foreknow.atomic_files import write_new, write_whole
 from foreknow.errors import OutputError
@@ -194,8 +195,13 @@ _BELOW = re.compile(r"(^[ \t]*\[.*\n)((?:^[ \t]*#\^above.*\n)+)", re.MULTILINE)
 _COMMENT = re.compile(r"^([ \t]*#)", re.MULTILINE)
 
 
-def changed(text: str, path: Sequence[Any], value: Any) -> str:
+def changed(
+    text: str, path: Sequence[Any], value: Any, comments: Mapping[str, str] | None = None
+) -> str:
     r"""Write a policy with another value of one key, or without it (None); the rest stays.
+
+    Where `comments` are given, the value names columns: one that was there before keeps its
+    comment, and any other gets the one that is given for it.
 
     Raises
     ------
@@ -217,9 +223,9 @@ def changed(text: str, path: Sequence[Any], value: Any) -> str:
     """
     try:
         wanted = from_toml(text)
-        _put(wanted, path, value, lambda given, _: from_toml(f"x = {toml_value(given)}")["x"])
+        _put(wanted, path, value, lambda given, *_: from_toml(f"x = {toml_value(given)}")["x"])
         document = tomlkit.parse(_ABOVE.sub(_inward, text))
-        _put(document, path, value, _item)
+        _put(document, path, value, partial(_item, comments))
         made = _BELOW.sub(
             lambda found: found[2].replace("#^above", "#") + found[1], tomlkit.dumps(document)
         )
@@ -236,17 +242,58 @@ def _inward(found: re.Match[str]) -> str:
     return found[2] + _COMMENT.sub(r"\1^above", found[1]) if found[2] else found[0]
 
 
-def _item(given: Any, inside: Any) -> Any:
+def _item(comments: Mapping[str, str] | None, given: Any, inside: Any, before: Any = None) -> Any:
     """What tomlkit puts into a table or list: as we write it, a table of several by its lines."""
     if not isinstance(inside, AoT):
-        return tomlkit.value(toml_value(given))
+        made = tomlkit.value(toml_value(given))
+        return made if comments is None else _columns(given, before, comments)
     table = tomlkit.table()
     for key, own in given.items():
         table.add(key, tomlkit.value(toml_value(own)))
     return table.add(tomlkit.nl())
 
 
-def _put(table: Any, path: Sequence[Any], value: Any, made: Callable[[Any, Any], Any]) -> None:
+def _columns(given: Any, before: Any, comments: Mapping[str, str]) -> Any:
+    """One column, or several by their lines, with the comments of before, or the given ones."""
+    said, last = _commented(before)
+    names = [given] if isinstance(given, str) else given
+    for name in names:
+        said.setdefault(name, ("", f"# {comments[name]}" if comments.get(name) else ""))
+    text, trivia = toml_value(given), getattr(before, "trivia", None)
+    if names is given and (last or any(any(said[name]) for name in names)):
+        lines = [
+            f"{above}  {toml_value(name)},{beside and '  '}{beside}\n"
+            for name, (above, beside) in ((name, said[name]) for name in names)
+        ]
+        text = f"[\n{''.join(lines)}{last}]"
+    made = tomlkit.value(text)
+    if trivia is not None and isinstance(given, str) | isinstance(before, str):
+        trivia.comment_ws = trivia.comment = ""  # it is of the column before
+    if isinstance(given, str) and said[given][1]:
+        made.trivia.comment_ws, made.trivia.comment = "  ", said[given][1]
+    return made
+
+
+_MEMBER = re.compile(r"""[ \t]*("(?:[^"\\]|\\.)*"|'[^']*')[ \t]*,?[ \t]*(#.*)?""")
+
+
+def _commented(before: Any) -> tuple[dict[str, tuple[str, str]], str]:
+    """The comments above and beside each column of a value, and those after the last one."""
+    if isinstance(before, String):
+        return {str(before): ("", before.trivia.comment)}, ""
+    own, above = dict[str, tuple[str, str]](), ""
+    for line in "" if before is None else before.as_string()[1:-1].splitlines():
+        if member := _MEMBER.fullmatch(line):
+            own[from_toml(f"x = {member[1]}")["x"]] = above, member[2] or ""
+            above = ""
+        elif line.lstrip().startswith("#"):
+            above += f"{line}\n"
+        elif "#" in line:
+            raise ValueError("several columns share a comment")
+    return own, above
+
+
+def _put(table: Any, path: Sequence[Any], value: Any, made: Callable[..., Any]) -> None:
     """Put a value at its place; of one of several tables, the keys that differ."""
     *above, last = path
     for key in above:
@@ -277,7 +324,7 @@ def _put(table: Any, path: Sequence[Any], value: Any, made: Callable[[Any, Any],
         new = {key: x for key, x in value.items() if key not in own or _plain(own[key]) != x}
         own.update({key: made(given, own) for key, given in new.items()})
     else:
-        table[last] = made(value, table)
+        table[last] = made(value, table, table[last] if there else None)
 
 
 def _is_place(key: Any, many: int) -> bool:
