@@ -124,6 +124,7 @@ def test_every_key_has_a_field(browser):
         ("below = 0.25", "below = 25", ["require", 0, "below"], "below = 25"),
         ("below = 0.25", "belw = 0.25", ["require", 0, "belw"], "belw = 0.25"),
         ("k = 3, m = 1", "k = -3, m = 1", ["require", 1, "facts", "k"], "facts = { l = 1, k = -3"),
+        ("below = 0.25", "at_most_times = 0.5", ["require", 0, "at_most_times"], "at_most_times"),
         ('sensitive = "diagnosis"', "", ["schema", "sensitive"], "[schema]"),
         ('method = "mondrian"', 'method = "mondriaan"', ["publish", "method"], "method = "),
         ("[schema]", "[schema", [], "[schema"),
@@ -139,6 +140,13 @@ def test_a_mistake_is_said_at_its_key(browser, old, new, path, line):
     assert browser.post("/api/policy/saved", {"file": "x.toml"}).status == 400
     found = browser.post("/api/policy/written", {"text": text}).json
     assert found["mistake"] is None
+
+
+def test_a_name_is_no_place(browser):
+    """A mistake whose message quotes a name that looks like a key of the policy."""
+    text = browser.ask("/api/policy").json["text"]
+    named = text.replace("below = 0.25", 'below = 0.25\nname = "require[9]: x"\nat_level = 1', 1)
+    assert browser.post("/api/policy/written", {"text": named}).json["mistake"]["said"]
 
 
 def test_it_is_written_into_the_folder_and_replaces_nothing_else(tmp_path, folder):

@@ -22,6 +22,7 @@ _HOW_MANY = re.compile(
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')  # the first of a line is its column
 _LIST = re.compile(rf"^{_WITHOUT_ROLE}\n((?:#   .*\n)*)", re.MULTILINE)
 _LISTED = re.compile(r'#   ("(?:[^"\\]|\\.)*").*')
+_HEAD = re.compile(r"\A(?:#.*\n)*")
 _SCHEMA = re.compile(r"^\[schema\]\n(?:.+\n)*", re.MULTILINE)
 _TO_READ = r"# (?:It can be published as it is\. Read it first|Say what a row is\. Read the rest): "
 
@@ -230,18 +231,17 @@ def with_true_comments(
     if not moved:
         return text
     made = _with_list_of_others(text, roles, suggested)
+    quoted = "|".join(re.escape(toml_value(name)) for name in moved)
+    about = re.compile(rf"^# .*(?:{quoted}).*\n", re.MULTILINE)
+    made = _HEAD.sub(lambda head: about.sub("", head[0]), made, count=1)
     for name in moved:
-        quoted = re.escape(toml_value(name))
-        # How it might coarsen, and what it says of rows, at the beginning.
-        if roles[name] != "quasi-identifier":
-            made = re.sub(
-                rf"^# {re.escape(toml_key(name))} = \{{.*\n", "", made, flags=re.MULTILINE
-            )
-        head, blank, rest = made.partition("\n\n")
-        made = (
-            re.sub(rf"^# .*{quoted}.*\n", "", head + "\n", flags=re.MULTILINE)[:-1] + blank + rest
-        )
-    for note in _untrue(moved, before, roles, suggested):
+        if roles[name] != "quasi-identifier":  # how it might coarsen
+            made = re.sub(rf"^# {re.escape(toml_key(name))} = {{.*\n", "", made, flags=re.MULTILINE)
+    secret = any("sensitive" in (before[name], roles[name]) for name in moved)
+    notes = (*suggested.notes, *suggested.costs) if suggested else ()
+    for note in notes:  # what was counted of columns in other roles
+        if not (secret or any(repr(name) in note for name in moved)):
+            continue
         words = r"\s+(?:# )?".join(map(re.escape, one_line(f"{note}.").split()))
         made = re.sub(rf"^# {words}\n", "", made, flags=re.MULTILINE)
     made = re.sub(_TO_READ, "# Read it first: ", made)
@@ -259,11 +259,8 @@ def _with_list_of_others(
     listed = _LIST.search(text)
     if listed is None and suggested is None:
         return text
-    lines = (
-        {}
-        if listed is None
-        else {from_toml(f"x = {line[1]}")["x"]: line[0] for line in _LISTED.finditer(listed[1])}
-    )
+    found = _LISTED.finditer(listed[1]) if listed else ()
+    lines = {from_toml(f"x = {line[1]}")["x"]: line[0] for line in found}
     comments = comments_of(roles, suggested)
     others = [
         lines.get(name, f"#   {toml_value(name)}  {comments.get(name, '')}".rstrip())
@@ -272,19 +269,3 @@ def _with_list_of_others(
     ]
     block = "\n".join([_WITHOUT_ROLE, *others, ""]) if others else ""
     return _SCHEMA.sub(lambda schema: schema[0] + block, _LIST.sub("", text), count=1)
-
-
-def _untrue(
-    moved: Sequence[str],
-    before: Mapping[str, str],
-    roles: Mapping[str, str],
-    suggested: PolicySuggestion | None,
-) -> Iterator[str]:
-    """What was counted when roles were suggested and is not so in other roles."""
-    if suggested is None:
-        return
-    if any("sensitive" in (before[name], roles[name]) for name in moved):
-        yield from (*suggested.notes, *suggested.costs)
-    for cost in suggested.costs:
-        if any(repr(name) in cost for name in moved):
-            yield cost

@@ -21,11 +21,10 @@ from foreknow.report.pages.audit import policy_rows
 from foreknow.report.words import visible
 from foreknow.toml import from_toml, toml_value
 from foreknow_judge.errors import InputError
-from foreknow_judge.grammar import LIMITS
 
 _MOST_TEXT = 1 << 20
 _NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,15})?")
-_PATH = re.compile(r"\b(schema|require|publish)((?:\[\d+\]|\.[\w-]+)*)")
+_PATH = re.compile(r"\b(schema|require|publish)((?:\[\d+\]|\.[\w-]+)*)(?:: (?:give )?(\w+))?")
 _AT = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
 _FILE = re.compile(r"[\w][\w .-]{0,80}\.toml")
 _DEEPEST = 5
@@ -88,24 +87,19 @@ def _path_in(said: str, table: Mapping[str, Any]) -> list[Any]:
     path = _PATH.search(said)
     if path is not None:
         parts = re.findall(r"\[(\d+)\]|\.([\w-]+)", path[2])
-        return _limited(
-            [path[1], *(int(index) if index else key for index, key in parts)], said, table
-        )
+        keys: list[Any] = [path[1], *(int(index) if index else key for index, key in parts)]
+        inside: Any = table
+        for key in keys:
+            places = range(len(inside)) if isinstance(inside, list) else inside
+            inside = inside[key] if isinstance(inside, (dict, list)) and key in places else {}
+        return [*keys, path[3]] if isinstance(inside, dict) and path[3] in inside else keys
     required = table.get("require", ())
     for place, requirement in enumerate(required if isinstance(required, list) else ()):
         name = requirement.get("name") if isinstance(requirement, Mapping) else None
         if isinstance(name, str) and f"{name}:" in said:
-            return _limited(["require", place], said, table)
+            return ["require", place]
     keys = [key for key in table.get("schema", {}) if re.search(rf"\b{re.escape(key)}\b", said)]
     return ["schema", keys[0]] if keys else []
-
-
-def _limited(path: list[Any], said: str, table: Mapping[str, Any]) -> list[Any]:
-    """The key of the limit, where a message says only that a threshold is wrong."""
-    if len(path) != 2 or path[0] != "require" or "threshold" not in said:
-        return path
-    own = table["require"][path[1]]
-    return [*path, *(key for key in LIMITS if key in own)][:3]
 
 
 # ---- changes ------------------------------------------------------------------------------------
