@@ -46,13 +46,13 @@ def _kind(own: Mapping[str, Any], tables: Mapping[str, Any]) -> dict[str, Any]:
     settings = _settings(own, tables) or {"": sorts[0]}
     needed = sorts[0].get("required", [""])
     fields = [*_fields(settings, tables)]
-    usual = {
-        key: settings[key]["examples"][0]
-        for key in settings
-        if "examples" in settings[key] and settings[key].get("default", 0) is not None
-    }
     starts = {field["key"]: field["start"] for field in fields if field["start"] is not None}
-    begin = usual | {key: start for key, start in starts.items() if key in needed}
+    usual = {
+        key
+        for key, of in settings.items()
+        if of.get("examples") and of.get("default", 0) is not None
+    }
+    begin = {key: start for key, start in starts.items() if key in usual.union(needed)}
     if not begin and not {*needed} & {*settings}:  # any of them will do: the first
         begin = dict([*starts.items()][:1])
     return {"fields": fields, "usual": begin.get("", begin)} if fields else {}

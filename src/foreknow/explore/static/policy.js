@@ -109,7 +109,7 @@ const called = ({ key, about }) => [key[0].toUpperCase() + key.slice(1).replaceA
 
 // Fields that most leave out: open where one of them says something, or is wrong.
 function folded(path, fields, given) {
-  const open = fields.some(({ key }) => key in given || wrong([...path, key]) || inside([...path, key]));
+  const open = fields.some(({ key }) => key in given || inside([...path, key]));
   const id = "more-" + path.join("-");
   return el("details", { id, open: open || Boolean(byId(id) && byId(id).open) }, el("summary", {}, "More"), el("div", { class: "fields" }, ...fields.map((own) => setting([...path, own.key], own, given[own.key], called(own)))));
 }
