@@ -24,6 +24,14 @@ def test_the_schema_names_every_key_that_a_file_may_have():
     }
 
 
+def test_the_schema_lacks_absent_methods(monkeypatch):
+    there = "foreknow.methods.registry.is_installed"
+    monkeypatch.setattr(there, lambda leaf: leaf != "foreknow.methods.art")
+    publish = policy_schema()["$defs"]["Publish"]["properties"]
+    assert "art" not in (*publish, *publish["method"]["enum"])
+    assert "jump" in publish["method"]["enum"]
+
+
 def rules(**more):
     table = {
         "schema": {

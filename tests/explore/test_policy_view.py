@@ -7,13 +7,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.explore.conftest import Place, View, serving
+from tests.toys import EvenGroups
 
 from foreknow.adversaries.registry import ADVERSARIES
+from foreknow.criteria import registry
 from foreknow.criteria.registry import CRITERIA
+from foreknow.explore.form import form
 from foreknow.explore.policy import changed, line_of
 from foreknow.explore.session import Session
+from foreknow.policy.tables import PublishTable
+from foreknow.settings import known_keys
 from foreknow.toml import from_toml, toml_value
 from foreknow_judge.errors import InputError
+from foreknow_judge.grammar import RequireTable
 
 
 def test_a_policy_of_up_to_a_megabyte_is_typed(browser):
@@ -55,22 +61,61 @@ def test_requirements_come_and_go(browser):
     assert found["mistake"] is None
 
 
+def offered(browser):
+    return {own["key"]: own for own in browser.ask("/api/policy").json["form"]["kinds"]}
+
+
+def begun(browser, own):
+    """What is wrong with a requirement that the form has just begun."""
+    value = {own["key"]: own["usual"], **({"below": 0.5} if own["limited"] else {})}
+    body = {"path": ["require", 0], "value": value}
+    return browser.post("/api/policy/settled", body).json["mistake"]
+
+
 def test_the_form_offers_each_kind_with_a_start_that_is_accepted(browser):
-    kinds = browser.ask("/api/policy").json["kinds"]
-    assert {own["key"] for own in kinds} == {
-        kind.key
-        for kind in (*ADVERSARIES, *CRITERIA)
-        # which need a file, or name columns
-        if kind.key not in ("priors", "k_map", "delta_presence", "population_risk", "levels")
-    }
-    for own in kinds:
-        value = {own["key"]: own["usual"], **({"below": 0.5} if own["limited"] else {})}
-        found = browser.post("/api/policy/settled", {"path": ["require", 0], "value": value}).json
-        assert found["mistake"] is None, own["key"]
-    facts, diversity = (next(o for o in kinds if o["key"] == k) for k in ("facts", "l_diversity"))
-    assert facts["fields"][1] == {"key": "k", "about": "people known", "choices": []}
-    assert diversity["usual"] == {"l": 3}
-    assert diversity["fields"][1]["choices"] == ["distinct", "entropy", "recursive"]
+    kinds = offered(browser)
+    every = {kind.key for kind in (*ADVERSARIES, *CRITERIA)}
+    assert kinds.keys() == every - {"levels"}  # a table of columns
+    with_file = {"priors", "k_map", "delta_presence", "population_risk"}
+    for key, own in kinds.items():
+        mistake = begun(browser, own)
+        assert (mistake is not None) == (key in with_file), key
+    assert kinds["facts"]["fields"][1]["about"] == "people known"
+    assert kinds["l_diversity"]["usual"] == {"l": 3}
+    choices = [value for value, _ in kinds["l_diversity"]["fields"][1]["choices"]]
+    assert choices == ["distinct", "entropy", "recursive"]
+    assert [field["key"] for field in kinds["k_map"]["fields"]] == ["population", "k"]
+    assert "k_map" in begun(browser, kinds["k_map"])["path"]
+
+
+@pytest.fixture
+def with_even_groups(monkeypatch):
+    """A criterion of another package is registered."""
+    monkeypatch.setattr(registry, "CRITERIA", (*CRITERIA, EvenGroups))
+    form.cache_clear()
+    yield
+    form.cache_clear()
+
+
+def test_a_further_criterion_is_offered(with_even_groups, browser):
+    own = offered(browser)["even_groups"]
+    assert not own["limited"]
+    assert own["usual"] == 1
+    body = {"path": ["require", 0], "value": {"even_groups": own["usual"]}}
+    found = browser.post("/api/policy/settled", body).json
+    assert found["mistake"] is None
+    assert found["table"]["require"][0] == {"even_groups": 1}
+
+
+def test_every_key_has_a_field(browser):
+    """Of a table of the policy: one in the form, or it is a table itself."""
+    made = browser.ask("/api/policy").json["form"]
+    fields = [field["key"] for field in (*made["secret"], *made["limit"], *made["more"])]
+    by_columns = ["sensitive", "knowing"]
+    assert {*fields, *by_columns} == {*known_keys(RequireTable)}
+    shown = {field["key"] for field in made["publish"]}
+    assert shown == {*known_keys(PublishTable)} - {"labels", "weights"}
+    assert {field["key"] for field in made["methods"]["fulldomain"]} >= {"suppression", "find"}
 
 
 @pytest.mark.parametrize(
@@ -79,6 +124,7 @@ def test_the_form_offers_each_kind_with_a_start_that_is_accepted(browser):
         ("below = 0.25", "below = 25", ["require", 0, "below"], "below = 25"),
         ("below = 0.25", "belw = 0.25", ["require", 0, "belw"], "belw = 0.25"),
         ("k = 3, m = 1", "k = -3, m = 1", ["require", 1, "facts", "k"], "facts = { l = 1, k = -3"),
+        ("below = 0.25", "at_most_times = 0.5", ["require", 0, "at_most_times"], "at_most_times"),
         ('sensitive = "diagnosis"', "", ["schema", "sensitive"], "[schema]"),
         ('method = "mondrian"', 'method = "mondriaan"', ["publish", "method"], "method = "),
         ("[schema]", "[schema", [], "[schema"),
@@ -94,6 +140,13 @@ def test_a_mistake_is_said_at_its_key(browser, old, new, path, line):
     assert browser.post("/api/policy/saved", {"file": "x.toml"}).status == 400
     found = browser.post("/api/policy/written", {"text": text}).json
     assert found["mistake"] is None
+
+
+def test_a_name_is_no_place(browser):
+    """A mistake whose message quotes a name that looks like a key of the policy."""
+    text = browser.ask("/api/policy").json["text"]
+    named = text.replace("below = 0.25", 'below = 0.25\nname = "require[9]: x"\nat_level = 1', 1)
+    assert browser.post("/api/policy/written", {"text": named}).json["mistake"]["said"]
 
 
 def test_it_is_written_into_the_folder_and_replaces_nothing_else(tmp_path, folder):

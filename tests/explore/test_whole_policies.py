@@ -11,6 +11,7 @@ from tests.explore.conftest import Place, View, serving
 
 import foreknow as fk
 from foreknow.explore.session import Session
+from foreknow.toml import from_toml
 from foreknow_judge.said import ASSUMPTIONS
 
 POLICY = """
@@ -115,11 +116,71 @@ def test_another_sensitive_column_is_chosen(staff):
     assert after["table"]["schema"]["sensitive"] == "salary"
     kept = {key: value for key, value in own.items() if key != "values"}
     assert after["table"]["require"][0] == kept
-    assert re.search(r'^sensitive = "salary"$', after["text"], re.M)
-    for comment in ('#   "salary"', "Not published", "With everybody in one group", "'sick'"):
+    assert 'sensitive = "salary"  # 30 values, numbers 20000 to 34500\n' in after["text"]
+    assert '\n#   "sick_days"  11 values, numbers 0 to 10\n' in after["text"]
+    for comment in ('#   "salary"', "With everybody in one group", "'sick'", "nothing says who"):
         assert comment in before["text"]
         assert comment not in after["text"]
     assert "# Nobody is alone" in after["text"]
+
+
+def comments(text):
+    """The comment of each column, wherever it is; and the lines that name none."""
+    line = re.compile(r'^(?:sensitive = |person = |#? +)"(\w+)",?  (?:# )?(.*)$', re.M)
+    return dict(line.findall(text))
+
+
+def test_comments_move_with_columns(staff):
+    """In each role, and back: what a column holds, and why only where it was suggested."""
+    before = staff.ask("/api/policy").json["text"]
+    suggested = comments(before)
+    assert suggested.keys() == {"name", "age", "sick_days", "salary"}
+    roles = {own["name"]: own["role"] for own in staff.ask("/api/columns").json["columns"]}
+    for column, first in roles.items():
+        for other in ("person", "identifier", "quasi-identifier", "sensitive", "other", "", first):
+            role(staff, column, other)
+            shown = comments(staff.ask("/api/policy").json["text"])
+            holds = suggested[column].partition(";")[0]
+            wanted = suggested if other == first else {**suggested, column: holds}
+            assert shown == wanted, (column, other)
+    assert table(staff)["schema"] == {**from_toml(before)["schema"], "other": []}
+
+
+@pytest.mark.parametrize("text", ["sensitive = 'ill'  # Ours.", "sensitive = ['ill']  # Ours."])
+def test_comments_leave_with_columns(own, text):
+    """In a policy that nobody suggested, too."""
+    text = POLICY.replace('sensitive = "ill"', text).replace(
+        '["age", "sex"]', '[\n  # In years.\n  "age",  # Known.\n  "sex",  # Seen.\n]  # All.'
+    )
+    (own / "policy.toml").write_text(text)
+    browser = Place(own, own / "stays.csv", own / "policy.toml").browser()
+    role(browser, "income", "sensitive")
+    role(browser, "ill", "")
+    role(browser, "sex", "other")
+    shown = browser.ask("/api/policy").json["text"]
+    assert [line for line in shown.splitlines() if "#" in line] == [
+        "  # In years.",
+        '  "age",  # Known.',
+        "]  # All.",
+        "# Keep this.",
+    ]
+
+
+def test_shared_comments_are_refused(own):
+    text = POLICY.replace('["age", "sex"]', '[\n  "age", "sex",  # Both known.\n]')
+    (own / "policy.toml").write_text(text)
+    browser = Place(own, own / "stays.csv", own / "policy.toml").browser()
+    assert "change the text itself" in role(browser, "sex", "other")["error"]
+    assert browser.ask("/api/policy").json["text"] == text
+
+
+def test_questions_of_hierarchies_leave_with_columns(tmp_path):
+    rows = [f"{20 + i % 40},2024-{1 + i % 12:02d}-03,{'abcd'[i % 4]}" for i in range(80)]
+    (tmp_path / "t.csv").write_text("age,day,ill\n" + "\n".join(rows))
+    browser = Place(tmp_path, tmp_path / "t.csv").browser()
+    assert "# day = { dates" in browser.ask("/api/policy").json["text"]
+    role(browser, "day", "other")
+    assert "# day = { dates" not in browser.ask("/api/policy").json["text"]
 
 
 def test_a_column_without_requirements_left(browser):

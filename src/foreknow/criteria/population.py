@@ -39,6 +39,7 @@ from foreknow.data.microdata import OTHER, Microdata
 from foreknow.data.schema import Schema
 from foreknow.needs import Need, Needs, require
 from foreknow.numbers import whole_number
+from foreknow.settings import with_examples
 from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.kinds import CRITERIA, PopulationSettings
@@ -395,7 +396,7 @@ class KMap(OfPopulation):
     k: int
     population: Any
     key: ClassVar[str] = "k_map"
-    settings: ClassVar[Any] = CRITERIA["k_map"]
+    settings: ClassVar[Any] = with_examples(CRITERIA["k_map"], k=5)
 
     def __init__(self, k: int, population: Any) -> None:
         set_fields(self, k=whole_number(k, "KMap: k", 1))
@@ -475,7 +476,7 @@ class DeltaPresence(OfPopulation):
     highest: Number
     population: Any
     key: ClassVar[str] = "delta_presence"
-    settings: ClassVar[Any] = CRITERIA["delta_presence"]
+    settings: ClassVar[Any] = with_examples(CRITERIA["delta_presence"], lowest=0, highest=0.5)
 
     def __init__(self, lowest: Number, highest: Number, population: Any) -> None:
         set_fields(self, lowest=as_fraction(lowest), highest=as_fraction(highest))

@@ -17,6 +17,8 @@ from foreknow.data.reading import Reading
 from foreknow.errors import HierarchyError, SchemaError
 from foreknow.explore.decisions import (
     Decision,
+    columns_in,
+    comments_of,
     moved_requirements,
     open_decisions,
     questions,
@@ -31,8 +33,15 @@ from foreknow.report.words import number, visible
 from foreknow.toml import from_toml
 from foreknow_judge.errors import InputError
 
-ROLES = ("person", "identifier", "quasi-identifier", "sensitive", "other", "")
-_KEYS = {"identifier": "identifiers", "quasi-identifier": "quasi_identifiers", "other": "other"}
+# The key of each role in a policy.
+_KEYS = {
+    "person": "person",
+    "identifier": "identifiers",
+    "quasi-identifier": "quasi_identifiers",
+    "sensitive": "sensitive",
+    "other": "other",
+}
+ROLES = (*_KEYS, "")
 _PURPOSE = "say what columns are"
 _EXAMPLES, _ROWS, _MOST_VALUES, _MOST_NAMED = 3, 8, 5000, 5
 
@@ -142,13 +151,7 @@ def _rows_are(schema: Mapping[str, Any]) -> str | None:
 
 
 def _role(name: str, schema: Mapping[str, Any]) -> str:
-    if name == schema.get("person"):
-        return "person"
-    for role, key in _KEYS.items():
-        if name in schema.get(key, ()):
-            return role
-    hidden = schema.get("sensitive", ())
-    return "sensitive" if name in ([hidden] if isinstance(hidden, str) else hidden) else ""
+    return next((role for role, key in _KEYS.items() if name in columns_in(schema, key)), "")
 
 
 def _frequent(found: Profile) -> list[Any]:
@@ -174,17 +177,21 @@ def settled(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
     if draft.is_broken:
         raise InputError("mend the text first: it is no TOML")
     schema = from_toml(draft.text).get("schema", {})
-    roles = {own: _role(own, schema) for own in order}
+    before = {own: _role(own, schema) for own in order}
+    roles = dict(before)
     if role == "person":  # there is one such column
         roles |= {own: "identifier" for own in order if roles[own] == role}
     roles[column] = role
-    text = draft.text
-    for path, value in _changes(schema, roles, column, given):
+    suggested = session.suggested(name)
+    comments, text = comments_of(roles, suggested), draft.text
+    for path, value in _roles_written(schema, before, roles):
+        text = changed(text, ["schema", *path], value, comments)
+    for path, value in _coarsened(schema, roles, column, given):
         text = changed(text, ["schema", *path], value)
     text = _named(text, schema, from_toml(text).get("schema", {}))
     for path, value in [*moved_requirements(from_toml(draft.text), from_toml(text))]:
         text = changed(text, path, value)
-    text = with_true_comments(text, roles, session.suggested(name))
+    text = with_true_comments(text, before, roles, suggested)
     session.set_policy(name, draft.saying(text))
     return overview(session, name)
 
@@ -196,41 +203,37 @@ def decided(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
     way = next((each for each in ways if each.key == given.get("way")), None)
     if way is None:
         raise InputError("the policy does not leave this open any more; look at it again")
-    text = draft.text
+    order, text = [each.name for each in _found(session, name)], draft.text
     for path, value in way.changes:
-        text = changed(text, path, value)
-    roles = {
-        each.name: _role(each.name, _schema_of(draft.saying(text)))
-        for each in _found(session, name)
-    }
-    session.set_policy(name, draft.saying(with_true_comments(text, roles, session.suggested(name))))
+        lists_columns = path[0] == "schema" and path[-1] in _KEYS.values()
+        text = changed(text, path, value, {} if lists_columns else None)
+    before, roles = (
+        {own: _role(own, _schema_of(draft.saying(said))) for own in order}
+        for said in (draft.text, text)
+    )
+    text = with_true_comments(text, before, roles, session.suggested(name))
+    session.set_policy(name, draft.saying(text))
     return overview(session, name)
 
 
-def _changes(
+def _roles_written(
+    schema: Mapping[str, Any], before: Mapping[str, str], roles: Mapping[str, str]
+) -> Iterator[tuple[list[Any], Any]]:
+    """The keys whose columns change, with the columns that they name then."""
+    for role, key in _KEYS.items():
+        listed = columns_in(schema, key)
+        names = [own for own in listed if roles.get(own) in (role, before.get(own))]
+        names += [own for own in roles if roles[own] == role and own not in names]
+        if names == listed:
+            continue
+        one = key in ("person", "sensitive") and len(names) == 1
+        yield [key], names[0] if one else None if key == "person" else names
+
+
+def _coarsened(
     schema: Mapping[str, Any], roles: Mapping[str, str], column: str, given: Mapping[str, Any]
 ) -> Iterator[tuple[list[Any], Any]]:
-    """What is to be said otherwise, one key or member of a list after the other."""
-    person = next((name for name in roles if roles[name] == "person"), None)
-    if person != schema.get("person") and (person or schema.get("person") in roles):
-        yield ["person"], person
-    for role, key in _KEYS.items():
-        listed = schema.get(key)
-        names = [name for name in roles if roles[name] == role]
-        if role == "identifier" and person == schema.get("person") and person in (listed or ()):
-            names = [name for name in roles if name in (person, *names)]  # the file says both
-        if not isinstance(listed, list) or not {*listed} & {*names}:
-            if names or listed is not None:
-                yield [key], names or (None if key in ("identifiers", "other") else [])
-            continue
-        gone = [place for place, name in enumerate(listed) if name not in names]
-        yield from (([key, place], None) for place in reversed(gone))
-        new = [name for name in names if name not in listed]
-        first = len(listed) - len(gone)
-        yield from (([key, place], name) for place, name in enumerate(new, first))
-    hidden = [name for name in roles if roles[name] == "sensitive"]
-    if hidden != schema.get("sensitive") and hidden != [schema.get("sensitive")]:
-        yield ["sensitive"], hidden[0] if len(hidden) == 1 else hidden
+    """What changes in how columns are read and coarsen, where their role allows it."""
     allowed = {"hierarchies": ("quasi-identifier", "sensitive"), "types": ("quasi-identifier",)}
     hierarchy = given.get("hierarchy")
     if hierarchy is not None and roles[column] in allowed["hierarchies"]:

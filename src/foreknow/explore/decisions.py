@@ -10,7 +10,7 @@ from typing import Any
 from foreknow.data.engines.profile import Profile
 from foreknow.planning.suggestion import PolicySuggestion
 from foreknow.report.words import listing, some, visible
-from foreknow.toml import from_toml, toml_value
+from foreknow.toml import from_toml, toml_key, toml_value
 from foreknow_judge.grammar import SECRET
 from foreknow_judge.printed import one_line
 
@@ -20,6 +20,11 @@ _HOW_MANY = re.compile(
     r'^# (?:One thing needs|\d+ things need) your decision: look for "DECIDE"\.\n', re.MULTILINE
 )
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')  # the first of a line is its column
+_LIST = re.compile(rf"^{_WITHOUT_ROLE}\n((?:#   .*\n)*)", re.MULTILINE)
+_LISTED = re.compile(r'#   ("(?:[^"\\]|\\.)*").*')
+_HEAD = re.compile(r"\A(?:#.*\n)*")
+_SCHEMA = re.compile(r"^\[schema\]\n(?:.+\n)*", re.MULTILINE)
+_TO_READ = r"# (?:It can be published as it is\. Read it first|Say what a row is\. Read the rest): "
 
 
 @dataclass(frozen=True)
@@ -43,11 +48,12 @@ class Decision:
         return {"says": self.says, "ways": [{"key": w.key, "says": w.says} for w in self.ways]}
 
 
-def hidden_columns(schema: Mapping[str, Any]) -> list[str]:
-    """The sensitive columns of a schema as a file has it."""
-    hidden = schema.get("sensitive", [])
-    listed = hidden if isinstance(hidden, list) else [hidden]
-    return [name for name in listed if isinstance(name, str)]
+def columns_in(schema: Mapping[str, Any], key: str = "sensitive") -> list[str]:
+    """The columns that a key of a schema names, one or several, as a file has it."""
+    named = schema.get(key, [])
+    return [
+        name for name in (named if isinstance(named, list) else [named]) if isinstance(name, str)
+    ]
 
 
 def open_decisions(table: Mapping[str, Any], columns: Sequence[Profile]) -> list[Decision]:
@@ -58,7 +64,7 @@ def open_decisions(table: Mapping[str, Any], columns: Sequence[Profile]) -> list
     return [
         *_of_missing(schema, columns),
         *_of_repeated(schema, columns),
-        *_of_requirements(table, hidden_columns(schema)),
+        *_of_requirements(table, columns_in(schema)),
     ]
 
 
@@ -68,7 +74,7 @@ def _of_missing(schema: Mapping[str, Any], columns: Sequence[Profile]) -> Iterat
     lacking = [
         column
         for column in columns
-        if column.name in hidden_columns(schema) and column.nulls
+        if column.name in columns_in(schema) and column.nulls
         if (how.get(column.name, "single") if isinstance(how, Mapping) else how) == "single"
     ]
     if not lacking or schema.get("missing", "error") != "error":
@@ -118,7 +124,7 @@ def _of_repeated(schema: Mapping[str, Any], columns: Sequence[Profile]) -> Itera
                 Way(
                     f"no person: {own.name}",
                     "It names nobody by itself: not an identifier",
-                    [(["schema", "identifiers"], left or None)],
+                    [(["schema", "identifiers"], left)],
                 ),
             ],
         )
@@ -171,8 +177,8 @@ def moved_requirements(
     They are about a sensitive column that no other requirement is about; where there is none, they
     go: what they kept hidden is to be hidden no longer.
     """
-    hidden = hidden_columns(after.get("schema", {}))
-    gone = {*hidden_columns(before.get("schema", {}))} - {*hidden}
+    hidden = columns_in(after.get("schema", {}))
+    gone = {*columns_in(before.get("schema", {}))} - {*hidden}
     required = _requirements(after)
     named = [own.get("sensitive") for _, own in required]
     left = [name for name in hidden if name not in named]
@@ -208,32 +214,58 @@ def questions(text: str) -> list[str]:
     return asked
 
 
+def comments_of(roles: Mapping[str, str], suggested: PolicySuggestion | None) -> dict[str, str]:
+    """The comment of each column in its role; none where no roles were suggested."""
+    columns = () if suggested is None else suggested.columns
+    return {own.name: own.comment(roles.get(own.name) or "undecided") for own in columns}
+
+
 def with_true_comments(
-    text: str, roles: Mapping[str, str], suggested: PolicySuggestion | None
+    text: str,
+    before: Mapping[str, str],
+    roles: Mapping[str, str],
+    suggested: PolicySuggestion | None,
 ) -> str:
-    """A policy without the comments on suggested roles that columns have no longer."""
-    if suggested is None:
+    """A policy whose comments by themselves are about the columns in the roles that they have."""
+    moved = [name for name in roles if roles[name] != before[name]]
+    if not moved:
         return text
-    made = text
-    many_secrets = sum(role == "sensitive" for role in roles.values()) > 1
-    for own in suggested.columns:
-        role = "" if own.role == "undecided" else own.role
-        if roles.get(own.name) == role and not (many_secrets and role == "sensitive"):
+    made = _with_list_of_others(text, roles, suggested)
+    quoted = "|".join(re.escape(toml_value(name)) for name in moved)
+    about = re.compile(rf"^# .*(?:{quoted}).*\n", re.MULTILINE)
+    made = _HEAD.sub(lambda head: about.sub("", head[0]), made, count=1)
+    for name in moved:
+        if roles[name] != "quasi-identifier":  # how it might coarsen
+            made = re.sub(rf"^# {re.escape(toml_key(name))} = {{.*\n", "", made, flags=re.MULTILINE)
+    secret = any("sensitive" in (before[name], roles[name]) for name in moved)
+    notes = (*suggested.notes, *suggested.costs) if suggested else ()
+    for note in notes:  # what was counted of columns in other roles
+        if not (secret or any(repr(name) in note for name in moved)):
             continue
-        about = re.escape(one_line(f"{own.holds}; {own.reason}"))
-        listed = re.escape(f"#   {toml_value(own.name)}  ")
-        made = re.sub(rf"^{listed}{about}.*\n", "", made, flags=re.MULTILINE)
-        made = re.sub(rf"[ \t]*# {about}.*$", "", made, flags=re.MULTILINE)
-        if role == "sensitive":  # what was counted was how sure somebody can be of this column
-            for note in (*suggested.notes, *suggested.costs):
-                words = r"\s+(?:# )?".join(map(re.escape, one_line(f"{note}.").split()))
-                made = re.sub(rf"^# {words}\n", "", made, flags=re.MULTILINE)
-    if made == text:
-        return text
-    made = re.sub(rf"^{_WITHOUT_ROLE}\n(?!#   )", "", made, flags=re.MULTILINE)
-    made = made.replace("# It can be published as it is. Read it first: ", "# Read it first: ")
+        words = r"\s+(?:# )?".join(map(re.escape, one_line(f"{note}.").split()))
+        made = re.sub(rf"^# {words}\n", "", made, flags=re.MULTILINE)
+    made = re.sub(_TO_READ, "# Read it first: ", made)
     left = made.count(_QUESTION)
     need = "One thing needs" if left == 1 else f"{left} things need"
     many = f'# {need} your decision: look for "DECIDE".\n' if left else ""
     made = _HOW_MANY.sub(many, made)
     return made if from_toml(made) == from_toml(text) else text
+
+
+def _with_list_of_others(
+    text: str, roles: Mapping[str, str], suggested: PolicySuggestion | None
+) -> str:
+    """The same with a list of the columns without a role, where there was one or is to be one."""
+    listed = _LIST.search(text)
+    if listed is None and suggested is None:
+        return text
+    found = _LISTED.finditer(listed[1]) if listed else ()
+    lines = {from_toml(f"x = {line[1]}")["x"]: line[0] for line in found}
+    comments = comments_of(roles, suggested)
+    others = [
+        lines.get(name, f"#   {toml_value(name)}  {comments.get(name, '')}".rstrip())
+        for name, role in roles.items()
+        if not role
+    ]
+    block = "\n".join([_WITHOUT_ROLE, *others, ""]) if others else ""
+    return _SCHEMA.sub(lambda schema: schema[0] + block, _LIST.sub("", text), count=1)

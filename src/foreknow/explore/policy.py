@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from itertools import islice
+from functools import partial
 from typing import Any
 
 import tomlkit
-from pydantic import TypeAdapter
 from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import AoT
+from tomlkit.items import AoT, String
 
-from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.atomic_files import write_new, write_whole
-from foreknow.criteria.registry import CRITERIA
 from foreknow.errors import OutputError
+from foreknow.explore.form import form
 from foreknow.explore.security import is_device
 from foreknow.explore.session import Draft, Session
-from foreknow.methods.registry import METHODS
 from foreknow.report.pages.audit import policy_rows
 from foreknow.report.words import visible
 from foreknow.toml import from_toml, toml_value
 from foreknow_judge.errors import InputError
-from foreknow_judge.grammar import LIMITS, SECRET
 
 _MOST_TEXT = 1 << 20
 _NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,15})?")
-_PATH = re.compile(r"\b(schema|require|publish)((?:\[\d+\]|\.[\w-]+)*)")
+_PATH = re.compile(r"\b(schema|require|publish)((?:\[\d+\]|\.[\w-]+)*)(?:: (?:give )?(\w+))?")
 _AT = re.compile(r"\(at line (\d+), column \d+\)|\(at end of document\)")
 _FILE = re.compile(r"[\w][\w .-]{0,80}\.toml")
 _DEEPEST = 5
@@ -60,37 +56,8 @@ def overview(session: Session, asked: Any) -> dict[str, Any]:
         "words": words,
         "undo": session.can_undo(name),
         "files": [each.name for each in session.choices() if each.kind == "policy"],
-        "methods": [key for key, _ in METHODS],
-        "kinds": [*_kinds(ADVERSARIES, True), *_kinds(CRITERIA, False)],
-        "limits": LIMITS,
-        "secret": SECRET,
+        "form": form(),
     }
-
-
-def _kinds(registered: Sequence[Any], limited: bool) -> Iterator[dict[str, Any]]:
-    """What the form can ask for: kinds whose settings, by their JSON Schema, are amounts, choices.
-
-    It begins with the examples there; what has none that is needed stays as the file has it.
-    """
-    for kind in registered:
-        schema = TypeAdapter(kind.settings).json_schema()
-        parts = schema.get("properties", {"": schema})
-        fields = [
-            {"key": key, "about": own.get("description", ""), "choices": own.get("enum", [])}
-            for key, own in parts.items()
-            if own.keys() & {"examples", "enum"}
-        ]
-        usual = {
-            key: own["examples"][0]
-            for key, own in parts.items()
-            if "examples" in own and own.get("default", 0) is not None
-        }
-        if not usual and "required" not in schema:  # any of them will do: the first
-            some = ((key, own["examples"][0]) for key, own in parts.items() if "examples" in own)
-            usual = dict(islice(some, 1))
-        if usual and usual.keys() >= {*schema.get("required", ())}:
-            start = usual.get("", usual)
-            yield {"key": kind.key, "fields": fields, "usual": start, "limited": limited}
 
 
 def _plain(value: Any) -> Any:
@@ -120,24 +87,19 @@ def _path_in(said: str, table: Mapping[str, Any]) -> list[Any]:
     path = _PATH.search(said)
     if path is not None:
         parts = re.findall(r"\[(\d+)\]|\.([\w-]+)", path[2])
-        return _limited(
-            [path[1], *(int(index) if index else key for index, key in parts)], said, table
-        )
+        keys: list[Any] = [path[1], *(int(index) if index else key for index, key in parts)]
+        inside: Any = table
+        for key in keys:
+            places = range(len(inside)) if isinstance(inside, list) else inside
+            inside = inside[key] if isinstance(inside, (dict, list)) and key in places else {}
+        return [*keys, path[3]] if isinstance(inside, dict) and path[3] in inside else keys
     required = table.get("require", ())
     for place, requirement in enumerate(required if isinstance(required, list) else ()):
         name = requirement.get("name") if isinstance(requirement, Mapping) else None
         if isinstance(name, str) and f"{name}:" in said:
-            return _limited(["require", place], said, table)
+            return ["require", place]
     keys = [key for key in table.get("schema", {}) if re.search(rf"\b{re.escape(key)}\b", said)]
     return ["schema", keys[0]] if keys else []
-
-
-def _limited(path: list[Any], said: str, table: Mapping[str, Any]) -> list[Any]:
-    """The key of the limit, where a message says only that a threshold is wrong."""
-    if len(path) != 2 or path[0] != "require" or "threshold" not in said:
-        return path
-    own = table["require"][path[1]]
-    return [*path, *(key for key in LIMITS if key in own)][:3]
 
 
 # ---- changes ------------------------------------------------------------------------------------
@@ -227,8 +189,13 @@ _BELOW = re.compile(r"(^[ \t]*\[.*\n)((?:^[ \t]*#\^above.*\n)+)", re.MULTILINE)
 _COMMENT = re.compile(r"^([ \t]*#)", re.MULTILINE)
 
 
-def changed(text: str, path: Sequence[Any], value: Any) -> str:
+def changed(
+    text: str, path: Sequence[Any], value: Any, comments: Mapping[str, str] | None = None
+) -> str:
     r"""Write a policy with another value of one key, or without it (None); the rest stays.
+
+    Where `comments` are given, the value names columns: one that was there before keeps its
+    comment, and any other gets the one that is given for it.
 
     Raises
     ------
@@ -250,9 +217,9 @@ def changed(text: str, path: Sequence[Any], value: Any) -> str:
     """
     try:
         wanted = from_toml(text)
-        _put(wanted, path, value, lambda given, _: from_toml(f"x = {toml_value(given)}")["x"])
+        _put(wanted, path, value, lambda given, *_: from_toml(f"x = {toml_value(given)}")["x"])
         document = tomlkit.parse(_ABOVE.sub(_inward, text))
-        _put(document, path, value, _item)
+        _put(document, path, value, partial(_item, comments))
         made = _BELOW.sub(
             lambda found: found[2].replace("#^above", "#") + found[1], tomlkit.dumps(document)
         )
@@ -269,17 +236,58 @@ def _inward(found: re.Match[str]) -> str:
     return found[2] + _COMMENT.sub(r"\1^above", found[1]) if found[2] else found[0]
 
 
-def _item(given: Any, inside: Any) -> Any:
+def _item(comments: Mapping[str, str] | None, given: Any, inside: Any, before: Any = None) -> Any:
     """What tomlkit puts into a table or list: as we write it, a table of several by its lines."""
     if not isinstance(inside, AoT):
-        return tomlkit.value(toml_value(given))
+        made = tomlkit.value(toml_value(given))
+        return made if comments is None else _columns(given, before, comments)
     table = tomlkit.table()
     for key, own in given.items():
         table.add(key, tomlkit.value(toml_value(own)))
     return table.add(tomlkit.nl())
 
 
-def _put(table: Any, path: Sequence[Any], value: Any, made: Callable[[Any, Any], Any]) -> None:
+def _columns(given: Any, before: Any, comments: Mapping[str, str]) -> Any:
+    """One column, or several by their lines, with the comments of before, or the given ones."""
+    said, last = _commented(before)
+    names = [given] if isinstance(given, str) else given
+    for name in names:
+        said.setdefault(name, ("", f"# {comments[name]}" if comments.get(name) else ""))
+    text, trivia = toml_value(given), getattr(before, "trivia", None)
+    if names is given and (last or any(any(said[name]) for name in names)):
+        lines = [
+            f"{above}  {toml_value(name)},{beside and '  '}{beside}\n"
+            for name, (above, beside) in ((name, said[name]) for name in names)
+        ]
+        text = f"[\n{''.join(lines)}{last}]"
+    made = tomlkit.value(text)
+    if trivia is not None and isinstance(given, str) | isinstance(before, str):
+        trivia.comment_ws = trivia.comment = ""  # it is of the column before
+    if isinstance(given, str) and said[given][1]:
+        made.trivia.comment_ws, made.trivia.comment = "  ", said[given][1]
+    return made
+
+
+_MEMBER = re.compile(r"""[ \t]*("(?:[^"\\]|\\.)*"|'[^']*')[ \t]*,?[ \t]*(#.*)?""")
+
+
+def _commented(before: Any) -> tuple[dict[str, tuple[str, str]], str]:
+    """The comments above and beside each column of a value, and those after the last one."""
+    if isinstance(before, String):
+        return {str(before): ("", before.trivia.comment)}, ""
+    own, above = dict[str, tuple[str, str]](), ""
+    for line in "" if before is None else before.as_string()[1:-1].splitlines():
+        if member := _MEMBER.fullmatch(line):
+            own[from_toml(f"x = {member[1]}")["x"]] = above, member[2] or ""
+            above = ""
+        elif line.lstrip().startswith("#"):
+            above += f"{line}\n"
+        elif "#" in line:
+            raise ValueError("several columns share a comment")
+    return own, above
+
+
+def _put(table: Any, path: Sequence[Any], value: Any, made: Callable[..., Any]) -> None:
     """Put a value at its place; of one of several tables, the keys that differ."""
     *above, last = path
     for key in above:
@@ -310,7 +318,7 @@ def _put(table: Any, path: Sequence[Any], value: Any, made: Callable[[Any, Any],
         new = {key: x for key, x in value.items() if key not in own or _plain(own[key]) != x}
         own.update({key: made(given, own) for key, given in new.items()})
     else:
-        table[last] = made(value, table)
+        table[last] = made(value, table, table[last] if there else None)
 
 
 def _is_place(key: Any, many: int) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from foreknow import plugins
 from foreknow.errors import did_you_mean
-from foreknow.leaves import load
+from foreknow.leaves import is_installed, leaf_of, load
 from foreknow_judge.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -97,6 +97,7 @@ def policy_schema() -> dict[str, Any]:
     """
     from foreknow.policy.file import policy_settings
 
-    tables = policy_settings({key: kind_of(key).settings for key, _ in METHODS})
+    there = [key for key, place in METHODS if is_installed(leaf_of(place) or "foreknow")]
+    tables = policy_settings({key: kind_of(key).settings for key in there})
     made = tables.model_json_schema(by_alias=True)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}

@@ -174,6 +174,13 @@ class ColumnSuggestion(Plain):
     left_out: Mapping[str, Any] | None = None
     left_out_why: str = ""
 
+    def comment(self, role: str | None = None) -> str:
+        """What a policy says beside the column: in another role than this, only what it holds."""
+        if role not in (None, self.role):
+            return one_line(self.holds)
+        question = f". {_DECIDE}: {self.question}" if self.question else ""
+        return one_line(f"{self.holds}; {self.reason}{question}")
+
 
 @dataclass(frozen=True, eq=False)
 class PolicySuggestion(Plain):
@@ -1224,7 +1231,7 @@ def _lines(given: PolicySuggestion, folder: Path) -> Iterator[str]:
         yield f"person = {toml_value(schema.person)}"
     hidden = next(each for each in given.columns if each.role == "sensitive")
     yield "# Must stay hidden of every person."
-    yield f"sensitive = {toml_value(hidden.name)}  # {_about(hidden)}"
+    yield f"sensitive = {toml_value(hidden.name)}  # {hidden.comment()}"
     if schema.several:
         yield "# A person has a set of them, or none."
         yield 'semantics = "set"'
@@ -1234,7 +1241,7 @@ def _lines(given: PolicySuggestion, folder: Path) -> Iterator[str]:
     undecided = [each for each in given.columns if each.role == "undecided"]
     if undecided:
         yield "# Not published, until you give them a role:"
-        yield from (f"#   {toml_value(e.name)}  {_about(e)}" for e in undecided)
+        yield from (f"#   {toml_value(e.name)}  {e.comment()}" for e in undecided)
     table = schema.to_dict()
     table["hierarchies"] = {
         e.name: _from(folder, given, e.hierarchy) for e in given.columns if e.hierarchy
@@ -1341,13 +1348,8 @@ def _listing(given: PolicySuggestion, role: Role, key: str, what: str) -> Iterat
         return
     yield f"# {what}"
     yield f"{key} = ["
-    yield from (f"  {toml_value(column.name)},  # {_about(column)}" for column in columns)
+    yield from (f"  {toml_value(column.name)},  # {column.comment()}" for column in columns)
     yield "]"
-
-
-def _about(each: ColumnSuggestion) -> str:
-    question = f". {_DECIDE}: {each.question}" if each.question else ""
-    return _said(f"{each.holds}; {each.reason}{question}")
 
 
 def _said(text: str) -> str:

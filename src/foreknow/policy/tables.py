@@ -14,7 +14,16 @@ from pydantic import (
     model_validator,
 )
 
-from foreknow_judge.grammar import FileFormat, Form, RequireTable, SchemaTable, Sets, require_table
+from foreknow_judge.grammar import (
+    LIMITS,
+    SECRET,
+    FileFormat,
+    Form,
+    RequireTable,
+    SchemaTable,
+    Sets,
+    require_table,
+)
 from foreknow_judge.settings import Settings
 
 Style: TypeAlias = Literal["range", "exact", "hierarchy", "set"]
@@ -30,11 +39,43 @@ def _format(given: Any) -> Any:
     return given
 
 
+# What keys of a requirement say, for editors and forms.
+_WORDS: dict[str, dict[str, Any]] = {
+    "name": {"description": "what it is called"},
+    "values": {"description": "only these values"},
+    "except": {"description": "all values but these"},
+    "any_of": {"description": "any one of these, as one secret"},
+    "at_level": {"description": "each set of a level of the hierarchy", "examples": [1, 2]},
+    "within": {"description": "a number, to within so much", "examples": ["10%", 5000]},
+    "absent": {"description": "values that perhaps nobody has"},
+    "below": {"description": "must stay below", "examples": [0.5]},
+    "at_most": {"description": "may be at most", "examples": [0.5]},
+    "at_most_times": {"description": "may be at most so many times the prior", "examples": [3]},
+}
+
+
 class PolicyTable(RequireTable):
     """A ``[[require]]`` table of a policy file, in which labels stand for their values."""
 
     # Kinds that are known on top of others: given beside a kind, they become settings of it.
     on_top: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> dict[str, Any]:
+        """The JSON Schema, in which each key says which part of a requirement it is."""
+        made: dict[str, Any] = handler.resolve_ref_schema(handler(core))
+        parts = {
+            "secret": SECRET,
+            "limit": LIMITS,
+            "knowledge": cls.knowledge,
+            "criterion": cls.criteria,
+        }
+        for part, keys in parts.items():
+            for key in keys:
+                made["properties"][key]["part"] = part
+        for key, words in _WORDS.items():
+            made["properties"][key] |= words
+        return made
 
     @model_validator(mode="before")
     @classmethod
@@ -71,16 +112,26 @@ class PublishTable(Settings):
     """The ``[publish]`` table, without what methods take."""
 
     method: str = "mondrian"
-    form: Form | None = None
-    format: Annotated[FileFormat | None, BeforeValidator(_format)] = None
-    delimiter: str | None = None
-    decimal: str | None = None
-    bom: bool | None = None
+    form: Form | None = Field(
+        default=None,
+        description="when left out, as suits the method",
+        json_schema_extra={
+            "enumDescriptions": ["one table, coarser", "exact, and a table of counts"]
+        },
+    )
+    format: Annotated[FileFormat | None, BeforeValidator(_format)] = Field(
+        default=None, description="when left out, CSV"
+    )
+    delimiter: str | None = Field(default=None, description="of CSV: , or ; or | or tab")
+    decimal: str | None = Field(default=None, description="the sign of decimals in CSV: . or ,")
+    bom: bool | None = Field(default=None, description="CSV begins with a byte order mark")
     labels: dict[str, Style] = Field(default={})
-    escape_formulas: bool = False
-    unlinked: list[str] = Field(default=[])
+    escape_formulas: bool = Field(
+        default=False, description="mark texts that a spreadsheet would run"
+    )
+    unlinked: list[str] = Field(default=[], description="columns that are published apart")
     weights: Any = Field(default={})  # read by PublishOptions
-    rows_per_part: int | None = None
+    rows_per_part: int | None = Field(default=None, description="of a file of Parquet, at most")
 
 
 def _as_numbers(given: dict[str, Any]) -> dict[str, Any]:

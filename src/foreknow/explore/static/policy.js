@@ -63,26 +63,22 @@ function field(path, title, value, options) {
 function requirement(own, place) {
   const path = ["require", place];
   // Anything that the form cannot say stays as the file has it.
-  const known = found.kinds.find(({ key }) => key in own && !Array.isArray(own[key]));
+  const known = found.form.kinds.find(({ key }) => key in own && !Array.isArray(own[key]));
   const fields = [];
-  const kinds = found.kinds.map(({ key }) => [key, key.replaceAll("_", " ")]);
+  const kinds = found.form.kinds.map(({ key }) => [key, key.replaceAll("_", " ")]);
   fields.push(
     field([...path, "kind"], "Someone who knows, or a criterion", known ? known.key : "", {
       choices: known ? kinds : [["", "as the file says"], ...kinds],
       turn: (key) => set(path, () => turned(found.table.require[place], known, key)),
     })
   );
-  for (const { key, about, choices } of known ? known.fields : []) {
-    const at = key ? [...path, known.key, key] : [...path, known.key];
-    const value = key ? own[known.key][key] : own[known.key];
-    const options = choices.length ? { choices: [["", "–"], ...choices.map((each) => [each, each])] } : { number: true };
-    fields.push(field(at, [key, about].filter(Boolean).join(": "), plain(value), options));
+  for (const each of known ? known.fields : []) {
+    const given = each.key ? own[known.key][each.key] : own[known.key];
+    fields.push(setting([...path, known.key, each.key].filter(Boolean), each, given, [each.key, each.about].filter(Boolean).join(": ")));
   }
   if (known && known.limited) {
-    const key = found.limits.find((each) => each in own) || "below";
-    const title = key === "below" ? "must stay below" : key.replaceAll("_", " ");
-    fields.push(field([...path, key], title, plain(own[key]), { number: true }));
-    fields.push(...secret(own, path), ...sight(own, path));
+    fields.push(...oneOf(own, path, "limit", "the limit", (chosen, before) => number(own[before]) || chosen.start));
+    fields.push(...oneOf(own, path, "secret", "what must stay hidden", (chosen) => chosen.start, [["", "each value by itself"]]), ...sight(own, path));
   }
   const hidden = [].concat((found.table.schema && found.table.schema.sensitive) || []);
   if (hidden.length > 1 || own.sensitive) {
@@ -90,20 +86,33 @@ function requirement(own, place) {
   }
   const bad = wrong(path) || inside(path);
   const said = bad ? el("p", { class: "why asks" }, found.mistake.said) : null;
+  const more = folded(path, found.form.more, own);
   const remove = el("button", { type: "button", id: "remove-" + place, "aria-label": `Remove requirement ${place + 1}`, click: () => set(path, null) }, "Remove");
-  return el("fieldset", { class: bad ? "bad" : null }, el("legend", {}, own.name || `Requirement ${place + 1}`), said, el("div", { class: "fields" }, ...fields), remove);
+  return el("fieldset", { class: bad ? "bad" : null }, el("legend", {}, own.name || `Requirement ${place + 1}`), said, el("div", { class: "fields" }, ...fields), more, remove);
 }
 
-const SECRETS = [
-  ["", "each value by itself"],
-  ["values", "only these values"],
-  ["except", "all values but these"],
-  ["any_of", "any one of these, as one secret"],
-  ["at_level", "each set of a level of the hierarchy"],
-  ["within", "a number, to within so much"],
-];
-const STARTS = { at_level: 1, within: "10%" };
 const simple = (list) => Array.isArray(list) && list.every((each) => typeof each === "string" && !each.includes(","));
+
+// A field as the schema has it; a value that it cannot show stays as the file has it.
+function setting(path, own, given, title) {
+  const listed = own.sort === "list";
+  const now = listed && typeof given === "string" ? [given] : given;
+  if (typeof now === "object" && !simple(now)) return el("p", { class: "note" }, `${title}: as the file has it`);
+  if (listed) return field(path, title, (now || []).join(", "), { list: true, long: true });
+  if (!own.choices.length) return field(path, title, plain(now), { number: own.sort !== "string" });
+  const choices = own.choices.map(([value, text]) => [String(value), text]);
+  const turn = (text) => set(path, own.sort === "boolean" && text ? text === "true" : text || null);
+  return field(path, title, plain(now ?? own.default), { choices: own.default === null ? [["", "–"], ...choices] : choices, turn });
+}
+
+const called = ({ key, about }) => [key[0].toUpperCase() + key.slice(1).replaceAll("_", " "), about].filter(Boolean).join(": ");
+
+// Fields that most leave out: open where one of them says something, or is wrong.
+function folded(path, fields, given) {
+  const open = fields.some(({ key }) => key in given || inside([...path, key]));
+  const id = "more-" + path.join("-");
+  return el("details", { id, open: open || Boolean(byId(id) && byId(id).open) }, el("summary", {}, "More"), el("div", { class: "fields" }, ...fields.map((own) => setting([...path, own.key], own, given[own.key], called(own)))));
+}
 
 // A choice of which the form asks more before it is in the policy.
 function chooser(path, key, title, value, choices, turn) {
@@ -120,16 +129,21 @@ function chooser(path, key, title, value, choices, turn) {
   return [field([...path, key], title, id in asked ? asked[id] : value, options), id in asked ? asked[id] : value];
 }
 
-// What must stay hidden: which values, and whether each by itself.
-function secret(own, path) {
-  const key = found.secret.find((each) => each in own) || "";
-  const without = (made) => Object.fromEntries(Object.entries(found.table.require[path[1]]).filter(([name]) => !found.secret.includes(name)).concat(made));
-  const [choice, now] = chooser(path, "secret", "what must stay hidden", key, SECRETS, (chosen) => set(path, () => without(chosen in STARTS ? [[chosen, STARTS[chosen]]] : [])));
-  if (!now) return [choice];
-  const title = { at_level: "level, from 1", within: "such as 5000 or 10%" }[now] || "with commas between";
-  if (now in STARTS) return [choice, field([...path, now], title, plain(own[now]), { number: true })];
-  if (now in own && !simple(own[now])) return [choice, el("p", { class: "note" }, `${now}: as the file has it`)];
-  return [choice, field([...path, now], title, (own[now] || []).join(", "), { list: true, long: true })];
+// One key of a part of a requirement, and its value: the limit, or what must stay hidden.
+function oneOf(own, path, part, title, start, none = []) {
+  const fields = found.form[part];
+  const is = ({ key }) => key in own;
+  const before = (fields.find(is) || { key: none.length ? "" : fields[0].key }).key;
+  const without = (made) => Object.fromEntries(Object.entries(found.table.require[path[1]]).filter(([name]) => fields.every(({ key }) => key !== name)).concat(made));
+  const [choice, now] = chooser(path, part, title, before, [...none, ...fields.map(({ key, about }) => [key, about])], (key) => {
+    const chosen = fields.find((each) => each.key === key);
+    const value = chosen ? start(chosen, before) : null;
+    set(path, () => without(value === null ? [] : [[key, value]]));
+  });
+  const chosen = fields.find(({ key }) => key === now);
+  if (!chosen) return [choice];
+  const hint = chosen.examples.length ? "such as " + chosen.examples.join(" or ") : "with commas between";
+  return [choice, setting([...path, now], chosen, own[now], part === "limit" ? chosen.about : hint)];
 }
 
 // Which columns others know, where some stand beside the value.
@@ -148,7 +162,6 @@ function sight(own, path) {
 // ---- what cannot be -----------------------------------------------------------------------------
 
 const RULE = ["rule-values", "rule-column", "rule-where"];
-const amount = (text) => (/^-?\d+$/.test(text) ? Number(text) : text);
 
 // Values with commas between, or a range: "from 12", "to 11", "from 12 to 50".
 function read(text) {
@@ -197,6 +210,9 @@ function impossible(schema) {
   );
 }
 
+const amount = (text) => (/^-?\d+$/.test(text) ? Number(text) : text);
+const number = (given) => (isNaN(given) ? given : Number(given));
+
 function plain(value) {
   return value === undefined || value === null ? "" : String(value);
 }
@@ -205,13 +221,11 @@ function plain(value) {
 function turned(own, before, after) {
   const made = { ...own };
   if (before) delete made[before.key];
-  const { usual, limited } = found.kinds.find(({ key }) => key === after);
+  const { usual, limited } = found.form.kinds.find(({ key }) => key === after);
+  const { limit, secret } = found.form;
   made[after] = usual;
-  if (limited) {
-    if (!("below" in made)) made.below = 0.5;
-  } else {
-    for (const key of [...found.limits, "values", "except"]) delete made[key];
-  }
+  if (!limited) for (const { key } of [...limit, ...secret]) delete made[key];
+  else if (!limit.some(({ key }) => key in made)) made[limit[0].key] = limit[0].start;
   return made;
 }
 
@@ -234,11 +248,19 @@ function form() {
     el("a", { href: "/columns" + (of ? "?" + new URLSearchParams({ of }) : "") }, "Change them in Columns")
   );
   const required = Array.isArray(found.table.require) ? found.table.require : [];
-  const add = el("p", {}, el("button", { type: "button", id: "add", click: () => set(["require", required.length], { facts: { l: 1, k: 3, m: 1 }, below: 0.5 }) }, "Add a requirement"));
-  const publish = found.table.publish || {};
-  const method = field(["publish", "method"], "Method", publish.method || "mondrian", { choices: found.methods.map((key) => [key, key]) });
-  const shape = field(["publish", "form"], "Form", publish.form || "", { choices: [["", "as suits the method"], ["generalized", "one table, coarser"], ["bucketized", "exact, and a table of counts"]] });
-  return [columns, impossible(schema), ...required.map(requirement), add, el("fieldset", {}, el("legend", {}, "Publish"), el("div", { class: "fields" }, method, shape))];
+  const add = el("p", {}, el("button", { type: "button", id: "add", click: () => set(["require", required.length], turned({}, null, found.form.kinds[0].key)) }, "Add a requirement"));
+  return [columns, impossible(schema), ...required.map(requirement), add, published(found.table.publish || {})];
+}
+
+// How it is published, and what its method takes.
+function published(given) {
+  const { publish, methods } = found.form;
+  const method = given.method || publish.find(({ key }) => key === "method").default;
+  const first = publish.filter(({ sort, choices }) => choices.length && sort !== "boolean");
+  const rest = publish.filter((own) => !first.includes(own));
+  const own = (methods[method] || []).map((each) => setting(["publish", method, each.key], each, (given[method] || {})[each.key], `${method}: ${each.key}`));
+  const fields = first.map((each) => setting(["publish", each.key], each, given[each.key], called(each)));
+  return el("fieldset", {}, el("legend", {}, "Publish"), el("div", { class: "fields" }, ...fields, ...own), folded(["publish"], rest, given));
 }
 
 // Somebody who has reached a field meanwhile stays in it, at the same letter; a rule half said stays.

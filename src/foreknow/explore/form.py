@@ -1,0 +1,110 @@
+"""The form: the fields of a policy, as its JSON Schema has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from foreknow.methods.registry import policy_schema
+
+_PLAIN = {None, "string", "integer", "number", "boolean"}  # what one line can say
+
+
+@cache
+def form() -> dict[str, Any]:
+    """The fields of a policy file: of requirements by their part, and of a publication."""
+    tables = policy_schema()["$defs"]
+    asked, publish = (tables[name]["properties"] for name in ("Require", "Publish"))
+    parts: dict[Any, dict[str, Any]] = {}
+    for key, own in asked.items():
+        parts.setdefault(own.get("part"), {})[key] = own
+    kinds = [
+        {"key": key, "limited": own["part"] == "knowledge", **kind}
+        for key, own in {**parts["knowledge"], **parts["criterion"]}.items()
+        if (kind := _kind(own, tables))
+    ]
+    return {
+        "kinds": kinds,
+        "secret": [*_fields(parts["secret"], tables)],
+        "limit": [*_fields(parts["limit"], tables)],
+        "more": [field for field in _fields(parts[None], tables) if field["about"]],
+        "publish": [*_fields(publish, tables)],
+        "methods": {
+            key: [*_fields(_settings(publish[key], tables), tables)]
+            for key in publish["method"].get("enum", ())
+        },
+    }
+
+
+def _kind(own: Mapping[str, Any], tables: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a kind of knowledge or a criterion, and what it begins with.
+
+    Nothing comes out of a kind that no field can show: it stays as the file has it.
+    """
+    sorts = [*_sorts(own, tables)]
+    settings = _settings(own, tables) or {"": sorts[0]}
+    needed = sorts[0].get("required", [""])
+    fields = [*_fields(settings, tables)]
+    starts = {field["key"]: field["start"] for field in fields if field["start"] is not None}
+    usual = {
+        key
+        for key, of in settings.items()
+        if of.get("examples") and of.get("default", 0) is not None
+    }
+    begin = {key: start for key, start in starts.items() if key in usual.union(needed)}
+    if not begin and not {*needed} & {*settings}:  # any of them will do: the first
+        begin = dict([*starts.items()][:1])
+    return {"fields": fields, "usual": begin.get("", begin)} if fields else {}
+
+
+def _settings(own: Mapping[str, Any], tables: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The keys of a table; none where its first sort is a plain value."""
+    properties: Mapping[str, Any] = next(iter(_sorts(own, tables))).get("properties", {})
+    return properties
+
+
+def _sorts(own: Mapping[str, Any], tables: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The sorts of value that a key may have, each with the words of the key."""
+    words = {key: said for key, said in own.items() if key not in ("anyOf", "oneOf", "$ref")}
+    inner = [*own.get("anyOf", ()), *own.get("oneOf", ())]
+    if "$ref" in own:
+        inner = [tables[own["$ref"].rpartition("/")[2]]]
+    for sort in inner:
+        yield from _sorts({**words, **sort}, tables)
+    if not inner and own.get("type") != "null":
+        yield words
+
+
+def _fields(settings: Mapping[str, Any], tables: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """A field for each key that a line can say; others stay as the file has them."""
+    for key, own in settings.items():
+        sorts = [*_sorts(own, tables)]
+        listed = any(_is_list(sort) for sort in sorts)
+        plain = [sort.get("type") for sort in sorts if sort.get("type") in _PLAIN]
+        first = sorts[0]
+        default = first.get("default")
+        if first.get("readOnly") or isinstance(default, dict) or not (listed or plain):
+            continue
+        examples = first.get("examples", [])
+        yield {
+            "key": key,
+            "about": first.get("description", ""),
+            "sort": "list" if listed and not {*plain} - {"string"} else plain[0] or "number",
+            "choices": _choices(first),
+            "default": default,
+            "start": next(iter(examples), first.get("minimum")),
+            "examples": examples,
+        }
+
+
+def _is_list(sort: Mapping[str, Any]) -> bool:
+    items = sort.get("items", {})
+    return sort.get("type") == "array" and items.get("type") in _PLAIN and "$ref" not in items
+
+
+def _choices(sort: Mapping[str, Any]) -> list[tuple[Any, str]]:
+    """The values that a key can have, where these are few, with what they say."""
+    values = [False, True] if sort.get("type") == "boolean" else sort.get("enum", [])
+    words = sort.get("enumDescriptions") or ["no", "yes"] * (values == [False, True]) or values
+    return [*zip(values, words, strict=True)]
