@@ -78,7 +78,7 @@ $(SERVICES)/.ready: pyproject.toml
 
 # A test that finds no server, or no Java, says so and is skipped.
 services: $(SERVICES)/.ready
-	$(SERVICES)/bin/python -m pytest -rs tests/frames tests/test_warehouse_examples.py \
+	$(SERVICES)/bin/python -m pytest -rs tests/frames tests/spark tests/test_warehouse_examples.py \
 		-k "spark or ibis or postgres or databases or dbt"
 
 # The judge's own wheel, in an environment of its own, without foreknow.
