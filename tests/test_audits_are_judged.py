@@ -18,6 +18,7 @@ from foreknow.data.labels import Labels
 from foreknow.data.release import Release
 from foreknow.errors import InternalError
 from foreknow.policy.explanation import Explanation
+from foreknow_judge import exchanges
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.explained import explained, unjudged
 from foreknow_judge.verdict import Figure, Limit, Verdict, WorstCase
@@ -260,3 +261,23 @@ def test_a_tally_without_people_has_sizes():
     tally = pa.table({"g": [1, 1, 2], "s": ["A", "B", "A"], "count": [2, 1, 3]})
     release = fk.Release.from_bucketized(tally, group="g", sensitive="s")
     assert fk.audit(release, fk.Policy([fk.Requirement(fk.KAnonymity(3))])).safe
+
+
+def test_what_is_too_large_is_said(monkeypatch):
+    rows = pa.table({"gid": [1] * 6, "sex": list("mmmfff"), "ill": list("abcabc")})
+    release = fk.Release.from_groups(rows, group="gid", sensitive="ill", other=["sex"])
+    likely = {"sex": list("mmmfff"), "value": list("abcabc"), "probability": [1, 2, 2, 2, 1, 2]}
+    likely["probability"] = [weight / 5 for weight in likely["probability"]]
+    priors = fk.Priors(pa.table(likely), facts=fk.Facts(0, 1))
+    policy = fk.Policy([fk.Requirement(priors, below="99/100", values=["a"], name="statistics")])
+    checked = fk.audit(release, policy, learned=False)
+    assert checked.safe
+    assert checked.too_large == ()
+    assert "did not check" not in checked.summary()
+    monkeypatch.setattr(exchanges, "_MOST_PEOPLE", 0)
+    unchecked = fk.audit(release, policy, learned=False)
+    assert unchecked.too_large == ("statistics",)
+    assert "statistics by a bound that the judge did not check" in " ".join(
+        unchecked.summary().split()
+    )
+    assert "statistics: the groups are too large for the judge" in unchecked.notes[0]

@@ -91,6 +91,9 @@ class Audit(Result):
         has them.
     counted : tuple of RequirementCounts
         What each requirement was judged by, in the policy's order.
+    too_large : tuple of str
+        The requirements with groups that are too large for the judge: an upper bound that it did
+        not check decides.
     """
 
     format = "foreknow audit"
@@ -105,6 +108,7 @@ class Audit(Result):
     trials: tuple[Trial, ...] | None = ()
     tried_together: bool = False
     counted: tuple[RequirementCounts, ...] = ()
+    too_large: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         raise neither("an audit")
@@ -202,6 +206,7 @@ class Audit(Result):
             "unprotected": [str(value) for value in self.unprotected],
             "scope": self.scope.to_dict(),
             "notes": list(self.notes),
+            **({"too_large": list(self.too_large)} if self.too_large else {}),
             "trials": [trial.to_dict() for trial in self.trials or ()],
             "policy": self.policy.to_dict(),
             "verdicts": [_told(verdict, self.counted_of(verdict)) for verdict in self.verdicts],
@@ -409,7 +414,7 @@ def _audit(
         scope = replace(scope_of(table, shown), word=word, open=tuple(open_to))
         tables = [None if own is None else own.table for own in asked]
         how: dict[str, Any] = {"cases": scope.cases, "by_judge": by_judge or policy.owned}
-        verdicts = _verdicts(table, policy, counted, tables, **how)
+        verdicts, too_large = _verdicts(table, policy, counted, tables, **how)
     return Audit(
         policy,
         counts,
@@ -419,6 +424,7 @@ def _audit(
         scope=scope,
         trials=_trials(seen, policy) if learned else None,
         counted=tuple(counted),
+        too_large=too_large,
     )
 
 
@@ -438,15 +444,17 @@ def _audit_of_counts(
         )
     counted = [requirement.count(counts) for requirement in policy.requirements]
     scope, nobody = scope_of(counts, policy), [None] * len(counted)
+    verdicts, too_large = _verdicts(counts, policy, counted, nobody, cases=scope.cases)
     return Audit(
         policy,
         counts,
-        _verdicts(counts, policy, counted, nobody, cases=scope.cases),
+        verdicts,
         utility or utility_of(counts),
         name or "release",
         scope=scope,
         trials=() if learned else None,
         counted=tuple(counted),
+        too_large=too_large,
     )
 
 
@@ -469,10 +477,14 @@ def _verdicts(
     *,
     cases: bool,
     by_judge: bool = True,
-) -> tuple[Verdict, ...]:
-    """The judge's verdicts on each requirement; or explanations, of what files show."""
+) -> tuple[tuple[Verdict, ...], tuple[str, ...]]:
+    """The judge's verdicts on each requirement; and the requirements that it found too large.
+
+    In place of verdicts, explanations of what files show.
+    """
     known: dict[Any, Any] = {}
     memo: dict[Any, Any] = {}
+    too_large: list[str] = []
     verdicts: list[Verdict] = []
     for place, (of_requirement, table) in enumerate(zip(counted, tables, strict=True)):
         explanations = of_requirement.explanations(known, place)
@@ -482,8 +494,8 @@ def _verdicts(
             # which `publish` replaces by verdicts on the files, before anybody sees them
             verdicts += cast("list[Verdict]", explanations)
             continue
-        verdicts += judged(release, policy, of_requirement, explanations, table, memo)
-    return tuple(verdicts)
+        verdicts += judged(release, policy, of_requirement, explanations, table, memo, too_large)
+    return tuple(verdicts), tuple(too_large)
 
 
 def _of_cases(explanation: Explanation) -> Explanation:

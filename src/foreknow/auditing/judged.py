@@ -56,6 +56,7 @@ def judged(
     explanations: Sequence[Explanation],
     owners: OwnersTable | None = None,
     memo: dict[Any, Any] | None = None,
+    too_large: list[str] | None = None,
 ) -> list[Verdict]:
     """The verdicts on one requirement, each with the witness of its explanation.
 
@@ -71,6 +72,9 @@ def judged(
         The table of the owner, where only that shows what is asked.
     memo : dict, optional
         What was counted for other requirements on the same release.
+    too_large : list, optional
+        Gets the name of the requirement if its groups are too large for the judge: then the upper
+        bound of its explanation decides.
 
     Raises
     ------
@@ -97,6 +101,8 @@ def judged(
     except CertificateError as error:
         if error.code != "too-large" or not all(own.bounded for own in explanations):
             raise
+        if too_large is not None:
+            too_large.append(requirement.name)
         return [unjudged(own) for own in explanations]
     try:
         return with_witnesses(findings, explanations)

@@ -144,6 +144,9 @@ class AuditPage(Page[Audit]):
         safe = [each for each, nothing in zip(safe, idle, strict=True) if not nothing]
         also = ", also against an adversary who knows the method" if self._foreseen else ""
         also += by_word_of(self.result.scope)
+        if self.result.too_large:
+            names = listing([*map(visible, self.result.too_large)])
+            also += f"; {names} by a bound that the judge did not check"
         if many := idle.count(True):
             also += f"; {number(many)} {'asks' if many == 1 else 'ask'} nothing of this table"
         return self._settled(safe) + also
@@ -199,6 +202,7 @@ class AuditPage(Page[Audit]):
         attack = "" if self.published else self.attack
         said = beside_audit(audit, nouns, scope, attack, owner=not self.published)
         said = [*tried, *said] if audit.trials and not self.published else [*said, *tried]
+        said = [*map(_beyond_the_judge, audit.too_large), *said]
         chosen = all(each.name != BY_DEFAULT for each in audit.policy.requirements)
         return said if chosen else [_UNCHOSEN, *said]
 
@@ -393,6 +397,15 @@ _HEAD = (
     *("verdict", "what must stay hidden", "from who knows", "", "limit"),
     "value, and in which group",
 )
+
+
+def _beyond_the_judge(requirement: str) -> str:
+    return (
+        f"{visible(requirement)}: the groups are too large for the judge. What decides is an upper "
+        "bound of the adversary class, which the judge did not check."
+    )
+
+
 _UNCHOSEN = "No policy was given: the requirements are Foreknow's default, which nobody chose."
 _WORST = (
     "The worst case is how sure an adversary can become who knows the most telling facts that the "
