@@ -279,3 +279,23 @@ def test_no_certificate_asks_more(kind, tmp_path):
     path.write_text(json.dumps(lie))
     with pytest.raises(CertificateError, match=r"bears on the other|say nothing of values"):
         fk.verify(tmp_path / "out")
+
+
+def test_a_shuffled_column_is_no_way_out_twice():
+    rows = {"age": [30] * 4, "sex": list("mmff"), "ill": list("abab"), "test": list("xxyy")}
+    rule = {"values": ["x"], "where": {"sex": ["f"]}, "sensitive": "test"}
+    schema = {"quasi_identifiers": ["age"], "sensitive": ["ill", "test"], "other": ["sex"]}
+    links = {"sensitive": "ill", "knowing": [], "facts": {"m": 1}, "below": "9/10"}
+    policy = fk.Policy.from_dict(
+        {
+            "schema": schema | {"impossible": [rule]},
+            "require": [links],
+            "publish": {"unlinked": ["test"]},
+        }
+    )
+    with pytest.raises(fk.InputError, match="audit what publish writes") as refused:
+        fk.audit(pa.table(rows), policy, learned=False)
+    assert refused.value.code == "impossible-linked"
+    assert "[publish] unlinked" not in str(refused.value)
+    without = policy.to_dict() | {"require": [links | {"facts": {"k": 1}}]}
+    assert fk.audit(pa.table(rows), without, learned=False).verdicts

@@ -55,8 +55,7 @@ def load(place: str) -> Any:
     leaf = leaf_of(module)
     if leaf is not None and not is_installed(leaf):
         raise UnsupportedError(
-            f"{LEAVES[leaf]} is not installed: it needs {leaf}, which is part of the whole "
-            "Foreknow; install that"
+            f"not installed: {LEAVES[leaf]} ({leaf}); the full package has it: pip install foreknow"
         )
     found = import_module(module)
     return getattr(found, name) if name else found

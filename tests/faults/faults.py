@@ -836,7 +836,7 @@ _ROWS = [
     ),
     (
         "reading-forgotten",
-        "foreknow.data.prepare:refuse_unread",
+        "foreknow.data.prepare:refuse_as_written",
         "if text.strip(BLANKS) in reading.missing:",
         "if False:",
         "texts that say a value is missing are counted as values",

@@ -116,9 +116,8 @@ def _loaded(name: str) -> click.Command:
 
 def _first_line(name: str) -> str:
     """The first line of a command's help, or that it is not installed."""
-    leaf = leaf_of(_PLACES[name])
-    if leaf is not None and not is_installed(leaf):
-        return f"(not installed: {LEAVES[leaf]})"
+    if not _is_there(_PLACES[name]):
+        return f"(not installed: {LEAVES[str(leaf_of(_PLACES[name]))]})"
     return (_loaded(name).help or "").partition("\n")[0]
 
 

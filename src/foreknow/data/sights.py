@@ -369,7 +369,11 @@ def _joint_cells(
     every = release.layout.seen(seen.secret, [*seen.known, *beside]).known
     whole = release.seen(seen.secret, every).by_policy.counts
     if whole.n_people != counts.n_people:
-        raise UnsupportedError("impossible-linked", beside[0])
+        raise DataError(
+            f"{release.name}: some rows show no value of {beside[0]!r}, and a rule on it "
+            f"(impossible) bears on {seen.secret!r} in the same row: fill it, leave these rows "
+            f"out, or add {beside[0]!r} to knowing"
+        )
     labels = [_parts(label) for label in whole.groups or ()]
     texts = {name: [label[at - len(every)] for label in labels] for at, name in enumerate(every)}
     columns = [[texts[name][at] for name in seen.known] for at in range(len(labels))]

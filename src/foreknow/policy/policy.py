@@ -200,18 +200,22 @@ class Policy:
         """Refuse what is not counted if rules on one column bear on another of the same row."""
         for requirement in self.requirements:
             known = [point.adversary for point in requirement.points]
-            counted = bool(known) and all(getattr(own, "of_rows", False) for own in known)
-            if requirement.of_windows or schema.counts_people or schema.shared is not None:
-                counted = False
-            for column in () if counted else self.ruled_beside(requirement):
+            one_row_each = not schema.counts_people and schema.shared is None
+            of_rows = bool(known) and all(getattr(kind, "of_rows", False) for kind in known)
+            if of_rows and one_row_each and not requirement.of_windows:
+                continue
+            if beside := self.ruled_beside(requirement):
+                column, secret = beside[0], requirement.sensitive or schema.sensitive
+                apart = f"publish it apart ([publish] unlinked = [{column!r}])"
+                if column in self.options.unlinked:  # and the table at hand is not published yet
+                    apart = f"audit what publish writes, where {column!r} stands apart"
                 raise PolicyError(
-                    f"{requirement.name}: the schema says what some people cannot have of "
-                    f"{column!r} (impossible), which stands beside "
-                    f"{requirement.sensitive or schema.sensitive!r} in each row, and so bears on "
-                    "it, too, which is counted for facts without links (m = 0) and for negations, "
-                    "of people with one row each, and not for within or households: say knowing = "
-                    f'["{column}"], publish it apart ([publish] unlinked = ["{column}"]), or leave '
-                    "the rule out",
+                    f"{requirement.name}: some people cannot have some values of {column!r} "
+                    f"(impossible). It stands beside {secret!r} in each row, so the rule bears on "
+                    f"{secret!r} as well. That is counted for facts without links and for "
+                    "negations, of people with one row each, and not for within or households: "
+                    f"leave links out (m = 0), add {column!r} to knowing, {apart}, or leave the "
+                    "rule out",
                     code="impossible-linked",
                 )
 
