@@ -31,12 +31,14 @@ def surest(
     """An upper bound of how sure somebody may become that a member of a group has a secret.
 
     A kind is the set of rules that joint values fall under; values of a kind are dealt to the same
-    people, so a member is as likely to have one of them as another: with the same `share`. Of a
-    kind that not everybody can have, the share is highest if those who can have it have other
-    kinds as often as they can (but for kinds that all of them can have, which are dealt later),
-    and if the known people are among the rest. The bound is the worst of all choices of
-    kinds that the target can have: these have their highest shares, and the values that everybody
-    can have share what is left. The exact figure is a mean of such choices, or lower.
+    people, so a member is as likely to have one of them as another: with the same `share`. The
+    share of a kind that only some can have is highest when two things hold. Those who can have it
+    have other kinds as often as they can, except kinds that all of them can have, which are dealt
+    later. And the known people are among the rest.
+
+    The bound is the worst of all choices of kinds that the target can have: these have their
+    highest shares, and the values that everybody can have share what is left. The exact figure is
+    a mean of such choices, or lower.
     """
 
     def able(kind: frozenset[int], other: frozenset[int] = _FREE) -> int:
@@ -51,7 +53,7 @@ def surest(
     sums = {kind: own.total() for kind, own in having.items()}
     holders = {kind: sum(own[value] for value in secret) for kind, own in having.items()}
 
-    def is_apart(kind: frozenset[int], other: frozenset[int]) -> bool:
+    def may_take_from(kind: frozenset[int], other: frozenset[int]) -> bool:
         """Whether values of another kind may take people from those who can have a kind."""
         beside = l > 0 and not holders[other]
         return beside or any(who.perhaps & other and not who.surely & kind for who, _ in people)
@@ -61,7 +63,7 @@ def surest(
         - sum(
             min(sums[other], able(kind, other))
             for other in partly - {kind}
-            if is_apart(kind, other)
+            if may_take_from(kind, other)
         )
         for kind in partly
         if holders[kind]
@@ -70,19 +72,19 @@ def surest(
         return Fraction(1)
     worst = Fraction(0)
     for chosen in (own for n in range(len(members) + 1) for own in combinations(members, n)):
-        rest, known = Fraction(1), k
+        unshared, k_left = Fraction(1), k
         chances = defaultdict[Any, Fraction](Fraction)
         for kind in (*chosen, _FREE):
-            told = min(k if kind else known, sums[kind] - holders[kind])
-            left, known = sums[kind] - told, max(known - told, 0)
-            share = max(rest, Fraction(0)) / (left or 1)
+            known_others = min(k if kind else k_left, sums[kind] - holders[kind])
+            left, k_left = sums[kind] - known_others, max(k_left - known_others, 0)
+            share = max(unshared, Fraction(0)) / (left or 1)
             if kind:
                 share = Fraction(1, max(members[kind] - k, left))
-            rest -= left * share
+            unshared -= left * share
             for value, many in having[kind].items():
                 chances[value] += many * share
-        hit = sum((chances.pop(value, Fraction(0)) for value in secret), Fraction(0))
-        lost = sorted(chances.values(), reverse=True)
-        if hit:
-            worst = max(worst, hit / max(1 - sum(lost[:l], Fraction(0)), hit))
+        of_secret = sum((chances.pop(value, Fraction(0)) for value in secret), Fraction(0))
+        of_others = sorted(chances.values(), reverse=True)
+        if of_secret:
+            worst = max(worst, of_secret / max(1 - sum(of_others[:l], Fraction(0)), of_secret))
     return worst

@@ -14,7 +14,7 @@ from foreknow.data.engines.columns import Missing
 from foreknow.data.engines.households import ELSEWHERE, Shared
 from foreknow.data.microdata import Microdata
 from foreknow.data.people import refuse_two_spellings
-from foreknow.data.prepare import refuse_unread
+from foreknow.data.prepare import refuse_as_written
 from foreknow.data.reading import Reading
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
@@ -122,7 +122,7 @@ def _refuse_other_values(given: Release | GroupCounts, schema: Schema) -> None:
         once = schema.shared is not None and name in cast("Shared", schema.shared).values
         marks = {missing, ELSEWHERE} if once else {missing}  # which are no values
         texts = [own for own in values if isinstance(own, str) and own not in marks]
-        refuse_unread(name, texts, schema, by_hand=by_hand)
+        refuse_as_written(name, texts, schema, by_hand=by_hand)
 
 
 def _release_of(given: Any, policy: Policy | None, group: str | None) -> Release | GroupCounts:
@@ -256,7 +256,7 @@ def owned_by_column(
     if tables is None:
         return None
     schema, counted = policy.needed_schema, dict[int, tuple[GroupCounts, CaseOwners | None]]()
-    laid = policy.for_layout(release.layout)
+    of_layout = policy.for_layout(release.layout)
     units = {of.unit for of in policy.requirements} | {
         schema.person if schema.counts_people else None
     }
@@ -264,7 +264,7 @@ def owned_by_column(
         if id(people) not in counted:
             for name in sorted(filter(None, units)):
                 refuse_two_spellings(people.as_it_stands(name)[1].to_pylist(), repr(name))
-            combined = laid.combined(people, True)
+            combined = of_layout.combined(people, True)
             counted[id(people)] = owners_counts(combined, groups, labels)
     return {column: Owned(*counted[id(own[0])], own) for column, own in tables.items()}
 

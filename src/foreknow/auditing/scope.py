@@ -79,11 +79,11 @@ def _of_table(scope: Scope, table: Release, policy: Policy | None) -> Scope:
         beside = [n for n in stand if stand[1:] and sights and n not in looked]
     schema = None if policy is None else policy.schema
     unseen = table.unseen(known, None if schema is None else schema.quasi_identifiers)
-    left_out = table.rows_left_out if len(table.sensitives) > 1 else ()
+    lacking = table.rows_left_out if len(table.sensitives) > 1 else ()
     return replace(
         scope,
         left_out=table.left_out,
-        lacking={left.column: left.number for left in left_out},
+        lacking={rows.column: rows.number for rows in lacking},
         beside=(*unseen, *beside),
         suppressed=table.suppressed,
         exact=tuple(n for n in table.recognized if n != table.cohort),

@@ -17,7 +17,7 @@ from foreknow.data.labels import Label
 from foreknow.hints import Plain
 from foreknow.result import Result
 
-# Of fewer groups nothing is learned beside an audit.
+# An audit tries to learn from no fewer groups than these.
 LEAST_GROUPS = 50
 _NORMAL = 1.959963984540054  # of 95%
 
@@ -53,7 +53,7 @@ class Share(Plain):
 
 @dataclass(frozen=True)
 class Claim(Plain):
-    """Of whom an attacker is surest, and of what."""
+    """The person an attacker is surest about, and the value."""
 
     value: Label
     group: Label  # of the person

@@ -414,14 +414,14 @@ class GroupCounts:
         return made
 
     def of_rows(self, schema: Any, sensitive: str) -> GroupCounts:
-        """The same as counts of rows, if a schema says of their people what counts do not tell."""
+        """The same as `RowCounts`, if a schema says more of the people than counts follow."""
         if schema.unit == "person" and not any(schema.rules_of_people(sensitive).values()):
             return self
         return self.as_kind(RowCounts, schema=schema, sensitive=sensitive)
 
     @property
     def by_policy(self) -> GroupCounts:
-        """The same for whoever is asked by a policy, which counts by what its schema says."""
+        """The same without the schema: a policy counts by its own."""
         return self
 
     # ---- looking --------------------------------------------------------------------------
@@ -638,7 +638,7 @@ class GroupCounts:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RowCounts(GroupCounts):
-    """Counts of rows, where a schema says of their people what these counts do not tell.
+    """Counts of rows about whose people a schema says more than these counts follow.
 
     Attributes
     ----------
@@ -648,22 +648,22 @@ class RowCounts(GroupCounts):
         Which of its columns is counted.
     """
 
-    schema: Any = None  # a Schema, whose module reads this one
+    schema: Any = None  # a Schema; its module imports this one
     sensitive: str | None = None
 
     @property
     def by_policy(self) -> GroupCounts:
-        """The same for whoever is asked by a policy, which counts by what its schema says."""
+        """The same without the schema: a policy counts by its own."""
         plain = self.as_kind(GroupCounts)
         del vars(plain)["schema"], vars(plain)["sensitive"]
         return plain
 
     def rules_of_people(self) -> dict[str, Any]:
-        """What was said of the people who are counted, and these counts do not follow."""
+        """What the schema says of people that these counts do not follow."""
         return {} if self.schema is None else self.schema.rules_of_people(self.sensitive)
 
     def seen(self, sensitive: str | None = None, known: Sequence[str] = ()) -> GroupCounts:
-        """Count one column of combinations, of which all is counted but whose cases rows are."""
+        """Count one column of combinations; what stays open is whose cases rows are."""
         seen = super().seen(sensitive, known)
         if seen is self or self.schema.unit == "person":
             return seen

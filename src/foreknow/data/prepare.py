@@ -231,7 +231,7 @@ def prepare(
     return Prepared(opened, schema, written, raw, kinds)
 
 
-def refuse_unread(name: str, texts: list[str], schema: Schema, *, by_hand: bool) -> None:
+def refuse_as_written(name: str, texts: list[str], schema: Schema, *, by_hand: bool) -> None:
     """Refuse values that were counted as they are written, and are none by a schema, or one.
 
     Parameters
@@ -261,7 +261,8 @@ def refuse_unread(name: str, texts: list[str], schema: Schema, *, by_hand: bool)
                 f"by the schema {first[plain]!r} and {text!r} in {name!r} are one value, and "
                 "here they are counted as they are written: write them alike, as publish does"
             )
-    for text, number in read_otherwise(texts, read).items() if by_hand else ():
+    other = read_otherwise(texts, read) if by_hand else {}
+    for text, number in other.items():
         raise SchemaError(
             f"by the policy's reading {text!r} in {name!r} is {number}, and "
             "here it is counted as it is written: give the table itself; or, if numbers and "

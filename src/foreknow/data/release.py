@@ -157,7 +157,7 @@ class Release(Plain):
         self._found = counted
         self._people: Members | None = None
         self._held: Holdings | None = None
-        self._whole = whole  # of which it is a sight
+        self._whole = whole  # the release that this is a sight of
         self._by_policy: Release | None = None
         self.schema, self.cohort, self.knows = schema, cohort, tuple(knows)
         self.sensitives = tuple(map(self._bare, sensitives or [tables.sensitive]))
@@ -486,7 +486,7 @@ class Release(Plain):
 
     @property
     def raw(self) -> Prepared | None:
-        """The table that it is, as it was prepared by a schema; None of other releases."""
+        """The prepared raw table, if this release is one; else None."""
         return self._raw
 
     @cached_property

@@ -43,7 +43,7 @@ class Parquet:
         return {}
 
     def write(self, said: Spelling, parts: Iterable[pa.Table], path: Path) -> list[Path]:
-        """Write a table in one file or several, as it is said how it is written."""
+        """Write a table, in one file or several, spelled as the format says."""
         return write_in_parts(map(bare, parts), path, self.options.rows_per_part)
 
 

@@ -359,7 +359,7 @@ class Publication:
 def _write(
     said: Spelling, tables: Mapping[str, pa.Table], options: PublishOptions, name: str, folder: Path
 ) -> list[Path]:
-    """Write a table, as it is said how it is written."""
+    """Write a table, spelled as its format says."""
     parts = tables.parts(name) if isinstance(tables, Stored) else [tables[name]]
     return format_of(options).write(said, parts, folder / f"{name}.{options.format}")
 
@@ -759,7 +759,7 @@ def _refuse_unsafe(task: _Task, groups: _Groups, release: Release, judged: Audit
 
 
 def _scope_of_files(release: Release, filed: Policy, judged: Audit) -> Scope:
-    """What verdicts on the files do not look at, by the part of a policy that files show."""
+    """The scope of verdicts on the files, under the part of the policy that files can show."""
     claims: dict[str, Any] = {key: getattr(judged.scope, key) for key in CLAIMED}
     return replace(scope_of(release, filed), **claims)
 

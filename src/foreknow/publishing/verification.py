@@ -321,5 +321,6 @@ def certified_policy(known: Certificate) -> Policy:
     return Policy.from_dict({"schema": schema_of(known).to_dict(), "require": required})
 
 
-def names_population(own: Any) -> bool:
-    return isinstance(own, Mapping) and "population" in own
+def names_population(settings: Any) -> bool:
+    """True if settings name a population, of which a release has a digest alone."""
+    return isinstance(settings, Mapping) and "population" in settings

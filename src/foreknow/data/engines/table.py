@@ -200,7 +200,7 @@ class Derived:
     """A table that is made of another one, which is read anew each time; no engine counts it."""
 
     settled = True
-    arrow_of_values: Any = None  # that of the other table would give its rows as they are
+    arrow_of_values: Any = None  # not passed on: it would give the other table's rows unchanged
 
     def __init__(self, table: Table) -> None:
         self.name, self.columns, self.untyped = table.name, table.columns, table.untyped
@@ -210,7 +210,7 @@ class Derived:
         """Count nothing: its rows are at hand."""
 
     def rarely_repeats(self, columns: Sequence[str]) -> bool:
-        """Whether all rows are to be fetched: no engine has them as they are here."""
+        """True: no engine can count these rows, so all are fetched."""
         return True
 
     def __getattr__(self, name: str) -> Any:
