@@ -55,7 +55,8 @@ def load(place: str) -> Any:
     leaf = leaf_of(module)
     if leaf is not None and not is_installed(leaf):
         raise UnsupportedError(
-            f"not installed: {LEAVES[leaf]} ({leaf}); the full package has it: pip install foreknow"
+            f'not installed: {LEAVES[leaf]} ({leaf}); the whole package has it: pip install "." '
+            "in a clone"
         )
     found = import_module(module)
     return getattr(found, name) if name else found
