@@ -128,12 +128,18 @@ def test_dials_follow_what_is_turned_and_the_address_follows_them(view):
     page.wait_for_selector("#said.unsafe")
     assert "could be found out" in page.inner_text("#said")
     assert "k=12" in page.url
+    of_every_value = page.inner_text("#said")
     page.select_option("#value", "HIV")
     page.wait_for_selector("#points button")
     page.wait_for_selector("#heat rect")
+    # Until the answer is there, what is said of every value stays, greyed.
+    page.wait_for_function(
+        "old => document.querySelector('#said').innerText !== old", arg=of_every_value
+    )
     before = page.inner_text("#said")
     page.reload()
     page.wait_for_selector("#points button")
+    page.wait_for_selector("#said.unsafe:not(.waiting)")
     assert page.input_value("#k") == "12"
     assert page.input_value("#value") == "HIV"
     assert page.inner_text("#said") == before
