@@ -45,6 +45,10 @@ class DisclosureCurves(Result):
     """
 
     format = "foreknow curves"
+    _told = (
+        "release=name sensitive knowing?=scope.known value people=counts.n_people "
+        "groups=counts.n_groups points"
+    )
 
     counts: GroupCounts
     ks: tuple[int, ...]
@@ -60,19 +64,13 @@ class DisclosureCurves(Result):
         """Whether rows are cases, of which a person may have several."""
         return self.scope.cases
 
-    def _content(self) -> dict[str, Any]:
-        return {
-            "release": self.name,
-            "sensitive": self.sensitive,
-            **({"knowing": list(self.scope.known)} if self.scope.known else {}),
-            "value": self.value,
-            "people": self.counts.n_people,
-            "groups": self.counts.n_groups,
-            "points": [
-                {"k": k, "implications": _plain(worst), "negations": _plain(mild)}
-                for k, worst, mild in zip(self.ks, self.implications, self.negations, strict=True)
-            ],
-        }
+    @property
+    def points(self) -> list[dict[str, Any]]:
+        """What each kind of knowledge discloses, for each number of pieces."""
+        return [
+            {"k": k, "implications": _plain(worst), "negations": _plain(mild)}
+            for k, worst, mild in zip(self.ks, self.implications, self.negations, strict=True)
+        ]
 
     def __repr__(self) -> str:
         what = "any value" if self.value is None else repr(self.value)
@@ -160,9 +158,4 @@ def disclosure_curves(
 
 
 def _plain(found: Disclosure) -> dict[str, Any]:
-    fraction = found.exact
-    return {
-        "probability": found.probability,
-        "exact": None if fraction is None else str(fraction),
-        "value": found.value,
-    }
+    return {"probability": found.probability, "exact": found.exact, "value": found.value}

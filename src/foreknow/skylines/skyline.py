@@ -86,6 +86,7 @@ class SkylineReport(Result):
     """
 
     format = "foreknow skylines"
+    _told = "release=name sensitive knowing?=scope.known semantics=counts.semantics confidence"
 
     counts: GroupCounts
     confidence: Fraction
@@ -158,26 +159,16 @@ class SkylineReport(Result):
 
     def _content(self) -> dict[str, Any]:
         by_class = self.by_class
-        return {
-            "release": self.name,
-            "sensitive": self.sensitive,
-            **({"knowing": list(self.scope.known)} if self.scope.known else {}),
-            "semantics": self.counts.semantics,
-            "confidence": str(self.confidence),
-            **(self._of_values() if by_class is None else _of_classes(by_class)),
-        }
+        more = {"values": list(map(self._told_of, self.values))}
+        return super()._content() | (more if by_class is None else _of_classes(by_class))
 
-    def _of_values(self) -> dict[str, Any]:
-        each = [
-            {
-                "value": value,
-                "occurrences": self.occurrences(value),
-                "points": [corner.to_dict() for corner in self.corners(value)],
-                "least_beyond": dict(zip("lkm", self.least_beyond(value), strict=True)),
-            }
-            for value in self.values
-        ]
-        return {"values": each}
+    def _told_of(self, value: Label) -> dict[str, Any]:
+        return {
+            "value": value,
+            "occurrences": self.occurrences(value),
+            "points": self.corners(value),
+            "least_beyond": dict(zip("lkm", self.least_beyond(value), strict=True)),
+        }
 
     def __repr__(self) -> str:
         many = len(self.values)
