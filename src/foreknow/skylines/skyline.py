@@ -294,7 +294,7 @@ def skyline_report(
     ((3, 0, 0), True)
     """
     policy = None if policy is None else Policy.of(policy)
-    release = seen_by(table_of(release, policy, quasi_identifiers, sensitive), sensitive, knowing)
+    release, about = opened(release, policy, quasi_identifiers, sensitive, knowing, name)
     counts, limit = counts_of(release), as_threshold(confidence)
     windows = None
     if within is not None:
@@ -318,19 +318,28 @@ def skyline_report(
         found = {value: knowledge_skyline(counts, value, limit) for value in values}
         if not found:
             raise InputError("values is empty; leave it out for all values")
-    return SkylineReport(
-        counts,
-        limit,
-        tuple(found),
-        name or str(getattr(release, "name", "release")),
-        sensitive or getattr(release, "sensitive", None),
-        found,
-        windows,
-        scope_of(release),
-    )
+    return SkylineReport(counts, limit, tuple(found), skylines=found, windows=windows, **about)
 
 
 skyline = skyline_report
+
+
+def opened(
+    release: Any,
+    policy: Any,
+    quasi_identifiers: Sequence[str] | None,
+    sensitive: str | None,
+    knowing: Sequence[str] | None,
+    name: str | None,
+) -> tuple[Any, dict[str, Any]]:
+    """A release as an adversary sees it; with what it and its column are called, and the scope."""
+    release = seen_by(table_of(release, policy, quasi_identifiers, sensitive), sensitive, knowing)
+    about = {
+        "name": name or str(getattr(release, "name", "release")),
+        "sensitive": sensitive or getattr(release, "sensitive", None),
+        "scope": scope_of(release),
+    }
+    return release, about
 
 
 def counted_as_one(
