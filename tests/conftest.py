@@ -3,6 +3,7 @@
 import gc
 import os
 from collections import defaultdict
+from importlib import import_module
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many tests as processors run at once
 
@@ -13,12 +14,16 @@ from tests.examples import NIGHTLY
 
 from foreknow.atomic_files import write_whole
 from foreknow.auditing import audit
-from foreknow.comparison import comparison
 from foreknow.data.engines import file_table
+from foreknow.leaves import is_installed
 from foreknow.publishing import publish
-from foreknow.trials import learned
 from foreknow.workers import Failure
 from foreknow_judge import duckdb_files
+
+COMPARISON, TRIALS = "foreknow.comparison", "foreknow.trials"
+# A leaf may be left out: see test_leaves.
+comparison = import_module(f"{COMPARISON}.comparison") if is_installed(COMPARISON) else None
+learned = import_module(f"{TRIALS}.learned") if is_installed(TRIALS) else None
 
 # A busy machine is no failure. In CI the same cases are drawn each time, so that a commit is judged
 # by what it changes; elsewhere new ones are drawn at every run.
@@ -56,7 +61,8 @@ def pytest_configure(config):
         be_short(audit, "_learned_beside", lambda *given, **more: None)
         be_short(audit.Audit, "to_html", short_page)
         be_short(duckdb_files, "new_database", of_one_thread, lambda: True)
-        be_short(comparison, "side_by_side", in_turn, at_home)
+        if comparison:
+            be_short(comparison, "side_by_side", in_turn, at_home)
         be_short(file_table, "_in_worker", lambda read, given, name: read(*given), at_home)
 
 
@@ -65,7 +71,7 @@ def pytest_configure(config):
 # What is published, judged, certified and verified is the same with it and without. Processes take
 # half a second to begin: by day only tests that are marked `processes` have any beside them.
 is_short = is_at_home = False
-TREES = learned._TREES
+TREES = learned and learned._TREES
 
 
 def be_short(place, name, short, when=lambda: is_short):
@@ -118,7 +124,9 @@ def pytest_runtest_teardown():
 
 def told(*, short, home, trees):
     global is_short, is_at_home
-    is_short, is_at_home, learned._TREES = short, home, trees
+    is_short, is_at_home = short, home
+    if learned:
+        learned._TREES = trees
 
 
 @pytest.hookimpl(wrapper=True)

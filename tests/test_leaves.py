@@ -1,6 +1,7 @@
 """A leaf can be deleted: its entry says that it is not installed, and the rest works."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,12 @@ from tests.examples import NIGHTLY
 from foreknow.leaves import LEAVES
 
 ROOT = Path(__file__).parents[1]
+# Tests of the trunk and of the judge that run by night for each leaf, in under a minute each.
+TRUNK = """
+test_audit test_certificate test_counts test_exposed test_gauges test_microdata test_policy
+test_policy_file test_prepare test_publishing test_schema test_scope test_seams test_verifier
+test_verifier_front cli/test_cli_verify adversaries/test_facts
+"""
 # What is left is imported, and does the main job from a table to a verified release.
 WORKS = """
 import importlib, json, pathlib, pkgutil, sys
@@ -105,3 +112,20 @@ def test_the_rest_works_without_leaves(leaves, tmp_path):
     gone = run(WORKS, where=tmp_path, env=env)
     assert gone.strip().endswith(str(leaves).replace("'", '"'))
     run(REFUSES, *(ENTRIES[leaf] for leaf in leaves), where=tmp_path, env=env)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("leaves", [[*LEAVES], *([leaf] for leaf in LEAVES)], ids=",".join)
+def test_the_trunk_passes_without_leaves(leaves, tmp_path):
+    env = copy_without(leaves, tmp_path / "src")
+    env.pop("FOREKNOW_NIGHTLY", None)
+    gone = {leaf.removeprefix("foreknow.") for leaf in leaves}
+    shutil.copytree(ROOT / "tests", tmp_path / "tests", ignore=lambda _, names: gone & {*names})
+    for path in {*ROOT.iterdir()} - {ROOT / "src", ROOT / "tests"}:
+        (tmp_path / path.name).symlink_to(path)
+    files = [f"tests/{name}.py" for name in TRUNK.split()]
+    command = [sys.executable, "-m", "pytest", "-p", "tests.leafless", "-p", "no:cacheprovider"]
+    done = subprocess.run([*command, *files], cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-5000:]
+    counts = {what: int(many) for many, what in re.findall(r"(\d+) (\w+)", done.stdout[-200:])}
+    assert counts["passed"] > 9 * counts.get("skipped", 0) > 0

@@ -32,11 +32,13 @@ def release(page: Any, base: str) -> None:
 
 
 def policy(page: Any, base: str) -> None:
+    page.set_viewport_size({**SIZE, "height": 1340})  # down to the first requirement
     page.goto(f"{base}/policy")
     page.wait_for_selector("#field-require-0-below")
 
 
 def publish(page: Any, base: str) -> None:
+    page.set_viewport_size(SIZE)
     page.goto(f"{base}/publish")
     page.wait_for_selector("#method option", state="attached")
     page.click("#start")

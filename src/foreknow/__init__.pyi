@@ -3,8 +3,6 @@
 
 from foreknow.adversaries.disclosure import Disclosure as Disclosure
 from foreknow.adversaries.facts.facts import Facts as Facts
-from foreknow.adversaries.facts.skyline import knowledge_skyline as knowledge_skyline
-from foreknow.adversaries.facts.skyline import knowledge_skylines as knowledge_skylines
 from foreknow.adversaries.implications.implications import Implications as Implications
 from foreknow.adversaries.implications.implications import Negations as Negations
 from foreknow.adversaries.priors.priors import Priors as Priors
@@ -104,6 +102,8 @@ from foreknow.several.joint import Unsettled as Unsettled
 from foreknow.several.joint import together as together
 from foreknow.skylines.curves import DisclosureCurves as DisclosureCurves
 from foreknow.skylines.curves import disclosure_curves as disclosure_curves
+from foreknow.skylines.knowledge_skyline import knowledge_skyline as knowledge_skyline
+from foreknow.skylines.knowledge_skyline import knowledge_skylines as knowledge_skylines
 from foreknow.skylines.skyline import SkylineReport as SkylineReport
 from foreknow.skylines.skyline import skyline as skyline
 from foreknow.skylines.skyline import skyline_report as skyline_report

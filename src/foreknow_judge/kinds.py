@@ -83,8 +83,8 @@ class DeltaDisclosureSettings(Settings):
 class PopulationSettings(Settings):
     """A population in a policy file; the last four are a certificate's."""
 
-    population: str
-    digest: str | None = Field(default=None, json_schema_extra={"readOnly": True})
+    population: str = Field(json_schema_extra={"format": "path"})
+    digest: str | None = Field(None, json_schema_extra={"readOnly": True})
     trees: dict[str, list[list[str]]] | None = None
     orders: dict[str, list[str]] | None = None
     exact: dict[str, list[str]] | None = None

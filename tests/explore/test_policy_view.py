@@ -2,10 +2,12 @@
 
 import re
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import create_model
 from tests.explore.conftest import Place, View, serving
 from tests.toys import EvenGroups
 
@@ -14,12 +16,13 @@ from foreknow.criteria import registry
 from foreknow.criteria.registry import CRITERIA
 from foreknow.explore.form import form
 from foreknow.explore.policy import changed, line_of
-from foreknow.explore.session import Session
+from foreknow.explore.session import Draft, Session, path_keys
 from foreknow.policy.tables import PublishTable
 from foreknow.settings import known_keys
 from foreknow.toml import from_toml, toml_value
 from foreknow_judge.errors import InputError
 from foreknow_judge.grammar import RequireTable
+from foreknow_judge.settings import Settings
 
 
 def test_a_policy_of_up_to_a_megabyte_is_typed(browser):
@@ -95,6 +98,29 @@ def with_even_groups(monkeypatch):
     form.cache_clear()
     yield
     form.cache_clear()
+
+
+OUTSIDE = [
+    ("require", {"priors": {"file": "../by_sex.csv"}, "below": 0.5}),
+    ("require", {"priors": {"file": ["policy.toml", "../by_sex.csv"]}, "below": 0.5}),
+    ("require", {"k_map": {"k": 2, "population": "../by_sex.csv"}}),
+    ("require", {"listed_groups": {"people_in": "../by_sex.csv"}}),
+    ("schema", {"hierarchies": {"age": {"file": "../by_sex.csv"}}}),
+]
+
+
+@pytest.mark.parametrize(("key", "table"), OUTSIDE, ids=str)
+def test_files_outside_are_refused(key, table, tmp_path, monkeypatch):
+    class Listed(EvenGroups):
+        key = "listed_groups"
+        settings = create_model("Listed", __base__=Settings, people_in=(Path, ...))
+
+    monkeypatch.setattr(registry, "CRITERIA", (*CRITERIA, Listed))
+    path_keys.cache_clear()
+    draft = Draft("", None, tmp_path, tmp_path)
+    with pytest.raises(InputError, match="which the policy names, is not in the folder"):
+        draft.check({key: [table] if key == "require" else table})
+    path_keys.cache_clear()
 
 
 def test_a_further_criterion_is_offered(with_even_groups, browser):

@@ -12,11 +12,12 @@ from tests.report.reading import Reader, printed, words
 
 import foreknow as fk
 from foreknow.adversaries.disclosure import Disclosure
+from foreknow.attacks.page import interval_text
 from foreknow.figures import percentage, significant
 from foreknow.report import render
 from foreknow.report.knowledge import share_text
 from foreknow.report.terminal import Laid
-from foreknow.report.words import interval_text, measure_text, percent
+from foreknow.report.words import measure_text, percent
 from foreknow.skylines.skyline_page import notable_points, value_blocks
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from foreknow.attacks.results import Attack, PersonBelief
+from foreknow.figures import percentage
 from foreknow.report.blocks import Block, Heading, Mood, Sentence, Table
 from foreknow.report.page import Page
-from foreknow.report.words import chance_text, interval_text, number, some, visible
+from foreknow.report.words import chance_text, number, some, visible
 
 # Cases of a page, and of a notebook or terminal.
 _PAGE, _BRIEF = 200, 10
@@ -293,3 +294,13 @@ def _chance_text(case: PersonBelief) -> str:
 
 def _are(many: int) -> str:
     return some(many, "person is", "people are").replace("one", "One", 1)
+
+
+def interval_text(probability: float, low: float, high: float, digits: int = 0) -> str:
+    """Write an estimate and its interval as percentages; the interval is rounded outwards.
+
+    >>> interval_text(0.5, 0.4449, 0.9999)
+    '50% (44% to 99.99%)'
+    """
+    ends = percentage(low, digits, "down"), percentage(high, digits, "up")
+    return f"{percentage(probability, digits)} ({' to '.join(ends)})"

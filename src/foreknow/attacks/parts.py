@@ -21,15 +21,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.attacks.exact import Posteriors
-from foreknow.attacks.sampled import Sampled
-from foreknow.attacks.worlds import Worlds
-from foreknow.data.arrays import FloatArray, IntArray
-from foreknow.methods.protocol import Decision
-from foreknow.worlds import (
+from foreknow.attacks.divisions import (
     Tables,
     assignments,
-    components,
     divided,
     drawn_tables,
     grown,
@@ -38,6 +32,12 @@ from foreknow.worlds import (
     taken,
     ways,
 )
+from foreknow.attacks.exact import Posteriors
+from foreknow.attacks.sampled import Sampled
+from foreknow.attacks.worlds import Worlds
+from foreknow.data.arrays import FloatArray, IntArray
+from foreknow.methods.protocol import Decision
+from foreknow.worlds import components
 
 _log = logging.getLogger(__name__)
 # Assignments by which a decision is tried before all are looked at; drawn at once; numbers in

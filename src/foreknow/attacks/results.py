@@ -19,6 +19,7 @@ from foreknow.data.engines.columns import fetch
 from foreknow.data.labels import Label, Labels, name_of_set
 from foreknow.data.microdata import Microdata
 from foreknow.figures import significant
+from foreknow.hints import Plain
 from foreknow.needs import require
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.policy import Policy
@@ -27,20 +28,15 @@ from foreknow_judge.errors import InputError, UnsupportedError
 
 # Cases that are written out.
 _MOST = 100
-_PEOPLE = (
-    "certain",
-    "certain_by_release",
-    "left_out",
-    "unsettled",
-    "perhaps_certain",
-)
 # An interval as wide as this says nothing.
 _UNKNOWN = 0.999
 
 
 @dataclass(frozen=True)
-class PersonBelief:
+class PersonBelief(Plain):
     """What the adversary believes of some people who are alike to them, about one value."""
+
+    _told = "rows value probability exact interval? group=share limit"
 
     rows: tuple[int, ...]  # their rows in the table, from 1
     value: Label
@@ -55,35 +51,22 @@ class PersonBelief:
     @property
     def surer(self) -> bool:
         """Whether the adversary becomes surer by knowing the algorithm."""
-        return (self.low if self.exact is None else self.exact) > self.share
+        return (self.exact or self.low) > self.share
 
     @property
     def certain(self) -> bool:
         """Whether the posterior is exactly 1, though the release itself does not say so."""
         return self.exact == 1 and self.share < 1
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        exact: dict[str, Any] = {"exact": None, "interval": [self.low, self.high]}
-        if self.exact is not None:
-            exact = {"exact": str(self.exact)}
-        return {
-            "rows": list(self.rows),
-            "value": self.value,
-            "probability": self.probability,
-            **exact,
-            "group": str(self.share),
-            "limit": None if self.limit is None else str(self.limit),
-        }
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The interval of an estimate."""
+        return None if self.exact else (self.low, self.high)
 
     def __repr__(self) -> str:
         many = len(self.rows)
         who = f"row {self.rows[0]}" if many == 1 else f"{many} people"
-        said = (
-            str(self.exact)
-            if self.exact is not None
-            else f"about {significant(self.probability, 3)}"
-        )
+        said = self.exact or f"about {significant(self.probability, 3)}"
         return f"Case({who}, {self.value!r}: {said}, the group says {self.share})"
 
 
@@ -102,6 +85,12 @@ class Attack(Result):
     """
 
     format = "foreknow attack"
+    _told = (
+        "table=_microdata.name method people=n_people groups=n_groups found exact how highest "
+        "kept? proof? seen=what worlds=n_worlds_text parts runs settled=n_settled beyond? "
+        "proved_not_certain=n_not_certain undecided certain certain_by_release left_out unsettled "
+        "perhaps_certain"
+    )
 
     method: Mapping[str, Any]
     policy: Policy | None
@@ -369,30 +358,12 @@ class Attack(Result):
 
     def _content(self) -> dict[str, Any]:
         return {
-            "table": self._microdata.name,
-            "method": dict(self.method),
-            "people": self.n_people,
-            "groups": self.n_groups,
-            "found": self.found,
-            "exact": self.exact,
-            "how": self.how,
-            "highest": None if self.highest is None else str(self.highest),
-            **({"kept": True} if self.kept else {}),
-            **({"proof": self.proof} if self.proof else {}),
-            "seen": self.what,
-            "worlds": self._posteriors.worlds.amount,
+            **super()._content(),
             "looked": amount_text(self.looked),
             "consistent": amount_text(self.consistent),
-            "parts": self.parts,
-            "runs": self.runs,
-            "settled": self.n_settled,
-            **({"beyond": self.beyond} if self.beyond else {}),
-            "proved_not_certain": self.n_not_certain,
-            "undecided": self.undecided,
-            **{name: list(getattr(self, name)) for name in _PEOPLE},
-            "breaches": [case.to_dict() for case in self.breaches[:_MOST]],
+            "breaches": self.breaches[:_MOST],
             "n_breaches": len(self.breaches),
-            "worst": [case.to_dict() for case in self.cases[:_MOST]],
+            "worst": self.cases[:_MOST],
         }
 
     def __repr__(self) -> str:
@@ -453,8 +424,7 @@ class Attack(Result):
         return {name: code for code, name in enumerate((*self._values, *self._names))}
 
     def _reaches(self, case: PersonBelief) -> bool:
-        probability = case.probability if case.exact is None else case.exact
-        return self._is_reached(self._codes[case.value], probability)
+        return self._is_reached(self._codes[case.value], case.exact or case.probability)
 
     def _is_reached(self, code: int, probability: Fraction | float) -> bool:
         """Whether a probability reaches the limit for a value."""

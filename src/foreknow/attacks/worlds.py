@@ -10,10 +10,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.attacks.divisions import Tables, assignments, divided, ways
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.microdata import Attribute
 from foreknow.needs import Analysis, Need
-from foreknow.worlds import Tables, assignments, divided, ways
 
 Codes: TypeAlias = NDArray[Any]
 # What is worked out for an adversary who runs the method.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from foreknow.cli.inputs import (
     Columns,
@@ -19,9 +19,6 @@ from foreknow.cli.options import (
     print_plain,
 )
 from foreknow.errors import OutputError
-
-if TYPE_CHECKING:
-    pass
 
 
 @command("foreknow.evidence_page.evidence:evidence_report")

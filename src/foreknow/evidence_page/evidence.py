@@ -55,6 +55,7 @@ class EvidenceReport(Result):
     """
 
     format = "foreknow evidence"
+    _told = "release=name certificate=digest files=certificate.files signed utility same_source"
 
     name: str
     certificate: Certificate
@@ -73,20 +74,13 @@ class EvidenceReport(Result):
 
     def _content(self) -> dict[str, Any]:
         page: Any = page_of(self)
+        questions = [{"of": title, "answers": answers} for title, answers in page.questions()]
         return {
-            "release": self.name,
-            "certificate": self.digest,
-            "files": dict(self.certificate.files),
-            "signed": self.signed,
+            **super()._content(),
             "verified": True,
             "audit": _plain(self.audit),
             "before": None if self.before is None else _plain(self.before),
-            "utility": None if self.utility is None else self.utility.to_dict(),
-            "same_source": self.same_source,
-            "questions": [
-                {"of": title, "answers": [answer.to_dict() for answer in answers]}
-                for title, answers in page.questions()
-            ],
+            "questions": questions,
         }
 
     def __repr__(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from importlib.resources import files
 from typing import Any
 
 from foreknow.auditing.exposed import Exposed
@@ -27,7 +28,6 @@ from foreknow.report.blocks import (
 )
 from foreknow.report.exposed import exposed_blocks, exposed_figure, tally_text
 from foreknow.report.figures import worst_cell
-from foreknow.report.html import resource
 from foreknow.report.knowledge import describe, is_learned
 from foreknow.report.page import Page
 from foreknow.report.pages.audit import (
@@ -118,6 +118,13 @@ class Answer(Plain):
     question: str
     measured: tuple[str, ...] = ()
     to_fill: tuple[str, ...] = ()
+
+
+def guidances() -> list[Any]:
+    """The guidances, each with its questions."""
+    text = files("foreknow.evidence_page").joinpath("guidances.toml").read_text("utf-8")
+    found: list[Any] = from_toml(text.replace("\r\n", "\n"))["guidance"]
+    return found
 
 
 class EvidencePage(Page[EvidenceReport]):
@@ -410,9 +417,8 @@ class EvidencePage(Page[EvidenceReport]):
 
     @cached_property
     def _questions(self) -> list[tuple[str, list[Answer]]]:
-        guidances = from_toml(resource("guidances.toml"))["guidance"]
         return [
-            (own["title"], [self._answer(**one) for one in own["questions"]]) for own in guidances
+            (own["title"], [self._answer(**one) for one in own["questions"]]) for own in guidances()
         ]
 
     def _answer(

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from foreknow.data.labels import Label, is_pattern
 from foreknow.data.reading import Reading, named_part, with_part
 from foreknow.data.windows import Windows
 from foreknow.explore.security import inside
-from foreknow.methods.registry import key_of, settings_for
+from foreknow.methods.registry import key_of, policy_schema, settings_for
 from foreknow.planning.suggestion import PolicySuggestion, suggest_policy
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.policy import Policy
@@ -37,9 +38,8 @@ _TABLES = (".csv", ".csv.gz", ".tsv", ".parquet", ".xlsx", ".sqlite", ".duckdb",
 _MOST_FILES, _DEEP = 300, 2
 _MOST_BYTES = 1 << 20
 _KEPT, _UNDONE = 4, 100  # releases, and changes of a policy
+_OF_A_TREE = "file"  # of tables of hierarchies the grammar says no keys
 _WITH_PARTS = (".xlsx", ".sqlite", ".duckdb")
-# Keys of a policy below which a text is the path of a file.
-_PATHS = frozenset({"file", "population"})
 
 
 @dataclass(frozen=True)
@@ -476,5 +476,20 @@ def _paths(table: Any, key: str = "") -> Iterator[str]:
     elif isinstance(table, list):
         for inner in table:
             yield from _paths(inner, key)
-    elif isinstance(table, str) and key in _PATHS:
+    elif isinstance(table, str) and key in path_keys():
         yield table
+
+
+@cache
+def path_keys() -> frozenset[str]:
+    """The keys of a policy below which a text is the path of a file, as its grammar says."""
+    tables = policy_schema()["$defs"].values()
+    keys = chain.from_iterable(table.get("properties", {}).items() for table in tables)
+    return frozenset(key for key, says in keys if _is_path(says)) | {_OF_A_TREE}
+
+
+def _is_path(says: Mapping[str, Any]) -> bool:
+    """Whether a text of a key is a path, or texts of a list are."""
+    return says.get("format") == "path" or any(
+        map(_is_path, [*says.get("anyOf", ()), *filter(None, [says.get("items")])])
+    )

@@ -254,16 +254,6 @@ def percent(found: Disclosure, limit: Fraction, digits: int = 0, to: Rounding = 
     return percentage(chance, digits, to, on_its_side)
 
 
-def interval_text(probability: float, low: float, high: float, digits: int = 0) -> str:
-    """Write an estimate and its interval as percentages; the interval is rounded outwards.
-
-    >>> interval_text(0.5, 0.4449, 0.9999)
-    '50% (44% to 99.99%)'
-    """
-    ends = percentage(low, digits, "down"), percentage(high, digits, "up")
-    return f"{percentage(probability, digits)} ({' to '.join(ends)})"
-
-
 # A fraction longer than this says less than its decimals.
 _SHORT = 11
 

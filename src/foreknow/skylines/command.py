@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from foreknow.cli.inputs import (
     Columns,
     is_published,
-    named_set,
     say_index,
-    value_named,
 )
 from foreknow.cli.options import (
     AnyOf,
@@ -29,7 +27,12 @@ from foreknow.errors import SchemaError
 from foreknow_judge.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from foreknow.data.counts import GroupCounts
+    from foreknow.data.labels import Label
     from foreknow.data.release import Release
+    from foreknow.policy.policy import Policy
     from foreknow.skylines.skyline import Point, SkylineReport
 
 
@@ -246,3 +249,21 @@ def survey(
     output.show(found)
     if not output.quiet:
         say_readings(raw)
+
+
+def value_named(counts: GroupCounts, text: str) -> Label:
+    """The sensitive value that prints like a text; unknown ones are left to be refused."""
+    same = [value for value in counts.values if str(value) == text]
+    if len(same) > 1:
+        raise InputError(f"several sensitive values print as {text!r}; make their labels differ")
+    return same[0] if same else text
+
+
+def named_set(counts: GroupCounts, texts: Sequence[str] | None, policy: Policy | None) -> Any:
+    """Values of one secret; a single text that is no value is a label of the policy's hierarchy."""
+    from foreknow.data.labels import matching
+
+    named = list(dict.fromkeys(texts or ()))
+    if policy is None or len(named) != 1 or matching(named[0], set(map(str, counts.values))):
+        return named or None
+    return named[0]

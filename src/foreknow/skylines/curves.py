@@ -10,13 +10,12 @@ from typing import Any
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.implications.implications import Implications, Negations
 from foreknow.adversaries.protocol import counts_of, whole_amount
-from foreknow.auditing.audit_input import seen_by, table_of
-from foreknow.auditing.scope import scope_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.hints import hinted
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
+from foreknow.skylines.skyline import opened
 from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.scope import Scope
 
@@ -45,6 +44,10 @@ class DisclosureCurves(Result):
     """
 
     format = "foreknow curves"
+    _told = (
+        "release=name sensitive knowing?=scope.known value people=counts.n_people "
+        "groups=counts.n_groups points"
+    )
 
     counts: GroupCounts
     ks: tuple[int, ...]
@@ -60,19 +63,13 @@ class DisclosureCurves(Result):
         """Whether rows are cases, of which a person may have several."""
         return self.scope.cases
 
-    def _content(self) -> dict[str, Any]:
-        return {
-            "release": self.name,
-            "sensitive": self.sensitive,
-            **({"knowing": list(self.scope.known)} if self.scope.known else {}),
-            "value": self.value,
-            "people": self.counts.n_people,
-            "groups": self.counts.n_groups,
-            "points": [
-                {"k": k, "implications": _plain(worst), "negations": _plain(mild)}
-                for k, worst, mild in zip(self.ks, self.implications, self.negations, strict=True)
-            ],
-        }
+    @property
+    def points(self) -> list[dict[str, Any]]:
+        """What each kind of knowledge discloses, for each number of pieces."""
+        return [
+            {"k": k, "implications": _plain(worst), "negations": _plain(mild)}
+            for k, worst, mild in zip(self.ks, self.implications, self.negations, strict=True)
+        ]
 
     def __repr__(self) -> str:
         what = "any value" if self.value is None else repr(self.value)
@@ -139,9 +136,7 @@ def disclosure_curves(
     most = whole_amount("disclosure_curves", "upto", upto)
     if most > _MOST:
         raise InputError(f"upto is at most {_MOST}, not {most}: by then there is no more to know")
-    release = seen_by(table_of(release, policy, quasi_identifiers, sensitive), sensitive, knowing)
-    name = name or str(getattr(release, "name", "release"))
-    sensitive, scope = sensitive or getattr(release, "sensitive", None), scope_of(release)
+    release, about = opened(release, policy, quasi_identifiers, sensitive, knowing, name)
     if any_of is not None:
         if value is not None:
             raise InputError("give value or any_of, not both; any_of is one secret")
@@ -156,13 +151,8 @@ def disclosure_curves(
     worst = {k: Implications(k).disclosure(counts, value) for k in reversed(ks)}
     negations = tuple(Negations(k).disclosure(counts, value) for k in ks)
     worst_of_each = tuple(worst[k] for k in ks)
-    return DisclosureCurves(counts, ks, worst_of_each, negations, value, name, sensitive, scope)
+    return DisclosureCurves(counts, ks, worst_of_each, negations, value, **about)
 
 
 def _plain(found: Disclosure) -> dict[str, Any]:
-    fraction = found.exact
-    return {
-        "probability": found.probability,
-        "exact": None if fraction is None else str(fraction),
-        "value": found.value,
-    }
+    return {"probability": found.probability, "exact": found.exact, "value": found.value}

@@ -23,7 +23,6 @@ from foreknow.report.blocks import (
 )
 from foreknow.report.chart import STYLES, Chart, Series, amounts, shares
 from foreknow.report.knowledge import NOUN, implications_text, values_text
-from foreknow.report.page import CountsPage
 from foreknow.report.scope import sentences
 from foreknow.report.words import (
     group_words,
@@ -35,6 +34,7 @@ from foreknow.report.words import (
     reaches_just,
     some,
 )
+from foreknow.skylines.counts_page import CountsPage
 from foreknow.skylines.curves import DisclosureCurves
 
 _ALL, _HALF = Fraction(1), Fraction(1, 2)

@@ -14,15 +14,8 @@ import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
+from foreknow.adversaries.facts.fronts import front
 from foreknow.adversaries.facts.minima import theorem2_terms
-from foreknow.adversaries.facts.skyline import (
-    Skyline,
-    Skylines,
-    front,
-    knowledge_skyline,
-    knowledge_skylines,
-    near_skyline,
-)
 from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit_input import seen_by, table_of
 from foreknow.auditing.scope import scope_of
@@ -33,6 +26,13 @@ from foreknow.hints import hinted
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.result import Result
+from foreknow.skylines.knowledge_skyline import (
+    Skyline,
+    Skylines,
+    knowledge_skyline,
+    knowledge_skylines,
+    near_skyline,
+)
 from foreknow_judge.errors import DataError, InputError, memory_for
 from foreknow_judge.numbers import Number, as_threshold
 from foreknow_judge.scope import Scope
@@ -86,6 +86,7 @@ class SkylineReport(Result):
     """
 
     format = "foreknow skylines"
+    _told = "release=name sensitive knowing?=scope.known semantics=counts.semantics confidence"
 
     counts: GroupCounts
     confidence: Fraction
@@ -158,26 +159,16 @@ class SkylineReport(Result):
 
     def _content(self) -> dict[str, Any]:
         by_class = self.by_class
-        return {
-            "release": self.name,
-            "sensitive": self.sensitive,
-            **({"knowing": list(self.scope.known)} if self.scope.known else {}),
-            "semantics": self.counts.semantics,
-            "confidence": str(self.confidence),
-            **(self._of_values() if by_class is None else _of_classes(by_class)),
-        }
+        more = {"values": list(map(self._told_of, self.values))}
+        return super()._content() | (more if by_class is None else _of_classes(by_class))
 
-    def _of_values(self) -> dict[str, Any]:
-        each = [
-            {
-                "value": value,
-                "occurrences": self.occurrences(value),
-                "points": [corner.to_dict() for corner in self.corners(value)],
-                "least_beyond": dict(zip("lkm", self.least_beyond(value), strict=True)),
-            }
-            for value in self.values
-        ]
-        return {"values": each}
+    def _told_of(self, value: Label) -> dict[str, Any]:
+        return {
+            "value": value,
+            "occurrences": self.occurrences(value),
+            "points": self.corners(value),
+            "least_beyond": dict(zip("lkm", self.least_beyond(value), strict=True)),
+        }
 
     def __repr__(self) -> str:
         many = len(self.values)
@@ -303,7 +294,7 @@ def skyline_report(
     ((3, 0, 0), True)
     """
     policy = None if policy is None else Policy.of(policy)
-    release = seen_by(table_of(release, policy, quasi_identifiers, sensitive), sensitive, knowing)
+    release, about = opened(release, policy, quasi_identifiers, sensitive, knowing, name)
     counts, limit = counts_of(release), as_threshold(confidence)
     windows = None
     if within is not None:
@@ -327,19 +318,28 @@ def skyline_report(
         found = {value: knowledge_skyline(counts, value, limit) for value in values}
         if not found:
             raise InputError("values is empty; leave it out for all values")
-    return SkylineReport(
-        counts,
-        limit,
-        tuple(found),
-        name or str(getattr(release, "name", "release")),
-        sensitive or getattr(release, "sensitive", None),
-        found,
-        windows,
-        scope_of(release),
-    )
+    return SkylineReport(counts, limit, tuple(found), skylines=found, windows=windows, **about)
 
 
 skyline = skyline_report
+
+
+def opened(
+    release: Any,
+    policy: Any,
+    quasi_identifiers: Sequence[str] | None,
+    sensitive: str | None,
+    knowing: Sequence[str] | None,
+    name: str | None,
+) -> tuple[Any, dict[str, Any]]:
+    """A release as an adversary sees it; with what it and its column are called, and the scope."""
+    release = seen_by(table_of(release, policy, quasi_identifiers, sensitive), sensitive, knowing)
+    about = {
+        "name": name or str(getattr(release, "name", "release")),
+        "sensitive": sensitive or getattr(release, "sensitive", None),
+        "scope": scope_of(release),
+    }
+    return release, about
 
 
 def counted_as_one(

@@ -11,7 +11,6 @@ import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts, FactsWitness
-from foreknow.adversaries.facts.skyline import Skylines, ValueClass
 from foreknow.data.labels import Label
 from foreknow.report.blocks import (
     Block,
@@ -28,7 +27,6 @@ from foreknow.report.blocks import (
 )
 from foreknow.report.chart import HeatMap, Panel, Square
 from foreknow.report.knowledge import NOUN, Description, Terms, facts_used
-from foreknow.report.page import CountsPage
 from foreknow.report.scope import sentences
 from foreknow.report.words import (
     is_certain,
@@ -40,6 +38,8 @@ from foreknow.report.words import (
     some,
     visible,
 )
+from foreknow.skylines.counts_page import CountsPage
+from foreknow.skylines.knowledge_skyline import Skylines, ValueClass
 from foreknow.skylines.skyline import Corner, Point, SkylineReport, fewest_beyond
 
 _MOST_VALUES, _MOST_CLASSES, _MOST_ROWS, _MOST_LISTED = 60, 6, 400, 1_000

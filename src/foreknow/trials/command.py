@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from foreknow.cli.inputs import (
     Columns,
@@ -18,9 +18,6 @@ from foreknow.cli.options import (
     command,
 )
 from foreknow.needs import Need
-
-if TYPE_CHECKING:
-    pass
 
 
 @command("foreknow.trials.measured:learned_report")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from foreknow.cli.inputs import (
     COLUMNS,
@@ -23,9 +23,6 @@ from foreknow.cli.options import (
 )
 from foreknow.errors import SchemaError
 from foreknow_judge.errors import InputError
-
-if TYPE_CHECKING:
-    pass
 
 
 @command("foreknow.utility.report:utility_report")

@@ -16,6 +16,7 @@ from foreknow.data.microdata import Attribute, Microdata
 from foreknow.data.utility import require_microdata
 from foreknow.errors import did_you_mean
 from foreknow.figures import percentage
+from foreknow.hints import Plain
 from foreknow.policy.from_call import Arguments, hinted_with_keys
 from foreknow.policy.policy import Policy
 from foreknow.utility.queries import (
@@ -35,7 +36,7 @@ _QUANTILES = (0.25, 0.5, 0.75, 0.9, 0.95)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class QueryError:
+class QueryError(Plain):
     """The answers to a workload of count queries, and how wrong they are.
 
     Attributes
@@ -60,6 +61,11 @@ class QueryError:
         The answers of one group of everybody: of how often each sensitive value occurs, and
         nothing else but the range of each column. An error beside theirs says what a release adds.
     """
+
+    _told = (
+        "queries=exact.size people form attributes predicates selectivity ranges delta seed "
+        "average quantiles"
+    )
 
     exact: FloatArray
     estimated: FloatArray
@@ -107,23 +113,17 @@ class QueryError:
             raise InputError(f"a quantile is a share from 0 to 1, not {share!r}")
         return float(np.quantile(self.relative, share))
 
-    def to_dict(self) -> dict[str, Any]:
-        """What was asked and how wrong the answers are, as plain values for JSON."""
-        baseline = self.baseline
-        beside = {} if baseline is None else {"overall_counts": _worth(baseline)}
-        return {
-            "queries": len(self.exact),
-            "people": self.people,
-            "form": self.form,
-            "attributes": list(self.attributes),
-            "predicates": self.predicates,
-            "selectivity": self.selectivity,
-            "ranges": self.ranges,
-            "delta": self.delta,
-            "seed": self.seed,
-            **_worth(self),
-            **beside,
-        }
+    @property
+    def quantiles(self) -> dict[str, float]:
+        """Some quantiles of the relative errors, by their share."""
+        return {str(share): self.quantile(share) for share in _QUANTILES}
+
+    def _content(self) -> dict[str, Any]:
+        content, baseline = super()._content(), self.baseline
+        if baseline is not None:
+            worth = {"average": baseline.average, "quantiles": baseline.quantiles}
+            content["overall_counts"] = worth
+        return content
 
     def __repr__(self) -> str:
         return (
@@ -133,12 +133,6 @@ class QueryError:
 
     def _repr_html_(self) -> str:
         return f"<code>{escape(repr(self))}</code>"
-
-
-def _worth(found: QueryError) -> dict[str, Any]:
-    """How wrong answers are, on average and at some quantiles."""
-    quantiles = {str(share): found.quantile(share) for share in _QUANTILES}
-    return {"average": found.average, "quantiles": quantiles}
 
 
 @hinted_with_keys

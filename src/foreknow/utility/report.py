@@ -61,8 +61,8 @@ class UtilityReport(Result):
             "form": self.form,
             **self.utility.to_dict(),
             "optimal_discernibility": self.optimum,
-            "query_errors": [error.to_dict() for error in self.errors],
-            **({} if self.models is None else {"models": self.models.to_dict()}),
+            "query_errors": self.errors,
+            **({} if self.models is None else {"models": self.models}),
         }
 
     def __repr__(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from foreknow.adversaries.facts.settings import FactsSettings
 from foreknow_judge.settings import Settings
@@ -25,7 +25,7 @@ class PriorsSettings(Settings):
 
     semantics: Literal["joint", "binary"] = "joint"
     facts: FactsSettings | None = None
-    file: str | list[str] | None = None
+    file: str | list[str] | None = Field(None, json_schema_extra={"format": "path"})
     tables: list[TableSettings] | None = None
 
     @model_validator(mode="after")

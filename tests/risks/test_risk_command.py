@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.cli.conftest import desk as desk
 from tests.cli.desk import TABLE
 
 import foreknow as fk

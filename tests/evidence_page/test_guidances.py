@@ -9,12 +9,10 @@ import pytest
 from tests.report.reading import Reader
 
 import foreknow as fk
-from foreknow.evidence_page.page import EvidencePage
+from foreknow.evidence_page.page import EvidencePage, guidances
 from foreknow.report import render
-from foreknow.report.html import resource
-from foreknow.toml import from_toml
 
-GUIDANCES = from_toml(resource("guidances.toml"))["guidance"]
+GUIDANCES = guidances()
 # What each is known by, and headings that somebody who knows it looks for.
 KNOWN = {
     "WP216": ("Singling out", "Linkability", "Inference"),

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.cli.conftest import desk as desk
 
 RELEASE = """name,gid,age,disease
 Ann,1,20,AIDS

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.cli.conftest import desk as desk
 from tests.signals import heeded
 
 SOURCE = Path(__file__).parents[2] / "src"
@@ -111,3 +112,10 @@ def _left(mark):
         except OSError:
             continue
     return found
+
+
+def test_models_are_shown_where_asked(desk):
+    compared = ["compare", "table.csv", "--policy", "policy.toml", "--processes", "0"]
+    said = desk.says(*compared, "--methods", "mondrian", "--limits", "0.9", "--models")
+    assert "Cells: the share of people" in said
+    assert "no column 'x' is published" in desk.refused(*compared, "--target", "x")

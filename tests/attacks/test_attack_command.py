@@ -3,6 +3,7 @@
 import signal
 
 import pytest
+from tests.cli.conftest import desk as desk
 
 TABLE = """name,age,disease
 Ann,50,flu

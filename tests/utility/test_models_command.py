@@ -1,8 +1,9 @@
-"""Models on the command line: utility and compare."""
+"""The command utility: models where they are asked for."""
+
+from tests.cli.conftest import desk as desk
 
 PUBLISH = ["publish", "table.csv", "--policy", "policy.toml", "--out", "release"]
 UTILITY = ["utility", "release", "table.csv", "--policy", "policy.toml"]
-COMPARE = ["compare", "table.csv", "--policy", "policy.toml", "--processes", "0"]
 
 
 def test_utility_shows_models_where_it_is_asked(desk):
@@ -16,17 +17,11 @@ def test_utility_shows_models_where_it_is_asked(desk):
     assert "Explained: age, by sex" in named
 
 
-def test_compare_shows_models_where_it_is_asked(desk):
-    said = desk.says(*COMPARE, "--methods", "mondrian", "--limits", "0.9", "--models")
-    assert "Cells: the share of people" in said
-
-
 def test_a_mistake_is_one_line(desk):
     desk.says(*PUBLISH)
     said = desk.refused(*UTILITY, "--target", "disase")
     assert "no column 'disase' is published; did you mean 'disease'" in said
     assert "add --models" in desk.refused(*UTILITY, "--by", "age")
-    assert "no column 'x' is published" in desk.refused(*COMPARE, "--target", "x")
 
 
 def test_two_policies_are_asked_the_same_queries(desk):

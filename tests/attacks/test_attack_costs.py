@@ -2,6 +2,8 @@
 
 import logging
 
+from tests.cli.conftest import desk as desk
+
 import foreknow as fk
 from foreknow import sample
 

@@ -1,0 +1,126 @@
+"""Divisions: the ways to give the values of a bag to cells of people; all, how many, at random.
+
+A *table* says how many people of each cell have each value, and stands for as many assignments to
+people as `ways` counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.data.arrays import IntArray
+from foreknow.worlds import taken_at_random
+
+# Shape (ways, cells, values).
+Tables: TypeAlias = NDArray[np.int32]
+
+
+# Numbers of tables that are in memory at once.
+_NUMBERS = 1 << 25
+
+
+# Products below it are exact in 64 bits.
+_EXACT = 2**62
+
+
+def assignments(bag: Sequence[int]) -> int:
+    """How many ways there are to give a bag to people who are told apart.
+
+    >>> assignments([2, 1])
+    3
+    """
+    return math.factorial(sum(bag)) // math.prod(map(math.factorial, bag))
+
+
+def n_taken(bag: IntArray, size: int) -> float:
+    """How many ways there are to take so many values out of a bag."""
+    ways = np.ones(1)
+    for count in bag.tolist():
+        ways = np.convolve(ways, np.ones(min(count, size) + 1))[: size + 1]
+    return float(ways[size])
+
+
+def taken(bag: IntArray, size: int) -> NDArray[np.int32]:
+    """Every way to take so many values out of a bag, shape (ways, values).
+
+    >>> taken(np.array([2, 1]), 2).tolist()
+    [[1, 1], [2, 0]]
+    """
+    rows = np.zeros((1, 0), dtype=np.int32)
+    left = np.array([size])
+    for value, count in enumerate(bag.tolist()):
+        rest = int(bag[value + 1 :].sum())
+        low, high = np.maximum(left - rest, 0), np.minimum(left, count)
+        many = high - low + 1
+        before = np.repeat(np.arange(len(left)), many)
+        here = np.arange(len(before)) - np.repeat(np.cumsum(many) - many, many) + low[before]
+        rows = np.concatenate((rows[before], here[:, None].astype(np.int32)), axis=1)
+        left = left[before] - here
+    return rows
+
+
+def grown(tables: Tables, left: IntArray, size: int, most: float) -> tuple[Tables, IntArray] | None:
+    """Tables with one more cell, in every way, and the values that are left; None for too many."""
+    kinds, kind = np.unique(left, axis=0, return_inverse=True)
+    kind = kind.reshape(-1)
+    ways = np.array([n_taken(bag, size) for bag in kinds])
+    n_tables = ways[kind].sum()
+    if n_tables > most or n_tables * max(tables[0].size, 1) > _NUMBERS:
+        return None
+    each = [taken(bag, size) for bag in kinds]
+    before = np.repeat(np.arange(len(left)), ways[kind].astype(np.int64))
+    cell = np.concatenate([each[number] for number in kind.tolist()])
+    return np.concatenate((tables[before], cell[:, None]), axis=1), left[before] - cell
+
+
+def divided(bag: IntArray, sizes: Sequence[int], most: float) -> Tables | None:
+    """Every way to divide a bag over cells of such sizes; None for too many.
+
+    >>> divided(np.array([2, 1]), [1, 2], most=5).tolist()
+    [[[0, 1], [2, 0]], [[1, 0], [1, 1]]]
+    """
+    if len(bag) == 1:
+        return np.array(sizes, dtype=np.int32)[None, :, None]
+    tables, left = np.zeros((1, 0, len(bag)), dtype=np.int32), bag[None].astype(np.int64)
+    for size in sizes[:-1]:
+        step = grown(tables, left, size, most)
+        if step is None:
+            return None
+        tables, left = step
+    whole = np.concatenate((tables, left[:, None].astype(np.int32)), axis=1)
+    return whole if len(left) <= most else None
+
+
+def paired(one: Tables, other: Tables) -> Tables:
+    """Every pair of tables, cells side by side."""
+    rows, more = np.divmod(np.arange(len(one) * len(other)), len(other))
+    return np.concatenate((one[rows], other[more]), axis=1)
+
+
+def ways(tables: Tables) -> NDArray[Any]:
+    """How many assignments to people each table of one bag stands for; sums of them are exact."""
+    largest = int(tables[0].sum(axis=1).max())
+    whole = assignments(tables[0].sum(axis=0).tolist()) * largest
+    kind: Any = np.int64 if whole < _EXACT else object
+    base, sums = largest + 1, tables.cumsum(axis=2, dtype=np.int64)
+    pairs, place = np.unique(sums * base + tables, return_inverse=True)
+    chosen = [math.comb(*divmod(pair, base)) for pair in pairs.tolist()]
+    each: NDArray[Any] = np.array(chosen, dtype=kind)[place.reshape(len(tables), -1)]
+    return np.asarray(each.prod(axis=1))
+
+
+def drawn_tables(
+    bag: IntArray, sizes: Sequence[int], many: int, random: np.random.Generator
+) -> Tables:
+    """Tables of a bag divided over cells, each assignment to people as likely."""
+    left = np.repeat(bag[None], many, axis=0)
+    tables = np.empty((many, len(sizes), len(bag)), dtype=np.int32)
+    for cell, size in enumerate(sizes):
+        tables[:, cell] = own = taken_at_random(left, np.full(many, size), random)
+        left = left - own
+    return tables
