@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from itertools import chain
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
@@ -68,40 +69,91 @@ class ForwardedOptions(dict[str, Any]):
 
 
 class Command(click.Command):
-    """A command whose help says what its arguments are, and which methods there are.
+    """A command of a function, which may return an exit code.
+
+    Its parameters before the star are arguments, those after it options. A bundle, which is a
+    dataclass, has an option for each field, and `ForwardedOptions` one for each other parameter of
+    a plain type of the public function that this is a command `of`. What they mean is said by a
+    text in the annotation, or by the docstring of the command, of the bundle or of the public
+    function. Nothing that is read may be written over.
 
     What it takes is worked out when somebody asks: of all commands, one is called.
     """
 
-    def __init__(self, name: str, make: Callable[[], dict[str, Any]]) -> None:
-        super().__init__(name)
-        self._make = make
+    def __init__(self, body: Callable[..., int | None], of: str = "") -> None:
+        super().__init__(body.__name__)
+        self._body = body
+        self._about = Source(f"{body.__module__}:{body.__name__}")
+        self._public = Source(of) if of else self._about
         del self.callback, self.params, self.help
 
     def __getattr__(self, name: str) -> Any:
-        if name not in ("callback", "params", "help"):
+        if name not in ("callback", "params", "help", "_options", "_bundles"):
             raise AttributeError(name)
-        vars(self).update(self._make())
+        self._options, self._bundles = self._taken()
+        self.callback = self._call
+        self.params = sorted(self._options.values(), key=_place)
+        self.help = self._about.about or self._public.about
         return vars(self)[name]
+
+    def _taken(self) -> tuple[dict[str, click.Parameter], dict[str, tuple[Any, list[str]]]]:
+        """Its options by name; its bundles, each with the names of its options."""
+        options: dict[str, click.Parameter] = {}
+        bundles: dict[str, tuple[Any, list[str]]] = {}
+        for parameter in inspect.signature(self._body, eval_str=True).parameters.values():
+            name, annotation = parameter.name, parameter.annotation
+            kind, *more = get_args(annotation) or (annotation,)
+            words = {**self._public.help, **_words_of(kind), **self._about.help}
+            if not (kind is ForwardedOptions or is_dataclass(kind)):
+                named = parameter.kind is parameter.KEYWORD_ONLY
+                options[name] = _parameter(name, annotation, parameter.default, words, named=named)
+                continue
+            only = next((own for own in more if isinstance(own, Only)), None)
+            forwarded = kind is ForwardedOptions
+            taken = _plain(self._public, only) if forwarded else _fields(kind, only)
+            if isinstance(options.get("table"), click.Option):
+                taken.pop("part", None)
+            names = [option for option in taken if option not in options]
+            options |= {option: _parameter(option, *taken[option], words) for option in names}
+            bundles[name] = kind, names
+        return options, bundles
+
+    def _call(self, **given: Any) -> None:
+        """Call the function with what the command line gives."""
+        if address_space() is None:  # else imports may fail in any place
+            from foreknow_judge.no_pandas import spare_pandas
+
+            spare_pandas()
+        for name, said in given.items():
+            if isinstance(said, tuple):
+                given[name] = list(said) or None
+        source = next(iter(self._options), "")
+        if "policy" in given and given["policy"] is None:
+            given["policy"] = _policy_here(self._bundles.values(), given, source)
+        if given.get("json") == _STDOUT:
+            given["quiet"] = True
+        if (part := given.get("part")) is not None:
+            _name_part(given, "table" if "table" in self._options else source, part)
+        written = ("out", *Output.__annotations__)
+        read = [said for name, said in given.items() if name not in written]
+        bundles = {
+            bundle: kind(**{name: given.pop(name) for name in names})
+            for bundle, (kind, names) in self._bundles.items()
+        }
+        for name, said in bundles.get("given", {}).items():
+            bundles["given"][name] = _read(name, said, self._public.options[name][0])
+        if "output" in bundles:
+            inputs = chain.from_iterable(
+                said if isinstance(said, list) else [said] for said in read
+            )
+            bundles["output"].refuse(*(said for said in inputs if isinstance(said, Path)))
+        if code := self._body(**given, **bundles):
+            raise click.exceptions.Exit(code)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read options by the names that they have elsewhere, too."""
         names = [str(each.name) for each in self.params if isinstance(each, click.Option)]
-        read = [*args]
-        for place, word in enumerate(args):
-            if word == "--":
-                break
-            if word == "-q" and "quasi_identifiers" in names and _are_columns(args, place + 1):
-                read[place] = "--quasi-identifiers"
-            name, equals, value = word.partition("=")
-            ours = own_name(name[2:].replace("-", "_"), names) if name[:2] == "--" else None
-            if ours is not None:
-                read[place] = f"--{ours.replace('_', '-')}{equals}{value}"
-        if "json" in names and "file_format" not in names:
-            for words in (["--format", "json"], ["--format=json"]):
-                for place in range(len(read) - len(words) + 1):
-                    if read[place : place + len(words)] == words:
-                        read[place : place + len(words)] = ["--json=-"]
+        read = _in_our_names(args, names)
         try:
             return super().parse_args(ctx, read)
         except click.UsageError as error:
@@ -169,80 +221,37 @@ MethodName = Annotated[str | None, _completed(_methods)]
 
 
 def command(of: str = "") -> Callable[[Callable[..., int | None]], Command]:
-    """Make a command of a function, which may return an exit code.
+    """Make a command of a function; see `Command`."""
+    return lambda body: Command(body, of)
 
-    Parameters before the star are arguments, those after it options. A bundle, which is a
-    dataclass, has an option for each field, and `ForwardedOptions` one for each other parameter of
-    a plain type of the public function that this is a command `of`. What they mean is said by a
-    text in the annotation, or by the docstring of the command, of the bundle or of the public
-    function.
-    Nothing that is read may be written over.
-    """
 
-    def made(body: Callable[..., int | None]) -> dict[str, Any]:
-        own = Source(f"{body.__module__}:{body.__name__}")
-        public = Source(of) if of else own
-        parameters = inspect.signature(body, eval_str=True).parameters
-        options: dict[str, click.Parameter] = {}
-        bundles: dict[str, tuple[Any, list[str]]] = {}
-        for each in parameters.values():
-            kind: Any
-            kind, *rest = get_args(each.annotation) or (each.annotation,)
-            only = next((some for some in rest if isinstance(some, Only)), None)
-            said = {**public.help, **_words_of(kind), **own.help}
-            if not (kind is ForwardedOptions or is_dataclass(kind)):
-                asked = (each.name, each.annotation, each.default, said)
-                options[each.name] = _parameter(*asked, named=each.kind is each.KEYWORD_ONLY)
-                continue
-            fresh = _plain(public, only) if kind is ForwardedOptions else _fields(kind, only)
-            if isinstance(options.get("table"), click.Option):
-                fresh.pop("part", None)
-            names = [name for name in fresh if name not in options]
-            options |= {name: _parameter(name, *fresh[name], said) for name in names}
-            bundles[each.name] = kind, names
+def _name_part(given: dict[str, Any], source: str, part: str) -> None:
+    """Say which table of a source is meant."""
+    paths = given[source]
+    if paths is None:
+        raise InputError("--table says which table of a source is meant; name the source")
+    several = isinstance(paths, list)
+    given[source] = [with_part(at, part) for at in paths] if several else with_part(paths, part)
 
-        def called(**given: Any) -> None:
-            if address_space() is None:  # else imports may fail in any place
-                from foreknow_judge.no_pandas import spare_pandas
 
-                spare_pandas()
-            for name, said in given.items():
-                if isinstance(said, tuple):
-                    given[name] = list(said) or None
-            if "policy" in given and given["policy"] is None:
-                given["policy"] = _found(bundles.values(), given, next(iter(options)))
-            if given.get("json") == _STDOUT:
-                given["quiet"] = True
-            if given.get("part") is not None:
-                source = "table" if "table" in options else next(iter(options))
-                if given[source] is None:
-                    raise InputError(
-                        "--table says which table of a source is meant; name the source"
-                    )
-                named, part = given[source], given["part"]
-                if isinstance(named, list):
-                    given[source] = [with_part(path, part) for path in named]
-                else:
-                    given[source] = with_part(named, part)
-            written = ("out", *Output.__annotations__)
-            read = [given[name] for name in options if name not in written]
-            whole = {
-                bundle: kind(**{name: given.pop(name) for name in names})
-                for bundle, (kind, names) in bundles.items()
-            }
-            for name, said in whole.get("given", {}).items():
-                whole["given"][name] = _read(name, said, public.options[name][0])
-            if "output" in whole:
-                paths = (x for each in read for x in (each if isinstance(each, list) else [each]))
-                whole["output"].refuse(*(path for path in paths if isinstance(path, Path)))
-            code = body(**given, **whole)
-            if code:
-                raise click.exceptions.Exit(code)
-
-        shown = sorted(options.values(), key=_place)
-        return {"callback": called, "params": shown, "help": own.about or public.about}
-
-    return lambda body: Command(body.__name__, lambda: made(body))
+def _in_our_names(args: list[str], names: list[str]) -> list[str]:
+    """Words of the command line, with options by the names that they have here."""
+    read = [*args]
+    for place, word in enumerate(args):
+        if word == "--":
+            break
+        if word == "-q" and "quasi_identifiers" in names and _are_columns(args, place + 1):
+            read[place] = "--quasi-identifiers"
+        name, equals, value = word.partition("=")
+        ours = own_name(name[2:].replace("-", "_"), names) if name[:2] == "--" else None
+        if ours is not None:
+            read[place] = f"--{ours.replace('_', '-')}{equals}{value}"
+    if "json" in names and "file_format" not in names:
+        for words in (["--format", "json"], ["--format=json"]):
+            for place in range(len(read) - len(words) + 1):
+                if read[place : place + len(words)] == words:
+                    read[place : place + len(words)] = ["--json=-"]
+    return read
 
 
 def _in_a_policy(option: str) -> str | None:
@@ -262,7 +271,7 @@ def _are_columns(args: list[str], place: int) -> bool:
     return named and word[:1] != "-" and not Path(word).exists()
 
 
-def _found(
+def _policy_here(
     bundles: Iterable[tuple[Any, list[str]]], given: dict[str, Any], source: str
 ) -> Path | None:
     """The policy of the folder, where one is needed, and nothing else says what columns are."""
