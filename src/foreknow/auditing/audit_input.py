@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -31,6 +31,8 @@ from foreknow_judge.errors import DataError
 from foreknow_judge.file_names import CERTIFICATE
 
 Part = TypeVar("Part")
+# The table of the owner, the group of each row, and what groups are called.
+OwnersTable: TypeAlias = "tuple[Microdata, IntArray, Any]"
 # Of cases, it says that it is about cases.
 SKYLINE = Analysis("a skyline or curve", ONE_BY_ONE)
 _LABEL = 'say missing = { label = "unknown" } in its place'
@@ -90,6 +92,17 @@ def _refuse_other_columns(release: Release, schema: Schema) -> None:
             )
 
 
+def prepare(
+    given: Any, policy: Policy, group: str | None = None
+) -> tuple[Release | GroupCounts, Policy]:
+    """A release or counts, see `release_of`, and the policy by the schema of the release."""
+    release = _release_of(given, policy, group)
+    policy = under_its_schema(release, policy)
+    if policy.schema is not None:
+        _refuse_other_values(release, policy.schema)
+    return release, policy
+
+
 def release_of(
     given: Any, policy: Policy | None = None, group: str | None = None
 ) -> Release | GroupCounts:
@@ -97,12 +110,13 @@ def release_of(
 
     Several releases of the same people are taken together. A policy by another schema is refused.
     """
-    found = _release_of(given, policy, group)
-    known = policy and under_its_schema(found, policy)
-    schema = getattr(found, "schema", None) if known is None else known.schema
+    if policy is not None:
+        return prepare(given, policy, group)[0]
+    release = _release_of(given, None, group)
+    schema = getattr(release, "schema", None)
     if schema is not None:
-        _refuse_other_values(found, schema)
-    return found
+        _refuse_other_values(release, schema)
+    return release
 
 
 def _refuse_other_values(given: Release | GroupCounts, schema: Schema) -> None:
@@ -242,19 +256,19 @@ class Owned(NamedTuple):
 
     counts: GroupCounts  # of combinations of values
     cases: CaseOwners | None
-    table: tuple[Microdata, IntArray, Any]  # people, the group of each, what groups are called
+    table: OwnersTable
 
 
-def owned_by_column(
-    release: Release, policy: Policy, seen: Release | Sight
-) -> dict[str | None, Owned] | None:
-    """Count what only the owner can, where the table is at hand with all columns for it.
+def owned_of_each(release: Release, policy: Policy, seen: Release | Sight) -> list[Owned | None]:
+    """For each requirement, what only the owner can count of it.
 
-    By the column without whose value a requirement counts nobody; see `column_of`.
+    None of a requirement that a release shows; of all, if the table with all columns for it is not
+    at hand.
     """
-    tables = _owners_tables(release, policy, seen) if policy.owned else None
-    if tables is None:
-        return None
+    nothing: list[Owned | None] = [None] * len(policy.requirements)
+    tables = _owners_tables(release, policy, seen) if policy.owned else {}
+    if not tables:
+        return nothing
     schema, counted = policy.needed_schema, dict[int, tuple[GroupCounts, CaseOwners | None]]()
     of_layout = policy.for_layout(release.layout)
     units = {of.unit for of in policy.requirements} | {
@@ -266,22 +280,23 @@ def owned_by_column(
                 refuse_two_spellings(people.as_it_stands(name)[1].to_pylist(), repr(name))
             combined = of_layout.combined(people, True)
             counted[id(people)] = owners_counts(combined, groups, labels)
-    return {column: Owned(*counted[id(own[0])], own) for column, own in tables.items()}
+    owned = {column: Owned(*counted[id(own[0])], own) for column, own in tables.items()}
+    return [owned[_column_of(of)] if policy.asks_owner(of) else None for of in policy.requirements]
 
 
-def column_of(requirement: Requirement) -> str | None:
+def _column_of(requirement: Requirement) -> str | None:
     """The sensitive column without whose value a requirement does not count people."""
     return None if requirement.of_people else requirement.sensitive
 
 
 def _owners_tables(
     release: Release, policy: Policy, seen: Release | Sight
-) -> dict[str | None, tuple[Microdata, IntArray, Any]] | None:
-    """By the same column, people, the group of each, and what groups are called."""
+) -> dict[str | None, OwnersTable]:
+    """By that column, people, the group of each, and what groups are called."""
     schema = policy.needed_schema
     if not has_owner(release, policy, seen):
-        return None
-    columns = [column_of(of) for of in policy.requirements if policy.asks_owner(of)]
+        return {}
+    columns = [_column_of(of) for of in policy.requirements if policy.asks_owner(of)]
     if (owners := _owners_rows(release, seen)) is not None:
         people, groups = owners
         several = people.schema.several  # of which the owner counts no values
@@ -299,7 +314,7 @@ def _owners_tables(
     if not release.partly_left_out:
         people = Microdata(release.raw, beside=beside)
         return dict.fromkeys(columns, (people, *people.grouped(release.group_columns)))
-    tables: dict[str | None, tuple[Microdata, IntArray, Any]] = {}
+    tables: dict[str | None, OwnersTable] = {}
     for column in dict.fromkeys(columns):
         people = Microdata(release.raw.showing(column), beside=beside)
         tables[column] = people, *people.grouped(release.group_columns)

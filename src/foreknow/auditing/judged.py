@@ -14,6 +14,7 @@ import numpy as np
 
 from foreknow.adversaries.protocol import counts_of
 from foreknow.adversaries.registry import ADVERSARIES
+from foreknow.auditing.audit_input import OwnersTable
 from foreknow.criteria.registry import CRITERIA
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.counts import GroupCounts
@@ -45,8 +46,6 @@ from foreknow_judge.verify import rules_of
 
 # Columns of the rows that are handed over, and how often each row occurs.
 Rows: TypeAlias = "tuple[list[Column], IntArray]"
-# The people of a table, the group of each, and what groups are called.
-OwnersTable: TypeAlias = "tuple[Microdata, IntArray, Any]"
 
 
 def judged(

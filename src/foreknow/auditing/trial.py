@@ -173,8 +173,3 @@ class Trial(Result):
             f"Trial({self.name}, by {', '.join(self.by)}: {what.format(f'{self.right:.1%}')}, "
             f"{self.baseline:.1%} by the groups alone)"
         )
-
-
-def most_successful(trials: list[Trial]) -> Trial:
-    """The trial with most right guesses; of equal ones, the surest."""
-    return max(trials, key=lambda trial: (trial.right, trial.surest))

@@ -21,7 +21,7 @@ from foreknow.adversaries.priors.expectation import JUDGING, LEARNING, CaseLayou
 from foreknow.adversaries.priors.fit import SMOOTHINGS, Kinds, fits, numbers_among
 from foreknow.adversaries.protocol import HasCounts, counts_of, signatures_of
 from foreknow.adversaries.remembered import remembered
-from foreknow.auditing.trial import LEAST_GROUPS, Claim, Share, Trial, Tried, most_successful
+from foreknow.auditing.trial import LEAST_GROUPS, Claim, Share, Trial, Tried
 from foreknow.data.arrays import FloatArray, IntArray, ranges
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import Label
@@ -525,6 +525,11 @@ def learned_beside(
         return None
     every = tuple(one for trial in found for one in trial.tried)
     return replace(most_successful(found), tried=every)
+
+
+def most_successful(trials: Sequence[Trial]) -> Trial:
+    """The trial with most right guesses; of equal ones, the surest."""
+    return max(trials, key=lambda trial: (trial.right, trial.surest))
 
 
 def _trial(
