@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from foreknow.auditing.remarks import (
     ATTACK as ATTACK,
@@ -76,8 +76,20 @@ def sentences(reader: Reader, *, claimed: bool = False) -> list[str]:
     What is only `claimed` is said beside what was found.
     """
     scope = reader.scope
-    alone = not (claimed or scope.releases or scope.earlier)
-    return [*said_to(reader), *([OTHER_RELEASES] if alone else [])]
+    said = [*said_to(reader), *_one_at_a_time(reader)]
+    if not (claimed or scope.releases or scope.earlier):
+        said.append(OTHER_RELEASES)
+    return said
+
+
+def _one_at_a_time(reader: Reader) -> Iterator[str]:
+    """That several columns, each with limits on what is inferred, are not judged together."""
+    columns = [visible(name) for name, limits in reader.spread.items() if limits.some_alone]
+    if len(columns) > 1:
+        yield (
+            f"{listing(columns)} are judged one at a time: how sure somebody can be that a person "
+            "has one value or another, in different columns, was not judged."
+        )
 
 
 def sight(scope: Scope) -> list[str]:
