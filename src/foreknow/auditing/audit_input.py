@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 
+from foreknow.adversaries.protocol import counts_of
 from foreknow.data.arrays import IntArray, count_pairs
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import Missing
@@ -21,8 +21,6 @@ from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight
 from foreknow.errors import SchemaError
 from foreknow.leaves import load
-from foreknow.needs import ONE_BY_ONE, Analysis, refuse_rules
-from foreknow.policy.from_call import schema_of
 from foreknow.policy.people import CaseOwners, owners_counts
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
@@ -33,8 +31,6 @@ from foreknow_judge.file_names import CERTIFICATE
 Part = TypeVar("Part")
 # The table of the owner, the group of each row, and what groups are called.
 OwnersTable: TypeAlias = "tuple[Microdata, IntArray, Any]"
-# Of cases, it says that it is about cases.
-SKYLINE = Analysis("a skyline or curve", ONE_BY_ONE)
 _LABEL = 'say missing = { label = "unknown" } in its place'
 
 
@@ -122,20 +118,18 @@ def release_of(
 def _refuse_other_values(given: Release | GroupCounts, schema: Schema) -> None:
     """Refuse values that are counted as they are written, and are none by a schema, or one."""
     reading, missing = cast("Reading", schema.reading), cast("Missing", schema.missing)
-    if isinstance(given, Release) and given.raw is not None:
+    if getattr(given, "raw", None) is not None:
         return  # its values were read by a schema
-    spelled, by_hand = reading.missing, getattr(given, "schema", None) is None
-    for name in given.sensitives if isinstance(given, Release) else [schema.sensitive]:
+    by_hand = getattr(given, "schema", None) is None
+    once = () if schema.shared is None else cast("Shared", schema.shared).values
+    for name in getattr(given, "sensitives", [schema.sensitive]):
         kind = schema.types.get(name)
-        if not (by_hand or spelled or reading.converts or kind in ("number", "date")):
+        if not (by_hand or reading.missing or reading.converts or kind in ("number", "date")):
             continue
-        if isinstance(given, Release) and name != given.sensitive:
-            values = given.seen(name, []).counts.values
-        else:
-            values = (given.counts if isinstance(given, Release) else given).values
-        once = schema.shared is not None and name in cast("Shared", schema.shared).values
-        marks = {missing, ELSEWHERE} if once else {missing}  # which are no values
-        texts = [own for own in values if isinstance(own, str) and own not in marks]
+        main = name == getattr(given, "sensitive", name)
+        counts = counts_of(given if main else given.seen(name, []))
+        marks = {missing, ELSEWHERE} if name in once else {missing}  # which are no values
+        texts = [own for own in counts.values if isinstance(own, str) and own not in marks]
         refuse_as_written(name, texts, schema, by_hand=by_hand)
 
 
@@ -173,45 +167,6 @@ def _release_of(given: Any, policy: Policy | None, group: str | None) -> Release
         )
     schema = policy.needed_schema
     return Release.from_schema(given, schema, group, policy.options.unlinked)
-
-
-def table_of(
-    given: Any,
-    policy: Any,
-    quasi_identifiers: Sequence[str] | None,
-    sensitive: str | None,
-) -> Release | GroupCounts:
-    """The same where columns may be named in place of a policy, whose rules are not counted."""
-    policy = None if policy is None else Policy.of(policy)
-    if quasi_identifiers is not None:
-        columns = {"quasi_identifiers": quasi_identifiers, "sensitive": sensitive}
-        return Release.from_schema(given, schema_of(policy, columns))
-    found = release_of(given, policy)
-    if policy is not None and getattr(found, "schema", None) is None:
-        refuse_rules(SKYLINE, policy.schema, SKYLINE.needs)
-    return found
-
-
-def seen_by(
-    given: Release | GroupCounts, sensitive: str | None, knowing: Sequence[str] | None
-) -> Release | GroupCounts:
-    """A release as somebody sees it who knows all columns published beside, or just some.
-
-    Refused where some people cannot have a value, or households share one.
-    """
-    if not isinstance(given, Release):
-        if knowing:
-            raise SchemaError(
-                "knowing names columns, and counts have none: give the release in their place"
-            )
-        refuse_rules(SKYLINE, given, SKYLINE.needs)
-        return given
-    if not given.knows or knowing:
-        if len(given.sensitives) == 1 and sensitive not in given.sensitives:
-            sensitive = None  # only what to call it
-        given = given.seen(sensitive, knowing)
-    refuse_rules(SKYLINE, given.counts, SKYLINE.needs)
-    return given
 
 
 def read_at_once(release: Release, policy: Policy) -> Release:

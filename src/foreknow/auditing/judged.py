@@ -7,7 +7,7 @@ sights, formulas and limits are the judge's alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -184,8 +184,7 @@ def _written(
     if owners is not None:
         people = owners[0]
         domains = {column.name: Labels(column.domain) for column in people.sensitives}
-        layout = release.layout if isinstance(release, Release) else policy.layout
-        return _of_owner(owners, policy, requirement, layout), domains, layout
+        return _of_owner(owners, policy, requirement, release.layout), domains, release.layout
     if isinstance(release, Release):
         sight = release.seen(
             requirement.sensitive, requirement.taken, of_people=requirement.of_people
@@ -238,14 +237,16 @@ def _names_of_groups(counts: GroupCounts, sensitive: str) -> list[str]:
     return [free_name("group", {*known, sensitive, COUNT}), *known]
 
 
+@dataclass(frozen=True, eq=False)
 class _CountedRows:
     """Rows of a table of people and of one of (group, value, count), from counts."""
 
-    def __init__(self, seen: Any, counts: GroupCounts, groups: Sequence[str]) -> None:
-        self._seen, self._counts, self._groups = seen, counts, groups
+    seen: Any
+    counts: GroupCounts
+    groups: Sequence[str]
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
-        counts, beside = self._counts, [name for name in names if name not in self._groups]
+        counts, beside = self.counts, [name for name in names if name not in self.groups]
         if table == "sensitive":
             cells, cell = np.unique(
                 np.stack([counts.cell_groups, self._code_of_text[counts.codes]]),
@@ -263,7 +264,7 @@ class _CountedRows:
             )
         if not beside:
             return self._labels(np.arange(counts.n_groups)), _ones(counts.sizes, 0)
-        found = self._seen.signatures(beside)
+        found = self.seen.signatures(beside)
         of_cell = np.repeat(np.arange(counts.n_groups), np.diff(found.offsets))
         parts = [
             _texts(found.codes, [label[place] for label in found.labels])
@@ -275,18 +276,18 @@ class _CountedRows:
     def _code_of_text(self) -> IntArray:
         """For each value, the first that prints alike."""
         first: dict[str, int] = {}
-        texts = [_encodable(str(value)) for value in self._counts.values]
+        texts = [_encodable(str(value)) for value in self.counts.values]
         return np.array(
             [first.setdefault(text, code) for code, text in enumerate(texts)],
             dtype=np.int64,
         )
 
     def _labels(self, of_row: IntArray) -> list[Column]:
-        labels: Any = self._counts.groups
-        columns = [_texts(of_row, range(self._counts.n_groups))]
+        labels: Any = self.counts.groups
+        columns = [_texts(of_row, range(self.counts.n_groups))]
         if isinstance(labels, GroupLabels):
             columns += [_texts(codes[of_row], own) for own, codes in labels.parts]
-        return columns[-len(self._groups) :]
+        return columns[-len(self.groups) :]
 
 
 # ---- tables -------------------------------------------------------------------------------------
@@ -345,22 +346,24 @@ def _column(release: Release, name: str, codes: Any, distinct: Any) -> Column:
 _ANYTHING = "anything"
 
 
+@dataclass(frozen=True, eq=False)
 class _TableRows:
     """Rows of a table with one row for each person; people without a value are left out."""
 
-    def __init__(self, release: Release, sight: ValuesTable, anything: str) -> None:
-        self._release, self._sight, self._anything = release, sight, anything
+    release: Release
+    sight: ValuesTable
+    anything: str
 
     @property
     def key(self) -> tuple[Any, ...]:
         """What is alike for sights of which equal rows are counted alike."""
-        sight = self._sight
+        sight = self.sight
         missing = None if sight.missing == "error" else (sight.sensitive, tuple(sight.or_else))
-        return id(sight.table), missing, self._anything
+        return id(sight.table), missing, self.anything
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
-        sight, anything = self._sight, self._anything
-        written = [self._release.written_name(name) for name in names if name != anything]
+        sight, anything = self.sight, self.anything
+        written = [self.release.written_name(name) for name in names if name != anything]
         rows, weights = sight.prepared(written)
         encoded = [codes_of(rows.column(name)) for name in written]
         # Equal rows are counted here, since most tables have few different ones.
@@ -368,24 +371,25 @@ class _TableRows:
         kind, first = combine(codes, [len(distinct) for _, distinct in encoded])
         times = np.bincount(kind, weights, len(first)).astype(np.int64)
         columns = {
-            name: _column(self._release, name, own[first], distinct)
+            name: _column(self.release, name, own[first], distinct)
             for name, (own, distinct) in zip(written, encoded, strict=True)
         }
         columns[anything] = _texts(np.zeros(len(first), np.int64), ["a value"])
-        called = [own if own == anything else self._release.written_name(own) for own in names]
+        called = [own if own == anything else self.release.written_name(own) for own in names]
         return [columns[name] for name in called], times
 
 
+@dataclass(frozen=True, eq=False)
 class _TallyRows:
     """Rows of a table of people, and of those of (group, value, count)."""
 
-    def __init__(self, release: Release, column_of: Mapping[str, str]) -> None:
-        self._release, self._column_of = release, column_of
+    release: Release
+    column_of: Mapping[str, str]
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
-        release = self._release
-        if table in self._column_of:
-            own = cast("TallyTable", release.table_of(self._column_of[table]))
+        release = self.release
+        if table in self.column_of:
+            own = cast("TallyTable", release.table_of(self.column_of[table]))
             written = [own.amount if n == COUNT else release.written_name(n) for n in names]
             rows = fetch(own.table, written, own.groups)
             return _columns(release, rows, written), _ones(None, len(rows))
@@ -454,25 +458,21 @@ def _by_class(schema: Schema) -> list[dict[str, Any]]:
     ]
 
 
+@dataclass(frozen=True, eq=False)
 class _OwnersRows:
     """Rows of the owner's table, with the group of each; of a unit, such as a household, one."""
 
-    def __init__(
-        self, people: Microdata, groups: IntArray, group: str, unit: str, by: str | None
-    ) -> None:
-        self._people, self._groups, self._group, self._unit, self._by = (
-            people,
-            groups,
-            group,
-            unit,
-            by,
-        )
+    people: Microdata
+    groups: IntArray
+    group: str  # what the column of groups is called
+    unit: str  # what the column of units is called
+    by: str | None  # whose rows are one unit
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
         columns = [self._column(name) for name in names]
-        if self._by is None:
-            return columns, _ones(self._people.times, len(self._groups))
-        codes, distinct = self._people.as_it_stands(self._by)
+        if self.by is None:
+            return columns, _ones(self.people.times, len(self.groups))
+        codes, distinct = self.people.as_it_stands(self.by)
         unit = codes.astype(np.int64)
         nobody = np.flatnonzero(unit >= len(distinct) - distinct.null_count)
         unit[nobody] = len(distinct) + np.arange(len(nobody))  # each is a unit by itself
@@ -481,11 +481,11 @@ class _OwnersRows:
         return [column.take(first) for column in columns], _ones(None, len(first))
 
     def _column(self, name: str) -> Column:
-        people = self._people
-        if name == self._group:
-            return _texts(self._groups, range(int(self._groups.max(initial=-1)) + 1))
-        if name == self._unit:
-            return _texts(np.zeros(len(self._groups), np.int64), ["1"])
+        people = self.people
+        if name == self.group:
+            return _texts(self.groups, range(int(self.groups.max(initial=-1)) + 1))
+        if name == self.unit:
+            return _texts(np.zeros(len(self.groups), np.int64), ["1"])
         for column in people.sensitives:
             if column.name == name:
                 return _texts(column.codes, column.domain)

@@ -19,9 +19,7 @@ from foreknow_judge.errors import InputError, PolicyError, UnsupportedError
 from foreknow_judge.printed import visible
 
 if TYPE_CHECKING:
-    from foreknow.data.counts import GroupCounts
     from foreknow.data.engines.columns import Missing
-    from foreknow.data.labels import Label
     from foreknow.data.microdata import Microdata
     from foreknow.data.reading import Reading
     from foreknow.data.release import Release
@@ -278,13 +276,6 @@ class Columns(Files):
 
 
 @dataclass(frozen=True)
-class OfTable(Columns):
-    """The same; of a table, the policy of the folder says it where nothing else does."""
-
-    takes_policy: ClassVar[bool] = True
-
-
-@dataclass(frozen=True)
 class Judging(Columns):
     """The same with a policy, which is then not only about columns; or with what it would say.
 
@@ -417,14 +408,6 @@ def say_index(release: Release) -> None:
         )
 
 
-def value_named(counts: GroupCounts, text: str) -> Label:
-    """The sensitive value that prints like a text; unknown ones are left to be refused."""
-    same = [value for value in counts.values if str(value) == text]
-    if len(same) > 1:
-        raise InputError(f"several sensitive values print as {text!r}; make their labels differ")
-    return same[0] if same else text
-
-
 def policy_at(path: Path) -> Policy:
     """A policy file, which names methods that there are, whether or not they are run."""
     from foreknow.methods.registry import key_of
@@ -437,13 +420,3 @@ def policy_at(path: Path) -> Policy:
         except PolicyError as error:
             raise PolicyError(f"{path.name}: publish: {error}") from None
     return rules
-
-
-def named_set(counts: GroupCounts, texts: Sequence[str] | None, policy: Policy | None) -> Any:
-    """Values of one secret; a single text that is no value is a label of the policy's hierarchy."""
-    from foreknow.data.labels import matching
-
-    named = list(dict.fromkeys(texts or ()))
-    if policy is None or len(named) != 1 or matching(named[0], set(map(str, counts.values))):
-        return named or None
-    return named[0]

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from rich.console import Console, ConsoleOptions, RenderResult
 
-from foreknow.data.counts import GroupCounts
 from foreknow.report.blocks import (
     Block,
     Figure,
@@ -19,14 +18,10 @@ from foreknow.report.blocks import (
     at_a_glance,
     reworded,
 )
-from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE
 from foreknow.report.terminal import Laid
-from foreknow.report.words import group_text
 from foreknow.wording import PEOPLE, Unit, in_cases, unit_counted
 from foreknow_judge.errors import InputError
-from foreknow_judge.printed import visible
 from foreknow_judge.said import ASSUMED
-from foreknow_judge.text import some
 
 R = TypeVar("R")
 
@@ -148,23 +143,3 @@ class Page(ABC, Generic[R]):
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield Laid(self.brief(), Sentence(self.said(self.headline), self.mood), self.name)
-
-
-class CountsPage(Page[R]):
-    """What was worked out from the groups of a release."""
-
-    heading = HEADING
-    wide = True
-
-    def as_they_are(self) -> Iterator[str]:
-        """Labels of the table, and what is said of the people whose cases these are."""
-        counts: GroupCounts = self.result.counts  # type: ignore[attr-defined]
-        yield from (self.name, *TOLD_OF_PEOPLE, *map(visible, counts.values))
-        yield from map(group_text, counts.groups or ())
-
-    @property
-    def scope(self) -> str:
-        """Say how large the release is."""
-        counts: GroupCounts = self.result.counts  # type: ignore[attr-defined]
-        people = some(counts.n_people, "person", "people")
-        return f"{people} in {some(counts.n_groups, 'group', 'groups')}."

@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 from foreknow.auditing.trial import LEAST_GROUPS, Share, Trial
 from foreknow.figures import percentage
 from foreknow.report.words import (
-    group_words,
     limit_text,
     listing,
     named,
     noun_of,
-    signature_words,
     some,
     visible,
 )
@@ -111,20 +109,6 @@ def _between(share: Share) -> str:
 def what_it_is(trial: Trial) -> str:
     """That it is no verdict; and of what was counted, that it is at least that."""
     return WHAT_IT_IS if trial.measured else _CLAIMED
-
-
-def claim_sentence(trial: Trial) -> str:
-    """Of whom the attacker is surest; for the owner only."""
-    claim = trial.claim
-    if claim is None:
-        return "The attacker is sure of nobody."
-    who = listing(signature_words(claim.known, claim.known.values()), most=8)
-    alike = some(claim.people, "person there", "people there")
-    return (
-        f"It is surest of {named(claim.value)} for {alike} with {who} in "
-        f"{group_words(claim.group)}: {percentage(claim.probability, 0, 'down')}. The group alone "
-        f"says {percentage(claim.alone, 0)}."
-    )
 
 
 def trials_beside(audit: Audit, *, kept: bool = False) -> list[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from foreknow.cli.inputs import (
-    OfTable,
+    Columns,
     is_published,
     say_index,
 )
@@ -21,6 +22,13 @@ from foreknow.errors import SchemaError
 
 if TYPE_CHECKING:
     pass
+
+
+@dataclass(frozen=True)
+class OfTable(Columns):
+    """The same; of a table, the policy of the folder says it where nothing else does."""
+
+    takes_policy: ClassVar[bool] = True
 
 
 @command("foreknow.risks.risk:risk_report")

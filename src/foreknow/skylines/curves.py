@@ -10,13 +10,13 @@ from typing import Any
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.implications.implications import Implications, Negations
 from foreknow.adversaries.protocol import counts_of, whole_amount
-from foreknow.auditing.audit_input import seen_by, table_of
 from foreknow.auditing.scope import scope_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.hints import hinted
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
+from foreknow.skylines.skyline_input import seen_by, table_of
 from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.scope import Scope
 

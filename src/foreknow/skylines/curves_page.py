@@ -24,7 +24,6 @@ from foreknow.report.blocks import (
 )
 from foreknow.report.chart import STYLES, Chart, Series, amounts, shares
 from foreknow.report.knowledge import NOUN, Terms, implications_text, values_text
-from foreknow.report.page import CountsPage
 from foreknow.report.scope import sentences
 from foreknow.report.words import (
     group_words,
@@ -37,6 +36,7 @@ from foreknow.report.words import (
     some,
 )
 from foreknow.skylines.curves import DisclosureCurves
+from foreknow.skylines.skyline_page import CountsPage
 
 _ALL, _HALF = Fraction(1), Fraction(1, 2)
 _KINDS = "implications", "negations"

@@ -24,7 +24,6 @@ from foreknow.adversaries.facts.skyline import (
     near_skyline,
 )
 from foreknow.adversaries.protocol import counts_of
-from foreknow.auditing.audit_input import seen_by, table_of
 from foreknow.auditing.scope import scope_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
@@ -33,6 +32,7 @@ from foreknow.hints import hinted
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.result import Result
+from foreknow.skylines.skyline_input import seen_by, table_of
 from foreknow_judge.errors import DataError, InputError, memory_for
 from foreknow_judge.numbers import Number, as_threshold
 from foreknow_judge.scope import Scope

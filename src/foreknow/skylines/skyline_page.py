@@ -13,6 +13,7 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts, FactsWitness
 from foreknow.adversaries.facts.skyline import Skylines, ValueClass
 from foreknow.auditing.remarks import Reader
+from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.report.blocks import (
     Block,
@@ -29,9 +30,10 @@ from foreknow.report.blocks import (
 )
 from foreknow.report.chart import HeatMap, Panel, Square
 from foreknow.report.knowledge import NOUN, Description, Terms, facts_used
-from foreknow.report.page import CountsPage
-from foreknow.report.scope import sentences
+from foreknow.report.page import Page, R
+from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE, sentences
 from foreknow.report.words import (
+    group_text,
     is_certain,
     limit_text,
     named,
@@ -46,6 +48,26 @@ from foreknow.skylines.skyline import Corner, Point, SkylineReport, fewest_beyon
 _MOST_VALUES, _MOST_CLASSES, _MOST_ROWS, _MOST_LISTED = 60, 6, 400, 1_000
 _SHOWN, _NOTABLE = 20, 12
 _LONGEST = 10**30
+
+
+class CountsPage(Page[R]):
+    """What was worked out from the groups of a release."""
+
+    heading = HEADING
+    wide = True
+
+    def as_they_are(self) -> Iterator[str]:
+        """Labels of the table, and what is said of the people whose cases these are."""
+        counts: GroupCounts = self.result.counts  # type: ignore[attr-defined]
+        yield from (self.name, *TOLD_OF_PEOPLE, *map(visible, counts.values))
+        yield from map(group_text, counts.groups or ())
+
+    @property
+    def scope(self) -> str:
+        """Say how large the release is."""
+        counts: GroupCounts = self.result.counts  # type: ignore[attr-defined]
+        people = some(counts.n_people, "person", "people")
+        return f"{people} in {some(counts.n_groups, 'group', 'groups')}."
 
 
 class SkylinePage(CountsPage[SkylineReport]):

@@ -8,8 +8,8 @@ from foreknow.auditing.trial import Trial
 from foreknow.figures import percentage
 from foreknow.report.blocks import Block, Heading, Sentence, Table, bar_cell
 from foreknow.report.page import Page
-from foreknow.report.trial import claim_sentence, trial_sentences, what_it_is
-from foreknow.report.words import group_words, listing, visible
+from foreknow.report.trial import trial_sentences, what_it_is
+from foreknow.report.words import group_words, listing, named, signature_words, some, visible
 
 _MOST = 12
 
@@ -75,3 +75,17 @@ class TrialPage(Page[Trial]):
             f"{found.attacker}: {chosen}, of {len(found.tried)} that were tried on {people}. "
             f"{sure}No seed changes the figures."
         )
+
+
+def claim_sentence(trial: Trial) -> str:
+    """Of whom the attacker is surest; for the owner only."""
+    claim = trial.claim
+    if claim is None:
+        return "The attacker is sure of nobody."
+    who = listing(signature_words(claim.known, claim.known.values()), most=8)
+    alike = some(claim.people, "person there", "people there")
+    return (
+        f"It is surest of {named(claim.value)} for {alike} with {who} in "
+        f"{group_words(claim.group)}: {percentage(claim.probability, 0, 'down')}. The group alone "
+        f"says {percentage(claim.alone, 0)}."
+    )

@@ -556,11 +556,6 @@ def _bound(verdict: Verdict) -> str:
     return f"the limit is {share_text(verdict.limit)}, {times} ({share_text(before)})"
 
 
-def group_of(verdict: Verdict) -> str:
-    """Name the group of the person found out, for a table; a dash where there is none."""
-    return "–" if verdict.group is None else group_text(verdict.group)
-
-
 def by_requirement(audit: Audit) -> list[tuple[Verdict, ...]]:
     """The verdicts of each requirement, in the policy's order; several under a skyline."""
     return [tuple(own) for _, own in groupby(audit.verdicts, key=lambda verdict: verdict.place)]
