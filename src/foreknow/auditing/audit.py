@@ -51,7 +51,7 @@ def _told(verdict: Verdict, counted: RequirementCounts) -> dict[str, Any]:
     requirement = verdict.requirement
     sets = {}
     if requirement.about_sets and "" not in requirement.secret.sets:  # what its names stand for
-        sets["sets"] = {name: list(own) for name, own in counted.meant.sets.items()}
+        sets["sets"] = {name: list(members) for name, members in counted.meant.sets.items()}
     return {
         "requirement": requirement.name,
         **requirement.told(verdict.known),
@@ -159,8 +159,12 @@ class Audit(Result):
     def unprotected(self) -> tuple[Label, ...]:
         """Sensitive values that no requirement is about: the release may tell them outright."""
         first = None if self.policy.schema is None else self.policy.schema.sensitive
-        own = [of for of in self.policy.requirements if of.sensitive in (None, first)]
-        free = unprotected_codes(self.counts, own)
+        requirements = [
+            requirement
+            for requirement in self.policy.requirements
+            if requirement.sensitive in (None, first)
+        ]
+        free = unprotected_codes(self.counts, requirements)
         return tuple(self.counts.values[code] for code in free.tolist())
 
     @cached_property
@@ -210,7 +214,7 @@ class Audit(Result):
             "trials": [trial.to_dict() for trial in self.trials or ()],
             "policy": self.policy.to_dict(),
             "verdicts": [_told(verdict, self.counted_of(verdict)) for verdict in self.verdicts],
-            "exposed": [each.to_dict() for each in self.exposed],
+            "exposed": [exposed.to_dict() for exposed in self.exposed],
             "utility": self.utility.to_dict(),
         }
 
@@ -261,17 +265,17 @@ class Audit(Result):
         write_whole(path, page.exposed_csv(), private=True)
 
     def __repr__(self) -> str:
-        many = len(self.policy.requirements)
-        noun = "requirement" if many == 1 else "requirements"
+        n_requirements = len(self.policy.requirements)
+        noun = "requirement" if n_requirements == 1 else "requirements"
         if self.idle:
-            return f"Audit({self.name}: nothing was judged, {many} {noun} about nobody)"
+            return f"Audit({self.name}: nothing was judged, {n_requirements} {noun} about nobody)"
         if self.safe:
             word = "safe" if self.limits_inference else "holds, but nothing limits inference"
             if self.limits_cases:
                 word = "holds of each case, but nothing limits inference of people"
-            return f"Audit({self.name}: {word}, {many} {noun})"
+            return f"Audit({self.name}: {word}, {n_requirements} {noun})"
         failing = len({verdict.place for verdict in self.failures})
-        return f"Audit({self.name}: UNSAFE in {failing} of {many} {noun})"
+        return f"Audit({self.name}: UNSAFE in {failing} of {n_requirements} {noun})"
 
 
 @memory_for("the audit")
@@ -401,19 +405,19 @@ class _Asked:
 
 
 @contextmanager
-def _counting(given: Release, policy: Policy, people: Any) -> Iterator[_Asked]:
+def _counting(release: Release, policy: Policy, people: Any) -> Iterator[_Asked]:
     """Count a release, or what its owner has, as each requirement asks; with one reading."""
     exact = people.rows[0] if isinstance(people, Sight) else people
     if isinstance(exact, (Microdata, Register)):
         of_people = policy.under(exact.schema, people=True)
         if of_people is not policy:
-            given = cast("Release", release_of(given, of_people))
+            release = cast("Release", release_of(release, of_people))
         policy = of_people
     if policy.schema is not None:
-        policy = policy.for_layout(given.layout)
-    if people is None and policy.owned and not has_owner(given, policy, given):
+        policy = policy.for_layout(release.layout)
+    if people is None and policy.owned and not has_owner(release, policy, release):
         _refuse_unshown(policy)  # before anything is counted
-    table = read_at_once(given, policy)
+    table = read_at_once(release, policy)
     shown = policy.shown if policy.owned else policy
     with _counted_at_once(table, shown) as counts:
         _refuse_uncounted(policy, table.semantics, counts)
@@ -432,12 +436,12 @@ def _counting(given: Release, policy: Policy, people: Any) -> Iterator[_Asked]:
         possible = Possible(table, policy.needed_schema) if _rules(policy) else None
         counted = tuple(
             requirement.count(table, possible)
-            if own is None
-            else RequirementCounts.of_counts(requirement, own.counts, own.cases)
-            for requirement, own in zip(policy.requirements, owned, strict=True)
+            if by_owner is None
+            else RequirementCounts.of_counts(requirement, by_owner.counts, by_owner.cases)
+            for requirement, by_owner in zip(policy.requirements, owned, strict=True)
         )
         left_open = policy.needed_schema.conditions if any(map(_is_open, counted)) else ()
-        tables = [own and own.table for own in owned]
+        tables = [by_owner and by_owner.table for by_owner in owned]
         about = table, policy, counts, counted, tables, shown
         yield _Asked(*about, seen, table.name, word, tuple(left_open))
 
@@ -539,8 +543,14 @@ def _counted_at_once(release: Release, policy: Policy) -> Iterator[GroupCounts]:
 
     A table that may change while it is read is read once, whatever they see.
     """
-    shown = [of for of in policy.requirements if of.sensitive in (None, *release.sensitives)]
-    knowing_all = [all_known for of in shown if (all_known := of.knowing_all(release.layout))]
+    shown = [
+        required
+        for required in policy.requirements
+        if required.sensitive in (None, *release.sensitives)
+    ]
+    knowing_all = [
+        all_known for required in shown if (all_known := required.knowing_all(release.layout))
+    ]
     sights: list[set[str]] = [
         {*requirement.sight(release.layout).known, requirement.sensitive or release.sensitive}
         for requirement in (*shown, *knowing_all)
@@ -576,11 +586,11 @@ def _asked_trials(
     learned, cohort, trials = load("foreknow.trials.learned"), _cohort_of(seen), list[Trial]()
     for attempt, column in product(policy.tries, sensitives):
         limit = learned.SURE if attempt.limit is None else float(attempt.limit)
-        known = attempt.attack.by
+        columns = attempt.attack.by
         with suppress(DataError, UnsupportedError):  # said as not run
             tried = [
                 learned.learned_trial(seen, by, limit=limit, sensitive=column)
-                for by in dict.fromkeys([(*known,), (*known, *cohort)])
+                for by in dict.fromkeys([(*columns,), (*columns, *cohort)])
             ]
             surest = max(tried, key=lambda trial: trial.surest)
             trials.append(replace(surest, required=policy.least_limit(column)))
@@ -600,20 +610,20 @@ def _unasked_trial(
 
 def _cohort_of(seen: Release | Sight) -> tuple[str, ...]:
     """The column by which it is known of everybody which of several releases shows them."""
-    known = seen.attributes if isinstance(seen, Sight) else seen.people_columns
-    return tuple(name for name in known if name == seen.cohort)
+    columns = seen.attributes if isinstance(seen, Sight) else seen.people_columns
+    return tuple(name for name in columns if name == seen.cohort)
 
 
 def _refuse_other_columns(policy: Policy) -> None:
     """Raise `PolicyError` for a requirement on a column of which counts may not be."""
     named = [None if policy.schema is None else policy.schema.sensitive]
     named += [requirement.sensitive for requirement in policy.requirements]
-    own = next((name for name in named if name is not None), None)
+    counted = next((name for name in named if name is not None), None)
     for requirement in policy.requirements:
-        if requirement.sensitive not in (None, own):
+        if requirement.sensitive not in (None, counted):
             raise PolicyError(
                 f"{requirement.name}: it is about {requirement.sensitive!r}, and bare counts are "
-                f"taken for {own!r}; give the release itself, or leave sensitive out"
+                f"taken for {counted!r}; give the release itself, or leave sensitive out"
             )
 
 
@@ -626,11 +636,11 @@ def _refuse_misread(release: Release, counts: GroupCounts, policy: Policy) -> No
     labels: Any = counts.groups or ()
     if not isinstance(labels, GroupLabels):
         labels = GroupLabels.of((x if isinstance(x, tuple) else (x,) for x in labels), columns)
-    for name, (own, of_group) in zip(columns, labels.parts, strict=False):
+    for name, (names, of_group) in zip(columns, labels.parts, strict=False):
         if name in schema.types or name in schema.hierarchies:
             continue
-        people = np.bincount(of_group, counts.sizes, len(own)).astype(np.int64).tolist()
-        texts = {label: n for label, n in zip(own, people, strict=True) if isinstance(label, str)}
+        people = np.bincount(of_group, counts.sizes, len(names)).astype(np.int64).tolist()
+        texts = {label: n for label, n in zip(names, people, strict=True) if isinstance(label, str)}
         refuse_misread(name, [*texts], [*texts.values()], labels=True)
 
 

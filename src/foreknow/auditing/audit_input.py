@@ -37,10 +37,10 @@ _LABEL = 'say missing = { label = "unknown" } in its place'
 def part_of(given: Any, name: str, kind: type[Part]) -> Part | None:
     """A part of a result, by its kind; None of a table, of which it may be a column."""
     try:
-        found = getattr(given, name, None)
+        part = getattr(given, name, None)
     except Exception:  # a relation of a table that is gone says so when it is read
         return None
-    return found if isinstance(found, kind) else None
+    return part if isinstance(part, kind) else None
 
 
 def under_its_schema(release: Release | GroupCounts, policy: Policy) -> Policy:
@@ -74,12 +74,12 @@ def _refuse_other_columns(release: Release, schema: Schema) -> None:
     """Refuse a release, whose maker said what its columns are, where a schema says otherwise."""
     lacking = [name for name in schema.sensitives if name not in release.sensitives]
     # Of columns that are shuffled it is not known which others stand beside them.
-    told = release.schema is not None or not release.by_values or release.unlinked
-    unseen = {} if told else {*release.unseen(release.beside)}
-    known = [name for name in (*schema.quasi_identifiers, *schema.other) if name in unseen]
-    made = release.schema is not None or schema.group in (None, *release.group_columns)
-    groups = [] if made or schema.group is None else [schema.group]
-    for names, what in (lacking, "sensitive"), (known, "known of people"), (groups, "the group"):
+    columns_known = release.schema is not None or not release.by_values or release.unlinked
+    unseen = {} if columns_known else {*release.unseen(release.beside)}
+    unknown = [name for name in (*schema.quasi_identifiers, *schema.other) if name in unseen]
+    groups_known = release.schema is not None or schema.group in (None, *release.group_columns)
+    groups = [] if groups_known or schema.group is None else [schema.group]
+    for names, what in (lacking, "sensitive"), (unknown, "known of people"), (groups, "the group"):
         if names:
             raise SchemaError(
                 f"{release.name}: the policy's schema says that {' and '.join(names)} "
@@ -129,15 +129,15 @@ def _refuse_other_values(given: Release | GroupCounts, schema: Schema) -> None:
         main = name == getattr(given, "sensitive", name)
         counts = counts_of(given if main else given.seen(name, []))
         marks = {missing, ELSEWHERE} if name in once else {missing}  # which are no values
-        texts = [own for own in counts.values if isinstance(own, str) and own not in marks]
+        texts = [value for value in counts.values if isinstance(value, str) and value not in marks]
         refuse_as_written(name, texts, schema, by_hand=by_hand)
 
 
 def _release_of(given: Any, policy: Policy | None, group: str | None) -> Release | GroupCounts:
     if isinstance(given, (list, tuple)):
         given = load("foreknow.several.joint:together")(given)
-    if (made := part_of(given, "release", Release)) is not None:
-        given = made
+    if (release := part_of(given, "release", Release)) is not None:
+        given = release
     if isinstance(given, (Release, GroupCounts)):
         if group is not None:
             raise SchemaError("the release has groups already; leave out group")
@@ -154,12 +154,12 @@ def _release_of(given: Any, policy: Policy | None, group: str | None) -> Release
         opened = open_published(given, None if policy is None else policy.schema).release
         return _release_of(opened, policy, None)
     if isinstance(given, Microdata):
-        made = Release.from_schema(given.prepared, given.schema, group)
-        made.refuse_partly_left_out(
+        release = Release.from_schema(given.prepared, given.schema, group)
+        release.refuse_partly_left_out(
             "publish leaves out these rows, and the table shows them: give the table in place of "
             f"this Microdata, to judge all that its rows show, or {_LABEL}"
         )
-        return made
+        return release
     if policy is None:
         raise SchemaError(
             "say what the columns are: policy=, or Release.from_generalized(table, "
@@ -226,7 +226,7 @@ def owned_of_each(release: Release, policy: Policy, seen: Release | Sight) -> li
         return nothing
     schema, counted = policy.needed_schema, dict[int, tuple[GroupCounts, CaseOwners | None]]()
     of_layout = policy.for_layout(release.layout)
-    units = {of.unit for of in policy.requirements} | {
+    units = {required.unit for required in policy.requirements} | {
         schema.person if schema.counts_people else None
     }
     for people, groups, labels in tables.values():
@@ -235,8 +235,11 @@ def owned_of_each(release: Release, policy: Policy, seen: Release | Sight) -> li
                 refuse_two_spellings(people.as_it_stands(name)[1].to_pylist(), repr(name))
             combined = of_layout.combined(people, True)
             counted[id(people)] = owners_counts(combined, groups, labels)
-    owned = {column: Owned(*counted[id(own[0])], own) for column, own in tables.items()}
-    return [owned[_column_of(of)] if policy.asks_owner(of) else None for of in policy.requirements]
+    owned = {column: Owned(*counted[id(table[0])], table) for column, table in tables.items()}
+    return [
+        owned[_column_of(required)] if policy.asks_owner(required) else None
+        for required in policy.requirements
+    ]
 
 
 def _column_of(requirement: Requirement) -> str | None:
@@ -251,7 +254,9 @@ def _owners_tables(
     schema = policy.needed_schema
     if not has_owner(release, policy, seen):
         return {}
-    columns = [_column_of(of) for of in policy.requirements if policy.asks_owner(of)]
+    columns = [
+        _column_of(required) for required in policy.requirements if policy.asks_owner(required)
+    ]
     if (owners := _owners_rows(release, seen)) is not None:
         people, groups = owners
         several = people.schema.several  # of which the owner counts no values
@@ -284,8 +289,8 @@ def _refuse_others(release: Release, people: Microdata, groups: IntArray, name: 
     codes = np.array([code_of.get(str(value), -1) for value in column.domain])[column.codes]
     same = bool(codes.min(initial=0) >= 0)
     if same:
-        found = count_pairs(groups, codes, counts.n_groups, counts.n_values, people.times)
-        same = all(map(np.array_equal, found, (counts.offsets, counts.codes, counts.counts)))
+        expected = count_pairs(groups, codes, counts.n_groups, counts.n_values, people.times)
+        same = all(map(np.array_equal, expected, (counts.offsets, counts.codes, counts.counts)))
     if not same:
         raise DataError(
             f"{people.name}: people have other values of {name!r} than in the release; give the "

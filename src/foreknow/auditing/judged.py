@@ -119,22 +119,24 @@ def with_witnesses(
 
     Findings are in the order of a policy file, which has points of one kind beside each other.
     """
-    kinds = list(dict.fromkeys((own.place, own.judged.key) for own in explanations))
+    kinds = list(
+        dict.fromkeys((explanation.place, explanation.judged.key) for explanation in explanations)
+    )
     order = sorted(
         range(len(explanations)),
-        key=lambda at: kinds.index((explanations[at].place, explanations[at].judged.key)),
+        key=lambda place: kinds.index((explanations[place].place, explanations[place].judged.key)),
     )
     if len(order) != len(findings):
         raise InternalError(f"the judge has {len(findings)} findings, the audit {len(order)}")
-    made: dict[int, Verdict] = {}
-    for at, finding in zip(order, findings, strict=True):
-        verdict = explained(finding, explanations[at])
+    verdicts: dict[int, Verdict] = {}
+    for place, finding in zip(order, findings, strict=True):
+        verdict = explained(finding, explanations[place])
         if verdict is None:
             raise InternalError(
-                f"the judge and the audit disagree: {finding.to_dict()} and {explanations[at]}"
+                f"the judge and the audit disagree: {finding.to_dict()} and {explanations[place]}"
             )
-        made[at] = verdict
-    return [made[at] for at in range(len(explanations))]
+        verdicts[place] = verdict
+    return [verdicts[place] for place in range(len(explanations))]
 
 
 def _refuse_alike(values: Sequence[Any]) -> None:
@@ -148,17 +150,21 @@ def _refuse_alike(values: Sequence[Any]) -> None:
             )
 
 
-def _is_known(own: Any, kinds: Kinds) -> bool:
+def _is_known(kind: Any, kinds: Kinds) -> bool:
     """True if the judge knows an adversary or a criterion; else its own word is all there is."""
-    return type(own) in {*ADVERSARIES, *CRITERIA} and own.key in {*kinds.judges, *kinds.gauges}
+    return type(kind) in {*ADVERSARIES, *CRITERIA} and kind.key in {*kinds.judges, *kinds.gauges}
 
 
 def _populations(requirement: Requirement, columns: Sequence[str]) -> dict[str, Any]:
     """The populations that a requirement compares groups with, by digest."""
-    populations = [own.population for own in requirement.judged if Need.POPULATION in own.needs]
+    populations = [
+        criterion.population
+        for criterion in requirement.judged
+        if Need.POPULATION in criterion.needs
+    ]
     for population in populations:
         population.columns = population.columns or tuple(columns)  # of a policy without a schema
-    return {own.digest(): own.written() for own in populations}
+    return {population.digest(): population.written() for population in populations}
 
 
 def _table(
@@ -219,7 +225,7 @@ def _encodable(given: Any) -> Any:
     if isinstance(given, str):
         return given.encode("utf-8", "backslashreplace").decode()
     if isinstance(given, Mapping):
-        return {_encodable(key): _encodable(own) for key, own in given.items()}
+        return {_encodable(key): _encodable(value) for key, value in given.items()}
     return [*map(_encodable, given)] if isinstance(given, (list, tuple)) else given
 
 
@@ -233,8 +239,8 @@ def _ones(times: IntArray | None, many: int) -> IntArray:
 def _names_of_groups(counts: GroupCounts, sensitive: str) -> list[str]:
     """The position of each group, and the columns of its label."""
     labels: Any = counts.groups
-    known = list(labels.columns) if isinstance(labels, GroupLabels) else []
-    return [free_name("group", {*known, sensitive, COUNT}), *known]
+    columns = list(labels.columns) if isinstance(labels, GroupLabels) else []
+    return [free_name("group", {*columns, sensitive, COUNT}), *columns]
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,9 +260,9 @@ class _CountedRows:
                 return_inverse=True,
             )
             amounts = np.bincount(cell.reshape(-1), counts.counts).astype(np.int64)
-            of, place = np.unique(amounts, return_inverse=True)
+            amount, place = np.unique(amounts, return_inverse=True)
             columns = {
-                COUNT: _texts(place, of.tolist()),
+                COUNT: _texts(place, amount.tolist()),
                 **{name: _texts(cells[1], list(counts.values)) for name in beside if name != COUNT},
             }
             return [*self._labels(cells[0]), *(columns[name] for name in beside)], _ones(
@@ -264,13 +270,13 @@ class _CountedRows:
             )
         if not beside:
             return self._labels(np.arange(counts.n_groups)), _ones(counts.sizes, 0)
-        found = self.seen.signatures(beside)
-        of_cell = np.repeat(np.arange(counts.n_groups), np.diff(found.offsets))
+        signatures = self.seen.signatures(beside)
+        of_cell = np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets))
         parts = [
-            _texts(found.codes, [label[place] for label in found.labels])
+            _texts(signatures.codes, [label[place] for label in signatures.labels])
             for place in range(len(beside))
         ]
-        return [*self._labels(of_cell), *parts], _ones(found.people, 0)
+        return [*self._labels(of_cell), *parts], _ones(signatures.people, 0)
 
     @property
     def _code_of_text(self) -> IntArray:
@@ -286,7 +292,7 @@ class _CountedRows:
         labels: Any = self.counts.groups
         columns = [_texts(of_row, range(self.counts.n_groups))]
         if isinstance(labels, GroupLabels):
-            columns += [_texts(codes[of_row], own) for own, codes in labels.parts]
+            columns += [_texts(codes[of_row], names) for names, codes in labels.parts]
         return columns[-len(self.groups) :]
 
 
@@ -367,15 +373,17 @@ class _TableRows:
         rows, weights = sight.prepared(written)
         encoded = [codes_of(rows.column(name)) for name in written]
         # Equal rows are counted here, since most tables have few different ones.
-        codes = [own for own, _ in encoded]
+        codes = [of_row for of_row, _ in encoded]
         kind, first = combine(codes, [len(distinct) for _, distinct in encoded])
         times = np.bincount(kind, weights, len(first)).astype(np.int64)
         columns = {
-            name: _column(self.release, name, own[first], distinct)
-            for name, (own, distinct) in zip(written, encoded, strict=True)
+            name: _column(self.release, name, of_row[first], distinct)
+            for name, (of_row, distinct) in zip(written, encoded, strict=True)
         }
         columns[anything] = _texts(np.zeros(len(first), np.int64), ["a value"])
-        called = [own if own == anything else self.release.written_name(own) for own in names]
+        called = [
+            column if column == anything else self.release.written_name(column) for column in names
+        ]
         return [columns[name] for name in called], times
 
 
@@ -389,17 +397,17 @@ class _TallyRows:
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
         release = self.release
         if table in self.column_of:
-            own = cast("TallyTable", release.table_of(self.column_of[table]))
-            written = [own.amount if n == COUNT else release.written_name(n) for n in names]
-            rows = fetch(own.table, written, own.groups)
+            tally = cast("TallyTable", release.table_of(self.column_of[table]))
+            written = [tally.amount if n == COUNT else release.written_name(n) for n in names]
+            rows = fetch(tally.table, written, tally.groups)
             return _columns(release, rows, written), _ones(None, len(rows))
-        own = cast("TallyTable", release.tables)
+        tally = cast("TallyTable", release.tables)
         written = [release.written_name(name) for name in names]
-        if own.people is not None:
-            rows, weights = tallied(own.people.table, written, own.groups)
+        if tally.people is not None:
+            rows, weights = tallied(tally.people.table, written, tally.groups)
             return _columns(release, rows, written), _ones(weights, len(rows))
-        rows = fetch(own.table, [*written, own.amount], own.groups)
-        amounts = amounts_of(own.table, own.amount, rows.column(own.amount))
+        rows = fetch(tally.table, [*written, tally.amount], tally.groups)
+        amounts = amounts_of(tally.table, tally.amount, rows.column(tally.amount))
         return _columns(release, rows, written), amounts.astype(np.int64)
 
 
@@ -417,8 +425,10 @@ def _of_owner(
     taken = {*people.source.columns}
     group, unit = free_name(_GROUP, taken), free_name(_UNIT, taken)
     by_unit = requirement.unit is not None
-    said = policy.to_dict()["schema"]
-    rules = rules_of(said if people.times is None else {**said, "impossible": _by_class(schema)})
+    written = policy.to_dict()["schema"]
+    rules = rules_of(
+        written if people.times is None else {**written, "impossible": _by_class(schema)}
+    )
     nodes = people.nodes if people.times is None else ()
     rules = rules._replace(nodes=nodes, opaque=nodes)
     beside = (

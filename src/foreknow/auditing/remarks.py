@@ -96,7 +96,11 @@ class Judged:
         """Each column ("" if it is the only one), its counts, and the limits on inference."""
         several = len(self.columns) > 1
         return [
-            (column if several else "", counts, [own for own in self.about[column] if own.points])
+            (
+                column if several else "",
+                counts,
+                [required for required in self.about[column] if required.points],
+            )
             for column, counts in self.columns.items()
         ]
 
@@ -104,21 +108,23 @@ class Judged:
     def sights(self) -> list[Any]:
         """What the adversary of each requirement on values sees."""
         layout = self.table.layout
-        return [of.sight(layout) for of in self.requirements if not of.of_people]
+        return [required.sight(layout) for required in self.requirements if not required.of_people]
 
     @cached_property
     def looked_at(self) -> list[str]:
         """The columns beside each other that all requirements look at."""
         layout = self.table.layout
-        of_people = [of.sight(layout).known for of in self.requirements if of.of_people]
+        of_people = [
+            required.sight(layout).known for required in self.requirements if required.of_people
+        ]
         return list(layout.looked_at(self.sights, of_people))
 
     @cached_property
     def unseen(self) -> list[str]:
         """The columns of the table that are neither judged nor known by priors."""
         priors = [] if self.policy is None else sorted(self.policy.attributes)
-        known = None if self.schema is None else self.schema.quasi_identifiers
-        return list(self.table.unseen([*priors, *self.looked_at], known))
+        quasi_identifiers = None if self.schema is None else self.schema.quasi_identifiers
+        return list(self.table.unseen([*priors, *self.looked_at], quasi_identifiers))
 
 
 def _cases(judged: Judged) -> bool:
@@ -128,7 +134,7 @@ def _cases(judged: Judged) -> bool:
 
 def _foreign(judged: Judged) -> tuple[str, ...]:
     # by class, since a class of another package may have one of Foreknow's keys
-    return foreign(type(own) for of in judged.requirements for own in of.judged)
+    return foreign(type(kind) for required in judged.requirements for kind in required.judged)
 
 
 def _several_answers(judged: Judged) -> tuple[tuple[str, str], ...]:
@@ -145,7 +151,7 @@ def _amounts(judged: Judged) -> tuple[str, ...]:
     """Columns whose values are amounts as text, whose nearness was not judged."""
     amounts = list[str]()
     for column, counts, required in judged.limits:
-        if required and not any(own.of_windows for own in required):
+        if required and not any(requirement.of_windows for requirement in required):
             texts = [str(counts.values[code]) for code in np.flatnonzero(counts.totals)]
             if amount_marks(texts) or has_decimal_commas(texts):
                 amounts.append(column)
@@ -158,9 +164,13 @@ def _near(judged: Judged) -> tuple[tuple[str, str, str, int, int], ...]:
     nearest = list[tuple[str, str, str, int, int]]()
     for name, counts in judged.columns.items():
         about = judged.about[name]
-        singly = any(own.secret.singly for own in about)
+        singly = any(required.secret.singly for required in about)
         # numbers in a column of texts are codes
-        if not singly or types.get(name) == "text" or any(own.of_windows for own in about):
+        if (
+            not singly
+            or types.get(name) == "text"
+            or any(required.of_windows for required in about)
+        ):
             continue
         if (ends := near_values(counts)) is not None:
             nearest.append((name if len(judged.columns) > 1 else "", *ends))
@@ -169,7 +179,7 @@ def _near(judged: Judged) -> tuple[tuple[str, str, str, int, int], ...]:
 
 def _lacking(judged: Judged) -> dict[str, int]:
     rows = judged.table.rows_left_out if len(judged.columns) > 1 else ()
-    return {own.column: own.number for own in rows}
+    return {left_out.column: left_out.number for left_out in rows}
 
 
 def _beside(judged: Judged) -> tuple[str, ...]:
@@ -185,8 +195,8 @@ def _assumed(judged: Judged) -> dict[str, tuple[str, ...]]:
 
 
 def _identifiers(judged: Judged) -> tuple[str, ...]:
-    known = () if judged.schema is None else judged.schema.identifiers
-    return tuple(name for name in judged.unseen if name in known)
+    names = () if judged.schema is None else judged.schema.identifiers
+    return tuple(name for name in judged.unseen if name in names)
 
 
 def _if_known(judged: Judged) -> dict[str, tuple[int, int]]:
@@ -258,8 +268,8 @@ def _all(sentence: str) -> Say:
     return say
 
 
-def _say_if_known(known: Mapping[str, tuple[int, int]], reader: Reader) -> Iterator[str]:
-    for sensitive, (reached, people) in known.items():
+def _say_if_known(reached_by: Mapping[str, tuple[int, int]], reader: Reader) -> Iterator[str]:
+    for sensitive, (reached, people) in reached_by.items():
         columns = _listed(reader.scope.assumed.get(sensitive, ()))
         are = "is" if reached == 1 else "are"
         who = f"{number(reached)} of {some(people, 'person', 'people')} {are}"
@@ -284,17 +294,17 @@ def _say_unprotected(free: Mapping[str, int], reader: Reader) -> Iterator[str]:
     """Values that no requirement is about, those that are limited with all others first."""
     rest, several = dict(free), len(reader.spread) > 1
     for column, required in reader.spread.items():
-        own = [v for v in rest if not several or _columns_of(v, reader.spread) == [column]]
-        if not required.criteria or not own:
+        values = [v for v in rest if not several or _columns_of(v, reader.spread) == [column]]
+        if not required.criteria or not values:
             continue
         what = f"single values{_of(column if several else '')}"
-        what = f"{few(map(quoted, own))} alone" if required.some_alone else what
+        what = f"{few(map(quoted, values))} alone" if required.some_alone else what
         verb = "is" if len(required.criteria) == 1 else "are"
         yield (
             f"No limit is about {what}: {listing(required.criteria)} {verb} about all of them "
             "together, and how sure somebody can be of one was not judged."
         )
-        rest = {value: people for value, people in rest.items() if value not in own}
+        rest = {value: people for value, people in rest.items() if value not in values}
     if rest:
         values = [f"{quoted(value)} ({some(n, *reader.holders)})" for value, n in rest.items()]
         them = "them" if len(values) > 1 else "it"

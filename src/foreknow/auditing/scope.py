@@ -51,8 +51,8 @@ def _question_of(required: Requirement, values: Labels) -> Question:
     if required.about_sets:
         members = required.sets(values)  # this refuses values that cannot be compared with a range
         ranges = {
-            name: own.to_dict() if isinstance(own, Range) else own
-            for name, own in (secret.sets or members).items()
+            name: values_of.to_dict() if isinstance(values_of, Range) else values_of
+            for name, values_of in (secret.sets or members).items()
         }
         excluded = () if secret.level is not None else secret.excluded
         secret = Secret(secret.values, excluded, ranges)

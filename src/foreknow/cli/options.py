@@ -108,7 +108,7 @@ class Command(click.Command):
                 named = parameter.kind is parameter.KEYWORD_ONLY
                 options[name] = _parameter(name, annotation, parameter.default, words, named=named)
                 continue
-            only = next((own for own in more if isinstance(own, Only)), None)
+            only = next((part for part in more if isinstance(part, Only)), None)
             forwarded = kind is ForwardedOptions
             taken = _plain(self._public, only) if forwarded else _fields(kind, only)
             if isinstance(options.get("table"), click.Option):
@@ -124,9 +124,9 @@ class Command(click.Command):
             from foreknow_judge.no_pandas import spare_pandas
 
             spare_pandas()
-        for name, said in given.items():
-            if isinstance(said, tuple):
-                given[name] = list(said) or None
+        for name, value in given.items():
+            if isinstance(value, tuple):
+                given[name] = list(value) or None
         source = next(iter(self._options), "")
         if "policy" in given and given["policy"] is None:
             given["policy"] = _policy_here(self._bundles.values(), given, source)
@@ -135,24 +135,24 @@ class Command(click.Command):
         if (part := given.get("part")) is not None:
             _name_part(given, "table" if "table" in self._options else source, part)
         written = ("out", *Output.__annotations__)
-        read = [said for name, said in given.items() if name not in written]
+        read = [value for name, value in given.items() if name not in written]
         bundles = {
             bundle: kind(**{name: given.pop(name) for name in names})
             for bundle, (kind, names) in self._bundles.items()
         }
-        for name, said in bundles.get("given", {}).items():
-            bundles["given"][name] = _read(name, said, self._public.options[name][0])
+        for name, value in bundles.get("given", {}).items():
+            bundles["given"][name] = _read(name, value, self._public.options[name][0])
         if "output" in bundles:
             inputs = chain.from_iterable(
-                said if isinstance(said, list) else [said] for said in read
+                value if isinstance(value, list) else [value] for value in read
             )
-            bundles["output"].refuse(*(said for said in inputs if isinstance(said, Path)))
+            bundles["output"].refuse(*(value for value in inputs if isinstance(value, Path)))
         if code := self._body(**given, **bundles):
             raise click.exceptions.Exit(code)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read options by the names that they have elsewhere, too."""
-        names = [str(each.name) for each in self.params if isinstance(each, click.Option)]
+        names = [str(option.name) for option in self.params if isinstance(option, click.Option)]
         read = _in_our_names(args, names)
         try:
             return super().parse_args(ctx, read)
@@ -169,22 +169,27 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what it takes."""
-        taken = [each for each in self.params if isinstance(each, Argument)]
+        taken = [argument for argument in self.params if isinstance(argument, Argument)]
         if taken:
             with formatter.section("Arguments"):
-                formatter.write_dl([(each.make_metavar(ctx), each.text) for each in taken])
+                formatter.write_dl(
+                    [(argument.make_metavar(ctx), argument.text) for argument in taken]
+                )
         super().format_options(ctx, formatter)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what each method does, after commands that take one."""
-        if not {"method", "methods"} & {each.name for each in self.params}:
+        if not {"method", "methods"} & {option.name for option in self.params}:
             return
         from foreknow.methods.registry import METHODS, OURS
 
         with formatter.section("Methods"):
             ours = [(f"{key}:", Source(place).summary) for key, place in OURS]
-            others = [(f"{key}:", f"of another package ({at})") for key, at in METHODS[len(ours) :]]
-            formatter.write_dl([*ours, *others])
+            foreign = [
+                (f"{key}:", f"of another package ({package})")
+                for key, package in METHODS[len(ours) :]
+            ]
+            formatter.write_dl([*ours, *foreign])
 
 
 class Argument(click.Argument):
@@ -230,8 +235,8 @@ def _name_part(given: dict[str, Any], source: str, part: str) -> None:
     paths = given[source]
     if paths is None:
         raise InputError("--table says which table of a source is meant; name the source")
-    several = isinstance(paths, list)
-    given[source] = [with_part(at, part) for at in paths] if several else with_part(paths, part)
+    is_list = isinstance(paths, list)
+    given[source] = [with_part(path, part) for path in paths] if is_list else with_part(paths, part)
 
 
 def _in_our_names(args: list[str], names: list[str]) -> list[str]:
@@ -267,7 +272,7 @@ def _in_a_policy(option: str) -> str | None:
 def _are_columns(args: list[str], place: int) -> bool:
     """Whether a word names columns: what is read was named before, and it is no option or file."""
     word = args[place] if place < len(args) else "-"
-    named = any(each[:1] != "-" for each in args[: place - 1])
+    named = any(before[:1] != "-" for before in args[: place - 1])
     return named and word[:1] != "-" and not Path(word).exists()
 
 
@@ -280,8 +285,8 @@ def _policy_here(
     if isinstance(given[source], Path) and not given[source].is_dir():  # it has no certificate
         takes = any(getattr(kind, "takes_policy", False) for kind in kinds)
         needed = needed or (takes and given.get("group") is None)
-    said = any(given.get(name) for name in ("quasi_identifiers", "sensitive"))
-    if said or not needed or not Path(POLICY).is_file():
+    has_columns = any(given.get(name) for name in ("quasi_identifiers", "sensitive"))
+    if has_columns or not needed or not Path(POLICY).is_file():
         return None
     print(f"By the policy of this folder, {POLICY}.", file=sys.stderr, flush=True)
     return Path(POLICY)
@@ -296,23 +301,26 @@ def _fields(bundle: Any, only: Only | None) -> dict[str, tuple[Any, Any]]:
     """Type and default of each option of a bundle."""
     hints, always = get_type_hints(bundle, include_extras=True), ("policy", *Files.__annotations__)
     return {
-        each.name: (hints[each.name], _REQUIRED if each.default is MISSING else each.default)
-        for each in fields(bundle)
-        if only is None or each.name in (*only, *always)
+        option.name: (
+            hints[option.name],
+            _REQUIRED if option.default is MISSING else option.default,
+        )
+        for option in fields(bundle)
+        if only is None or option.name in (*only, *always)
     }
 
 
 def _words_of(bundle: Any) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for each in reversed(getattr(bundle, "__mro__", ())):
-        place = f"{each.__module__}:{each.__qualname__}"
-        found |= Source(place).help if is_dataclass(each) else {}
-    return found
+    words: dict[str, str] = {}
+    for kind in reversed(getattr(bundle, "__mro__", ())):
+        place = f"{kind.__module__}:{kind.__qualname__}"
+        words |= Source(place).help if is_dataclass(kind) else {}
+    return words
 
 
 def _plain(public: Source, only: Only | None) -> dict[str, tuple[Any, Any]]:
     """Type and default of each option for a parameter of plain type of a public function."""
-    found: dict[str, tuple[Any, Any]] = {}
+    options: dict[str, tuple[Any, Any]] = {}
     for name, (annotation, default) in public.options.items():
         kind: Any = _PLAIN.get(annotation.partition(" | ")[0])
         if "Path" in annotation:
@@ -323,15 +331,15 @@ def _plain(public: Source, only: Only | None) -> dict[str, tuple[Any, Any]]:
             default = ",".join(map(str, default))
         elif kind is str and default not in (None, _REQUIRED):
             default = str(default)
-        found[name] = kind if default is not None else kind | None, default
-    return found
+        options[name] = kind if default is not None else kind | None, default
+    return options
 
 
-def _read(name: str, said: Any, annotation: str) -> Any:
+def _read(name: str, text: Any, annotation: str) -> Any:
     """What an option says, as the public function takes it."""
-    if isinstance(said, str) and annotation.startswith(("Sequence[int]", "Iterable[int]")):
-        return _whole_numbers(name, said)
-    return listed(said) if isinstance(said, str) and annotation.startswith("Sequence") else said
+    if isinstance(text, str) and annotation.startswith(("Sequence[int]", "Iterable[int]")):
+        return _whole_numbers(name, text)
+    return listed(text) if isinstance(text, str) and annotation.startswith("Sequence") else text
 
 
 def _parameter(
@@ -339,15 +347,15 @@ def _parameter(
 ) -> click.Parameter:
     """An option, or an argument, which has no name."""
     kind, *rest = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
-    text = next((each for each in rest if isinstance(each, str)), words.get(name, ""))
-    kind = next((each for each in get_args(kind) if NoneType in get_args(kind)), kind)
-    many = get_origin(kind) is list
-    (kind,) = get_args(kind) if many else (kind,)
+    text = next((part for part in rest if isinstance(part, str)), words.get(name, ""))
+    kind = next((part for part in get_args(kind) if NoneType in get_args(kind)), kind)
+    is_list = get_origin(kind) is list
+    (kind,) = get_args(kind) if is_list else (kind,)
     more: dict[str, Any] = {"type": click.Path(path_type=Path) if kind is Path else kind}
     more |= {"required": True} if default is _REQUIRED else {"required": False, "default": default}
-    more |= {key: x for each in rest if isinstance(each, More) for key, x in each.items()}
+    more |= {key: x for part in rest if isinstance(part, More) for key, x in part.items()}
     if not named:
-        return Argument(name, text, nargs=-1 if many else 1, **more)
+        return Argument(name, text, nargs=-1 if is_list else 1, **more)
     flags = more.pop("flags", f"--{name.replace('_', '-')}")
     if default is True:
         flags = f"{flags}/--no{flags[1:]}"
@@ -355,7 +363,7 @@ def _parameter(
         more["is_flag"] = True
     letter = [f"-{name[0]}"] if name in _LETTERS.split() else []
     every = [name, *flags.split(), *letter]
-    return click.Option(every, help=text, multiple=many, show_default=True, **more)
+    return click.Option(every, help=text, multiple=is_list, show_default=True, **more)
 
 
 def listed(text: str) -> list[str]:
@@ -370,7 +378,7 @@ def is_whole(text: str) -> bool:
 
 def _whole_numbers(name: str, text: str) -> list[int]:
     """Read numbers such as 7, 0-19 or 1,5,8-10."""
-    found: list[int] = []
+    numbers: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         ends = [first, last if dash else first]
@@ -380,8 +388,8 @@ def _whole_numbers(name: str, text: str) -> list[int]:
                 f"--{name} takes whole numbers such as 7, 0-19 or 1,5,8-10, at most "
                 f"{_MOST_NUMBERS:,} of them, not {part.strip()!r}"
             )
-        found += range(low, high + 1)
-    return found
+        numbers += range(low, high + 1)
+    return numbers
 
 
 # ---- bundles -----------------------------------------------------------------------------------
@@ -538,20 +546,27 @@ class Choice:
         """The policy with what is said of method, form and files."""
         from foreknow.methods.registry import key_of
 
-        method = None if self.method is None else key_of(self.method)
-        said: dict[str, Any] = {"method": method, "form": self.form, "format": self.file_format}
-        said["rows_per_part"] = self.rows_per_part
-        said |= {"delimiter": self.out_delimiter, "decimal": self.out_decimal}
-        said["bom"] = self.bom or None
-        options = replace(rules.options, **{key: x for key, x in said.items() if x is not None})
-        own = dict(options.settings.get(options.method, {}))
+        chosen = {
+            "method": None if self.method is None else key_of(self.method),
+            "form": self.form,
+            "format": self.file_format,
+            "rows_per_part": self.rows_per_part,
+            "delimiter": self.out_delimiter,
+            "decimal": self.out_decimal,
+            "bom": self.bom or None,
+        }
+        named: Any = {key: choice for key, choice in chosen.items() if choice is not None}
+        options = replace(rules.options, **named)
+        of_method = dict(options.settings.get(options.method, {}))
         weights = dict(options.weights)
-        for key, x in map(_setting, self.settings or ()):
+        for key, setting in map(_setting, self.settings or ()):
             if key.startswith("weights."):
-                weights[key.removeprefix("weights.")] = x
+                weights[key.removeprefix("weights.")] = setting
             else:
-                own[key] = x
-        settings = {**options.settings, options.method: own} if own else options.settings
+                of_method[key] = setting
+        settings = dict(options.settings)
+        if of_method:
+            settings[options.method] = of_method
         return replace(rules, options=replace(options, weights=weights, settings=settings))
 
 
@@ -574,11 +589,13 @@ def _setting(text: str) -> tuple[str, Any]:
 def say_readings(opened: Any, verbose: bool = False) -> None:
     """Print what columns look like besides; with `verbose`, what each was taken for."""
     if verbose:
-        each = "; ".join(f"{visible(name)}: {said}" for name, said in opened.read_as().items())
-        print_plain(f"Read as: {each}.")
+        columns = "; ".join(
+            f"{visible(name)}: {reading}" for name, reading in opened.read_as().items()
+        )
+        print_plain(f"Read as: {columns}.")
     doubts = opened.doubts() if hasattr(opened, "doubts") else {}
-    for name, said in doubts.items():
-        print_plain(f"Note: {visible(name)} {said}.")
+    for name, reading in doubts.items():
+        print_plain(f"Note: {visible(name)} {reading}.")
 
 
 def console() -> Console:
