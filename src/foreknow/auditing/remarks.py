@@ -252,9 +252,13 @@ def _always(sentence: str) -> Say:
     return lambda _, reader: [sentence]
 
 
-def _each(sentence: str) -> Say:
+def _of(column: str) -> str:
+    return f" of {visible(column)}" if column else ""
+
+
+def _each(sentence: str, word: Callable[[str], str] = visible) -> Say:
     """The sentence on each of several names."""
-    return lambda names, reader: [sentence.format(visible(name)) for name in names]
+    return lambda names, reader: [sentence.format(word(name)) for name in names]
 
 
 def _all(sentence: str) -> Say:
@@ -333,15 +337,6 @@ def _say_several_answers(columns: Sequence[tuple[str, str]], reader: Reader) -> 
             "judged as one whole, and one answer, which many people of a group may have given, was "
             'not judged. Read them as sets: semantics = "set", and in the reading separators = '
             f"{{ COLUMN = {json.dumps(separator)} }}."
-        )
-
-
-def _say_amounts(columns: Sequence[str], reader: Reader) -> Iterator[str]:
-    for column in columns:
-        yield (
-            f"Values{_of(column)} are texts of amounts: each was judged by itself, and values near "
-            "each other were not. Read them as numbers (thousands, currency or decimal in the "
-            'reading), and require within = "10%".'
         )
 
 
@@ -499,10 +494,6 @@ def _say_earlier(people: Sequence[int], reader: Reader) -> Iterator[str]:
         )
 
 
-def _of(column: str) -> str:
-    return f" of {visible(column)}" if column else ""
-
-
 def _marked(value: str) -> str:
     return f"'{visible(value)}'"
 
@@ -558,7 +549,16 @@ REMARKS = (
     Remark("values_and_people", lambda of, reader: _say_crowded({"": of}, reader)),
     Remark("crowded", _say_crowded),
     Remark("several_answers", _say_several_answers, _several_answers),
-    Remark("amounts", _say_amounts, _amounts),
+    Remark(
+        "amounts",
+        _each(
+            "Values{} are texts of amounts: each was judged by itself, and values near each other "
+            "were not. Read them as numbers (thousands, currency or decimal in the reading), and "
+            'require within = "10%".',
+            _of,
+        ),
+        _amounts,
+    ),
     Remark("alike", _say_alike),
     Remark("idle", _say_idle),
     Remark("absent", _say_absent),

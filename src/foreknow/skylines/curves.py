@@ -16,7 +16,7 @@ from foreknow.data.labels import Label
 from foreknow.hints import hinted
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
-from foreknow.skylines.skyline_input import seen_by, table_of
+from foreknow.skylines.skyline_input import counted_for
 from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.scope import Scope
 
@@ -139,7 +139,7 @@ def disclosure_curves(
     most = whole_amount("disclosure_curves", "upto", upto)
     if most > _MOST:
         raise InputError(f"upto is at most {_MOST}, not {most}: by then there is no more to know")
-    release = seen_by(table_of(release, policy, quasi_identifiers, sensitive), sensitive, knowing)
+    release = counted_for(release, policy, quasi_identifiers, sensitive, knowing)
     name = name or str(getattr(release, "name", "release"))
     sensitive, scope = sensitive or getattr(release, "sensitive", None), scope_of(release)
     if any_of is not None:

@@ -32,7 +32,7 @@ from foreknow.hints import hinted
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.result import Result
-from foreknow.skylines.skyline_input import seen_by, table_of
+from foreknow.skylines.skyline_input import counted_for
 from foreknow_judge.errors import DataError, InputError, memory_for
 from foreknow_judge.numbers import Number, as_threshold
 from foreknow_judge.scope import Scope
@@ -303,7 +303,7 @@ def skyline_report(
     ((3, 0, 0), True)
     """
     policy = None if policy is None else Policy.of(policy)
-    release = seen_by(table_of(release, policy, quasi_identifiers, sensitive), sensitive, knowing)
+    release = counted_for(release, policy, quasi_identifiers, sensitive, knowing)
     counts, limit = counts_of(release), as_threshold(confidence)
     windows = None
     if within is not None:
