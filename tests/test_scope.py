@@ -5,7 +5,7 @@ import random
 import re
 import shutil
 from collections import Counter
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from html import unescape
 from pathlib import Path
@@ -16,10 +16,12 @@ from tests.cli.conftest import desk as desk
 from tests.people import people, schema
 
 import foreknow as fk
+from foreknow.auditing.remarks import REMARKS
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.remarks import alike
 from foreknow_judge.said import ASSUMED, ASSUMPTIONS
+from foreknow_judge.scope import Scope
 
 SCHEMA = """[schema]
 identifiers = ["who"]
@@ -97,6 +99,11 @@ def ward(desk):
 
 
 # ---- every place ---------------------------------------------------------------------------------
+
+
+def test_each_field_has_one_remark():
+    named = [remark.field for remark in REMARKS]
+    assert sorted(named) == sorted(field.name for field in fields(Scope))
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -614,8 +614,10 @@ def test_what_makes_a_verdict_empty_is_said_of_each_sensitive_column(tmp_path):
         assert said.scope.alike == (("HIV", "hiv"),)
     shown = " ".join(fk.audit(pa.table(table), rules).notes)
     assert "40 values of pay for 40 people: a requirement about single values says little" in shown
+    assert shown.count("ill, pay and job are judged one at a time") == 1
     run = CliRunner().invoke(app, ["verify", str(tmp_path / "out")])
     assert "40 values of pay for 40 people" in " ".join(run.output.split())
+    assert "ill, pay and job are judged one at a time" in " ".join(run.output.split())
     place = tmp_path / "out" / "certificate.json"
     lie = json.loads(place.read_text())
     del lie["scope"]["crowded"]

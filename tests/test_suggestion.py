@@ -546,6 +546,8 @@ def test_measures_are_no_households():
         "glucose": [f"{i / 2}" for i in random.integers(0, 300, 600)],
         "country": [f"Land{chr(65 + i % 26)}{chr(65 + i // 26 % 26)}" for i in range(600)],
         "home_value": [f"{i // 3}.5" for i in range(600)],
+        "household_income": [9000 + 50 * (i // 3) for i in range(600)],
+        "home_score": [300 + i // 4 for i in range(600)],
     }
     assert fk.audit(pa.table(people(600, **measured)), _rules()).scope.shared == ()
     assert not any("share a value" in note for note in _notes(people(600, **measured)))

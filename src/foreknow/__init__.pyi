@@ -12,8 +12,6 @@ from foreknow.attacks.algorithm import attack as attack
 from foreknow.attacks.results import Attack as Attack
 from foreknow.auditing.audit import Audit as Audit
 from foreknow.auditing.audit import audit as audit
-from foreknow.auditing.named_people import NamedWitness as NamedWitness
-from foreknow.auditing.named_people import name_people as name_people
 from foreknow.auditing.trial import Trial as Trial
 from foreknow.certificates import Certificate as Certificate
 from foreknow.comparison.comparison import Candidate as Candidate
@@ -104,6 +102,8 @@ from foreknow.skylines.curves import DisclosureCurves as DisclosureCurves
 from foreknow.skylines.curves import disclosure_curves as disclosure_curves
 from foreknow.skylines.knowledge_skyline import knowledge_skyline as knowledge_skyline
 from foreknow.skylines.knowledge_skyline import knowledge_skylines as knowledge_skylines
+from foreknow.skylines.named_people import NamedWitness as NamedWitness
+from foreknow.skylines.named_people import name_people as name_people
 from foreknow.skylines.skyline import SkylineReport as SkylineReport
 from foreknow.skylines.skyline import skyline as skyline
 from foreknow.skylines.skyline import skyline_report as skyline_report

@@ -31,7 +31,7 @@ PAGES: tuple[tuple[str, str], ...] = (
     ("EvidenceReport", "foreknow.evidence_page.page:EvidencePage"),
     ("LatticeResult", "foreknow.report.pages.lattice:LatticePage"),
     ("LatticeSurvey", "foreknow.skylines.survey_page:SurveyPage"),
-    ("NamedWitness", "foreknow.report.pages.named_people:NamedPeoplePage"),
+    ("NamedWitness", "foreknow.skylines.named_people_page:NamedPeoplePage"),
     ("RiskReport", "foreknow.risks.page:RiskPage"),
     ("SkylineReport", "foreknow.skylines.skyline_page:SkylinePage"),
     ("Verification", "foreknow.report.pages.verification:VerificationPage"),

@@ -1,12 +1,14 @@
-"""Wording: what is said of people, said of cases where rows are cases."""
+"""Wording: lists and nouns in a sentence, and people called cases where rows are cases."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from foreknow_judge.printed import visible
 from foreknow_judge.said import SEVERAL_CASES
+from foreknow_judge.text import number
 
 # Where rows are cases, and not people: what is written in place of a word, the longer ones first.
 _OF_CASES = {
@@ -69,3 +71,71 @@ def unit_counted(of_cases: bool) -> Unit:
 def _of_cases(found: re.Match[str]) -> str:
     said = _OF_CASES[found[0].lower()]
     return said.capitalize() if found[0][0].isupper() else said
+
+
+# ---- lists and nouns ---------------------------------------------------------------------------
+
+
+def listing(parts: Sequence[str], last: str = "and", most: int = 6) -> str:
+    """Join the parts of a list; where there are more than `most`, the rest only as a number.
+
+    >>> listing(["A", "B", "C"]), listing(list("ABCDE"), "or", most=3)
+    ('A, B and C', 'A, B, C or 2 others')
+    """
+    if len(parts) > most + 1:
+        parts = [*parts[:most], f"{number(len(parts) - most)} others"]
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} {last} {parts[-1]}"
+
+
+def few(parts: Iterable[str], most: int = 6) -> str:
+    """List a few texts with commas, and how many more there are.
+
+    >>> few(["A", "B"]), few("ABCDEFGHI")
+    ('A, B', 'A, B, C, D, E, F and 3 more')
+    """
+    texts = list(parts)
+    if len(texts) <= most + 1:
+        return ", ".join(texts)
+    return f"{', '.join(texts[:most])} and {number(len(texts) - most)} more"
+
+
+def capital(sentence: str) -> str:
+    """A sentence that begins with a capital letter."""
+    return sentence[0].upper() + sentence[1:]
+
+
+def noun_of(column: str) -> str:
+    """Write the name of a column inside a sentence: a known noun in lower case, another as it is.
+
+    >>> noun_of("Blood_type"), noun_of("ICD10"), noun_of("Befund")
+    ('blood type', 'ICD10', 'Befund')
+    """
+    text = visible(column)
+    noun = text.replace("_", " ").lower()
+    return noun if noun in PLURALS else text
+
+
+# The name of a column may be of any language, or an abbreviation: no plural of it is made up.
+PLURALS = {
+    "blood type": "blood types",
+    "cause of death": "causes of death",
+    "condition": "conditions",
+    "diagnosis": "diagnoses",
+    "disability": "disabilities",
+    "disease": "diseases",
+    "illness": "illnesses",
+    "income": "incomes",
+    "injury": "injuries",
+    "job": "jobs",
+    "medication": "medications",
+    "occupation": "occupations",
+    "profession": "professions",
+    "religion": "religions",
+    "salary": "salaries",
+    "symptom": "symptoms",
+    "treatment": "treatments",
+    "sensitive value": "sensitive values",
+    "value": "values",
+}

@@ -67,8 +67,7 @@ def remarks_of_files(
     ]
     of_sizes = [table.known for table in tables if of_people(table, kinds.gauges)]
     looked_at = {*layout.looked_at(sights, of_sizes)}
-    for table in tables:
-        looked_at |= set().union(*_attributes(table))
+    looked_at.update(*(columns for table in tables for columns in _attributes(table)))
     linked = [name for name in known.sensitives if name in layout.linked]
     beside_each_other = linked if len(linked) > 1 and sights else []
     one_table = known.form == "generalized" and known.semantics == "single"
@@ -147,8 +146,7 @@ def _values_of(held: GroupBags) -> list[str]:
 def values_about(secret: Secret, values: Collection[str]) -> set[str]:
     """The values of a column that a secret is about, alone or among others."""
     if secret.sets:
-        each = (values_named(members, values) for members in secret.sets.values())
-        return {value for named in each for value in named}
+        return set[str]().union(*(values_named(own, values) for own in secret.sets.values()))
     about = {*values} if secret.values is None else {*values_named(secret.values, values)}
     return about - exempt_values(secret.excluded, values)
 
@@ -158,8 +156,7 @@ def _unprotected(held: GroupBags, questions: Iterable[Question]) -> Iterator[tup
     free = {*_values_of(held)}
     for question in questions:
         free -= values_about(question.secret, held.names)
-        if SHOWN_ELSEWHERE in question.secret.excluded:
-            free -= {SHOWN_ELSEWHERE}
+        free -= {SHOWN_ELSEWHERE}.intersection(question.secret.excluded)
     people = dict(zip(held.names, held.totals.tolist(), strict=True))
     yield from ((value, people[value]) for value in sorted(free))
 
@@ -167,12 +164,9 @@ def _unprotected(held: GroupBags, questions: Iterable[Question]) -> Iterator[tup
 def _single_values(held: GroupBags, questions: Sequence[Question]) -> dict[str, Any]:
     """Remarks on values that are judged by themselves, if that protects less than it seems to."""
     single = [question.secret for question in questions if question.secret.singly]
-    about = set[str]()
-    for secret in single:
-        about |= values_about(secret, held.names)
-    for question in questions:
-        if question.secret.sets:
-            about -= values_about(question.secret, held.names)
+    in_sets = [question.secret for question in questions if question.secret.sets]
+    about = set[str]().union(*(values_about(secret, held.names) for secret in single))
+    about.difference_update(*(values_about(secret, held.names) for secret in in_sets))
     remarks: dict[str, Any] = {}
     people_of = dict(zip(held.names, held.totals.tolist(), strict=True))
     values, people = np.count_nonzero(held.totals), int(held.totals.sum())
@@ -190,10 +184,8 @@ def _single_values(held: GroupBags, questions: Sequence[Question]) -> dict[str, 
 def _named_values(held: GroupBags, questions: Iterable[Question]) -> dict[str, Any]:
     """Remarks on the values that requirements on a column name; see `Scope`."""
     there = sorted(_values_of(held))
-    known, absent = {*there}, set[str]()
-    idle: list[str] = []
-    begin_alike: set[tuple[str, str]] = set()
-    no_numbers: set[str] = set()
+    known, absent, idle, no_numbers = {*there}, set[str](), set[str](), set[str]()
+    begin_alike = set[tuple[str, str]]()
     for question in questions:
         secret = question.secret
         lists = [own for own in secret.sets.values() if not isinstance(own, Mapping)]
@@ -210,7 +202,7 @@ def _named_values(held: GroupBags, questions: Iterable[Question]) -> dict[str, A
         }
         if values:
             sets = {" or ".join(values): sorted(values_about(secret, there))}
-        idle += [name for name, members in sets.items() if not members]
+        idle |= {name for name, members in sets.items() if not members}
         members = {value for own in sets.values() for value in own}
         stems = {text for text in texts if not text.endswith("*")}
         begin_alike |= _begin_alike(stems, [value for value in there if value not in members])
@@ -222,10 +214,10 @@ def _named_values(held: GroupBags, questions: Iterable[Question]) -> dict[str, A
         if not text.endswith("*")
     }
     return {
-        "absent": tuple((text, near.get(text) or "") for text in sorted(absent)),
-        "idle": tuple(sorted(set(idle))),
-        "begin_alike": tuple(sorted(begin_alike)[:_NAMED]),
-        "no_numbers": tuple(sorted(no_numbers)[:_NAMED]),
+        "absent": [(text, near.get(text) or "") for text in absent],
+        "idle": idle,
+        "begin_alike": sorted(begin_alike)[:_NAMED],
+        "no_numbers": sorted(no_numbers)[:_NAMED],
     }
 
 

@@ -334,7 +334,7 @@ _ROWS = [
     (
         "units-are-rows",
         "foreknow.auditing.judged:_OwnersRows.__call__",
-        "if self._by is None:",
+        "if self.by is None:",
         "if True:",
         "rows are counted where households are asked for",
         "test_units test_audits_are_judged",

@@ -23,12 +23,12 @@ from foreknow.policy.explanation import Explanation
 from foreknow.report import render
 from foreknow.report.knowledge import describe
 from foreknow.report.pages.audit import (
-    group_of,
     requirement_title,
     sensitive_noun,
     values_phrase,
     verdict_sentence,
 )
+from foreknow.report.words import group_text
 from foreknow_judge.explained import unjudged
 from foreknow_judge.printed import visible
 
@@ -100,7 +100,7 @@ def test_implications_and_negations_that_are_used():
     used = describe(first.judged, first.disclosure.witness)
     assert [who for who, _ in used.details] == ["The target", "2 implications"]
     assert used.details[1][1].startswith("if ")
-    assert group_of(first) in ("a", "b")
+    assert group_text(first.group) in ("a", "b")
     said = verdict_sentence(second, "disease")
     assert "someone who knows that the target does not have " in said
     page = render(found).html()

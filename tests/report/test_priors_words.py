@@ -15,7 +15,8 @@ import foreknow as fk
 from foreknow.adversaries.priors import disclosure as priors_judged
 from foreknow.report import render
 from foreknow.report.knowledge import describe, share_text
-from foreknow.report.pages.audit import group_of, verdict_sentence
+from foreknow.report.pages.audit import verdict_sentence
+from foreknow.report.words import group_text
 
 ROWS = {("m",): {"Flu": "1/10", "HIV": "9/10"}, ("f",): {"Flu": "3/1000", "HIV": "997/1000"}}
 SEX = priors_table(ROWS, ["sex"])
@@ -58,7 +59,8 @@ def test_sentences_of_priors_are_as_before(monkeypatch):
     lines = []
     for each in found:
         used = describe(each.judged, each.disclosure.witness)
-        lines += [f"{group_of(each)}: {verdict_sentence(each, 'disease')}"]
+        group = "–" if each.group is None else group_text(each.group)
+        lines += [f"{group}: {verdict_sentence(each, 'disease')}"]
         lines += [f"  {who}: {what}" for who, what in used.details]
     for priors in (fk.Priors(SEX), fk.Priors([SEX, AGE], "binary")):
         lines.append(describe(priors, None, "disease").knows)

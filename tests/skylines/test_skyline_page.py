@@ -7,11 +7,11 @@ from tests.report.reading import Reader, words
 from tests.report.results import case_study, many_points, of_sets, three_values
 from tests.report.snapshots import assert_as_before
 
-from foreknow.auditing.named_people import NamedWitness
 from foreknow.report import render
 from foreknow.report.chart import HeatMap, Panel, Square
 from foreknow.report.knowledge import Terms
 from foreknow.report.terminal import Laid
+from foreknow.skylines.named_people import NamedWitness
 from foreknow.skylines.skyline_page import (
     adversary,
     beyond_sentence,

@@ -15,15 +15,15 @@ import numpy as np
 from foreknow.adversaries.protocol import counts_of
 from foreknow.atomic_files import write_whole
 from foreknow.auditing.audit_input import (
-    column_of,
+    OwnersTable,
     has_owner,
-    owned_by_column,
+    owned_of_each,
+    prepare,
     read_at_once,
     release_of,
-    under_its_schema,
 )
 from foreknow.auditing.exposed import Exposed, exposed_by
-from foreknow.auditing.judged import OwnersTable, judged
+from foreknow.auditing.judged import judged
 from foreknow.auditing.scope import scope_of, unprotected_codes
 from foreknow.auditing.trial import Trial
 from foreknow.data.counts import GroupCounts
@@ -51,7 +51,7 @@ def _told(verdict: Verdict, counted: RequirementCounts) -> dict[str, Any]:
     requirement = verdict.requirement
     sets = {}
     if requirement.about_sets and "" not in requirement.secret.sets:  # what its names stand for
-        sets["sets"] = {name: list(own) for name, own in counted.meant.sets.items()}
+        sets["sets"] = {name: list(members) for name, members in counted.meant.sets.items()}
     return {
         "requirement": requirement.name,
         **requirement.told(verdict.known),
@@ -159,8 +159,12 @@ class Audit(Result):
     def unprotected(self) -> tuple[Label, ...]:
         """Sensitive values that no requirement is about: the release may tell them outright."""
         first = None if self.policy.schema is None else self.policy.schema.sensitive
-        own = [of for of in self.policy.requirements if of.sensitive in (None, first)]
-        free = unprotected_codes(self.counts, own)
+        requirements = [
+            requirement
+            for requirement in self.policy.requirements
+            if requirement.sensitive in (None, first)
+        ]
+        free = unprotected_codes(self.counts, requirements)
         return tuple(self.counts.values[code] for code in free.tolist())
 
     @cached_property
@@ -210,7 +214,7 @@ class Audit(Result):
             "trials": [trial.to_dict() for trial in self.trials or ()],
             "policy": self.policy.to_dict(),
             "verdicts": [_told(verdict, self.counted_of(verdict)) for verdict in self.verdicts],
-            "exposed": [each.to_dict() for each in self.exposed],
+            "exposed": [exposed.to_dict() for exposed in self.exposed],
             "utility": self.utility.to_dict(),
         }
 
@@ -261,17 +265,17 @@ class Audit(Result):
         write_whole(path, page.exposed_csv(), private=True)
 
     def __repr__(self) -> str:
-        many = len(self.policy.requirements)
-        noun = "requirement" if many == 1 else "requirements"
+        n_requirements = len(self.policy.requirements)
+        noun = "requirement" if n_requirements == 1 else "requirements"
         if self.idle:
-            return f"Audit({self.name}: nothing was judged, {many} {noun} about nobody)"
+            return f"Audit({self.name}: nothing was judged, {n_requirements} {noun} about nobody)"
         if self.safe:
             word = "safe" if self.limits_inference else "holds, but nothing limits inference"
             if self.limits_cases:
                 word = "holds of each case, but nothing limits inference of people"
-            return f"Audit({self.name}: {word}, {many} {noun})"
+            return f"Audit({self.name}: {word}, {n_requirements} {noun})"
         failing = len({verdict.place for verdict in self.failures})
-        return f"Audit({self.name}: UNSAFE in {failing} of {many} {noun})"
+        return f"Audit({self.name}: UNSAFE in {failing} of {n_requirements} {noun})"
 
 
 @memory_for("the audit")
@@ -364,23 +368,56 @@ def _audit(
     people: Any = None,
     learned: bool = True,
 ) -> Audit:
-    found = release_of(release, policy, group)
-    policy = under_its_schema(found, policy)
-    if isinstance(found, GroupCounts):
-        if people is not None:
-            raise InputError("people is for a Release, not GroupCounts, which has no labels")
-        return _audit_of_counts(found, policy, utility, name, learned)
+    """A release is prepared, counted as its policy asks, and judged."""
+    prepared, policy = prepare(release, policy, group)
+    counting: Any = _counting if isinstance(prepared, Release) else _counts_at_hand
+    with counting(prepared, policy, people) as asked:
+        scope = replace(scope_of(asked.release, asked.shown), word=asked.word, open=asked.open)
+        by_judge = by_judge or asked.policy.owned
+        verdicts, too_large = _verdicts(asked, cases=scope.cases, by_judge=by_judge)
+    return Audit(
+        asked.policy,
+        asked.counts,
+        verdicts,
+        utility or utility_of(asked.counts),
+        name or asked.name,
+        scope=scope,
+        trials=_trials(asked.seen, asked.policy) if learned else None,
+        counted=asked.counted,
+        too_large=too_large,
+    )
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What the judge is asked: the groups that each requirement of a policy counts."""
+
+    release: Release | GroupCounts
+    policy: Policy
+    counts: GroupCounts
+    counted: tuple[RequirementCounts, ...]
+    tables: Sequence[OwnersTable | None]  # of requirements that only the owner can judge
+    shown: Policy  # what the release shows of the policy
+    seen: Release | Sight | None = None  # by an adversary who learns from it
+    name: str = "release"
+    word: tuple[str, ...] = ()
+    open: tuple[str, ...] = ()
+
+
+@contextmanager
+def _counting(release: Release, policy: Policy, people: Any) -> Iterator[_Asked]:
+    """Count a release, or what its owner has, as each requirement asks; with one reading."""
     exact = people.rows[0] if isinstance(people, Sight) else people
     if isinstance(exact, (Microdata, Register)):
         of_people = policy.under(exact.schema, people=True)
         if of_people is not policy:
-            found = cast("Release", release_of(found, of_people))
+            release = cast("Release", release_of(release, of_people))
         policy = of_people
     if policy.schema is not None:
-        policy = policy.for_layout(found.layout)
-    if people is None and policy.owned and not has_owner(found, policy, found):
+        policy = policy.for_layout(release.layout)
+    if people is None and policy.owned and not has_owner(release, policy, release):
         _refuse_unshown(policy)  # before anything is counted
-    table = read_at_once(found, policy)
+    table = read_at_once(release, policy)
     shown = policy.shown if policy.owned else policy
     with _counted_at_once(table, shown) as counts:
         _refuse_uncounted(policy, table.semantics, counts)
@@ -391,71 +428,46 @@ def _audit(
                 "may be in each of them"
             )
         seen = _seen(table, policy, people)
-        owner = owned_by_column(table, policy, seen)
-        if owner is None and policy.owned:
+        owned = owned_of_each(table, policy, seen)
+        word = policy.word if any(owned) else ()
+        if policy.owned and not word:
             _refuse_unshown(policy)
-            policy = shown
-        rules = policy.schema is not None and policy.schema.impossible
-        possible = Possible(table, policy.needed_schema) if rules else None
-        asked = [
-            None
-            if owner is None or not policy.asks_owner(requirement)
-            else owner[column_of(requirement)]
-            for requirement in policy.requirements
-        ]
-        counted = [
+            policy, word = shown, shown.filed.word
+        possible = Possible(table, policy.needed_schema) if _rules(policy) else None
+        counted = tuple(
             requirement.count(table, possible)
-            if own is None
-            else RequirementCounts.of_counts(requirement, own.counts, own.cases)
-            for requirement, own in zip(policy.requirements, asked, strict=True)
-        ]
-        word = (policy if owner is not None else policy.filed).word if policy.owned else ()
-        open_to = policy.needed_schema.conditions if any(map(_is_open, counted)) else ()
-        scope = replace(scope_of(table, shown), word=word, open=tuple(open_to))
-        tables = [None if own is None else own.table for own in asked]
-        how: dict[str, Any] = {"cases": scope.cases, "by_judge": by_judge or policy.owned}
-        verdicts, too_large = _verdicts(table, policy, counted, tables, **how)
-    return Audit(
-        policy,
-        counts,
-        verdicts,
-        utility or utility_of(counts),
-        name or table.name,
-        scope=scope,
-        trials=_trials(seen, policy) if learned else None,
-        counted=tuple(counted),
-        too_large=too_large,
-    )
+            if by_owner is None
+            else RequirementCounts.of_counts(requirement, by_owner.counts, by_owner.cases)
+            for requirement, by_owner in zip(policy.requirements, owned, strict=True)
+        )
+        left_open = policy.needed_schema.conditions if any(map(_is_open, counted)) else ()
+        tables = [by_owner and by_owner.table for by_owner in owned]
+        about = table, policy, counts, counted, tables, shown
+        yield _Asked(*about, seen, table.name, word, tuple(left_open))
 
 
-def _audit_of_counts(
-    counts: GroupCounts, policy: Policy, utility: Utility | None, name: str | None, learned: bool
-) -> Audit:
-    """Judge bare counts, which do not say who is in which group."""
+@contextmanager
+def _counts_at_hand(counts: GroupCounts, policy: Policy, people: Any) -> Iterator[_Asked]:
+    """Take bare counts, which do not say who is in which group."""
+    if people is not None:
+        raise InputError("people is for a Release, not GroupCounts, which has no labels")
     if policy.owned:
         _refuse_unshown(policy)
         policy = policy.shown
     _refuse_uncounted(policy, counts.semantics, counts)
     _refuse_other_columns(policy)
-    if counts.able is not None or (policy.schema is not None and policy.schema.impossible):
+    if counts.able is not None or _rules(policy):
         raise UnsupportedError(
             "the schema says what some people cannot have (impossible), and counts do not say who "
             "these are; give the release itself, or leave impossible out"
         )
-    counted = [requirement.count(counts) for requirement in policy.requirements]
-    scope, nobody = scope_of(counts, policy), [None] * len(counted)
-    verdicts, too_large = _verdicts(counts, policy, counted, nobody, cases=scope.cases)
-    return Audit(
-        policy,
-        counts,
-        verdicts,
-        utility or utility_of(counts),
-        name or "release",
-        scope=scope,
-        trials=() if learned else None,
-        counted=tuple(counted),
-        too_large=too_large,
-    )
+    counted = tuple(requirement.count(counts) for requirement in policy.requirements)
+    yield _Asked(counts, policy, counts, counted, [None] * len(counted), policy)
+
+
+def _rules(policy: Policy) -> bool:
+    """Whether the schema says what some people cannot have."""
+    return policy.schema is not None and bool(policy.schema.impossible)
 
 
 def _refuse_uncounted(policy: Policy, semantics: Any, counts: GroupCounts) -> None:
@@ -470,13 +482,7 @@ def _refuse_uncounted(policy: Policy, semantics: Any, counts: GroupCounts) -> No
 
 
 def _verdicts(
-    release: Release | GroupCounts,
-    policy: Policy,
-    counted: Sequence[RequirementCounts],
-    tables: Sequence[OwnersTable | None],
-    *,
-    cases: bool,
-    by_judge: bool = True,
+    asked: _Asked, *, cases: bool, by_judge: bool
 ) -> tuple[tuple[Verdict, ...], tuple[str, ...]]:
     """The judge's verdicts on each requirement; and the requirements that it found too large.
 
@@ -486,15 +492,16 @@ def _verdicts(
     memo: dict[Any, Any] = {}
     too_large: list[str] = []
     verdicts: list[Verdict] = []
-    for place, (of_requirement, table) in enumerate(zip(counted, tables, strict=True)):
-        explanations = of_requirement.explanations(known, place)
+    for place, (counted, table) in enumerate(zip(asked.counted, asked.tables, strict=True)):
+        explanations = counted.explanations(known, place)
         if cases:
             explanations = [*map(_of_cases, explanations)]
-        if table is None and not by_judge:
+        if not by_judge:
             # which `publish` replaces by verdicts on the files, before anybody sees them
             verdicts += cast("list[Verdict]", explanations)
             continue
-        verdicts += judged(release, policy, of_requirement, explanations, table, memo, too_large)
+        about = asked.release, asked.policy, counted, explanations
+        verdicts += judged(*about, table, memo, too_large)
     return tuple(verdicts), tuple(too_large)
 
 
@@ -536,8 +543,14 @@ def _counted_at_once(release: Release, policy: Policy) -> Iterator[GroupCounts]:
 
     A table that may change while it is read is read once, whatever they see.
     """
-    shown = [of for of in policy.requirements if of.sensitive in (None, *release.sensitives)]
-    knowing_all = [all_known for of in shown if (all_known := of.knowing_all(release.layout))]
+    shown = [
+        required
+        for required in policy.requirements
+        if required.sensitive in (None, *release.sensitives)
+    ]
+    knowing_all = [
+        all_known for required in shown if (all_known := required.knowing_all(release.layout))
+    ]
     sights: list[set[str]] = [
         {*requirement.sight(release.layout).known, requirement.sensitive or release.sensitive}
         for requirement in (*shown, *knowing_all)
@@ -555,57 +568,62 @@ def _counted_at_once(release: Release, policy: Policy) -> Iterator[GroupCounts]:
         yield counts
 
 
-def _trials(seen: Release | Sight, policy: Policy) -> tuple[Trial, ...]:
+def _trials(seen: Release | Sight | None, policy: Policy) -> tuple[Trial, ...]:
     """What the policy tries, or else what the columns of people teach, where these are known."""
-    if policy.schema is None or not (policy.tries or is_installed("foreknow.trials")):
+    if seen is None or policy.schema is None:
         return ()
-    learned, cohort = load("foreknow.trials.learned"), _cohort_of(seen)
     if policy.tries:
-        tried = []
-        for each, column in product(policy.tries, policy.schema.sensitives):
-            limit = learned.SURE if each.limit is None else float(each.limit)
-            with suppress(DataError, UnsupportedError):  # said as not run
-                ways = [each.attack.by, *([(*each.attack.by, *cohort)] if cohort else [])]
-                found = [
-                    learned.learned_trial(seen, by, limit=limit, sensitive=column) for by in ways
-                ]
-                surest = max(found, key=lambda trial: trial.surest)
-                tried.append(replace(surest, required=policy.least_limit(column)))
-        return tuple(tried)
-    if len(policy.schema.sensitives) > 1:
+        return _asked_trials(seen, policy, policy.schema.sensitives)
+    if len(policy.schema.sensitives) > 1 or not is_installed("foreknow.trials"):
         return ()
-    counts = seen.counts
-    free = set(unprotected_codes(counts, policy.requirements).tolist())
-    about = [value for code, value in enumerate(counts.values) if code not in free]
-    columns = policy.schema.quasi_identifiers
-    beside = _learned_beside(seen, columns, about or None, apart=cohort)
-    return () if beside is None else (replace(beside, required=policy.least_limit()),)
+    return _unasked_trial(seen, policy, policy.schema.quasi_identifiers)
 
 
-def _learned_beside(seen: Any, columns: Sequence[str], about: Any, *, apart: Any) -> Trial | None:
+def _asked_trials(
+    seen: Release | Sight, policy: Policy, sensitives: Sequence[str]
+) -> tuple[Trial, ...]:
+    """What the policy tries, on each sensitive column."""
+    learned, cohort, trials = load("foreknow.trials.learned"), _cohort_of(seen), list[Trial]()
+    for attempt, column in product(policy.tries, sensitives):
+        limit = learned.SURE if attempt.limit is None else float(attempt.limit)
+        columns = attempt.attack.by
+        with suppress(DataError, UnsupportedError):  # said as not run
+            tried = [
+                learned.learned_trial(seen, by, limit=limit, sensitive=column)
+                for by in dict.fromkeys([(*columns,), (*columns, *cohort)])
+            ]
+            surest = max(tried, key=lambda trial: trial.surest)
+            trials.append(replace(surest, required=policy.least_limit(column)))
+    return tuple(trials)
+
+
+def _unasked_trial(
+    seen: Release | Sight, policy: Policy, columns: Sequence[str]
+) -> tuple[Trial, ...]:
     """What somebody learns from the release by some columns, where they can."""
-    trial: Trial | None = load("foreknow.trials.learned:learned_beside")(
-        seen, columns, about, apart=apart
-    )
-    return trial
+    free = set(unprotected_codes(seen.counts, policy.requirements).tolist())
+    about = [value for code, value in enumerate(seen.counts.values) if code not in free]
+    learned_beside = load("foreknow.trials.learned:learned_beside")
+    beside = learned_beside(seen, columns, about or None, apart=_cohort_of(seen))
+    return () if beside is None else (replace(beside, required=policy.least_limit()),)
 
 
 def _cohort_of(seen: Release | Sight) -> tuple[str, ...]:
     """The column by which it is known of everybody which of several releases shows them."""
-    known = seen.attributes if isinstance(seen, Sight) else seen.people_columns
-    return tuple(name for name in known if name == seen.cohort)
+    columns = seen.attributes if isinstance(seen, Sight) else seen.people_columns
+    return tuple(name for name in columns if name == seen.cohort)
 
 
 def _refuse_other_columns(policy: Policy) -> None:
     """Raise `PolicyError` for a requirement on a column of which counts may not be."""
     named = [None if policy.schema is None else policy.schema.sensitive]
     named += [requirement.sensitive for requirement in policy.requirements]
-    own = next((name for name in named if name is not None), None)
+    counted = next((name for name in named if name is not None), None)
     for requirement in policy.requirements:
-        if requirement.sensitive not in (None, own):
+        if requirement.sensitive not in (None, counted):
             raise PolicyError(
                 f"{requirement.name}: it is about {requirement.sensitive!r}, and bare counts are "
-                f"taken for {own!r}; give the release itself, or leave sensitive out"
+                f"taken for {counted!r}; give the release itself, or leave sensitive out"
             )
 
 
@@ -618,11 +636,11 @@ def _refuse_misread(release: Release, counts: GroupCounts, policy: Policy) -> No
     labels: Any = counts.groups or ()
     if not isinstance(labels, GroupLabels):
         labels = GroupLabels.of((x if isinstance(x, tuple) else (x,) for x in labels), columns)
-    for name, (own, of_group) in zip(columns, labels.parts, strict=False):
+    for name, (names, of_group) in zip(columns, labels.parts, strict=False):
         if name in schema.types or name in schema.hierarchies:
             continue
-        people = np.bincount(of_group, counts.sizes, len(own)).astype(np.int64).tolist()
-        texts = {label: n for label, n in zip(own, people, strict=True) if isinstance(label, str)}
+        people = np.bincount(of_group, counts.sizes, len(names)).astype(np.int64).tolist()
+        texts = {label: n for label, n in zip(names, people, strict=True) if isinstance(label, str)}
         refuse_misread(name, [*texts], [*texts.values()], labels=True)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 
+from foreknow.adversaries.protocol import counts_of
 from foreknow.data.arrays import IntArray, count_pairs
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import Missing
@@ -21,8 +21,6 @@ from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight
 from foreknow.errors import SchemaError
 from foreknow.leaves import load
-from foreknow.needs import ONE_BY_ONE, Analysis, refuse_rules
-from foreknow.policy.from_call import schema_of
 from foreknow.policy.people import CaseOwners, owners_counts
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
@@ -31,18 +29,18 @@ from foreknow_judge.errors import DataError
 from foreknow_judge.file_names import CERTIFICATE
 
 Part = TypeVar("Part")
-# Of cases, it says that it is about cases.
-SKYLINE = Analysis("a skyline or curve", ONE_BY_ONE)
+# The table of the owner, the group of each row, and what groups are called.
+OwnersTable: TypeAlias = "tuple[Microdata, IntArray, Any]"
 _LABEL = 'say missing = { label = "unknown" } in its place'
 
 
 def part_of(given: Any, name: str, kind: type[Part]) -> Part | None:
     """A part of a result, by its kind; None of a table, of which it may be a column."""
     try:
-        found = getattr(given, name, None)
+        part = getattr(given, name, None)
     except Exception:  # a relation of a table that is gone says so when it is read
         return None
-    return found if isinstance(found, kind) else None
+    return part if isinstance(part, kind) else None
 
 
 def under_its_schema(release: Release | GroupCounts, policy: Policy) -> Policy:
@@ -76,18 +74,29 @@ def _refuse_other_columns(release: Release, schema: Schema) -> None:
     """Refuse a release, whose maker said what its columns are, where a schema says otherwise."""
     lacking = [name for name in schema.sensitives if name not in release.sensitives]
     # Of columns that are shuffled it is not known which others stand beside them.
-    told = release.schema is not None or not release.by_values or release.unlinked
-    unseen = {} if told else {*release.unseen(release.beside)}
-    known = [name for name in (*schema.quasi_identifiers, *schema.other) if name in unseen]
-    made = release.schema is not None or schema.group in (None, *release.group_columns)
-    groups = [] if made or schema.group is None else [schema.group]
-    for names, what in (lacking, "sensitive"), (known, "known of people"), (groups, "the group"):
+    columns_known = release.schema is not None or not release.by_values or release.unlinked
+    unseen = {} if columns_known else {*release.unseen(release.beside)}
+    unknown = [name for name in (*schema.quasi_identifiers, *schema.other) if name in unseen]
+    groups_known = release.schema is not None or schema.group in (None, *release.group_columns)
+    groups = [] if groups_known or schema.group is None else [schema.group]
+    for names, what in (lacking, "sensitive"), (unknown, "known of people"), (groups, "the group"):
         if names:
             raise SchemaError(
                 f"{release.name}: the policy's schema says that {' and '.join(names)} "
                 f"{'is' if len(names) == 1 else 'are'} {what}, and the release was made without: "
                 "give the table itself, or make the release with what the policy names"
             )
+
+
+def prepare(
+    given: Any, policy: Policy, group: str | None = None
+) -> tuple[Release | GroupCounts, Policy]:
+    """A release or counts, see `release_of`, and the policy by the schema of the release."""
+    release = _release_of(given, policy, group)
+    policy = under_its_schema(release, policy)
+    if policy.schema is not None:
+        _refuse_other_values(release, policy.schema)
+    return release, policy
 
 
 def release_of(
@@ -97,39 +106,38 @@ def release_of(
 
     Several releases of the same people are taken together. A policy by another schema is refused.
     """
-    found = _release_of(given, policy, group)
-    known = policy and under_its_schema(found, policy)
-    schema = getattr(found, "schema", None) if known is None else known.schema
+    if policy is not None:
+        return prepare(given, policy, group)[0]
+    release = _release_of(given, None, group)
+    schema = getattr(release, "schema", None)
     if schema is not None:
-        _refuse_other_values(found, schema)
-    return found
+        _refuse_other_values(release, schema)
+    return release
 
 
 def _refuse_other_values(given: Release | GroupCounts, schema: Schema) -> None:
     """Refuse values that are counted as they are written, and are none by a schema, or one."""
     reading, missing = cast("Reading", schema.reading), cast("Missing", schema.missing)
-    if isinstance(given, Release) and given.raw is not None:
+    if getattr(given, "raw", None) is not None:
         return  # its values were read by a schema
-    spelled, by_hand = reading.missing, getattr(given, "schema", None) is None
-    for name in given.sensitives if isinstance(given, Release) else [schema.sensitive]:
+    by_hand = getattr(given, "schema", None) is None
+    once = () if schema.shared is None else cast("Shared", schema.shared).values
+    for name in getattr(given, "sensitives", [schema.sensitive]):
         kind = schema.types.get(name)
-        if not (by_hand or spelled or reading.converts or kind in ("number", "date")):
+        if not (by_hand or reading.missing or reading.converts or kind in ("number", "date")):
             continue
-        if isinstance(given, Release) and name != given.sensitive:
-            values = given.seen(name, []).counts.values
-        else:
-            values = (given.counts if isinstance(given, Release) else given).values
-        once = schema.shared is not None and name in cast("Shared", schema.shared).values
-        marks = {missing, ELSEWHERE} if once else {missing}  # which are no values
-        texts = [own for own in values if isinstance(own, str) and own not in marks]
+        main = name == getattr(given, "sensitive", name)
+        counts = counts_of(given if main else given.seen(name, []))
+        marks = {missing, ELSEWHERE} if name in once else {missing}  # which are no values
+        texts = [value for value in counts.values if isinstance(value, str) and value not in marks]
         refuse_as_written(name, texts, schema, by_hand=by_hand)
 
 
 def _release_of(given: Any, policy: Policy | None, group: str | None) -> Release | GroupCounts:
     if isinstance(given, (list, tuple)):
         given = load("foreknow.several.joint:together")(given)
-    if (made := part_of(given, "release", Release)) is not None:
-        given = made
+    if (release := part_of(given, "release", Release)) is not None:
+        given = release
     if isinstance(given, (Release, GroupCounts)):
         if group is not None:
             raise SchemaError("the release has groups already; leave out group")
@@ -146,12 +154,12 @@ def _release_of(given: Any, policy: Policy | None, group: str | None) -> Release
         opened = open_published(given, None if policy is None else policy.schema).release
         return _release_of(opened, policy, None)
     if isinstance(given, Microdata):
-        made = Release.from_schema(given.prepared, given.schema, group)
-        made.refuse_partly_left_out(
+        release = Release.from_schema(given.prepared, given.schema, group)
+        release.refuse_partly_left_out(
             "publish leaves out these rows, and the table shows them: give the table in place of "
             f"this Microdata, to judge all that its rows show, or {_LABEL}"
         )
-        return made
+        return release
     if policy is None:
         raise SchemaError(
             "say what the columns are: policy=, or Release.from_generalized(table, "
@@ -159,45 +167,6 @@ def _release_of(given: Any, policy: Policy | None, group: str | None) -> Release
         )
     schema = policy.needed_schema
     return Release.from_schema(given, schema, group, policy.options.unlinked)
-
-
-def table_of(
-    given: Any,
-    policy: Any,
-    quasi_identifiers: Sequence[str] | None,
-    sensitive: str | None,
-) -> Release | GroupCounts:
-    """The same where columns may be named in place of a policy, whose rules are not counted."""
-    policy = None if policy is None else Policy.of(policy)
-    if quasi_identifiers is not None:
-        columns = {"quasi_identifiers": quasi_identifiers, "sensitive": sensitive}
-        return Release.from_schema(given, schema_of(policy, columns))
-    found = release_of(given, policy)
-    if policy is not None and getattr(found, "schema", None) is None:
-        refuse_rules(SKYLINE, policy.schema, SKYLINE.needs)
-    return found
-
-
-def seen_by(
-    given: Release | GroupCounts, sensitive: str | None, knowing: Sequence[str] | None
-) -> Release | GroupCounts:
-    """A release as somebody sees it who knows all columns published beside, or just some.
-
-    Refused where some people cannot have a value, or households share one.
-    """
-    if not isinstance(given, Release):
-        if knowing:
-            raise SchemaError(
-                "knowing names columns, and counts have none: give the release in their place"
-            )
-        refuse_rules(SKYLINE, given, SKYLINE.needs)
-        return given
-    if not given.knows or knowing:
-        if len(given.sensitives) == 1 and sensitive not in given.sensitives:
-            sensitive = None  # only what to call it
-        given = given.seen(sensitive, knowing)
-    refuse_rules(SKYLINE, given.counts, SKYLINE.needs)
-    return given
 
 
 def read_at_once(release: Release, policy: Policy) -> Release:
@@ -242,22 +211,22 @@ class Owned(NamedTuple):
 
     counts: GroupCounts  # of combinations of values
     cases: CaseOwners | None
-    table: tuple[Microdata, IntArray, Any]  # people, the group of each, what groups are called
+    table: OwnersTable
 
 
-def owned_by_column(
-    release: Release, policy: Policy, seen: Release | Sight
-) -> dict[str | None, Owned] | None:
-    """Count what only the owner can, where the table is at hand with all columns for it.
+def owned_of_each(release: Release, policy: Policy, seen: Release | Sight) -> list[Owned | None]:
+    """For each requirement, what only the owner can count of it.
 
-    By the column without whose value a requirement counts nobody; see `column_of`.
+    None of a requirement that a release shows; of all, if the table with all columns for it is not
+    at hand.
     """
-    tables = _owners_tables(release, policy, seen) if policy.owned else None
-    if tables is None:
-        return None
+    nothing: list[Owned | None] = [None] * len(policy.requirements)
+    tables = _owners_tables(release, policy, seen) if policy.owned else {}
+    if not tables:
+        return nothing
     schema, counted = policy.needed_schema, dict[int, tuple[GroupCounts, CaseOwners | None]]()
     of_layout = policy.for_layout(release.layout)
-    units = {of.unit for of in policy.requirements} | {
+    units = {required.unit for required in policy.requirements} | {
         schema.person if schema.counts_people else None
     }
     for people, groups, labels in tables.values():
@@ -266,22 +235,28 @@ def owned_by_column(
                 refuse_two_spellings(people.as_it_stands(name)[1].to_pylist(), repr(name))
             combined = of_layout.combined(people, True)
             counted[id(people)] = owners_counts(combined, groups, labels)
-    return {column: Owned(*counted[id(own[0])], own) for column, own in tables.items()}
+    owned = {column: Owned(*counted[id(table[0])], table) for column, table in tables.items()}
+    return [
+        owned[_column_of(required)] if policy.asks_owner(required) else None
+        for required in policy.requirements
+    ]
 
 
-def column_of(requirement: Requirement) -> str | None:
+def _column_of(requirement: Requirement) -> str | None:
     """The sensitive column without whose value a requirement does not count people."""
     return None if requirement.of_people else requirement.sensitive
 
 
 def _owners_tables(
     release: Release, policy: Policy, seen: Release | Sight
-) -> dict[str | None, tuple[Microdata, IntArray, Any]] | None:
-    """By the same column, people, the group of each, and what groups are called."""
+) -> dict[str | None, OwnersTable]:
+    """By that column, people, the group of each, and what groups are called."""
     schema = policy.needed_schema
     if not has_owner(release, policy, seen):
-        return None
-    columns = [column_of(of) for of in policy.requirements if policy.asks_owner(of)]
+        return {}
+    columns = [
+        _column_of(required) for required in policy.requirements if policy.asks_owner(required)
+    ]
     if (owners := _owners_rows(release, seen)) is not None:
         people, groups = owners
         several = people.schema.several  # of which the owner counts no values
@@ -299,7 +274,7 @@ def _owners_tables(
     if not release.partly_left_out:
         people = Microdata(release.raw, beside=beside)
         return dict.fromkeys(columns, (people, *people.grouped(release.group_columns)))
-    tables: dict[str | None, tuple[Microdata, IntArray, Any]] = {}
+    tables: dict[str | None, OwnersTable] = {}
     for column in dict.fromkeys(columns):
         people = Microdata(release.raw.showing(column), beside=beside)
         tables[column] = people, *people.grouped(release.group_columns)
@@ -314,8 +289,8 @@ def _refuse_others(release: Release, people: Microdata, groups: IntArray, name: 
     codes = np.array([code_of.get(str(value), -1) for value in column.domain])[column.codes]
     same = bool(codes.min(initial=0) >= 0)
     if same:
-        found = count_pairs(groups, codes, counts.n_groups, counts.n_values, people.times)
-        same = all(map(np.array_equal, found, (counts.offsets, counts.codes, counts.counts)))
+        expected = count_pairs(groups, codes, counts.n_groups, counts.n_values, people.times)
+        same = all(map(np.array_equal, expected, (counts.offsets, counts.codes, counts.counts)))
     if not same:
         raise DataError(
             f"{people.name}: people have other values of {name!r} than in the release; give the "

@@ -121,7 +121,7 @@ def exposed_by(
     counted: RequirementCounts, verdicts: Sequence[Judged], limits: bool
 ) -> list[Exposed]:
     """Count who is exposed, for each verdict on one requirement; see `Exposed.limits`."""
-    return [replace(found, limits=limits) for found in _exposed_by(counted, verdicts)]
+    return [replace(exposed, limits=limits) for exposed in _exposed_by(counted, verdicts)]
 
 
 def _exposed_by(counted: RequirementCounts, verdicts: Sequence[Judged]) -> list[Exposed]:
@@ -175,11 +175,12 @@ def _exposed(secret: RequirementCounts, verdicts: Sequence[Judged]) -> list[Expo
     if secret.people is not None:
         wanted = np.asarray(asked)
         of_each = [
-            secret.people.over(own.judged, own.required, counted, wanted) for own in verdicts
+            secret.people.over(verdict.judged, verdict.required, counted, wanted)
+            for verdict in verdicts
         ]
         return [
-            Exposed(own, Tally(people, groups, people, at_most=True), unit=secret.people.name)
-            for own, (people, groups) in zip(verdicts, of_each, strict=True)
+            Exposed(verdict, Tally(people, groups, people, at_most=True), unit=secret.people.name)
+            for verdict, (people, groups) in zip(verdicts, of_each, strict=True)
         ]
     by_adversary: dict[Any, Chances | None] = {}
     exposed = []
@@ -222,8 +223,8 @@ def _failing(verdict: Judged, counted: HasCounts) -> Exposed:
     if not len(failing) and (fails is None or not criterion.holds(counts)):
         return Exposed(verdict)  # the criterion fails, but no group does
     sizes = criterion.sizes(counts) if verdict.requirement.unit is not None else counts.sizes
-    found = _OfGroups(counts, failing, sizes)
-    return Exposed(verdict, found.tally(), where=found, unit=verdict.requirement.unit)
+    where = _OfGroups(counts, failing, sizes)
+    return Exposed(verdict, where.tally(), where=where, unit=verdict.requirement.unit)
 
 
 def _by_chance(chances: Chances, cells: IntArray, sure: BoolArray) -> tuple[int, ...]:
@@ -231,11 +232,11 @@ def _by_chance(chances: Chances, cells: IntArray, sure: BoolArray) -> tuple[int,
     steps = np.minimum(np.floor((chances.chance[cells] + CLOSE) * _TENTHS), _TENTHS - 1)
     steps = np.where(sure, _TENTHS, steps).astype(np.int64)
     # For people who cannot be told apart by their values, the value with the highest chance.
-    kinds, at = np.unique(chances.kind[cells], return_inverse=True)
+    kinds, place = np.unique(chances.kind[cells], return_inverse=True)
     highest = np.zeros(len(kinds), dtype=np.int64)
-    np.maximum.at(highest, at.reshape(-1), steps)
+    np.maximum.at(highest, place.reshape(-1), steps)
     people = np.zeros(len(kinds), dtype=np.int64)
-    people[at.reshape(-1)] = chances.people[cells] * _times(chances)[chances.case[cells]]
+    people[place.reshape(-1)] = chances.people[cells] * _times(chances)[chances.case[cells]]
     tally = np.bincount(highest, weights=people, minlength=_TENTHS + 1)
     return tuple(tally.astype(np.int64).tolist())
 
@@ -305,12 +306,12 @@ class _OfCells:
         case_of = self.chances.case_of
         if case_of is None:
             groups = np.flatnonzero(suspected)
-            own, seen, unsure = people, suspected, bounded
+            holders, seen, unsure = people, suspected, bounded
         else:
             groups = np.flatnonzero(suspected[case_of])
             cases = case_of[groups]
-            own, seen, unsure = people[cases], suspected[cases], bounded[cases]
-        return Tally(int(own.sum()), len(groups), int(seen.sum()), bool(unsure.any()))
+            holders, seen, unsure = people[cases], suspected[cases], bounded[cases]
+        return Tally(int(holders.sum()), len(groups), int(seen.sum()), bool(unsure.any()))
 
     def held_in(self, cells: IntArray) -> BoolArray:
         """The groups that contain some of the cells."""
@@ -320,15 +321,15 @@ class _OfCells:
 
     def _by_case(self, cells: IntArray, certain: bool) -> tuple[IntArray, IntArray, BoolArray]:
         """People found out and suspected in each case, and whether the former is an upper bound."""
-        found, case = self.chances, self.chances.case
+        chances, case = self.chances, self.chances.case
         n_cases = self._n_cases
-        _, first = np.unique(found.kind[cells], return_index=True)
+        _, first = np.unique(chances.kind[cells], return_index=True)
         kinds = cells[first]
-        people = _sums(case[kinds], found.people[kinds], n_cases)
+        people = _sums(case[kinds], chances.people[kinds], n_cases)
         touched = np.bincount(case[cells], minlength=n_cases) > 0
-        if found.have_it:
+        if chances.have_it:
             bounded = np.zeros(n_cases, dtype=bool)
-            if found.overlap:
+            if chances.overlap:
                 several = np.bincount(case[kinds], minlength=n_cases) > 1
                 bounded = touched if self.counts.semantics == "multiset" else several
                 people = np.minimum(people, self.counts.sizes)
@@ -336,10 +337,10 @@ class _OfCells:
         if certain:  # certainty is only about people who have the value
             return people, people, np.zeros(n_cases, dtype=bool)
         suspected = people
-        pairs = case[cells] * self.counts.n_values + found.value[cells]
+        pairs = case[cells] * self.counts.n_values + chances.value[cells]
         distinct, first = np.unique(pairs, return_index=True)
         some = cells[first]
-        people = np.minimum(suspected, _sums(case[some], found.holders[some], n_cases))
+        people = np.minimum(suspected, _sums(case[some], chances.holders[some], n_cases))
         # If all people of a group are suspected of the same values, the number is exact.
         kinds_of = self._kinds_of_case
         complete = np.bincount(case[cells], minlength=n_cases) == kinds_of * np.bincount(
@@ -354,32 +355,32 @@ class _OfCells:
 
     @cached_property
     def _kinds_of_case(self) -> IntArray:
-        found = self.chances
-        _, first = np.unique(found.kind, return_index=True)
-        return np.bincount(found.case[first], minlength=self._n_cases)
+        chances = self.chances
+        _, first = np.unique(chances.kind, return_index=True)
+        return np.bincount(chances.case[first], minlength=self._n_cases)
 
     def groups(self, limit: Limit) -> Iterator[ExposedGroup]:
         """The groups over the limit, the worst first."""
-        found = self.chances
-        order = np.lexsort((found.chance[self.over] * -1, found.case[self.over]))
-        cases, first = np.unique(found.case[self.over[order]], return_index=True)
+        chances = self.chances
+        order = np.lexsort((chances.chance[self.over] * -1, chances.case[self.over]))
+        cases, first = np.unique(chances.case[self.over[order]], return_index=True)
         top = self.over[order[first]]
-        if found.case_of is None:
+        if chances.case_of is None:
             groups, cell = cases, top
         else:
             worst = np.full(self._n_cases, -1, dtype=np.int64)
             worst[cases] = top
-            groups = np.flatnonzero(worst[found.case_of] >= 0)
-            cell = worst[found.case_of[groups]]
-        ranked = np.lexsort((groups, -found.chance[cell]))
+            groups = np.flatnonzero(worst[chances.case_of] >= 0)
+            cell = worst[chances.case_of[groups]]
+        ranked = np.lexsort((groups, -chances.chance[cell]))
         groups, cell = groups[ranked], cell[ranked]
         people = self._by_case(self.over, certain=False)[0]
         certain = self._by_case(self.certain, certain=True)[0]
         exact = self._near(np.unique(cell), limit)
         for group, at in zip(groups.tolist(), cell.tolist(), strict=True):
-            case = int(found.case[at])
-            value = self.counts.values[int(found.value[at])]
-            prior = None if found.prior is None else found.prior(np.array([at]))[0]
+            case = int(chances.case[at])
+            value = self.counts.values[int(chances.value[at])]
+            prior = None if chances.prior is None else chances.prior(np.array([at]))[0]
             yield ExposedGroup(
                 self.counts.group_label(group),
                 int(self.counts.sizes[group]),
@@ -387,7 +388,7 @@ class _OfCells:
                 int(certain[case]),
                 Disclosure(
                     value,
-                    float(found.chance[at]),
+                    float(chances.chance[at]),
                     lambda at=at: exact.get(at),  # type: ignore[misc]
                     prior=prior if limit.relative else None,
                 ),

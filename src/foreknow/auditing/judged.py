@@ -7,13 +7,14 @@ sights, formulas and limits are the judge's alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 
 from foreknow.adversaries.protocol import counts_of
 from foreknow.adversaries.registry import ADVERSARIES
+from foreknow.auditing.audit_input import OwnersTable
 from foreknow.criteria.registry import CRITERIA
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.counts import GroupCounts
@@ -45,8 +46,6 @@ from foreknow_judge.verify import rules_of
 
 # Columns of the rows that are handed over, and how often each row occurs.
 Rows: TypeAlias = "tuple[list[Column], IntArray]"
-# The people of a table, the group of each, and what groups are called.
-OwnersTable: TypeAlias = "tuple[Microdata, IntArray, Any]"
 
 
 def judged(
@@ -120,22 +119,24 @@ def with_witnesses(
 
     Findings are in the order of a policy file, which has points of one kind beside each other.
     """
-    kinds = list(dict.fromkeys((own.place, own.judged.key) for own in explanations))
+    kinds = list(
+        dict.fromkeys((explanation.place, explanation.judged.key) for explanation in explanations)
+    )
     order = sorted(
         range(len(explanations)),
-        key=lambda at: kinds.index((explanations[at].place, explanations[at].judged.key)),
+        key=lambda place: kinds.index((explanations[place].place, explanations[place].judged.key)),
     )
     if len(order) != len(findings):
         raise InternalError(f"the judge has {len(findings)} findings, the audit {len(order)}")
-    made: dict[int, Verdict] = {}
-    for at, finding in zip(order, findings, strict=True):
-        verdict = explained(finding, explanations[at])
+    verdicts: dict[int, Verdict] = {}
+    for place, finding in zip(order, findings, strict=True):
+        verdict = explained(finding, explanations[place])
         if verdict is None:
             raise InternalError(
-                f"the judge and the audit disagree: {finding.to_dict()} and {explanations[at]}"
+                f"the judge and the audit disagree: {finding.to_dict()} and {explanations[place]}"
             )
-        made[at] = verdict
-    return [made[at] for at in range(len(explanations))]
+        verdicts[place] = verdict
+    return [verdicts[place] for place in range(len(explanations))]
 
 
 def _refuse_alike(values: Sequence[Any]) -> None:
@@ -149,17 +150,21 @@ def _refuse_alike(values: Sequence[Any]) -> None:
             )
 
 
-def _is_known(own: Any, kinds: Kinds) -> bool:
+def _is_known(kind: Any, kinds: Kinds) -> bool:
     """True if the judge knows an adversary or a criterion; else its own word is all there is."""
-    return type(own) in {*ADVERSARIES, *CRITERIA} and own.key in {*kinds.judges, *kinds.gauges}
+    return type(kind) in {*ADVERSARIES, *CRITERIA} and kind.key in {*kinds.judges, *kinds.gauges}
 
 
 def _populations(requirement: Requirement, columns: Sequence[str]) -> dict[str, Any]:
     """The populations that a requirement compares groups with, by digest."""
-    populations = [own.population for own in requirement.judged if Need.POPULATION in own.needs]
+    populations = [
+        criterion.population
+        for criterion in requirement.judged
+        if Need.POPULATION in criterion.needs
+    ]
     for population in populations:
         population.columns = population.columns or tuple(columns)  # of a policy without a schema
-    return {own.digest(): own.written() for own in populations}
+    return {population.digest(): population.written() for population in populations}
 
 
 def _table(
@@ -185,8 +190,7 @@ def _written(
     if owners is not None:
         people = owners[0]
         domains = {column.name: Labels(column.domain) for column in people.sensitives}
-        layout = release.layout if isinstance(release, Release) else policy.layout
-        return _of_owner(owners, policy, requirement, layout), domains, layout
+        return _of_owner(owners, policy, requirement, release.layout), domains, release.layout
     if isinstance(release, Release):
         sight = release.seen(
             requirement.sensitive, requirement.taken, of_people=requirement.of_people
@@ -221,7 +225,7 @@ def _encodable(given: Any) -> Any:
     if isinstance(given, str):
         return given.encode("utf-8", "backslashreplace").decode()
     if isinstance(given, Mapping):
-        return {_encodable(key): _encodable(own) for key, own in given.items()}
+        return {_encodable(key): _encodable(value) for key, value in given.items()}
     return [*map(_encodable, given)] if isinstance(given, (list, tuple)) else given
 
 
@@ -235,18 +239,20 @@ def _ones(times: IntArray | None, many: int) -> IntArray:
 def _names_of_groups(counts: GroupCounts, sensitive: str) -> list[str]:
     """The position of each group, and the columns of its label."""
     labels: Any = counts.groups
-    known = list(labels.columns) if isinstance(labels, GroupLabels) else []
-    return [free_name("group", {*known, sensitive, COUNT}), *known]
+    columns = list(labels.columns) if isinstance(labels, GroupLabels) else []
+    return [free_name("group", {*columns, sensitive, COUNT}), *columns]
 
 
+@dataclass(frozen=True, eq=False)
 class _CountedRows:
     """Rows of a table of people and of one of (group, value, count), from counts."""
 
-    def __init__(self, seen: Any, counts: GroupCounts, groups: Sequence[str]) -> None:
-        self._seen, self._counts, self._groups = seen, counts, groups
+    seen: Any
+    counts: GroupCounts
+    groups: Sequence[str]
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
-        counts, beside = self._counts, [name for name in names if name not in self._groups]
+        counts, beside = self.counts, [name for name in names if name not in self.groups]
         if table == "sensitive":
             cells, cell = np.unique(
                 np.stack([counts.cell_groups, self._code_of_text[counts.codes]]),
@@ -254,9 +260,9 @@ class _CountedRows:
                 return_inverse=True,
             )
             amounts = np.bincount(cell.reshape(-1), counts.counts).astype(np.int64)
-            of, place = np.unique(amounts, return_inverse=True)
+            amount, place = np.unique(amounts, return_inverse=True)
             columns = {
-                COUNT: _texts(place, of.tolist()),
+                COUNT: _texts(place, amount.tolist()),
                 **{name: _texts(cells[1], list(counts.values)) for name in beside if name != COUNT},
             }
             return [*self._labels(cells[0]), *(columns[name] for name in beside)], _ones(
@@ -264,30 +270,30 @@ class _CountedRows:
             )
         if not beside:
             return self._labels(np.arange(counts.n_groups)), _ones(counts.sizes, 0)
-        found = self._seen.signatures(beside)
-        of_cell = np.repeat(np.arange(counts.n_groups), np.diff(found.offsets))
+        signatures = self.seen.signatures(beside)
+        of_cell = np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets))
         parts = [
-            _texts(found.codes, [label[place] for label in found.labels])
+            _texts(signatures.codes, [label[place] for label in signatures.labels])
             for place in range(len(beside))
         ]
-        return [*self._labels(of_cell), *parts], _ones(found.people, 0)
+        return [*self._labels(of_cell), *parts], _ones(signatures.people, 0)
 
     @property
     def _code_of_text(self) -> IntArray:
         """For each value, the first that prints alike."""
         first: dict[str, int] = {}
-        texts = [_encodable(str(value)) for value in self._counts.values]
+        texts = [_encodable(str(value)) for value in self.counts.values]
         return np.array(
             [first.setdefault(text, code) for code, text in enumerate(texts)],
             dtype=np.int64,
         )
 
     def _labels(self, of_row: IntArray) -> list[Column]:
-        labels: Any = self._counts.groups
-        columns = [_texts(of_row, range(self._counts.n_groups))]
+        labels: Any = self.counts.groups
+        columns = [_texts(of_row, range(self.counts.n_groups))]
         if isinstance(labels, GroupLabels):
-            columns += [_texts(codes[of_row], own) for own, codes in labels.parts]
-        return columns[-len(self._groups) :]
+            columns += [_texts(codes[of_row], names) for names, codes in labels.parts]
+        return columns[-len(self.groups) :]
 
 
 # ---- tables -------------------------------------------------------------------------------------
@@ -346,57 +352,62 @@ def _column(release: Release, name: str, codes: Any, distinct: Any) -> Column:
 _ANYTHING = "anything"
 
 
+@dataclass(frozen=True, eq=False)
 class _TableRows:
     """Rows of a table with one row for each person; people without a value are left out."""
 
-    def __init__(self, release: Release, sight: ValuesTable, anything: str) -> None:
-        self._release, self._sight, self._anything = release, sight, anything
+    release: Release
+    sight: ValuesTable
+    anything: str
 
     @property
     def key(self) -> tuple[Any, ...]:
         """What is alike for sights of which equal rows are counted alike."""
-        sight = self._sight
+        sight = self.sight
         missing = None if sight.missing == "error" else (sight.sensitive, tuple(sight.or_else))
-        return id(sight.table), missing, self._anything
+        return id(sight.table), missing, self.anything
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
-        sight, anything = self._sight, self._anything
-        written = [self._release.written_name(name) for name in names if name != anything]
+        sight, anything = self.sight, self.anything
+        written = [self.release.written_name(name) for name in names if name != anything]
         rows, weights = sight.prepared(written)
         encoded = [codes_of(rows.column(name)) for name in written]
         # Equal rows are counted here, since most tables have few different ones.
-        codes = [own for own, _ in encoded]
+        codes = [of_row for of_row, _ in encoded]
         kind, first = combine(codes, [len(distinct) for _, distinct in encoded])
         times = np.bincount(kind, weights, len(first)).astype(np.int64)
         columns = {
-            name: _column(self._release, name, own[first], distinct)
-            for name, (own, distinct) in zip(written, encoded, strict=True)
+            name: _column(self.release, name, of_row[first], distinct)
+            for name, (of_row, distinct) in zip(written, encoded, strict=True)
         }
         columns[anything] = _texts(np.zeros(len(first), np.int64), ["a value"])
-        called = [own if own == anything else self._release.written_name(own) for own in names]
+        called = [
+            column if column == anything else self.release.written_name(column) for column in names
+        ]
         return [columns[name] for name in called], times
 
 
+@dataclass(frozen=True, eq=False)
 class _TallyRows:
     """Rows of a table of people, and of those of (group, value, count)."""
 
-    def __init__(self, release: Release, column_of: Mapping[str, str]) -> None:
-        self._release, self._column_of = release, column_of
+    release: Release
+    column_of: Mapping[str, str]
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
-        release = self._release
-        if table in self._column_of:
-            own = cast("TallyTable", release.table_of(self._column_of[table]))
-            written = [own.amount if n == COUNT else release.written_name(n) for n in names]
-            rows = fetch(own.table, written, own.groups)
+        release = self.release
+        if table in self.column_of:
+            tally = cast("TallyTable", release.table_of(self.column_of[table]))
+            written = [tally.amount if n == COUNT else release.written_name(n) for n in names]
+            rows = fetch(tally.table, written, tally.groups)
             return _columns(release, rows, written), _ones(None, len(rows))
-        own = cast("TallyTable", release.tables)
+        tally = cast("TallyTable", release.tables)
         written = [release.written_name(name) for name in names]
-        if own.people is not None:
-            rows, weights = tallied(own.people.table, written, own.groups)
+        if tally.people is not None:
+            rows, weights = tallied(tally.people.table, written, tally.groups)
             return _columns(release, rows, written), _ones(weights, len(rows))
-        rows = fetch(own.table, [*written, own.amount], own.groups)
-        amounts = amounts_of(own.table, own.amount, rows.column(own.amount))
+        rows = fetch(tally.table, [*written, tally.amount], tally.groups)
+        amounts = amounts_of(tally.table, tally.amount, rows.column(tally.amount))
         return _columns(release, rows, written), amounts.astype(np.int64)
 
 
@@ -414,8 +425,10 @@ def _of_owner(
     taken = {*people.source.columns}
     group, unit = free_name(_GROUP, taken), free_name(_UNIT, taken)
     by_unit = requirement.unit is not None
-    said = policy.to_dict()["schema"]
-    rules = rules_of(said if people.times is None else {**said, "impossible": _by_class(schema)})
+    written = policy.to_dict()["schema"]
+    rules = rules_of(
+        written if people.times is None else {**written, "impossible": _by_class(schema)}
+    )
     nodes = people.nodes if people.times is None else ()
     rules = rules._replace(nodes=nodes, opaque=nodes)
     beside = (
@@ -455,25 +468,21 @@ def _by_class(schema: Schema) -> list[dict[str, Any]]:
     ]
 
 
+@dataclass(frozen=True, eq=False)
 class _OwnersRows:
     """Rows of the owner's table, with the group of each; of a unit, such as a household, one."""
 
-    def __init__(
-        self, people: Microdata, groups: IntArray, group: str, unit: str, by: str | None
-    ) -> None:
-        self._people, self._groups, self._group, self._unit, self._by = (
-            people,
-            groups,
-            group,
-            unit,
-            by,
-        )
+    people: Microdata
+    groups: IntArray
+    group: str  # what the column of groups is called
+    unit: str  # what the column of units is called
+    by: str | None  # whose rows are one unit
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
         columns = [self._column(name) for name in names]
-        if self._by is None:
-            return columns, _ones(self._people.times, len(self._groups))
-        codes, distinct = self._people.as_it_stands(self._by)
+        if self.by is None:
+            return columns, _ones(self.people.times, len(self.groups))
+        codes, distinct = self.people.as_it_stands(self.by)
         unit = codes.astype(np.int64)
         nobody = np.flatnonzero(unit >= len(distinct) - distinct.null_count)
         unit[nobody] = len(distinct) + np.arange(len(nobody))  # each is a unit by itself
@@ -482,11 +491,11 @@ class _OwnersRows:
         return [column.take(first) for column in columns], _ones(None, len(first))
 
     def _column(self, name: str) -> Column:
-        people = self._people
-        if name == self._group:
-            return _texts(self._groups, range(int(self._groups.max(initial=-1)) + 1))
-        if name == self._unit:
-            return _texts(np.zeros(len(self._groups), np.int64), ["1"])
+        people = self.people
+        if name == self.group:
+            return _texts(self.groups, range(int(self.groups.max(initial=-1)) + 1))
+        if name == self.unit:
+            return _texts(np.zeros(len(self.groups), np.int64), ["1"])
         for column in people.sensitives:
             if column.name == name:
                 return _texts(column.codes, column.domain)

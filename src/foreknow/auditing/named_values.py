@@ -29,8 +29,8 @@ def refuse_misspelt(
     Of several `columns`, the first is that of requirements that name none.
     """
     main = next(iter(columns))
-    printed = {name: dict.fromkeys(sorted(map(str, own))) for name, own in columns.items()}
-    known: dict[str, Spellings] = {}
+    printed = {name: dict.fromkeys(sorted(map(str, values))) for name, values in columns.items()}
+    spellings: dict[str, Spellings] = {}
     for required in requirements:
         column = required.sensitive if required.sensitive in printed else main
         there = printed[column]
@@ -40,9 +40,9 @@ def refuse_misspelt(
                 _refuse_same_number(required, text, there)
                 if text in (*required.absent, ELSEWHERE):
                     continue
-                if column not in known:
-                    known[column] = Spellings(there)
-                if (near := known[column].near(text, but=texts)) is not None:
+                if column not in spellings:
+                    spellings[column] = Spellings(there)
+                if (near := spellings[column].near(text, but=texts)) is not None:
                     raise PolicyError(
                         f"{required.name}: nobody has {text!r}, and somebody has {near!r}: write "
                         f"it as the table does; if {text!r} is meant, though nobody has it, add "
@@ -63,7 +63,7 @@ def _lists(required: Requirement) -> Iterator[list[str]]:
     """The lists of values that a requirement names, labels of a hierarchy apart."""
     if required.of_people:
         return
-    sets = [own for own in required.secret.sets.values() if not isinstance(own, Range)]
+    sets = [members for members in required.secret.sets.values() if not isinstance(members, Range)]
     excluded = () if required.secret.level else required.excluded
     for texts in (required.values or (), excluded, *sets):
         yield [*map(str, texts)]
@@ -86,12 +86,12 @@ def near_values(counts: GroupCounts) -> tuple[str, str, int, int] | None:
     numbers = np.array([any(map(str.isnumeric, text)) for text in texts], dtype=bool)
     if counts.semantics != "single" or 2 * counts.totals[there[numbers]].sum() < counts.n_people:
         return None
-    own = [text for text, is_number in zip(texts, numbers, strict=True) if is_number]
+    numeric_texts = [text for text, is_number in zip(texts, numbers, strict=True) if is_number]
     try:
         line = Line.of(Labels(counts.values[code] for code in there[numbers]))
     except UnsupportedError:
         return None
-    if any(map(is_code, own)):
+    if any(map(is_code, numeric_texts)):
         return None
     place = np.full(counts.n_values, -1, dtype=np.int64)
     place[there[numbers]] = line.place
@@ -116,7 +116,7 @@ def near_values(counts: GroupCounts) -> tuple[str, str, int, int] | None:
     shares = np.divide(spans, ends, out=np.full(len(spans), np.inf), where=ends > 0)
     nearest = np.lexsort((low, -sizes, spans, shares if numeric else spans))[0]
     first, last = (
-        min(text for text, at in zip(own, line.place, strict=True) if at == end[nearest])
+        min(text for text, at in zip(numeric_texts, line.place, strict=True) if at == end[nearest])
         for end in (low, high)
     )
     return first, last, int(sizes[nearest]), int(narrow.sum())

@@ -113,7 +113,7 @@ class Columns(Files):
         """Open several releases of the same people as one."""
         for path in paths:
             if counts or not is_published(path):
-                lone = next((str(each) for each in paths if not each.exists()), None)
+                lone = next((str(path) for path in paths if not path.exists()), None)
                 if lone is not None and self.quasi_identifiers:
                     raise InputError(
                         f"there is no file or folder {lone!r}; columns are named with commas "
@@ -151,12 +151,12 @@ class Columns(Files):
 
         self._refuse_beside_certificate(path, but=("person",))
         schema = None if self.given is None else self.given.needed_schema
-        own = OwnRelease.open(path, members, schema)
+        release = OwnRelease.open(path, members, schema)
         if table is None:
-            return self._seen(own.named(self.person))
+            return self._seen(release.named(self.person))
         if schema is None:
             raise SchemaError("--table is read as a policy says; add --policy FILE")
-        return self._seen(own.named(self.person, Microdata(table, schema)))
+        return self._seen(release.named(self.person, Microdata(table, schema)))
 
     def raw(self, path: Path) -> Microdata:
         """Open a raw table, to be generalized."""
@@ -186,8 +186,8 @@ class Columns(Files):
             )
         schema, group = rules.schema, self.group
         sensitive = None if self.sensitive is None else listed(self.sensitive)
-        told = self.reading if schema is None else cast("Reading", schema.reading)
-        table = open_table(path, told, sensitive if schema is None else schema.sensitives)
+        reading = self.reading if schema is None else cast("Reading", schema.reading)
+        table = open_table(path, reading, sensitive if schema is None else schema.sensitives)
         by: str | Sequence[str] | None = group
         if group is not None and group not in table.columns and "," in group:
             by = listed(group)
@@ -222,19 +222,21 @@ class Columns(Files):
     def _seen(self, release: Release, needs: Needs = ONE_BY_ONE) -> Release:
         if self.sensitive is None and len(release.sensitives) > 1:
             raise SchemaError(_which_column(release.sensitives))
-        known = None if self.knowing is None else listed(self.knowing)
-        seen = release.seen(self.sensitive, known)
-        told = None if self.given is None else self.given.schema
-        refuse_rules("this command", seen.counts if told is None or seen.schema else told, needs)
+        columns = None if self.knowing is None else listed(self.knowing)
+        seen = release.seen(self.sensitive, columns)
+        schema = None if self.given is None else self.given.schema
+        refuse_rules(
+            "this command", seen.counts if schema is None or seen.schema else schema, needs
+        )
         return seen
 
     def _of_one(self, schema: Schema) -> Schema:
         """A schema with the one of its sensitive columns that is asked about."""
-        known = schema.sensitives
-        if self.sensitive is None and len(known) > 1:
-            raise SchemaError(_which_column(known))
-        if self.sensitive not in (None, *known):
-            hint = did_you_mean(str(self.sensitive), known)
+        columns = schema.sensitives
+        if self.sensitive is None and len(columns) > 1:
+            raise SchemaError(_which_column(columns))
+        if self.sensitive not in (None, *columns):
+            hint = did_you_mean(str(self.sensitive), columns)
             raise SchemaError(f"{self.sensitive!r} is no sensitive column of the policy{hint}")
         return replace(schema, sensitive=self.sensitive or schema.sensitive, sensitives=())
 
@@ -306,15 +308,15 @@ class Judging(Columns):
         from foreknow.data.reading import STDIN, is_address
         from foreknow.policy.from_call import policy_of
 
-        said: dict[str, Any] = {name: getattr(self, name) for name in CRITERIA}
+        settings: dict[str, Any] = {name: getattr(self, name) for name in CRITERIA}
         for name in COLUMNS:
-            given = getattr(self, name)
-            said[name] = None if given is None else listed(given)
-        if said["sensitive"] is not None and len(said["sensitive"]) == 1:
-            (said["sensitive"],) = said["sensitive"]
+            text = getattr(self, name)
+            settings[name] = None if text is None else listed(text)
+        if settings["sensitive"] is not None and len(settings["sensitive"]) == 1:
+            (settings["sensitive"],) = settings["sensitive"]
         if self.given is not None:
-            return policy_of(self.given, said)
-        if said["quasi_identifiers"] is None or said["sensitive"] is None:
+            return policy_of(self.given, settings)
+        if settings["quasi_identifiers"] is None or settings["sensitive"] is None:
             called = visible(spoken(table))
             if is_published(table):
                 raise InputError(
@@ -327,8 +329,8 @@ class Judging(Columns):
                 f"say what must hold: --policy FILE (foreknow init {called} writes one); or "
                 "--quasi-identifiers COLUMN,COLUMN, --sensitive COLUMN and such as --k-anonymity 5"
             )
-        made = policy_of(None, said)
-        return replace(made, schema=replace(made.needed_schema, reading=self.reading))
+        policy = policy_of(None, settings)
+        return replace(policy, schema=replace(policy.needed_schema, reading=self.reading))
 
 
 CRITERIA = ("k_anonymity", "l_diversity", "t_closeness")

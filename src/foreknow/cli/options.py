@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from itertools import chain
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
@@ -68,40 +69,91 @@ class ForwardedOptions(dict[str, Any]):
 
 
 class Command(click.Command):
-    """A command whose help says what its arguments are, and which methods there are.
+    """A command of a function, which may return an exit code.
+
+    Its parameters before the star are arguments, those after it options. A bundle, which is a
+    dataclass, has an option for each field, and `ForwardedOptions` one for each other parameter of
+    a plain type of the public function that this is a command `of`. What they mean is said by a
+    text in the annotation, or by the docstring of the command, of the bundle or of the public
+    function. Nothing that is read may be written over.
 
     What it takes is worked out when somebody asks: of all commands, one is called.
     """
 
-    def __init__(self, name: str, make: Callable[[], dict[str, Any]]) -> None:
-        super().__init__(name)
-        self._make = make
+    def __init__(self, body: Callable[..., int | None], of: str = "") -> None:
+        super().__init__(body.__name__)
+        self._body = body
+        self._about = Source(f"{body.__module__}:{body.__name__}")
+        self._public = Source(of) if of else self._about
         del self.callback, self.params, self.help
 
     def __getattr__(self, name: str) -> Any:
-        if name not in ("callback", "params", "help"):
+        if name not in ("callback", "params", "help", "_options", "_bundles"):
             raise AttributeError(name)
-        vars(self).update(self._make())
+        self._options, self._bundles = self._taken()
+        self.callback = self._call
+        self.params = sorted(self._options.values(), key=_place)
+        self.help = self._about.about or self._public.about
         return vars(self)[name]
+
+    def _taken(self) -> tuple[dict[str, click.Parameter], dict[str, tuple[Any, list[str]]]]:
+        """Its options by name; its bundles, each with the names of its options."""
+        options: dict[str, click.Parameter] = {}
+        bundles: dict[str, tuple[Any, list[str]]] = {}
+        for parameter in inspect.signature(self._body, eval_str=True).parameters.values():
+            name, annotation = parameter.name, parameter.annotation
+            kind, *more = get_args(annotation) or (annotation,)
+            words = {**self._public.help, **_words_of(kind), **self._about.help}
+            if not (kind is ForwardedOptions or is_dataclass(kind)):
+                named = parameter.kind is parameter.KEYWORD_ONLY
+                options[name] = _parameter(name, annotation, parameter.default, words, named=named)
+                continue
+            only = next((part for part in more if isinstance(part, Only)), None)
+            forwarded = kind is ForwardedOptions
+            taken = _plain(self._public, only) if forwarded else _fields(kind, only)
+            if isinstance(options.get("table"), click.Option):
+                taken.pop("part", None)
+            names = [option for option in taken if option not in options]
+            options |= {option: _parameter(option, *taken[option], words) for option in names}
+            bundles[name] = kind, names
+        return options, bundles
+
+    def _call(self, **given: Any) -> None:
+        """Call the function with what the command line gives."""
+        if address_space() is None:  # else imports may fail in any place
+            from foreknow_judge.no_pandas import spare_pandas
+
+            spare_pandas()
+        for name, value in given.items():
+            if isinstance(value, tuple):
+                given[name] = list(value) or None
+        source = next(iter(self._options), "")
+        if "policy" in given and given["policy"] is None:
+            given["policy"] = _policy_here(self._bundles.values(), given, source)
+        if given.get("json") == _STDOUT:
+            given["quiet"] = True
+        if (part := given.get("part")) is not None:
+            _name_part(given, "table" if "table" in self._options else source, part)
+        written = ("out", *Output.__annotations__)
+        read = [value for name, value in given.items() if name not in written]
+        bundles = {
+            bundle: kind(**{name: given.pop(name) for name in names})
+            for bundle, (kind, names) in self._bundles.items()
+        }
+        for name, value in bundles.get("given", {}).items():
+            bundles["given"][name] = _read(name, value, self._public.options[name][0])
+        if "output" in bundles:
+            inputs = chain.from_iterable(
+                value if isinstance(value, list) else [value] for value in read
+            )
+            bundles["output"].refuse(*(value for value in inputs if isinstance(value, Path)))
+        if code := self._body(**given, **bundles):
+            raise click.exceptions.Exit(code)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read options by the names that they have elsewhere, too."""
-        names = [str(each.name) for each in self.params if isinstance(each, click.Option)]
-        read = [*args]
-        for place, word in enumerate(args):
-            if word == "--":
-                break
-            if word == "-q" and "quasi_identifiers" in names and _are_columns(args, place + 1):
-                read[place] = "--quasi-identifiers"
-            name, equals, value = word.partition("=")
-            ours = own_name(name[2:].replace("-", "_"), names) if name[:2] == "--" else None
-            if ours is not None:
-                read[place] = f"--{ours.replace('_', '-')}{equals}{value}"
-        if "json" in names and "file_format" not in names:
-            for words in (["--format", "json"], ["--format=json"]):
-                for place in range(len(read) - len(words) + 1):
-                    if read[place : place + len(words)] == words:
-                        read[place : place + len(words)] = ["--json=-"]
+        names = [str(option.name) for option in self.params if isinstance(option, click.Option)]
+        read = _in_our_names(args, names)
         try:
             return super().parse_args(ctx, read)
         except click.UsageError as error:
@@ -117,22 +169,27 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what it takes."""
-        taken = [each for each in self.params if isinstance(each, Argument)]
+        taken = [argument for argument in self.params if isinstance(argument, Argument)]
         if taken:
             with formatter.section("Arguments"):
-                formatter.write_dl([(each.make_metavar(ctx), each.text) for each in taken])
+                formatter.write_dl(
+                    [(argument.make_metavar(ctx), argument.text) for argument in taken]
+                )
         super().format_options(ctx, formatter)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what each method does, after commands that take one."""
-        if not {"method", "methods"} & {each.name for each in self.params}:
+        if not {"method", "methods"} & {option.name for option in self.params}:
             return
         from foreknow.methods.registry import METHODS, OURS
 
         with formatter.section("Methods"):
             ours = [(f"{key}:", Source(place).summary) for key, place in OURS]
-            others = [(f"{key}:", f"of another package ({at})") for key, at in METHODS[len(ours) :]]
-            formatter.write_dl([*ours, *others])
+            foreign = [
+                (f"{key}:", f"of another package ({package})")
+                for key, package in METHODS[len(ours) :]
+            ]
+            formatter.write_dl([*ours, *foreign])
 
 
 class Argument(click.Argument):
@@ -169,80 +226,37 @@ MethodName = Annotated[str | None, _completed(_methods)]
 
 
 def command(of: str = "") -> Callable[[Callable[..., int | None]], Command]:
-    """Make a command of a function, which may return an exit code.
+    """Make a command of a function; see `Command`."""
+    return lambda body: Command(body, of)
 
-    Parameters before the star are arguments, those after it options. A bundle, which is a
-    dataclass, has an option for each field, and `ForwardedOptions` one for each other parameter of
-    a plain type of the public function that this is a command `of`. What they mean is said by a
-    text in the annotation, or by the docstring of the command, of the bundle or of the public
-    function.
-    Nothing that is read may be written over.
-    """
 
-    def made(body: Callable[..., int | None]) -> dict[str, Any]:
-        own = Source(f"{body.__module__}:{body.__name__}")
-        public = Source(of) if of else own
-        parameters = inspect.signature(body, eval_str=True).parameters
-        options: dict[str, click.Parameter] = {}
-        bundles: dict[str, tuple[Any, list[str]]] = {}
-        for each in parameters.values():
-            kind: Any
-            kind, *rest = get_args(each.annotation) or (each.annotation,)
-            only = next((some for some in rest if isinstance(some, Only)), None)
-            said = {**public.help, **_words_of(kind), **own.help}
-            if not (kind is ForwardedOptions or is_dataclass(kind)):
-                asked = (each.name, each.annotation, each.default, said)
-                options[each.name] = _parameter(*asked, named=each.kind is each.KEYWORD_ONLY)
-                continue
-            fresh = _plain(public, only) if kind is ForwardedOptions else _fields(kind, only)
-            if isinstance(options.get("table"), click.Option):
-                fresh.pop("part", None)
-            names = [name for name in fresh if name not in options]
-            options |= {name: _parameter(name, *fresh[name], said) for name in names}
-            bundles[each.name] = kind, names
+def _name_part(given: dict[str, Any], source: str, part: str) -> None:
+    """Say which table of a source is meant."""
+    paths = given[source]
+    if paths is None:
+        raise InputError("--table says which table of a source is meant; name the source")
+    is_list = isinstance(paths, list)
+    given[source] = [with_part(path, part) for path in paths] if is_list else with_part(paths, part)
 
-        def called(**given: Any) -> None:
-            if address_space() is None:  # else imports may fail in any place
-                from foreknow_judge.no_pandas import spare_pandas
 
-                spare_pandas()
-            for name, said in given.items():
-                if isinstance(said, tuple):
-                    given[name] = list(said) or None
-            if "policy" in given and given["policy"] is None:
-                given["policy"] = _found(bundles.values(), given, next(iter(options)))
-            if given.get("json") == _STDOUT:
-                given["quiet"] = True
-            if given.get("part") is not None:
-                source = "table" if "table" in options else next(iter(options))
-                if given[source] is None:
-                    raise InputError(
-                        "--table says which table of a source is meant; name the source"
-                    )
-                named, part = given[source], given["part"]
-                if isinstance(named, list):
-                    given[source] = [with_part(path, part) for path in named]
-                else:
-                    given[source] = with_part(named, part)
-            written = ("out", *Output.__annotations__)
-            read = [given[name] for name in options if name not in written]
-            whole = {
-                bundle: kind(**{name: given.pop(name) for name in names})
-                for bundle, (kind, names) in bundles.items()
-            }
-            for name, said in whole.get("given", {}).items():
-                whole["given"][name] = _read(name, said, public.options[name][0])
-            if "output" in whole:
-                paths = (x for each in read for x in (each if isinstance(each, list) else [each]))
-                whole["output"].refuse(*(path for path in paths if isinstance(path, Path)))
-            code = body(**given, **whole)
-            if code:
-                raise click.exceptions.Exit(code)
-
-        shown = sorted(options.values(), key=_place)
-        return {"callback": called, "params": shown, "help": own.about or public.about}
-
-    return lambda body: Command(body.__name__, lambda: made(body))
+def _in_our_names(args: list[str], names: list[str]) -> list[str]:
+    """Words of the command line, with options by the names that they have here."""
+    read = [*args]
+    for place, word in enumerate(args):
+        if word == "--":
+            break
+        if word == "-q" and "quasi_identifiers" in names and _are_columns(args, place + 1):
+            read[place] = "--quasi-identifiers"
+        name, equals, value = word.partition("=")
+        ours = own_name(name[2:].replace("-", "_"), names) if name[:2] == "--" else None
+        if ours is not None:
+            read[place] = f"--{ours.replace('_', '-')}{equals}{value}"
+    if "json" in names and "file_format" not in names:
+        for words in (["--format", "json"], ["--format=json"]):
+            for place in range(len(read) - len(words) + 1):
+                if read[place : place + len(words)] == words:
+                    read[place : place + len(words)] = ["--json=-"]
+    return read
 
 
 def _in_a_policy(option: str) -> str | None:
@@ -258,11 +272,11 @@ def _in_a_policy(option: str) -> str | None:
 def _are_columns(args: list[str], place: int) -> bool:
     """Whether a word names columns: what is read was named before, and it is no option or file."""
     word = args[place] if place < len(args) else "-"
-    named = any(each[:1] != "-" for each in args[: place - 1])
+    named = any(before[:1] != "-" for before in args[: place - 1])
     return named and word[:1] != "-" and not Path(word).exists()
 
 
-def _found(
+def _policy_here(
     bundles: Iterable[tuple[Any, list[str]]], given: dict[str, Any], source: str
 ) -> Path | None:
     """The policy of the folder, where one is needed, and nothing else says what columns are."""
@@ -271,8 +285,8 @@ def _found(
     if isinstance(given[source], Path) and not given[source].is_dir():  # it has no certificate
         takes = any(getattr(kind, "takes_policy", False) for kind in kinds)
         needed = needed or (takes and given.get("group") is None)
-    said = any(given.get(name) for name in ("quasi_identifiers", "sensitive"))
-    if said or not needed or not Path(POLICY).is_file():
+    has_columns = any(given.get(name) for name in ("quasi_identifiers", "sensitive"))
+    if has_columns or not needed or not Path(POLICY).is_file():
         return None
     print(f"By the policy of this folder, {POLICY}.", file=sys.stderr, flush=True)
     return Path(POLICY)
@@ -287,23 +301,26 @@ def _fields(bundle: Any, only: Only | None) -> dict[str, tuple[Any, Any]]:
     """Type and default of each option of a bundle."""
     hints, always = get_type_hints(bundle, include_extras=True), ("policy", *Files.__annotations__)
     return {
-        each.name: (hints[each.name], _REQUIRED if each.default is MISSING else each.default)
-        for each in fields(bundle)
-        if only is None or each.name in (*only, *always)
+        option.name: (
+            hints[option.name],
+            _REQUIRED if option.default is MISSING else option.default,
+        )
+        for option in fields(bundle)
+        if only is None or option.name in (*only, *always)
     }
 
 
 def _words_of(bundle: Any) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for each in reversed(getattr(bundle, "__mro__", ())):
-        place = f"{each.__module__}:{each.__qualname__}"
-        found |= Source(place).help if is_dataclass(each) else {}
-    return found
+    words: dict[str, str] = {}
+    for kind in reversed(getattr(bundle, "__mro__", ())):
+        place = f"{kind.__module__}:{kind.__qualname__}"
+        words |= Source(place).help if is_dataclass(kind) else {}
+    return words
 
 
 def _plain(public: Source, only: Only | None) -> dict[str, tuple[Any, Any]]:
     """Type and default of each option for a parameter of plain type of a public function."""
-    found: dict[str, tuple[Any, Any]] = {}
+    options: dict[str, tuple[Any, Any]] = {}
     for name, (annotation, default) in public.options.items():
         kind: Any = _PLAIN.get(annotation.partition(" | ")[0])
         if "Path" in annotation:
@@ -314,15 +331,15 @@ def _plain(public: Source, only: Only | None) -> dict[str, tuple[Any, Any]]:
             default = ",".join(map(str, default))
         elif kind is str and default not in (None, _REQUIRED):
             default = str(default)
-        found[name] = kind if default is not None else kind | None, default
-    return found
+        options[name] = kind if default is not None else kind | None, default
+    return options
 
 
-def _read(name: str, said: Any, annotation: str) -> Any:
+def _read(name: str, text: Any, annotation: str) -> Any:
     """What an option says, as the public function takes it."""
-    if isinstance(said, str) and annotation.startswith(("Sequence[int]", "Iterable[int]")):
-        return _whole_numbers(name, said)
-    return listed(said) if isinstance(said, str) and annotation.startswith("Sequence") else said
+    if isinstance(text, str) and annotation.startswith(("Sequence[int]", "Iterable[int]")):
+        return _whole_numbers(name, text)
+    return listed(text) if isinstance(text, str) and annotation.startswith("Sequence") else text
 
 
 def _parameter(
@@ -330,15 +347,15 @@ def _parameter(
 ) -> click.Parameter:
     """An option, or an argument, which has no name."""
     kind, *rest = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
-    text = next((each for each in rest if isinstance(each, str)), words.get(name, ""))
-    kind = next((each for each in get_args(kind) if NoneType in get_args(kind)), kind)
-    many = get_origin(kind) is list
-    (kind,) = get_args(kind) if many else (kind,)
+    text = next((part for part in rest if isinstance(part, str)), words.get(name, ""))
+    kind = next((part for part in get_args(kind) if NoneType in get_args(kind)), kind)
+    is_list = get_origin(kind) is list
+    (kind,) = get_args(kind) if is_list else (kind,)
     more: dict[str, Any] = {"type": click.Path(path_type=Path) if kind is Path else kind}
     more |= {"required": True} if default is _REQUIRED else {"required": False, "default": default}
-    more |= {key: x for each in rest if isinstance(each, More) for key, x in each.items()}
+    more |= {key: x for part in rest if isinstance(part, More) for key, x in part.items()}
     if not named:
-        return Argument(name, text, nargs=-1 if many else 1, **more)
+        return Argument(name, text, nargs=-1 if is_list else 1, **more)
     flags = more.pop("flags", f"--{name.replace('_', '-')}")
     if default is True:
         flags = f"{flags}/--no{flags[1:]}"
@@ -346,7 +363,7 @@ def _parameter(
         more["is_flag"] = True
     letter = [f"-{name[0]}"] if name in _LETTERS.split() else []
     every = [name, *flags.split(), *letter]
-    return click.Option(every, help=text, multiple=many, show_default=True, **more)
+    return click.Option(every, help=text, multiple=is_list, show_default=True, **more)
 
 
 def listed(text: str) -> list[str]:
@@ -361,7 +378,7 @@ def is_whole(text: str) -> bool:
 
 def _whole_numbers(name: str, text: str) -> list[int]:
     """Read numbers such as 7, 0-19 or 1,5,8-10."""
-    found: list[int] = []
+    numbers: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         ends = [first, last if dash else first]
@@ -371,8 +388,8 @@ def _whole_numbers(name: str, text: str) -> list[int]:
                 f"--{name} takes whole numbers such as 7, 0-19 or 1,5,8-10, at most "
                 f"{_MOST_NUMBERS:,} of them, not {part.strip()!r}"
             )
-        found += range(low, high + 1)
-    return found
+        numbers += range(low, high + 1)
+    return numbers
 
 
 # ---- bundles -----------------------------------------------------------------------------------
@@ -529,20 +546,27 @@ class Choice:
         """The policy with what is said of method, form and files."""
         from foreknow.methods.registry import key_of
 
-        method = None if self.method is None else key_of(self.method)
-        said: dict[str, Any] = {"method": method, "form": self.form, "format": self.file_format}
-        said["rows_per_part"] = self.rows_per_part
-        said |= {"delimiter": self.out_delimiter, "decimal": self.out_decimal}
-        said["bom"] = self.bom or None
-        options = replace(rules.options, **{key: x for key, x in said.items() if x is not None})
-        own = dict(options.settings.get(options.method, {}))
+        chosen = {
+            "method": None if self.method is None else key_of(self.method),
+            "form": self.form,
+            "format": self.file_format,
+            "rows_per_part": self.rows_per_part,
+            "delimiter": self.out_delimiter,
+            "decimal": self.out_decimal,
+            "bom": self.bom or None,
+        }
+        named: Any = {key: choice for key, choice in chosen.items() if choice is not None}
+        options = replace(rules.options, **named)
+        of_method = dict(options.settings.get(options.method, {}))
         weights = dict(options.weights)
-        for key, x in map(_setting, self.settings or ()):
+        for key, setting in map(_setting, self.settings or ()):
             if key.startswith("weights."):
-                weights[key.removeprefix("weights.")] = x
+                weights[key.removeprefix("weights.")] = setting
             else:
-                own[key] = x
-        settings = {**options.settings, options.method: own} if own else options.settings
+                of_method[key] = setting
+        settings = dict(options.settings)
+        if of_method:
+            settings[options.method] = of_method
         return replace(rules, options=replace(options, weights=weights, settings=settings))
 
 
@@ -565,11 +589,13 @@ def _setting(text: str) -> tuple[str, Any]:
 def say_readings(opened: Any, verbose: bool = False) -> None:
     """Print what columns look like besides; with `verbose`, what each was taken for."""
     if verbose:
-        each = "; ".join(f"{visible(name)}: {said}" for name, said in opened.read_as().items())
-        print_plain(f"Read as: {each}.")
+        columns = "; ".join(
+            f"{visible(name)}: {reading}" for name, reading in opened.read_as().items()
+        )
+        print_plain(f"Read as: {columns}.")
     doubts = opened.doubts() if hasattr(opened, "doubts") else {}
-    for name, said in doubts.items():
-        print_plain(f"Note: {visible(name)} {said}.")
+    for name, reading in doubts.items():
+        print_plain(f"Note: {visible(name)} {reading}.")
 
 
 def console() -> Console:

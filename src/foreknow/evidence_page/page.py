@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import Any
 
 from foreknow.auditing.exposed import Exposed
+from foreknow.auditing.remarks import OTHER_RELEASES, Reader
 from foreknow.evidence_page.evidence import EvidenceReport
 from foreknow.figures import percentage, significant
 from foreknow.hints import Plain
@@ -28,7 +29,7 @@ from foreknow.report.blocks import (
 )
 from foreknow.report.exposed import exposed_blocks, exposed_figure, tally_text
 from foreknow.report.figures import worst_cell
-from foreknow.report.knowledge import describe, is_learned
+from foreknow.report.knowledge import Terms, describe, is_learned
 from foreknow.report.page import Page
 from foreknow.report.pages.audit import (
     beside_audit,
@@ -48,7 +49,6 @@ from foreknow.report.pages.audit import (
 from foreknow.report.scope import (
     ALL_OF_ONE,
     NEAREST,
-    OTHER_RELEASES,
     RELATIVE,
     TOLD_OF_PEOPLE,
     by_word_of,
@@ -270,14 +270,14 @@ class EvidencePage(Page[EvidenceReport]):
         said = beside_audit(audit, self._any_noun, audit.scope, owner=False)
         if claimed.word:
             said = [CASES_OF_FILES if each == SEVERAL_CASES else each for each in said]
-        own = sentences(
+        reader = Reader(
             claimed,
             self._any_noun,
-            audit.counts.semantics,
-            claimed=True,
+            Terms.of(audit.counts.semantics).counted,
             unlimited=not audit.limits_inference,
             owner=False,
         )
+        own = sentences(reader, claimed=True)
         said += map(noted, own)
         if claimed.method is not None:
             said.append(

@@ -13,6 +13,9 @@ from foreknow.data.labels import GroupLabel, Label
 from foreknow.data.windows import Range, Width, Window
 from foreknow.figures import percentage
 from foreknow.numbers import Rounding, fixed, rounded
+from foreknow.wording import PLURALS
+from foreknow.wording import listing as listing
+from foreknow.wording import noun_of as noun_of
 from foreknow_judge.grammar import Secret
 from foreknow_judge.numbers import CLOSE
 from foreknow_judge.printed import quoted
@@ -68,19 +71,6 @@ def signature_words(columns: Iterable[str], signature: Iterable[object]) -> list
     """
     pairs = zip(columns, signature, strict=True)
     return [f"{visible(c)} {'missing' if own is None else visible(own)}" for c, own in pairs]
-
-
-def listing(parts: Sequence[str], last: str = "and", most: int = 6) -> str:
-    """Join the parts of a list; where there are more than `most`, the rest only as a number.
-
-    >>> listing(["A", "B", "C"]), listing(list("ABCDE"), "or", most=3)
-    ('A, B and C', 'A, B, C or 2 others')
-    """
-    if len(parts) > most + 1:
-        parts = [*parts[:most], f"{number(len(parts) - most)} others"]
-    if len(parts) < 2:
-        return "".join(parts)
-    return f"{', '.join(parts[:-1])} {last} {parts[-1]}"
 
 
 def secret_words(
@@ -167,44 +157,9 @@ def measure_text(share: float) -> str:
     return percentage(share, 1)
 
 
-def noun_of(column: str) -> str:
-    """Write the name of a column inside a sentence: a known noun in lower case, another as it is.
-
-    >>> noun_of("Blood_type"), noun_of("ICD10"), noun_of("Befund")
-    ('blood type', 'ICD10', 'Befund')
-    """
-    text = visible(column)
-    noun = text.replace("_", " ").lower()
-    return noun if noun in _PLURALS else text
-
-
 def nouns_of(columns: Sequence[str], last: str = "or") -> str:
     """Write the names of columns as nouns: "diagnosis or income"."""
     return listing([*map(noun_of, columns)], last, most=len(columns))
-
-
-# The name of a column may be of any language, or an abbreviation: no plural of it is made up.
-_PLURALS = {
-    "blood type": "blood types",
-    "cause of death": "causes of death",
-    "condition": "conditions",
-    "diagnosis": "diagnoses",
-    "disability": "disabilities",
-    "disease": "diseases",
-    "illness": "illnesses",
-    "income": "incomes",
-    "injury": "injuries",
-    "job": "jobs",
-    "medication": "medications",
-    "occupation": "occupations",
-    "profession": "professions",
-    "religion": "religions",
-    "salary": "salaries",
-    "symptom": "symptoms",
-    "treatment": "treatments",
-    "sensitive value": "sensitive values",
-    "value": "values",
-}
 
 
 def singular(noun: str) -> str:
@@ -213,7 +168,7 @@ def singular(noun: str) -> str:
     >>> singular("diagnosis"), singular("ward"), singular("days")
     ('diagnosis', 'ward', 'value of days')
     """
-    many = noun.endswith("s") and noun not in _PLURALS and not noun.startswith("value of ")
+    many = noun.endswith("s") and noun not in PLURALS and not noun.startswith("value of ")
     return f"value of {noun}" if many else noun
 
 
@@ -223,7 +178,7 @@ def plural(noun: str) -> str:
     >>> plural("diagnosis"), plural("iinjury"), plural("ICD10")
     ('diagnoses', 'values of iinjury', 'values of ICD10')
     """
-    return _PLURALS.get(noun, f"values of {noun}")
+    return PLURALS.get(noun, f"values of {noun}")
 
 
 # A float this near to the limit, to 0 or to 1 is replaced by the fraction it stands for.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -94,8 +95,8 @@ def skyline(
             policy = replace(policy, schema=opened.raw.schema)  # with --person
         report = skyline_report(
             opened,
-            [value_named(opened.counts, text) for text in dict.fromkeys(value or ())] or None,
-            any_of=named_set(opened.counts, any_of, policy),
+            [_value_named(opened.counts, text) for text in dict.fromkeys(value or ())] or None,
+            any_of=_named_set(opened.counts, any_of, policy),
             policy=policy,
             within=within,
             knowing=[],  # nor any but those with which it was opened
@@ -114,9 +115,9 @@ def _print_each(
     report: SkylineReport, release: Release, point: Point | None, name_people: bool
 ) -> None:
     """Print each value that was asked for, with a worst case."""
-    from foreknow.auditing import named_people
     from foreknow.report.terminal import Laid
     from foreknow.result import page_of
+    from foreknow.skylines import named_people
     from foreknow.skylines.skyline_page import value_blocks, worst_case
 
     page = page_of(report)
@@ -192,8 +193,8 @@ def curves(
             raw = columns.raw(release)
             counts = counts_at(raw, wanted)
             name, column = f"{raw.name} at {levels}", raw.schema.sensitive
-        about = None if value is None else value_named(counts, value)
-        if known := named_set(counts, any_of, columns.given):
+        about = None if value is None else _value_named(counts, value)
+        if known := _named_set(counts, any_of, columns.given):
             if value is not None:
                 raise InputError("--any-of is one secret; give it or --value, not both")
             counts, about = counted_as_one(counts, known, columns.given)
@@ -251,7 +252,7 @@ def survey(
         say_readings(raw)
 
 
-def value_named(counts: GroupCounts, text: str) -> Label:
+def _value_named(counts: GroupCounts, text: str) -> Label:
     """The sensitive value that prints like a text; unknown ones are left to be refused."""
     same = [value for value in counts.values if str(value) == text]
     if len(same) > 1:
@@ -259,7 +260,7 @@ def value_named(counts: GroupCounts, text: str) -> Label:
     return same[0] if same else text
 
 
-def named_set(counts: GroupCounts, texts: Sequence[str] | None, policy: Policy | None) -> Any:
+def _named_set(counts: GroupCounts, texts: Sequence[str] | None, policy: Policy | None) -> Any:
     """Values of one secret; a single text that is no value is a label of the policy's hierarchy."""
     from foreknow.data.labels import matching
 

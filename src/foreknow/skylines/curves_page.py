@@ -10,6 +10,7 @@ from foreknow.adversaries.facts.facts import FactsWitness
 from foreknow.adversaries.implications.implications import (
     ImplicationsWitness,
 )
+from foreknow.auditing.remarks import Reader
 from foreknow.report.blocks import (
     Block,
     Cell,
@@ -22,7 +23,7 @@ from foreknow.report.blocks import (
     bar_cell,
 )
 from foreknow.report.chart import STYLES, Chart, Series, amounts, shares
-from foreknow.report.knowledge import NOUN, implications_text, values_text
+from foreknow.report.knowledge import NOUN, Terms, implications_text, values_text
 from foreknow.report.scope import sentences
 from foreknow.report.words import (
     group_words,
@@ -60,7 +61,8 @@ class CurvesPage(CountsPage[DisclosureCurves]):
     def notes(self) -> list[str]:
         """What was not looked at."""
         found = self.result
-        return sentences(found.scope, _noun(found), found.counts.semantics)
+        holders = Terms.of(found.counts.semantics).counted
+        return sentences(Reader(found.scope, _noun(found), holders))
 
     def blocks(self) -> Iterator[Block]:
         """The figure, and every point of it in tables."""

@@ -17,7 +17,6 @@ from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.facts.fronts import front
 from foreknow.adversaries.facts.minima import theorem2_terms
 from foreknow.adversaries.protocol import counts_of
-from foreknow.auditing.audit_input import seen_by, table_of
 from foreknow.auditing.scope import scope_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
@@ -33,6 +32,7 @@ from foreknow.skylines.knowledge_skyline import (
     knowledge_skylines,
     near_skyline,
 )
+from foreknow.skylines.skyline_input import counted_for
 from foreknow_judge.errors import DataError, InputError, memory_for
 from foreknow_judge.numbers import Number, as_threshold
 from foreknow_judge.scope import Scope
@@ -333,7 +333,7 @@ def opened(
     name: str | None,
 ) -> tuple[Any, dict[str, Any]]:
     """A release as an adversary sees it; with what it and its column are called, and the scope."""
-    release = seen_by(table_of(release, policy, quasi_identifiers, sensitive), sensitive, knowing)
+    release = counted_for(release, policy, quasi_identifiers, sensitive, knowing)
     about = {
         "name": name or str(getattr(release, "name", "release")),
         "sensitive": sensitive or getattr(release, "sensitive", None),

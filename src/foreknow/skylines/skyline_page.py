@@ -11,6 +11,7 @@ import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts, FactsWitness
+from foreknow.auditing.remarks import Reader
 from foreknow.data.labels import Label
 from foreknow.report.blocks import (
     Block,
@@ -87,8 +88,8 @@ class SkylinePage(CountsPage[SkylineReport]):
     @property
     def notes(self) -> list[str]:
         """What was not looked at."""
-        counts = self.result.counts
-        return sentences(self.result.scope, terms_of(self.result).noun, counts.semantics)
+        terms = terms_of(self.result)
+        return sentences(Reader(self.result.scope, terms.noun, terms.counted))
 
     def blocks(self) -> Iterator[Block]:
         """What a skyline is, what is withstood of each value, then each of them."""

@@ -527,6 +527,11 @@ def learned_beside(
     return replace(most_successful(found), tried=every)
 
 
+def most_successful(trials: Sequence[Trial]) -> Trial:
+    """The trial with most right guesses; of equal ones, the surest."""
+    return max(trials, key=lambda trial: (trial.right, trial.surest))
+
+
 def _trial(
     some: _Some,
     by: Sequence[str],
@@ -593,8 +598,3 @@ class _Some:
         return Signatures(
             found.attributes, found.labels, offsets, found.codes[cells], found.people[cells]
         )
-
-
-def most_successful(trials: list[Trial]) -> Trial:
-    """The trial with most right guesses; of equal ones, the surest."""
-    return max(trials, key=lambda trial: (trial.right, trial.surest))

@@ -206,6 +206,11 @@ _LIVE_TOGETHER = """
     famid familyid familie famille familia couple couples paar address addresses adresse anschrift
     street strasse straße dwelling apartment flat wohnung home hogar foyer ménage menage
 """
+# What is measured of a household or a home, and names none.
+_MEASURED = """
+    income einkommen revenu size größe members personen score value wert wage rent miete price preis
+    team type typ count goals status
+"""
 _OFTEN_SHARED = "lastname surname nachname familienname"
 _MANY_SHARE = "firstname vorname forename givenname prénom prenom"
 _HEAD, _LOOK = 20_000, 1000
@@ -298,7 +303,8 @@ def _is_named_so(name: str) -> bool:
 
 def is_household(name: str) -> bool:
     """Whether the name of a column says that people who live together share its values."""
-    return bool(_words(name) & {*_LIVE_TOGETHER.split()})
+    words = _words(name)
+    return bool(words & {*_LIVE_TOGETHER.split()}) and words.isdisjoint(_MEASURED.split())
 
 
 def _words(name: str) -> set[str]:

@@ -12,6 +12,7 @@ from typing import Any
 from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit import Audit
 from foreknow.auditing.exposed import Exposed
+from foreknow.auditing.remarks import Reader
 from foreknow.auditing.scope import for_readers
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines.columns import Relabel
@@ -455,16 +456,17 @@ def beside_audit(
         if audit.limits(v)
     ]
     spread = spread_limits([""] if schema is None else schema.sensitives, judged)
-    return sentences(
+    reader = Reader(
         scope,
         nouns,
-        audit.counts.semantics,
-        limits=bool(audit.policy.points),
-        unlimited=not audit.limits_inference,
-        spread=spread,
-        attack=attack,
-        owner=owner,
+        Terms.of(audit.counts.semantics).counted,
+        bool(audit.policy.points),
+        not audit.limits_inference,
+        spread,
+        attack,
+        owner,
     )
+    return sentences(reader)
 
 
 def _in_group(verdict: Verdict) -> str:
@@ -552,11 +554,6 @@ def _bound(verdict: Verdict) -> str:
     if before is None:
         return f"the limit is {times}"
     return f"the limit is {share_text(verdict.limit)}, {times} ({share_text(before)})"
-
-
-def group_of(verdict: Verdict) -> str:
-    """Name the group of the person found out, for a table; a dash where there is none."""
-    return "–" if verdict.group is None else group_text(verdict.group)
 
 
 def by_requirement(audit: Audit) -> list[tuple[Verdict, ...]]:

@@ -166,24 +166,24 @@ def _caption(found: LatticeResult) -> str:
 
 # ---- the figure -----------------------------------------------------------------------------
 
-# kind, name, color, symbol, size: told apart in grey by their symbols, too.
+# Where nothing that is asked limits inference, nothing is green.
+_GREEN, _HELD = "#2f9150", "#6b5b95"
+_ALSO = "with people suppressed"
+# kind, name, name of what limits no inference, color, symbol, size: told apart in grey, too.
 _KINDS = (
-    ("unknown", "never asked about", "#7a8290", "circle", 0.6),
-    ("unsafe", "not safe", "#d64545", "cross", 0.7),
-    ("safe", "safe", "#2f9150", "circle", 0.8),
-    ("suppressing", "safe with people suppressed", "#2f9150", "square", 0.8),
-    ("minimal", "safe, none below is", "#2f7ed8", "diamond", 1.1),
-    ("chosen", "chosen", "#cf6a10", "star", 1.6),
-)
-# The same, not in green, where nothing that is asked limits inference.
-_HELD = "#6b5b95"
-_KINDS_OF_HELD = (
-    ("unknown", "never asked about", "#7a8290", "circle", 0.6),
-    ("unsafe", "fails", "#d64545", "cross", 0.7),
-    ("safe", "holds", _HELD, "circle", 0.8),
-    ("suppressing", "holds with people suppressed", _HELD, "square", 0.8),
-    ("minimal", "holds, none below does", "#2f7ed8", "diamond", 1.1),
-    ("chosen", "chosen", "#cf6a10", "star", 1.6),
+    ("unknown", "never asked about", "never asked about", "#7a8290", "circle", 0.6),
+    ("unsafe", "not safe", "fails", "#d64545", "cross", 0.7),
+    ("safe", "safe", "holds", _GREEN, "circle", 0.8),
+    (
+        "suppressing",
+        "safe with people suppressed",
+        "holds with people suppressed",
+        _GREEN,
+        "square",
+        0.8,
+    ),
+    ("minimal", "safe, none below is", "holds, none below does", "#2f7ed8", "diamond", 1.1),
+    ("chosen", "chosen", "chosen", "#cf6a10", "star", 1.6),
 )
 _STATUS_OF_HELD = {"safe": "holds", "unsafe": "fails"}
 
@@ -196,7 +196,9 @@ def lattice_figure(found: LatticeResult) -> Chart:
     data = [_lines(lattice, x, y)] if few else []
     nodes = [lattice.node(i) for i in range(len(lattice))]
     kinds = [kind_of(found, node) for node in nodes]
-    for kind, name, color, symbol, size in _KINDS if found.limits_inference else _KINDS_OF_HELD:
+    for kind, name, held, color, symbol, size in _KINDS:
+        if not found.limits_inference:
+            name, color = held, _HELD if color == _GREEN else color
         own = [i for i, other in enumerate(kinds) if other == kind]
         if own:
             name = f"{name}: {number(len(own))}" if kind != "chosen" else name

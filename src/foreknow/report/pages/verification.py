@@ -7,18 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from foreknow.auditing.remarks import FURTHER_RELEASES, OTHER_RELEASES, Reader
 from foreknow.criteria import registry as criteria
 from foreknow.figures import significant
 from foreknow.publishing.verification import Verification
 from foreknow.report.blocks import Block, Heading, Items, Mood, Sentence
-from foreknow.report.knowledge import NOUN
+from foreknow.report.knowledge import NOUN, Terms
 from foreknow.report.page import Page
 from foreknow.report.scope import (
     ATTACK,
-    FURTHER_RELEASES,
     HEADING,
     NEAREST,
-    OTHER_RELEASES,
     RELATIVE,
     TOLD_OF_PEOPLE,
     by_word_of,
@@ -90,15 +89,14 @@ class VerificationPage(Page[Verification]):
         """What the verdicts do not cover, and what the publisher says beside it."""
         result = self.result
         noun = nouns_of(result.sensitives) if len(result.sensitives) == 1 else NOUN
-        nothing = not result.limits_inference
-        claimed = sentences(
+        reader = Reader(
             result.claimed_scope,
             noun,
-            result.semantics,
-            claimed=True,
-            unlimited=nothing,
+            Terms.of(result.semantics).counted,
+            unlimited=not result.limits_inference,
             owner=False,
         )
+        claimed = sentences(reader, claimed=True)
         claimed += [f"{one_line(note)}." for note in result.claimed]
         judged = [
             (
@@ -109,15 +107,7 @@ class VerificationPage(Page[Verification]):
             if result.limits(finding)
         ]
         spread = spread_limits(result.sensitives or (result.sensitive,), judged)
-        shown = sentences(
-            result.scope,
-            noun,
-            result.semantics,
-            unlimited=nothing,
-            spread=spread,
-            attack=self.attack,
-            owner=False,
-        )
+        shown = sentences(reader._replace(scope=result.scope, spread=spread, attack=self.attack))
         if result.claimed_scope.word:
             shown = [
                 CASES_OF_FILES if sentence == SEVERAL_CASES else sentence for sentence in shown

@@ -9,13 +9,13 @@ from html import escape
 from rich.console import Console, ConsoleOptions, RenderResult
 
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.auditing.named_people import NamedWitness
 from foreknow.data.labels import Label
 from foreknow.report.blocks import Block, Items, Sentence
 from foreknow.report.knowledge import Terms
 from foreknow.report.page import Page
 from foreknow.report.terminal import Laid
 from foreknow.report.words import is_certain, listing, named, percent, visible
+from foreknow.skylines.named_people import NamedWitness
 from foreknow_judge.errors import InputError
 
 _WARNING = "What follows names people and what they have. It is for the owner of the data only."
