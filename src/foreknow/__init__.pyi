@@ -3,8 +3,6 @@
 
 from foreknow.adversaries.disclosure import Disclosure as Disclosure
 from foreknow.adversaries.facts.facts import Facts as Facts
-from foreknow.adversaries.facts.skyline import knowledge_skyline as knowledge_skyline
-from foreknow.adversaries.facts.skyline import knowledge_skylines as knowledge_skylines
 from foreknow.adversaries.implications.implications import Implications as Implications
 from foreknow.adversaries.implications.implications import Negations as Negations
 from foreknow.adversaries.priors.priors import Priors as Priors
@@ -35,12 +33,6 @@ from foreknow.criteria.measures import l_diversity as l_diversity
 from foreknow.criteria.measures import t_closeness as t_closeness
 from foreknow.criteria.population import DeltaPresence as DeltaPresence
 from foreknow.criteria.population import KMap as KMap
-from foreknow.criteria.properties import All as All
-from foreknow.criteria.properties import Distinct as Distinct
-from foreknow.criteria.properties import Each as Each
-from foreknow.criteria.properties import Entropy as Entropy
-from foreknow.criteria.properties import MaxRatio as MaxRatio
-from foreknow.criteria.properties import Recursive as Recursive
 from foreknow.criteria.risk import PopulationRisk as PopulationRisk
 from foreknow.criteria.risk import Risk as Risk
 from foreknow.criteria.size import GroupSize as GroupSize
@@ -77,6 +69,12 @@ from foreknow.methods.jump import Jump as Jump
 from foreknow.methods.jump import Naive as Naive
 from foreknow.methods.jump import Safe as Safe
 from foreknow.methods.jump import SecretChoice as SecretChoice
+from foreknow.methods.jump.properties import All as All
+from foreknow.methods.jump.properties import Distinct as Distinct
+from foreknow.methods.jump.properties import Each as Each
+from foreknow.methods.jump.properties import Entropy as Entropy
+from foreknow.methods.jump.properties import MaxRatio as MaxRatio
+from foreknow.methods.jump.properties import Recursive as Recursive
 from foreknow.methods.jump.run import DisclosureSet as DisclosureSet
 from foreknow.methods.jump.run import Run as Run
 from foreknow.methods.mondrian.mondrian import Mondrian as Mondrian
@@ -104,6 +102,8 @@ from foreknow.several.joint import Unsettled as Unsettled
 from foreknow.several.joint import together as together
 from foreknow.skylines.curves import DisclosureCurves as DisclosureCurves
 from foreknow.skylines.curves import disclosure_curves as disclosure_curves
+from foreknow.skylines.knowledge import knowledge_skyline as knowledge_skyline
+from foreknow.skylines.knowledge import knowledge_skylines as knowledge_skylines
 from foreknow.skylines.skyline import SkylineReport as SkylineReport
 from foreknow.skylines.skyline import skyline as skyline
 from foreknow.skylines.skyline import skyline_report as skyline_report

@@ -14,7 +14,8 @@ from tests.adversaries.judging import counts_of, small_releases, worst_cases
 from tests.examples import NIGHTLY, examples
 
 import foreknow as fk
-from foreknow.adversaries.facts import skyline as skylines
+from foreknow.adversaries.facts import fronts
+from foreknow.skylines import knowledge
 from foreknow_judge.errors import DataError
 
 ALL = pytest.mark.parametrize("semantics", ["single", "set", "multiset"])
@@ -277,8 +278,10 @@ def test_skylines_are_the_same_a_few_values_at_a_time(semantics, monkeypatch):
         groups = [[person() for _ in range(rng.randint(1, 9))] for _ in range(rng.randint(1, 8))]
         counts = fk.GroupCounts.from_people(groups, semantics=semantics)
         whole.append((groups, fk.knowledge_skylines(counts, "2/3")))
-    for name, small in (("_FEW", 0), ("_BLOCK", 4), ("_FRONTS_BLOCK", 4), ("_REMEMBERED", 0)):
-        monkeypatch.setattr(skylines, name, small)
+    small = {"_FEW": 0, "_BLOCK": 4}, {"_BLOCK": 4, "_REMEMBERED": 0}
+    for module, limits in zip((knowledge, fronts), small, strict=True):
+        for name, limit in limits.items():
+            monkeypatch.setattr(module, name, limit)
     for groups, expected in whole:
         same(fk.GroupCounts.from_people(groups, semantics=semantics), expected, "2/3")
 

@@ -7,7 +7,8 @@ import pytest
 from tests.examples import NIGHTLY
 
 import foreknow as fk
-from foreknow.adversaries.facts import skyline as module
+from foreknow.adversaries.facts import fronts
+from foreknow.skylines import knowledge as module
 
 SEMANTICS = ["single", "set", "multiset"]
 LIMITS = ["1/4", "1/3", "1/2", "2/3", "9/10", "1"]
@@ -44,7 +45,7 @@ def of_all_by_points(each):
 def test_classes_and_all_together_are_what_each_value_says_alone(semantics, setting, monkeypatch):
     if setting == "one by one":
         monkeypatch.setattr(module, "_FEW", 1)
-        monkeypatch.setattr(module, "_FRONTS_BLOCK", 8)
+        monkeypatch.setattr(fronts, "_BLOCK", 8)
     if setting == "one round":
         monkeypatch.setattr(module, "_ROUNDS", 1)
     if setting == "no table":

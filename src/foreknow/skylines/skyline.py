@@ -14,15 +14,8 @@ import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
+from foreknow.adversaries.facts.fronts import front
 from foreknow.adversaries.facts.minima import theorem2_terms
-from foreknow.adversaries.facts.skyline import (
-    Skyline,
-    Skylines,
-    front,
-    knowledge_skyline,
-    knowledge_skylines,
-    near_skyline,
-)
 from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit_input import seen_by, table_of
 from foreknow.auditing.scope import scope_of
@@ -33,6 +26,13 @@ from foreknow.hints import hinted
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.result import Result
+from foreknow.skylines.knowledge import (
+    Skyline,
+    Skylines,
+    knowledge_skyline,
+    knowledge_skylines,
+    near_skyline,
+)
 from foreknow_judge.errors import DataError, InputError, memory_for
 from foreknow_judge.numbers import Number, as_threshold
 from foreknow_judge.scope import Scope

@@ -11,7 +11,6 @@ import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts, FactsWitness
-from foreknow.adversaries.facts.skyline import Skylines, ValueClass
 from foreknow.data.labels import Label
 from foreknow.report.blocks import (
     Block,
@@ -40,6 +39,7 @@ from foreknow.report.words import (
     some,
     visible,
 )
+from foreknow.skylines.knowledge import Skylines, ValueClass
 from foreknow.skylines.skyline import Corner, Point, SkylineReport, fewest_beyond
 
 _MOST_VALUES, _MOST_CLASSES, _MOST_ROWS, _MOST_LISTED = 60, 6, 400, 1_000

@@ -16,6 +16,7 @@ import numpy as np
 
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure, worst
+from foreknow.adversaries.facts.fronts import front
 from foreknow.adversaries.facts.minima import (
     FactsMeasure,
     Theorem2Terms,
@@ -30,7 +31,6 @@ from foreknow.adversaries.facts.profiles import (
     profiles,
 )
 from foreknow.adversaries.facts.settings import FactsSettings
-from foreknow.adversaries.facts.skyline import front
 from foreknow.adversaries.facts.windows import WindowsMeasure, worst_window
 from foreknow.adversaries.ledger import MinLedger
 from foreknow.adversaries.protocol import (

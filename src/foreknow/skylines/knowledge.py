@@ -9,21 +9,24 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, cached_property, partial
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from foreknow.adversaries.facts.minima import exact_minimum, theorem2_terms
-from foreknow.adversaries.facts.profiles import (
-    Profiles,
-    formulas_of,
+from foreknow.adversaries.facts.fronts import (
+    blocks,
+    front,
+    fronts,
+    fronts_of,
+    joined,
 )
+from foreknow.adversaries.facts.minima import exact_minimum, theorem2_terms
+from foreknow.adversaries.facts.profiles import Profiles, formulas_of
 from foreknow.adversaries.facts.windows import worst_window
 from foreknow.adversaries.protocol import HasCounts, asked_of
-from foreknow.adversaries.remembered import remembered
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray, order_of, ranges
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
@@ -31,95 +34,8 @@ from foreknow.data.windows import Width, Windows
 from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.numbers import CLOSE, Number, as_threshold
 
-# How many times all profiles are looked at to find the undominated ones; a few times suffice
-# unless large groups have many holders and small ones few, so that hardly one dominates another.
-_EFFORT = 64
-# Cells of values worked on at once: memory stays in proportion to them.
-_FRONTS_BLOCK = 1 << 19
-# How many bytes of undominated profiles are remembered of one release.
-_REMEMBERED = 1 << 26
 # How often the worst of what is left is looked for, to drop what is not as bad.
 _ROUNDS = 64
-# What a remembered object costs beside its arrays.
-_OVERHEAD = 2048
-
-
-def front(counts: GroupCounts, l: int, code: int | None = None) -> Profiles:
-    """Undominated profiles of all values or one, by value; the counts remember up to 64 MB."""
-    l = min(l, counts.n_values)
-    memory = counts.memory
-    whole: Profiles | None = memory.get(("front", l))
-    if whole is not None:
-        return whole if code is None else whole.of(code)
-    key = ("front", l) if code is None else ("front", l, code)
-    undominated: Profiles | None = memory.get(key)
-    if undominated is None:
-        codes = np.arange(counts.n_values) if code is None else np.array([code])
-        undominated = _joined(list(fronts(counts, l, codes)))
-        bytes_now = memory.get("bytes of fronts", 0) + undominated.nbytes + _OVERHEAD
-        if bytes_now <= _REMEMBERED:
-            memory |= {key: undominated, "bytes of fronts": bytes_now}
-    return undominated
-
-
-def fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterator[Profiles]:
-    """Undominated profiles of some values, which are ascending; at least one block of them."""
-    return fronts_of(counts, l, *_cells_of(counts, codes))
-
-
-def fronts_of(
-    counts: GroupCounts, l: int, cells: IntArray, offsets: IntArray
-) -> Iterator[Profiles]:
-    """The same of some cells, one value after the other, and where those of each begin."""
-    for block in _blocks(counts, l, cells, offsets):
-        yield block.undominated(_EFFORT).distinct()
-
-
-def _blocks(counts: GroupCounts, l: int, cells: IntArray, offsets: IntArray) -> Iterator[Profiles]:
-    """Profiles of some cells, a block of values at a time."""
-    l = min(l, counts.n_values)
-    formulas = formulas_of(counts)
-    most = _FRONTS_BLOCK // formulas.columns(l)
-    first = 0
-    while True:
-        end = int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1
-        end = min(max(end, first + 1), len(offsets) - 1)
-        block = cells[offsets[first] : offsets[end]]
-        yield formulas.profiles(counts, l, block)
-        first = end
-        if first >= len(offsets) - 1:
-            return
-
-
-def _cells_of(counts: GroupCounts, codes: IntArray) -> tuple[IntArray, IntArray]:
-    """The cells of some values, one value after the other, and where those of each begin."""
-    key = "cells by value"
-    if len(codes) == 1 and key not in counts.memory:  # not worth to sort all
-        cells = np.flatnonzero(counts.codes == codes[0])
-        return cells, np.array([0, len(cells)])
-
-    def by_value() -> tuple[IntArray, IntArray]:
-        many = np.bincount(counts.codes, minlength=counts.n_values)
-        order = order_of(counts.codes)
-        if len(order) < 2**31:
-            order = order.astype(np.int32)
-        return order, np.concatenate(([0], np.cumsum(many)))
-
-    order, starts = remembered(counts, key, by_value)
-    places, offsets = ranges(starts[codes], starts[codes + 1])
-    return order[places], offsets
-
-
-def _joined(parts: list[Profiles]) -> Profiles:
-    """Profiles of one l, one block of values after the other; at least one block."""
-    if parts[0].kind is not None:  # each block has numbered its kinds
-        shifts = np.cumsum([0, *(int(part.identity.max(initial=-1)) + 1 for part in parts)])
-        parts = [
-            replace(part, kind=part.identity + shift)
-            for part, shift in zip(parts, shifts.tolist(), strict=False)
-        ]
-    return parts[0].join(*parts[1:])
-
 
 # ---- values that are alike ----------------------------------------------------------------------
 
@@ -166,7 +82,7 @@ class Alike:
     def surest(self, counts: GroupCounts, l: int, some: IntArray) -> Iterator[Profiles]:
         """Those of some classes where an adversary who knows nothing but l is surest, or nearly."""
         places, offsets = ranges(self.offsets[some], self.offsets[some + 1])
-        for found in _blocks(counts, l, self.cells[places], offsets):
+        for found in blocks(counts, l, self.cells[places], offsets):
             found = found.by_value()
             odds, starts = found.t(0), found.starts
             lengths = np.diff(starts, append=len(found))
@@ -201,7 +117,7 @@ def _not_dominated(counts: GroupCounts, cells: IntArray, kind: IntArray) -> IntA
         (each, pivot), of = np.unique(pairs, axis=1, return_inverse=True)
         better = (n[each] < n[pivot]) | (s[each] > s[pivot])
         open_ = np.flatnonzero(~better)
-        for part in np.array_split(open_, len(open_) * steps // _FRONTS_BLOCK + 1):
+        for part in np.array_split(open_, len(open_) * steps // _BLOCK + 1):
             better[part] = (spare[each[part]] < spare[pivot[part]]).any(axis=1)
         going = better[of.ravel()]
         going[pivots] = False
@@ -486,7 +402,7 @@ def _skyline_of_all(counts: GroupCounts, alike: Alike, limit: Fraction) -> Skyli
     found: Skyline = []
     for l in range(_most_l(counts) + 1 if len(alike.examples) else 0):
         parts = [worst_values(part) for part in alike.fronts(counts, l)]
-        slices = _Slices.of(_joined(parts), least_odds)
+        slices = _Slices.of(joined(parts), least_odds)
         if stairs is None:
             each = slices.stairs()
             shortest = min(map(len, each))

@@ -1,0 +1,100 @@
+"""Fronts: the undominated profiles of each value, from which minima over groups are worked out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from foreknow.adversaries.facts.profiles import Profiles, formulas_of
+from foreknow.adversaries.remembered import remembered
+from foreknow.data.arrays import IntArray, order_of, ranges
+from foreknow.data.counts import GroupCounts
+
+# How many times all profiles are looked at to find the undominated ones; a few times suffice
+# unless large groups have many holders and small ones few, so that hardly one dominates another.
+_EFFORT = 64
+# Cells of values worked on at once: memory stays in proportion to them.
+_BLOCK = 1 << 19
+# How many bytes of undominated profiles are remembered of one release.
+_REMEMBERED = 1 << 26
+# What a remembered object costs beside its arrays.
+_OVERHEAD = 2048
+
+
+def front(counts: GroupCounts, l: int, code: int | None = None) -> Profiles:
+    """Undominated profiles of all values or one, by value; the counts remember up to 64 MB."""
+    l = min(l, counts.n_values)
+    memory = counts.memory
+    whole: Profiles | None = memory.get(("front", l))
+    if whole is not None:
+        return whole if code is None else whole.of(code)
+    key = ("front", l) if code is None else ("front", l, code)
+    undominated: Profiles | None = memory.get(key)
+    if undominated is None:
+        codes = np.arange(counts.n_values) if code is None else np.array([code])
+        undominated = joined(list(fronts(counts, l, codes)))
+        bytes_now = memory.get("bytes of fronts", 0) + undominated.nbytes + _OVERHEAD
+        if bytes_now <= _REMEMBERED:
+            memory |= {key: undominated, "bytes of fronts": bytes_now}
+    return undominated
+
+
+def fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterator[Profiles]:
+    """Undominated profiles of some values, which are ascending; at least one block of them."""
+    return fronts_of(counts, l, *_cells_of(counts, codes))
+
+
+def fronts_of(
+    counts: GroupCounts, l: int, cells: IntArray, offsets: IntArray
+) -> Iterator[Profiles]:
+    """The same of some cells, one value after the other, and where those of each begin."""
+    for block in blocks(counts, l, cells, offsets):
+        yield block.undominated(_EFFORT).distinct()
+
+
+def blocks(counts: GroupCounts, l: int, cells: IntArray, offsets: IntArray) -> Iterator[Profiles]:
+    """Profiles of some cells, a block of values at a time."""
+    l = min(l, counts.n_values)
+    formulas = formulas_of(counts)
+    most = _BLOCK // formulas.columns(l)
+    first = 0
+    while True:
+        end = int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1
+        end = min(max(end, first + 1), len(offsets) - 1)
+        block = cells[offsets[first] : offsets[end]]
+        yield formulas.profiles(counts, l, block)
+        first = end
+        if first >= len(offsets) - 1:
+            return
+
+
+def _cells_of(counts: GroupCounts, codes: IntArray) -> tuple[IntArray, IntArray]:
+    """The cells of some values, one value after the other, and where those of each begin."""
+    key = "cells by value"
+    if len(codes) == 1 and counts.memory.get(key) is None:  # not worth to sort all
+        cells = np.flatnonzero(counts.codes == codes[0])
+        return cells, np.array([0, len(cells)])
+
+    def by_value() -> tuple[IntArray, IntArray]:
+        many = np.bincount(counts.codes, minlength=counts.n_values)
+        order = order_of(counts.codes)
+        if len(order) < 2**31:
+            order = order.astype(np.int32)
+        return order, np.concatenate(([0], np.cumsum(many)))
+
+    order, starts = remembered(counts, key, by_value)
+    places, offsets = ranges(starts[codes], starts[codes + 1])
+    return order[places], offsets
+
+
+def joined(parts: list[Profiles]) -> Profiles:
+    """Profiles of one l, one block of values after the other; at least one block."""
+    if parts[0].kind is not None:  # each block has numbered its kinds
+        shifts = np.cumsum([0, *(int(part.identity.max(initial=-1)) + 1 for part in parts)])
+        parts = [
+            replace(part, kind=part.identity + shift)
+            for part, shift in zip(parts, shifts.tolist(), strict=False)
+        ]
+    return parts[0].join(*parts[1:])
