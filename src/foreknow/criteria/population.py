@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import reduce
 from operator import and_
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,20 +24,19 @@ from foreknow.adversaries.protocol import HasCounts
 from foreknow.criteria.protocol import (
     Attained,
     OfGroups,
-    as_setting,
     classes_of,
     failing_groups,
 )
 from foreknow.criteria.size import Anybody
 from foreknow.data.arrays import BoolArray, IntArray, combine
-from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.counts import GroupCounts
 from foreknow.data.generalization import exact_labels
 from foreknow.data.hierarchy import Mask, Ordered, Tree
 from foreknow.data.labels import GroupLabels
 from foreknow.data.meaning import Values
 from foreknow.data.microdata import OTHER, Microdata
 from foreknow.data.schema import Schema
-from foreknow.needs import Need, Needs, require
+from foreknow.needs import Need, Needs
 from foreknow.numbers import whole_number
 from foreknow.settings import with_examples
 from foreknow_judge.errors import DataError, InputError
@@ -322,21 +321,12 @@ class OfPopulation(OfGroups):
         own: Any = self
         return replace(own, population=self.population.under(schema))
 
-    def ledger(self, semantics: Semantics = "single", whole: Any = None) -> NoReturn:
-        """Refused: no search asks it, as it is judged on labels as they are written."""
-        require(self, searched=True)
-        raise NotImplementedError
-
-    def _own(self) -> dict[str, Any]:
-        raise NotImplementedError
-
-    def to_dict(self) -> dict[str, Any]:
-        """What stands for it in a policy file."""
-        return {self.key: {**self._own(), "population": self.population.name}}  # type: ignore[attr-defined]
+    def _settings(self) -> dict[str, Any]:
+        return {**super()._settings(), "population": self.population.name}
 
     def published(self) -> dict[str, Any]:
         """What stands for it in a certificate: the population's digest, and how it is compared."""
-        population, own = self.population, self._own()
+        population, own = self.population, self._settings()
         own["population"] = Path(population.name).name
         own["digest"] = population.digest()
         if population.trees:
@@ -345,7 +335,7 @@ class OfPopulation(OfGroups):
             own["exact"] = {c: sorted(texts) for c, texts in sorted(population.exact.items())}
         if population.orders:
             own["orders"] = {c: list(order) for c, order in population.orders.items()}
-        return {self.key: own}  # type: ignore[attr-defined]
+        return {self.key: own}
 
 
 def population_of(given: Any, folder: Path = Path()) -> Population:
@@ -432,9 +422,6 @@ class KMap(OfPopulation):
             "  [[require]]",
             f"  k_anonymity = {self.k}",
         ]
-
-    def _own(self) -> dict[str, Any]:
-        return {"k": self.k}
 
 
 @dataclass(frozen=True)
@@ -556,7 +543,3 @@ class DeltaPresence(OfPopulation):
         return failing_groups(
             lambda size, of: size > of or not low * of <= size <= high * of, counts.sizes, many
         )
-
-    def _own(self) -> dict[str, Any]:
-        low, high = as_fraction(self.lowest), as_fraction(self.highest)
-        return {"lowest": as_setting(low), "highest": as_setting(high)}
