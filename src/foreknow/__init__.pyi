@@ -31,9 +31,6 @@ from foreknow.criteria.measures import delta_disclosure as delta_disclosure
 from foreknow.criteria.measures import k_anonymity as k_anonymity
 from foreknow.criteria.measures import l_diversity as l_diversity
 from foreknow.criteria.measures import t_closeness as t_closeness
-from foreknow.criteria.population import DeltaPresence as DeltaPresence
-from foreknow.criteria.population import KMap as KMap
-from foreknow.criteria.risk import PopulationRisk as PopulationRisk
 from foreknow.criteria.risk import Risk as Risk
 from foreknow.criteria.size import GroupSize as GroupSize
 from foreknow.criteria.size import KAnonymity as KAnonymity
@@ -96,6 +93,9 @@ from foreknow.publishing.verification import Verification as Verification
 from foreknow.publishing.verification import verify as verify
 from foreknow.releases.members import forget as forget
 from foreknow.releases.members import named_release as named_release
+from foreknow.risks.criteria import DeltaPresence as DeltaPresence
+from foreknow.risks.criteria import KMap as KMap
+from foreknow.risks.criteria import PopulationRisk as PopulationRisk
 from foreknow.risks.risk import RiskReport as RiskReport
 from foreknow.risks.risk import risk_report as risk_report
 from foreknow.several.joint import Unsettled as Unsettled

@@ -152,8 +152,7 @@ def _cells(counts: GroupCounts, group: int, whole: IntArray) -> list[tuple[int, 
 
 
 def _most_of(cells: FloatArray, counts: GroupCounts) -> FloatArray:
-    most: FloatArray = np.maximum.reduceat(cells, counts.offsets[:-1])
-    return most
+    return np.maximum.reduceat(cells, counts.offsets[:-1])
 
 
 @dataclass(frozen=True)
@@ -234,8 +233,7 @@ class TCloseness(_OfTable):
     def may_fail(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> BoolArray:
         """Each exchange moves one person's share, and beliefs that differ so much a little more."""
         moved = swaps / counts.sizes + (float(times) - 1) / 4
-        fails: BoolArray = self.distances(counts, whole) + moved > self._edge - CLOSE
-        return fails
+        return self.distances(counts, whole) + moved > self._edge - CLOSE
 
     def under(self, schema: Schema, sensitive: str | None = None) -> TCloseness:
         """The same with the tree of a schema's sensitive column, where it has none of its own."""
@@ -357,12 +355,12 @@ class TCloseness(_OfTable):
                     "all from first to last: order = [...]"
                 ) from None
         else:
-            places = {text: place for place, text in enumerate(map(str, self.order))}
+            place_of = {text: place for place, text in enumerate(map(str, self.order))}
             for text in texts:
-                if text not in places:
-                    hint = did_you_mean(text, places)
+                if text not in place_of:
+                    hint = did_you_mean(text, place_of)
                     raise InputError(f"TCloseness: order does not name the value {text!r}{hint}")
-            ranked = sorted(range(len(texts)), key=lambda i: places[texts[i]])
+            ranked = sorted(range(len(texts)), key=lambda i: place_of[texts[i]])
         of_value = np.zeros(counts.n_values, dtype=np.int64)
         of_value[used[ranked]] = np.arange(len(texts))
         return of_value, max(1, len(texts) - 1)
@@ -408,8 +406,7 @@ class BetaLikeness(_OfTable):
         of, _, high = _between(counts, whole, times, swaps)
         gain = np.full(len(of), self._edge)
         most = of * (1 + (np.minimum(gain, -np.log(of)) if self.enhanced else gain))
-        fails: BoolArray = (high > most * (1 - CLOSE)).any(axis=1)
-        return fails
+        return np.asarray((high > most * (1 - CLOSE)).any(axis=1))
 
     def _words(self, amount: Fraction | float) -> str:
         also = ", and no more than -log of its share there" if self.enhanced else ""
@@ -485,8 +482,7 @@ class DeltaDisclosure(_OfTable):
         of, low, high = _between(counts, whole, times, swaps)
         factor = self._edge * (1 - CLOSE)
         beyond: Any = (high >= of * factor) | (low * factor <= of)
-        fails: BoolArray = beyond.any(axis=1)
-        return fails
+        return np.asarray(beyond.any(axis=1))
 
     def _keeps(self, amount: Fraction | float) -> bool:
         return isinstance(amount, Fraction) and (amount == 1 or _log_is_below(amount, self._most))

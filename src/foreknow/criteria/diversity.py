@@ -341,8 +341,7 @@ def _entropies(counts: GroupCounts) -> FloatArray:
     """The entropy of each group, in nats."""
     terms = counts.counts * np.log(counts.counts)
     sums = np.add.reduceat(terms, counts.offsets[:-1])
-    entropies: FloatArray = np.log(counts.sizes) - sums / counts.sizes
-    return entropies
+    return np.log(counts.sizes) - sums / counts.sizes
 
 
 def _ordinal(place: Any) -> str:

@@ -428,8 +428,7 @@ class EachGroup(SumLedger):
 
     def holds(self, sums: IntArray) -> BoolArray:
         """Whether none fails."""
-        none: BoolArray = sums[:, 0] == 0
-        return none
+        return np.asarray(sums[:, 0] == 0)
 
     @property
     def looks_back(self) -> bool:

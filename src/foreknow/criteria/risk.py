@@ -16,7 +16,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from foreknow.adversaries.protocol import HasCounts, KnowledgeReach, Ledger
-from foreknow.criteria.population import OfPopulation, population_of
 from foreknow.criteria.protocol import (
     Attained,
     OfGroups,
@@ -38,7 +37,7 @@ from foreknow_judge.numbers import Number, as_fraction
 from foreknow_judge.text import people_text
 
 
-class _Figure(NamedTuple):
+class Figure(NamedTuple):
     """One figure of a release, and its limit."""
 
     amount: Fraction
@@ -46,7 +45,7 @@ class _Figure(NamedTuple):
     words: str
 
 
-class _Limits(OfGroups):
+class Limits(OfGroups):
     """What both criteria share: some limits, each a number that may be reached unless strict."""
 
     strict: bool
@@ -92,7 +91,7 @@ class _Limits(OfGroups):
         limit = self.limits.get("uniqueness")
         return limit is not None and not self.keeps(Fraction(people, of), limit)
 
-    def _attained(self, figures: Iterable[_Figure], group: Any, beside: str = "") -> Attained:
+    def _attained(self, figures: Iterable[Figure], group: Any, beside: str = "") -> Attained:
         """What is attained: of several figures, the first that fails, else the first."""
         figures = list(figures)
         failing = [each for each in figures if not self.keeps(each.amount, each.limit)]
@@ -110,7 +109,7 @@ class _Limits(OfGroups):
 
 
 @dataclass(frozen=True)
-class Risk(_Limits):
+class Risk(Limits):
     """How easily people are recognized who are known to be in the table, at most.
 
     Who looks alike is judged as for `KAnonymity`. Each limit may be reached.
@@ -188,21 +187,21 @@ class Risk(_Limits):
         beside *= "prosecutor" not in self.limits
         return self._attained(self._figures(counts), counts.group_label(at), beside)
 
-    def _figures(self, counts: GroupCounts) -> Iterable[_Figure]:
+    def _figures(self, counts: GroupCounts) -> Iterable[Figure]:
         least, limits = int(counts.sizes.min()), self.limits
         groups, people = counts.n_groups, counts.n_people
         if "prosecutor" in limits:
             words = f"{smallest(counts)} has {people_text(least)}, a prosecutor risk of {{}}"
-            yield _Figure(Fraction(1, least), limits["prosecutor"], words)
+            yield Figure(Fraction(1, least), limits["prosecutor"], words)
         if "average" in limits:
             words = f"there are {groups:,} sets of people who look alike, of {people_text(people)}"
-            yield _Figure(
+            yield Figure(
                 Fraction(groups, people), limits["average"], f"{words}: an average risk of {{}}"
             )
         if "uniqueness" in limits:
             alone = int((counts.sizes == 1).sum())
             words = f"{alone:,} of {people_text(people)} look like nobody else, a share of {{}}"
-            yield _Figure(Fraction(alone, people), limits["uniqueness"], words)
+            yield Figure(Fraction(alone, people), limits["uniqueness"], words)
 
     def fails(self, counts: GroupCounts) -> BoolArray:
         """Which groups fail: those that are too small, and people by themselves if too many are."""
@@ -221,8 +220,7 @@ class Risk(_Limits):
 
     def failing(self, counts: GroupCounts, whole: Any = None) -> BoolArray:
         """Which groups are too small."""
-        small: BoolArray = counts.sizes < self.least
-        return small
+        return counts.sizes < self.least
 
     def leaving(self, counts: GroupCounts, whole: Any = None) -> IntArray:
         """All people of a group that is too small."""
@@ -261,108 +259,3 @@ class _RiskLedger(SumLedger):
     def fewest_leaving(self, counts: GroupCounts) -> IntArray:
         """How many people must leave each group at least; see `PolicyLedger`."""
         return self.rule.leaving(counts)
-
-
-# ---- against a population -----------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class PopulationRisk(_Limits, OfPopulation):
-    """How easily people of a population are recognized by who compares groups with it, at most.
-
-    Who of the population could be in a group is read from the labels of the group, as for `KMap`.
-    Each limit may be reached.
-
-    | limit | of a release |
-    | --- | --- |
-    | journalist | 1 over the fewest people of the population who could be in a group |
-    | uniqueness | people of the table whose groups nobody else of the population could be in, as a share of all people of the table |
-
-    Of both, both must hold; `measure` is the first that does not, else the first that is given.
-
-    Parameters
-    ----------
-    journalist : number, optional
-        Above 0, at most 1.
-    uniqueness : number, optional
-        From 0 to 1.
-    population : path or frame
-        One row per person, with the quasi-identifiers of the release: everybody of the table, and
-        others. Never published: a certificate has its digest, and the verifier asks for it.
-    strict : bool
-        Whether limits may not be reached.
-
-    Notes
-    -----
-    Each group is compared with the population by itself. Where labels of groups overlap, several
-    together may tell more; words of the verdict say so.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from foreknow.data.release import Release
-    >>> release = Release.from_generalized(
-    ...     pa.table({"age": ["20 to 24", "25 to 29"], "disease": ["Flu", "AIDS"]}),
-    ...     quasi_identifiers=["age"],
-    ...     sensitive="disease",
-    ... )
-    >>> everybody = pa.table({"age": [20, 22, 24, 25, 40]})
-    >>> PopulationRisk(journalist=0.5, population=everybody).measure(release)
-    Fraction(1, 1)
-    >>> PopulationRisk(uniqueness=0.5, population=everybody).holds(release)
-    True
-    """  # noqa: E501
-
-    journalist: Number | None = None
-    uniqueness: Number | None = None
-    population: Any = None
-    strict: bool = False
-    key: ClassVar[str] = "population_risk"
-    names: ClassVar[tuple[str, ...]] = ("journalist", "uniqueness")
-    settings: ClassVar[Any] = with_examples(CRITERIA["population_risk"], journalist=0.09)
-
-    def __post_init__(self) -> None:
-        self._settle()
-        set_fields(self, population=population_of(self.population))
-
-    def attained(self, release: HasCounts) -> Attained:
-        """The figures of a release, and the group that the fewest of the population could be in."""
-        counts, limits = classes_of(release), self.limits
-        found = self.population.placed(counts)
-        group, figures = int(np.argmin(found.many)), []
-        if "journalist" in limits:
-            least = int(found.many[group])
-            words = (
-                f"the group that fewest of the population could be in has {least:,} of them, a "
-                "journalist risk of {}"
-            )
-            figures.append(_Figure(Fraction(1, least), limits["journalist"], words))
-        if "uniqueness" in limits:
-            alone, people = int(counts.sizes[found.many == 1].sum()), counts.n_people
-            words = (
-                f"of {alone:,} of {people_text(people)} nobody else of the population could be in "
-                "their group, a share of {}"
-            )
-            figures.append(_Figure(Fraction(alone, people), limits["uniqueness"], words))
-        beside = "; groups overlap, and what several tell together is not counted"
-        return self._attained(figures, counts.group_label(group), beside * found.overlap)
-
-    def fails(self, counts: GroupCounts) -> BoolArray:
-        """Which groups look like too few, or like one person if too many do."""
-        many = self.population.place(counts).many
-        fails: BoolArray = many < self.least_of("journalist")
-        alone = many == 1
-        unique = int(counts.sizes[alone].sum())
-        return fails | alone if self.too_many(unique, counts.n_people) else fails
-
-    def ways_out(self, release: HasCounts) -> list[str]:
-        """A k-anonymity that implies it, where there are people enough."""
-        k = max(self.least_of("journalist"), 1 if self.uniqueness is None else 2)
-        if k > classes_of(release).n_people:
-            return ["The table has fewer people: require k_anonymity, or allow more"]
-        return [
-            f"Whoever looks like {k:,} people of the table looks like {k:,} of the population, so "
-            "this would do:",
-            "  [[require]]",
-            f"  k_anonymity = {k}",
-        ]

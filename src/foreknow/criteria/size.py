@@ -137,8 +137,7 @@ class GroupSize(OfGroups):
 
     def failing(self, counts: GroupCounts, whole: Any) -> BoolArray:
         """Which groups are too small."""
-        small: BoolArray = self.sizes(counts) < self.k
-        return small
+        return self.sizes(counts) < self.k
 
     def leaving(self, counts: GroupCounts, whole: Any) -> IntArray:
         """All of a group that is too small."""

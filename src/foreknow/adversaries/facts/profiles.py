@@ -286,8 +286,7 @@ class Profiles:
     @property
     def identity(self) -> IntArray:
         """Whole numbers that are equal where what there is to spare is, among equal `n`."""
-        found: IntArray = self.slack if self.kind is None else self.kind
-        return found
+        return self.slack if self.kind is None else self.kind
 
     @property
     def numbers(self) -> list[IntArray]:
@@ -411,8 +410,7 @@ class Profiles:
         """By which to choose one to compare others with: any would do, the least dominates much."""
         spare = self.slack if self.more is None else self.slack + self.more[:, 0]
         # Profiles with none to spare are told apart, too.
-        found: FloatArray = (spare + (1.0 if self.kind is None else 1e-9)) * self.n / self.s
-        return found
+        return (spare + (1.0 if self.kind is None else 1e-9)) * self.n / self.s
 
     def better_than(self, other: Profiles) -> NDArray[np.bool_]:
         """Whether each can do for an adversary what its counterpart cannot, or may."""
@@ -425,15 +423,13 @@ class Profiles:
     def _has_less_slack(self, other: Profiles) -> NDArray[np.bool_]:
         """Whether each has less to spare than its counterpart, or may have."""
         if self.kind is None:
-            less: NDArray[np.bool_] = self.slack < other.slack
-            return less
+            return self.slack < other.slack
         assert other.kind is not None
         surely_more = self.slack > other.slack * (1 + CLOSE)
         same = (self.kind == other.kind) & (self.n == other.n)
         # 0 and 1 are exact: nothing to spare, and nothing known of the target.
         same |= (self.slack == other.slack) & ((self.slack == 0) | (self.slack == 1))
-        perhaps: NDArray[np.bool_] = ~(surely_more | same)
-        return perhaps
+        return np.asarray(~(surely_more | same))
 
 
 def profiles(counts: GroupCounts, l: int, wanted: NDArray[np.bool_] | None = None) -> Profiles:
@@ -500,8 +496,7 @@ class OneValue:
             more, fewer = counts.top_sums(l + 1)[group], counts.top_sums(l)[group]
         else:
             more, fewer = counts.top_sums(l + 1, group), counts.top_sums(l, group)
-        taken: IntArray = np.minimum(more, fewer + s)
-        return taken
+        return np.asarray(np.minimum(more, fewer + s))
 
     def spare(self, n: IntArray, s: IntArray, excluded: IntArray) -> IntArray:
         """Whole numbers that order cells of n people and s holders by what they have to spare."""
