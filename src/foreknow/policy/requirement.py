@@ -253,15 +253,16 @@ class Requirement:
 
     def _check_secret(self, table: PolicyTable) -> None:
         """Refuse a secret or limit that does not go with its knowledge or criterion."""
-        criterion = self.criterion
-        if criterion is not None:
-            sets = next((key for key in _SETS if getattr(self, key) is not None), None)
-            require(criterion, windows=self.of_windows, sets=sets, of=self.name, error=PolicyError)
-            if self.values is not None or self.excluded or table.limits:
-                raise PolicyError(
-                    f"{self.name}: {criterion} is about whole groups: it takes no values, except "
-                    "or limit"
-                )
+        keys = () if self.points else _SETS
+        sets = next((key for key in keys if getattr(self, key) is not None), None)
+        for judged in self.judged:
+            require(judged, windows=self.of_windows, sets=sets, of=self.name, error=PolicyError)
+        named = self.values is not None or self.excluded or table.limits
+        if named and not self.points:
+            raise PolicyError(
+                f"{self.name}: {self.criterion} is about whole groups: it takes no values, except "
+                "or limit"
+            )
         for one, other in combinations(self.points, 2):
             if one.adversary == other.adversary and one.below != other.below:
                 raise PolicyError(
@@ -269,8 +270,6 @@ class Requirement:
                     f"{other.below}; keep one"
                 )
         if self.of_windows:
-            for point in self.points:
-                require(point.adversary, windows=True, of=self.name, error=PolicyError)
             set_fields(self, within=self._read(Width.of, self.within))
 
     def _range(self, name: str, given: Any) -> tuple[str, ...] | Range:
@@ -467,14 +466,12 @@ class Requirement:
                 f"{self.name}: {self.judged[0]} compares groups, or people, with all of a table, "
                 f"and of {column!r} households share values; require facts or negations of it"
             )
-        singly = self.secret.singly and self.values is None
-        known, left = self.knowing, self.excluded
-        return replace(
-            self,
-            shown=shared.column,
-            knowing=known if known is None else tuple(dict.fromkeys((*known, shared.column))),
-            excluded=tuple(dict.fromkeys((*left, ELSEWHERE))) if singly else left,
-        )
+        known, left = self.knowing, dict.fromkeys(self.excluded)
+        if self.secret.singly and self.values is None:
+            left[ELSEWHERE] = None
+        if known is not None:
+            known = tuple(dict.fromkeys((*known, shared.column)))
+        return replace(self, shown=shared.column, knowing=known, excluded=tuple(left))
 
     def count(self, release: HasCounts, possible: Possible | None = None) -> RequirementCounts:
         """The counts of a release that this requirement needs, and of who can have which values."""
