@@ -17,9 +17,9 @@ import pyarrow as pa
 
 import foreknow as fk
 from benchmarks.measure import heading, line, medians
-from foreknow.criteria.properties import MaxRatio
 from foreknow.errors import BeyondReach
 from foreknow.methods.jump import Jump, Safe
+from foreknow.methods.jump.properties import MaxRatio
 
 HALF = MaxRatio("1/2")
 TABLE_1 = ["AB|CD|EF", "ABC|DEF", "ABCD|EF"]

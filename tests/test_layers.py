@@ -204,6 +204,7 @@ def test_an_adversary_knows_counts_and_no_engines():
         "errors",
         "figures",
         "hints",
+        "leaves",
         "toml",
         "needs",
         "numbers",
@@ -211,8 +212,8 @@ def test_an_adversary_knows_counts_and_no_engines():
         "settings",
         "worlds",
     }
-    # a table of probabilities, and one of people, wherever they are
-    tables = {("adversaries.priors.priors", to) for to in ("data.engines.priors", "data.sights")}
+    # a table of probabilities, wherever it is
+    tables = {("adversaries.priors.priors", "data.engines.priors")}
     wrong = [
         (module, target)
         for module, target, _ in steps()

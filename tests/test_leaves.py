@@ -49,7 +49,7 @@ ENTRIES = {
     "foreknow.trials": "fk.learned_report",
     "foreknow.utility": "fk.utility_report",
     "foreknow.comparison": "fk.compare",
-    "foreknow.risks": "fk.risk_report",
+    "foreknow.risks": "fk.Policy.from_dict({'require': [{'k_map': {'k': 2}}]})",
     "foreknow.skylines": "fk.skyline_report",
     "foreknow.evidence_page": "fk.evidence_report",
     "foreknow.several": "fk.audit(['release', 'release'], policy)",

@@ -50,7 +50,7 @@ PLACES = {
     "any_of": 11,
     "at_level": 3,
     "at_most_times": 8,
-    "knowing": 12,
+    "knowing": 13,
     "within": 11,
 }
 

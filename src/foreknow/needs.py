@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum
-from inspect import get_annotations, getattr_static
-from typing import Any, NamedTuple
+from inspect import get_annotations
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from foreknow_judge.errors import InputError, UnsupportedError
 
@@ -162,12 +162,20 @@ def require(
             raise error(f"{begin}{called(who)} needs {need.what}, and {lacks}; {remedy}")
 
 
-def refuse_rules(who: Any, given: Any, needs: Needs = RULES) -> None:
+@runtime_checkable
+class HasRules(Protocol):
+    """Counts, a table or a schema that says what holds of people, as arguments of `require`."""
+
+    def rules_of_people(self) -> dict[str, Any]:
+        """What it says of people that counts do not tell."""
+
+
+def refuse_rules(who: Any, given: HasRules | Any, needs: Needs = RULES) -> None:
     """Refuse what the schema of counts or of a table says of people, if `who` cannot count by it.
 
     An audit counts by these rules; whoever takes rows for people, and values as they come, cannot.
     """
-    if getattr_static(given, "rules_of_people", None) is not None:
+    if isinstance(given, HasRules):
         require(who, needs, **given.rules_of_people(), remedies=_WITH_A_POLICY)
 
 

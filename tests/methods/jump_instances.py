@@ -5,7 +5,8 @@ from fractions import Fraction
 from tests.oracle import jump_worlds as oracle
 from tests.oracle.jump_requirements import judge_of as ruled_out
 
-from foreknow.criteria.properties import (
+from foreknow.criteria.size import KAnonymity
+from foreknow.methods.jump.properties import (
     All,
     Distinct,
     Each,
@@ -14,7 +15,6 @@ from foreknow.criteria.properties import (
     Recursive,
     RuledOut,
 )
-from foreknow.criteria.size import KAnonymity
 
 ILLNESSES = ["flu", "cold", "cancer", "cancer", "headache", "toothache"]
 PATIENTS = dict(zip("ABCDEF", ILLNESSES, strict=True))

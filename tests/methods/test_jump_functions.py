@@ -15,7 +15,9 @@ from tests.oracle import jump_worlds as oracle
 
 import foreknow as fk
 from foreknow.criteria.diversity import at_least
-from foreknow.criteria.properties import (
+from foreknow.methods.jump import HALF, Jump, Naive, Safe, SecretChoice
+from foreknow.methods.jump.functions import Function, default_nodes, least_group, settled
+from foreknow.methods.jump.properties import (
     All,
     Distinct,
     Each,
@@ -24,8 +26,6 @@ from foreknow.criteria.properties import (
     Recursive,
     RuledOut,
 )
-from foreknow.methods.jump import HALF, Jump, Naive, Safe, SecretChoice
-from foreknow.methods.jump.functions import Function, default_nodes, least_group, settled
 
 pytestmark = pytest.mark.usefixtures("tiny_tables")
 

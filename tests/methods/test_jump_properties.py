@@ -11,7 +11,9 @@ from tests.examples import examples
 from tests.oracle.jump_requirements import judge_of, worst_in_worlds
 
 import foreknow as fk
-from foreknow.criteria.properties import (
+from foreknow.criteria.size import KAnonymity
+from foreknow.methods.jump.policy_property import property_of
+from foreknow.methods.jump.properties import (
     All,
     Distinct,
     Each,
@@ -21,8 +23,6 @@ from foreknow.criteria.properties import (
     RuledOut,
     survives,
 )
-from foreknow.criteria.size import KAnonymity
-from foreknow.methods.jump.policy_property import property_of
 from foreknow_judge.errors import PolicyError
 
 F = Fraction

@@ -12,8 +12,15 @@ from tests.methods.tables import microdata
 from tests.oracle import jump_worlds as oracle
 
 import foreknow as fk
-from foreknow.criteria.properties import Distinct, Each, Entropy, MaxRatio, Recursive, as_property
 from foreknow.methods.jump import Jump, Naive, Safe, SecretChoice
+from foreknow.methods.jump.properties import (
+    Distinct,
+    Each,
+    Entropy,
+    MaxRatio,
+    Recursive,
+    as_property,
+)
 from foreknow_judge.errors import UnsupportedError
 
 pytestmark = pytest.mark.usefixtures("tiny_tables")

@@ -10,16 +10,16 @@ from tests.methods.jump_instances import PROPERTIES, blocks, lists, random_insta
 from tests.oracle import jump_worlds as oracle
 
 import foreknow as fk
-from foreknow.criteria.properties import (
-    Distinct,
-    MaxRatio,
-    Recursive,
-)
 from foreknow.errors import BeyondReach
 from foreknow.methods.jump import HALF, Jump, Naive, Safe, bounds, run
 from foreknow.methods.jump.bounds import most_lost, surely_safe
 from foreknow.methods.jump.disclosure_set import EarlierNeed
 from foreknow.methods.jump.functions import Function
+from foreknow.methods.jump.properties import (
+    Distinct,
+    MaxRatio,
+    Recursive,
+)
 from foreknow.methods.jump.run import case_of
 
 ROUNDS = 1200 if NIGHTLY else 10

@@ -12,9 +12,9 @@ from tests.examples import NIGHTLY
 from tests.oracle import learned_worlds, posterior_worlds
 
 import foreknow as fk
-from foreknow.adversaries.priors import fit as fitting
-from foreknow.adversaries.priors.expectation import LEARNING, CaseLayout
-from foreknow.adversaries.priors.fit import TOLERANCE, Kinds, _Climb, fits, numbers_among
+from foreknow.trials import fit as fitting
+from foreknow.trials.expectation import LEARNING, CaseLayout
+from foreknow.trials.fit import TOLERANCE, Kinds, _Climb, fits, numbers_among
 
 TIMES = 5 if NIGHTLY else 1
 

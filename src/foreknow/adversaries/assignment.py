@@ -34,8 +34,7 @@ def possible(
     reach[n_signatures:, :n_signatures] |= (world > 0).T
     for middle in range(n):
         reach |= reach[:, [middle]] & reach[middle]
-    found: NDArray[np.bool_] = support & reach[n_signatures:, :n_signatures].T
-    return found
+    return support & reach[n_signatures:, :n_signatures].T
 
 
 def some_world(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from operator import le, lt
 from typing import Any, Protocol
 
 from foreknow.data.labels import Label
@@ -98,14 +99,19 @@ class Disclosure(Plain):
         if abs(self.probability - float(bound)) > CLOSE:
             return self.probability < bound
         # Without a fraction, a probability this near the threshold does not count as below it.
-        return self.settled is not None and self.settled < bound
+        return self._is(lt, bound)
 
     def at_most(self, threshold: Number) -> bool:
         """Whether the probability is at most a threshold, settled as `below` is."""
         bound = as_fraction(threshold)
         if self.estimated or abs(self.probability - float(bound)) > CLOSE:
             return self.below(bound) or bound >= 1
-        return bound >= 1 or (self.settled is not None and self.settled <= bound)
+        return bound >= 1 or self._is(le, bound)
+
+    def _is(self, compared: Callable[[Any, Any], bool], bound: Fraction) -> bool:
+        """Whether the fraction is below a bound, or reaches it; not where there is no fraction."""
+        fraction = self.settled
+        return fraction is not None and compared(fraction, bound)
 
     def keeps(self, limit: Limit) -> bool:
         """Whether the probability keeps a limit, settled as `below` and `at_most` are."""

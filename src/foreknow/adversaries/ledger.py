@@ -235,7 +235,7 @@ class MinLedger:
             return odds > 0, np.zeros(odds.shape, dtype=bool)
         margin = CLOSE * least
         close = np.abs(odds - least) <= margin
-        return odds > least + margin, close if self.exact else np.zeros_like(close)
+        return odds > least + margin, close & self.exact
 
     def settles(self, key: int, added: Any) -> bool:
         """Decide with fractions whether one key stays safe with more cells of some detail."""
@@ -404,8 +404,7 @@ class MinEvaluation:
         unsafe = ~ledger.safe(ledger.standing())[0]
         mended = np.bincount(owner[safe], unsafe[key[safe]], minlength=self._n_proposals)
         broken = np.bincount(owner[~safe], minlength=self._n_proposals)
-        result: BoolArray = (broken == 0) & (mended == np.count_nonzero(unsafe))
-        return result
+        return np.asarray((broken == 0) & (mended == np.count_nonzero(unsafe)))
 
     def safe_jointly(self, chosen: BoolArray) -> bool:
         """Whether the release stays safe with all the chosen proposals."""

@@ -17,7 +17,7 @@ def remembered(counts: GroupCounts, key: Hashable, make: Callable[[], Result]) -
     >>> remembered(counts, "sizes", lambda: "worked out"), remembered(counts, "sizes", lambda: "")
     ('worked out', 'worked out')
     """
-    if key not in counts.memory:
-        counts.memory[key] = make()
-    result: Result = counts.memory[key]
+    result: Result | None = counts.memory.get(key)
+    if result is None:
+        result = counts.memory[key] = make()
     return result

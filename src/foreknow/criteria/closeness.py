@@ -16,10 +16,9 @@ from typing import Any, ClassVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.protocol import HasCounts, KnowledgeReach
+from foreknow.adversaries.protocol import HasCounts, KnowledgeReach, Ledger
 from foreknow.criteria.protocol import (
     Attained,
-    EachGroup,
     OfGroups,
     as_setting,
     counts_for,
@@ -31,7 +30,7 @@ from foreknow.data.hierarchy import Tree
 from foreknow.data.labels import Label
 from foreknow.data.schema import Schema
 from foreknow.errors import did_you_mean
-from foreknow.needs import Need, Needs, require
+from foreknow.needs import Need, Needs
 from foreknow.settings import with_examples
 from foreknow_judge.errors import InputError
 from foreknow_judge.frozen import set_fields
@@ -64,7 +63,7 @@ class _OfTable(OfGroups):
             values=counts.values,
             semantics=counts.semantics,
         )
-        return bool(self._fails(alone, counts.totals).any())
+        return bool(self.failing(alone, counts.totals).any())
 
     def _extremes(self, counts: GroupCounts) -> IntArray:
         """Of which values a group may be that is farthest."""
@@ -78,12 +77,20 @@ class _OfTable(OfGroups):
         """How far one group is."""
         raise NotImplementedError
 
-    def _keeps(self, amount: Fraction | float) -> bool:
-        raise NotImplementedError
+    limited: ClassVar[str]  # the field that says how far groups may be
 
+    @property
+    def _most(self) -> Fraction:
+        """How far groups may be."""
+        return as_fraction(getattr(self, self.limited))
+
+    def _keeps(self, amount: Fraction | float) -> bool:
+        return amount <= self._most
+
+    @property
     def _edge(self) -> float:
         """Up to where a group is near enough."""
-        raise NotImplementedError
+        return float(self._most)
 
     def _words(self, amount: Fraction | float) -> str:
         raise NotImplementedError
@@ -99,24 +106,18 @@ class _OfTable(OfGroups):
         amounts = [self._exact(counts, group, whole) for group in farthest]
         amount = max(amounts)
         group = counts.group_label(farthest[amounts.index(amount)])
-        holds = not self._fails(counts, whole).any()
+        holds = not self.failing(counts, whole).any()
         return Attained(amount, holds, self._words(amount), group)
 
-    def ledger(self, semantics: Semantics = "single", whole: IntArray | None = None) -> EachGroup:
+    def ledger(self, semantics: Semantics = "single", whole: Any = None) -> Ledger:
         """Start a ledger for a search; `whole` has how many people of the table have each value."""
-        require(self, semantics=semantics)
         if whole is None:
             raise InputError(f"{type(self).__name__} needs the counts of the whole table")
-        return EachGroup(
-            lambda counts: self._fails(counts, whole), lambda counts: self._leaving(counts, whole)
-        )
+        return super().ledger(semantics, whole)
 
-    def _leaving(self, counts: GroupCounts, whole: IntArray) -> IntArray:
-        """How many people must leave each group at least, all or until it holds."""
-        return np.zeros(counts.n_groups, dtype=np.int64)
-
-    def _fails(self, counts: GroupCounts, whole: IntArray) -> BoolArray:
-        distances, edge = self.distances(counts, whole), self._edge()
+    def failing(self, counts: GroupCounts, whole: IntArray) -> BoolArray:
+        """Which groups are too far; fractions decide where floats are near."""
+        distances, edge = self.distances(counts, whole), self._edge
         fails: BoolArray = distances > edge
         close = np.abs(distances - edge) <= CLOSE * max(1.0, edge)
         for group in np.flatnonzero(close).tolist():
@@ -151,8 +152,7 @@ def _cells(counts: GroupCounts, group: int, whole: IntArray) -> list[tuple[int, 
 
 
 def _most_of(cells: FloatArray, counts: GroupCounts) -> FloatArray:
-    most: FloatArray = np.maximum.reduceat(cells, counts.offsets[:-1])
-    return most
+    return np.maximum.reduceat(cells, counts.offsets[:-1])
 
 
 @dataclass(frozen=True)
@@ -193,6 +193,7 @@ class TCloseness(_OfTable):
     order: Sequence[Label] | None = None
     tree: Any = field(default=None, kw_only=True, repr=False)
     key: ClassVar[str] = "t_closeness"
+    limited: ClassVar[str] = "t"
     settings: ClassVar[Any] = with_examples(CRITERIA["t_closeness"], t=0.2)
     of_cases: ClassVar[bool] = True  # whose values are compared, as its documentation says
 
@@ -219,7 +220,7 @@ class TCloseness(_OfTable):
 
     def limits_values(self, counts: GroupCounts | None = None) -> bool:
         """Whether a group can be so far: no distance is above 1."""
-        return as_fraction(self.t) < 1 and super().limits_values(counts)
+        return self._most < 1 and super().limits_values(counts)
 
     def _extremes(self, counts: GroupCounts) -> IntArray:
         """In order, the first and the last: there are too many in between to ask them all."""
@@ -232,8 +233,7 @@ class TCloseness(_OfTable):
     def may_fail(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> BoolArray:
         """Each exchange moves one person's share, and beliefs that differ so much a little more."""
         moved = swaps / counts.sizes + (float(times) - 1) / 4
-        fails: BoolArray = self.distances(counts, whole) + moved > self._edge() - CLOSE
-        return fails
+        return self.distances(counts, whole) + moved > self._edge - CLOSE
 
     def under(self, schema: Schema, sensitive: str | None = None) -> TCloseness:
         """The same with the tree of a schema's sensitive column, where it has none of its own."""
@@ -248,24 +248,10 @@ class TCloseness(_OfTable):
             )
         return replace(self, tree=given)
 
-    def to_dict(self) -> dict[str, Any]:
-        """``{"t_closeness": {...}}``, as in a policy file."""
-        table: dict[str, Any] = {"t": as_setting(as_fraction(self.t)), "distance": self.distance}
-        if self.order is not None:
-            table["order"] = list(self.order)
-        if self.tree is not None:
-            table["tree"] = [list(row) for row in self.tree]
-        return {self.key: table}
-
-    def _keeps(self, amount: Fraction | float) -> bool:
-        return amount <= as_fraction(self.t)
-
-    def _edge(self) -> float:
-        return float(as_fraction(self.t))
-
-    def _leaving(self, counts: GroupCounts, whole: IntArray) -> IntArray:
+    def leaving(self, counts: GroupCounts, whole: IntArray) -> IntArray:
+        """So many that shares are near enough."""
         # Shares move by no more than the share of people who leave, and each over 1 at most.
-        beyond = np.maximum(self.distances(counts, whole) - self._edge() - CLOSE, 0)
+        beyond = np.maximum(self.distances(counts, whole) - self._edge - CLOSE, 0)
         return np.floor(counts.sizes * beyond).astype(np.int64)
 
     def _words(self, amount: Fraction | float) -> str:
@@ -369,12 +355,12 @@ class TCloseness(_OfTable):
                     "all from first to last: order = [...]"
                 ) from None
         else:
-            places = {text: place for place, text in enumerate(map(str, self.order))}
+            place_of = {text: place for place, text in enumerate(map(str, self.order))}
             for text in texts:
-                if text not in places:
-                    hint = did_you_mean(text, places)
+                if text not in place_of:
+                    hint = did_you_mean(text, place_of)
                     raise InputError(f"TCloseness: order does not name the value {text!r}{hint}")
-            ranked = sorted(range(len(texts)), key=lambda i: places[texts[i]])
+            ranked = sorted(range(len(texts)), key=lambda i: place_of[texts[i]])
         of_value = np.zeros(counts.n_values, dtype=np.int64)
         of_value[used[ranked]] = np.arange(len(texts))
         return of_value, max(1, len(texts) - 1)
@@ -404,6 +390,7 @@ class BetaLikeness(_OfTable):
     beta: Number
     enhanced: bool = False
     key: ClassVar[str] = "beta_likeness"
+    limited: ClassVar[str] = "beta"
     settings: ClassVar[Any] = with_examples(CRITERIA["beta_likeness"], beta=1)
     of_cases: ClassVar[bool] = True  # whose values are compared, as its documentation says
 
@@ -414,23 +401,12 @@ class BetaLikeness(_OfTable):
         if not isinstance(self.enhanced, bool):
             raise InputError(f"BetaLikeness: enhanced is True or False, not {self.enhanced!r}")
 
-    def to_dict(self) -> dict[str, Any]:
-        """``{"beta_likeness": {...}}``, as in a policy file."""
-        return {self.key: {"beta": as_setting(as_fraction(self.beta)), "enhanced": self.enhanced}}
-
     def may_fail(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> BoolArray:
         """By the most that the share of each value may be."""
         of, _, high = _between(counts, whole, times, swaps)
-        gain = np.full(len(of), float(as_fraction(self.beta)))
+        gain = np.full(len(of), self._edge)
         most = of * (1 + (np.minimum(gain, -np.log(of)) if self.enhanced else gain))
-        fails: BoolArray = (high > most * (1 - CLOSE)).any(axis=1)
-        return fails
-
-    def _keeps(self, amount: Fraction | float) -> bool:
-        return amount <= as_fraction(self.beta)
-
-    def _edge(self) -> float:
-        return float(as_fraction(self.beta))
+        return np.asarray((high > most * (1 - CLOSE)).any(axis=1))
 
     def _words(self, amount: Fraction | float) -> str:
         also = ", and no more than -log of its share there" if self.enhanced else ""
@@ -453,8 +429,9 @@ class BetaLikeness(_OfTable):
         ]
         return max(*gains, Fraction(0))
 
-    def _fails(self, counts: GroupCounts, whole: IntArray) -> BoolArray:
-        fails = super()._fails(counts, whole)
+    def failing(self, counts: GroupCounts, whole: IntArray) -> BoolArray:
+        """Which groups have a value too often; enhanced, by its share, too."""
+        fails = super().failing(counts, whole)
         if not self.enhanced:
             return fails
         of_group, of_table = _shares(counts, whole)
@@ -491,6 +468,7 @@ class DeltaDisclosure(_OfTable):
 
     delta: Number
     key: ClassVar[str] = "delta_disclosure"
+    limited: ClassVar[str] = "delta"
     settings: ClassVar[Any] = with_examples(CRITERIA["delta_disclosure"], delta=1)
     of_cases: ClassVar[bool] = True  # whose values are compared, as its documentation says
 
@@ -499,27 +477,22 @@ class DeltaDisclosure(_OfTable):
         if not 0 < self.delta <= 500:  # type: ignore[operator]
             raise InputError(f"DeltaDisclosure: delta must be above 0, at most 500: {self.delta}")
 
-    def to_dict(self) -> dict[str, Any]:
-        """``{"delta_disclosure": {...}}``, as in a policy file."""
-        return {self.key: {"delta": as_setting(as_fraction(self.delta))}}
-
     def may_fail(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> BoolArray:
         """By the least and the most that the share of each value may be."""
         of, low, high = _between(counts, whole, times, swaps)
-        factor = self._edge() * (1 - CLOSE)
+        factor = self._edge * (1 - CLOSE)
         beyond: Any = (high >= of * factor) | (low * factor <= of)
-        fails: BoolArray = beyond.any(axis=1)
-        return fails
+        return np.asarray(beyond.any(axis=1))
 
     def _keeps(self, amount: Fraction | float) -> bool:
-        delta = as_fraction(self.delta)
-        return isinstance(amount, Fraction) and (amount == 1 or _log_is_below(amount, delta))
+        return isinstance(amount, Fraction) and (amount == 1 or _log_is_below(amount, self._most))
 
+    @property
     def _edge(self) -> float:
-        return float(np.exp(float(as_fraction(self.delta))))
+        return float(np.exp(float(self._most)))
 
     def _words(self, amount: Fraction | float) -> str:
-        delta = as_fraction(self.delta)
+        delta = self._most
         with localcontext() as context:
             context.prec = 60
             most = (Decimal(delta.numerator) / delta.denominator).exp()

@@ -26,9 +26,7 @@ from foreknow.adversaries.protocol import (
 )
 from foreknow.criteria.protocol import (
     Attained,
-    EachGroup,
     OfGroups,
-    as_setting,
     classes_of,
     counts_for,
     distinguished,
@@ -36,7 +34,7 @@ from foreknow.criteria.protocol import (
     smallest,
 )
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
-from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.counts import GroupCounts
 from foreknow.errors import did_you_mean
 from foreknow.needs import Need, Needs, require
 from foreknow.numbers import whole_number
@@ -52,24 +50,12 @@ _DIGITS, _MOST_POWERS = 70, 10**5
 
 
 class _OfValues(OfGroups):
-    """A criterion of the values of each group: how a release and a search are judged by it."""
+    """What criteria of the values of each group have in common."""
 
     needs: ClassVar[Needs] = frozenset({Need.ONE_VALUE, Need.NO_WINDOWS, Need.EVERYBODY})
     of_people: ClassVar[bool] = False
     compares_table: ClassVar[bool] = False
     speaks: ClassVar[Any] = KnowledgeReach(1, alike=True)
-
-    def _fails(self, counts: GroupCounts) -> BoolArray:
-        raise NotImplementedError
-
-    def _leaving(self, counts: GroupCounts) -> IntArray:
-        """How many people must leave each group at least, all or until it holds."""
-        return np.zeros(counts.n_groups, dtype=np.int64)
-
-    def ledger(self, semantics: Semantics = "single", whole: Any = None) -> EachGroup:
-        """Start a ledger for a search."""
-        require(self, semantics=semantics)
-        return EachGroup(self._fails, self._leaving)
 
 
 @dataclass(frozen=True)
@@ -165,18 +151,11 @@ class LDiversity(_OfValues):
             f"{said} times as often as all from the {_ordinal(self.l)} on, together; it must be "
             f"below {limit}",
         }[self.kind]
-        holds = not self._fails(counts).any()
+        holds = not self.failing(counts).any()
         return Attained(amount, holds, words, counts.group_label(group))
 
-    def to_dict(self) -> dict[str, Any]:
-        """``{"l_diversity": {...}}``, as in a policy file."""
-        l = self.l if isinstance(self.l, int) else as_setting(as_fraction(self.l))
-        table: dict[str, Any] = {"l": l, "kind": self.kind}
-        return {
-            self.key: table if self.c is None else {**table, "c": as_setting(as_fraction(self.c))}
-        }
-
-    def _fails(self, counts: GroupCounts) -> BoolArray:
+    def failing(self, counts: GroupCounts, whole: Any = None) -> BoolArray:
+        """Which groups fail."""
         if self.kind == "distinct":
             return np.diff(counts.offsets) < float(self.l)
         if self.kind == "entropy":
@@ -192,11 +171,12 @@ class LDiversity(_OfValues):
             *self._compared(counts),
         )
 
-    def _leaving(self, counts: GroupCounts) -> IntArray:
+    def leaving(self, counts: GroupCounts, whole: Any) -> IntArray:
+        """How many people must leave each group at least, all or until it holds."""
         if self.kind == "distinct":  # nobody brings a value by leaving
-            return np.where(self._fails(counts), counts.sizes, 0)
+            return np.where(self.failing(counts), counts.sizes, 0)
         if self.kind == "entropy":
-            return np.zeros(counts.n_groups, dtype=np.int64)
+            return super().leaving(counts, whole)
         return counts.fewest_leaving(int(self.l) - 1, 0, 1 / as_fraction(self.c))  # type: ignore[arg-type]
 
     def _compared(self, counts: GroupCounts) -> tuple[Any, Any]:
@@ -287,18 +267,16 @@ class AlphaK(_OfValues):
         """The share."""
         return AlphaK(self.alpha, 1)
 
-    def to_dict(self) -> dict[str, Any]:
-        """``{"alpha_k": {...}}``, as in a policy file."""
-        return {self.key: {"alpha": as_setting(as_fraction(self.alpha)), "k": self.k}}
-
-    def _fails(self, counts: GroupCounts) -> BoolArray:
+    def failing(self, counts: GroupCounts, whole: Any = None) -> BoolArray:
+        """Which groups fail."""
         alpha, k = as_fraction(self.alpha), self.k
         return failing_groups(
             lambda most, size: most * alpha.denominator > size * alpha.numerator or size < k,
             *(counts.top_sums(1), counts.sizes),
         )
 
-    def _leaving(self, counts: GroupCounts) -> IntArray:
+    def leaving(self, counts: GroupCounts, whole: Any) -> IntArray:
+        """How many people must leave each group at least, all or until it holds."""
         alpha, most = float(as_fraction(self.alpha)), counts.top_sums(1)
         # At best all who leave have the commonest value; where it may be everybody's, none need.
         excess = np.maximum(most - alpha * counts.sizes, 0) / max(1 - alpha, CLOSE)
@@ -343,7 +321,7 @@ def is_recursively_diverse(release: HasCounts, c: Number, l: int) -> bool:
     times, least = as_fraction(c), whole_amount("(c, l)-diversity", "l", l)
     if times <= 0 or least < 2:
         raise InputError(f"(c, l)-diversity needs c above 0 and l of at least 2, not {(c, l)}")
-    return bool(LDiversity(least, "recursive", times).ledger().alone(counts).all())
+    return not LDiversity(least, "recursive", times).failing(counts).any()
 
 
 def highest(above: IntArray, below: IntArray) -> tuple[Fraction, int]:
@@ -363,8 +341,7 @@ def _entropies(counts: GroupCounts) -> FloatArray:
     """The entropy of each group, in nats."""
     terms = counts.counts * np.log(counts.counts)
     sums = np.add.reduceat(terms, counts.offsets[:-1])
-    entropies: FloatArray = np.log(counts.sizes) - sums / counts.sizes
-    return entropies
+    return np.log(counts.sizes) - sums / counts.sizes
 
 
 def _ordinal(place: Any) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from foreknow.adversaries.protocol import HasCounts, KnowledgeReach
 from foreknow.criteria.protocol import Attained, OfGroups, as_setting, classes_of
 from foreknow.criteria.size import Anybody
 from foreknow.data.arrays import BoolArray
-from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.counts import GroupCounts
 from foreknow.data.hierarchy import (
     MONTHS,
     DateLevels,
@@ -32,7 +32,7 @@ from foreknow.data.levels import Level
 from foreknow.data.meaning import MISSING, OR_MISSING, meanings_of
 from foreknow.data.schema import Schema
 from foreknow.errors import did_you_mean
-from foreknow.needs import Need, Needs, require
+from foreknow.needs import Need, Needs
 from foreknow.numbers import whole_number
 from foreknow.settings import given_of
 from foreknow_judge.errors import InputError, PolicyError
@@ -217,11 +217,6 @@ class Levels(OfGroups):
         hierarchy: Any = self.hierarchies.get(column)
         self._level_of(column, hierarchy, own["at_least"])
         return _is_coarse(label, hierarchy, own["at_least"], whole)
-
-    def ledger(self, semantics: Semantics = "single", whole: Any = None) -> NoReturn:
-        """Refused: no search asks it, as methods see columns no finer than they may be."""
-        require(self, searched=True)
-        raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
         """``{"levels": {...}}``, as in a policy file."""

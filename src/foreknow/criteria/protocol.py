@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from fractions import Fraction
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
@@ -18,13 +19,14 @@ from foreknow.adversaries.protocol import (
     Ledger,
     asked_of,
 )
-from foreknow.data.arrays import BoolArray, FloatArray
+from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels import GroupLabels, Label
 from foreknow.figures import significant
 from foreknow.hints import Plain
 from foreknow.needs import Need, Needs, check_members, require
 from foreknow_judge.errors import DataError, InputError, PolicyError
+from foreknow_judge.json_values import plain
 from foreknow_judge.numbers import Number, as_fraction
 
 
@@ -163,6 +165,8 @@ def check_criterion(criterion: Any, name: str) -> None:
 class OfGroups:
     """What the criteria share that say what is `attained`, and are kept by merging."""
 
+    key: ClassVar[str]
+    needs: ClassVar[Needs]
     of_people: ClassVar[bool]
     of_labels: ClassVar[bool] = False
     of_cases: ClassVar[bool] = False
@@ -197,7 +201,16 @@ class OfGroups:
 
     def ledger(self, semantics: Semantics = "single", whole: Any = None) -> Ledger:
         """Start a ledger for a search; `whole` is how many of the table have each value."""
+        require(self, semantics=semantics, searched=True)
+        return EachGroup(partial(self.failing, whole=whole), partial(self.leaving, whole=whole))
+
+    def failing(self, counts: GroupCounts, whole: Any) -> BoolArray:
+        """Which groups fail, for the ledger of a search."""
         raise NotImplementedError
+
+    def leaving(self, counts: GroupCounts, whole: Any) -> IntArray:
+        """How many people must leave each group at least, all or until it holds."""
+        return np.zeros(counts.n_groups, dtype=np.int64)
 
     def fails(self, counts: GroupCounts) -> BoolArray | None:
         """Which groups fail, by a ledger that looks at each."""
@@ -226,7 +239,13 @@ class OfGroups:
 
     def to_dict(self) -> dict[str, Any]:
         """What stands for it in a policy file."""
-        raise NotImplementedError
+        return {self.key: self._settings()}
+
+    def _settings(self) -> dict[str, Any]:
+        """Its fields, as the keys of its table."""
+        made: Any = self
+        given = {each.name: getattr(made, each.name) for each in fields(made)}
+        return {key: plain(own, as_setting) for key, own in given.items() if own is not None}
 
     def published(self) -> dict[str, Any]:
         """What stands for it in a certificate, as in a policy file."""
@@ -316,76 +335,75 @@ def _digits(number: Fraction, digits: int) -> str:
     return f"{float(number):.{digits}g}" if many else significant(number, digits)
 
 
-# ---- the ledger of criteria ---------------------------------------------------------------------
+# ---- the ledgers of criteria --------------------------------------------------------------------
 
 
-@dataclass(eq=False)
-class EachGroup:
-    """Safe while no group `fails`; `leaving`: how many people must leave each at least."""
+class SumLedger:
+    """A ledger of what is added up over all groups: safe while the sums hold."""
 
-    fails: Callable[[GroupCounts], BoolArray]
-    leaving: Callable[[GroupCounts], NDArray[np.int64]] | None = None
+    now: Any = 0
     exact: ClassVar[bool] = True
-    failing: int = field(default=0, init=False)
+    sums_up: ClassVar[bool] = True
+
+    def sums(self, counts: GroupCounts) -> IntArray:
+        """What each group adds, shape (groups, sums)."""
+        raise NotImplementedError
+
+    def holds(self, sums: IntArray) -> BoolArray:
+        """Whether whole releases are safe, by their sums."""
+        raise NotImplementedError
 
     @property
     def looks_back(self) -> bool:
-        """Whether a group fails that could be replaced."""
-        return self.failing > 0
+        """Whether it matters which groups are replaced."""
+        return True
 
     def admits(self, removed: GroupCounts | None, added: GroupCounts) -> bool:
-        """Whether no group fails when `added` replaces `removed`."""
-        mended = self._many(removed) if self.looks_back else 0
-        return self.failing == mended and not self._many(added)
+        """Whether the sums hold when `added` replaces `removed`."""
+        return bool(self.holds((self.now + self._change(removed, added))[None])[0])
 
     def commit(self, removed: GroupCounts | None, added: GroupCounts) -> None:
         """Note that `added` replaced `removed`."""
-        self.failing += self._many(added) - (self._many(removed) if self.looks_back else 0)
+        self.now = self.now + self._change(removed, added)
+
+    def _change(self, removed: GroupCounts | None, added: GroupCounts) -> IntArray:
+        change: IntArray = self.sums(added).sum(0)
+        return (
+            change if removed is None or not self.looks_back else change - self.sums(removed).sum(0)
+        )
 
     def evaluate(
         self, removed: GroupCounts | None, added: GroupCounts, owner: NDArray[Any]
-    ) -> EachGroupEvaluation:
+    ) -> SumEvaluation:
         """Measure many proposals; see `Ledger.evaluate`."""
         n_proposals = int(owner.max(initial=-1)) + 1
-        entering = np.bincount(owner[self.fails(added)], minlength=n_proposals)
-        leaving = np.zeros(n_proposals, dtype=np.int64)
+        changes = _added_up(owner, self.sums(added), n_proposals)
         if removed is not None and self.looks_back:
-            at = np.arange(removed.n_groups) if removed.origin is None else removed.origin
-            leaving += np.bincount(at[self.fails(removed)], minlength=n_proposals)
-        return EachGroupEvaluation(self, entering, leaving)
+            of_group = np.arange(removed.n_groups) if removed.origin is None else removed.origin
+            changes -= _added_up(of_group, self.sums(removed), n_proposals)
+        return SumEvaluation(self, changes)
 
-    def fewest_leaving(self, counts: GroupCounts) -> NDArray[np.int64]:
-        """How many people must leave each group at least; see `PolicyLedger`."""
-        if self.leaving is None:
-            return np.zeros(counts.n_groups, dtype=np.int64)
-        return self.leaving(counts)
 
-    def alone(self, counts: GroupCounts) -> BoolArray:
-        """Whether each group holds by itself."""
-        holds: BoolArray = ~self.fails(counts)
-        return holds
-
-    def _many(self, counts: GroupCounts | None) -> int:
-        return 0 if counts is None else int(self.fails(counts).sum())
+def _added_up(owner: NDArray[Any], sums: IntArray, n_owners: int) -> IntArray:
+    """The sums of the groups of each owner."""
+    columns = [np.bincount(owner, column, minlength=n_owners) for column in sums.T]
+    return np.stack(columns, 1).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
-class EachGroupEvaluation:
-    """How many failing groups each proposal brings, and how many it takes away."""
+class SumEvaluation:
+    """What each proposal changes of the sums."""
 
-    ledger: EachGroup
-    entering: NDArray[np.int64]
-    leaving: NDArray[np.int64]
+    ledger: SumLedger
+    changes: IntArray
 
     def safe_each(self) -> BoolArray:
-        """Whether no group fails with each proposal by itself."""
-        alone: BoolArray = (self.entering == 0) & (self.leaving == self.ledger.failing)
-        return alone
+        """Whether the sums hold with each proposal by itself."""
+        return self.ledger.holds(self.ledger.now + self.changes)
 
     def safe_jointly(self, chosen: BoolArray) -> bool:
-        """Whether no group fails with all the chosen proposals."""
-        left = self.ledger.failing - self.leaving[chosen].sum()
-        return not left and not self.entering[chosen].any()
+        """Whether they hold with all the chosen proposals."""
+        return bool(self.ledger.holds((self.ledger.now + self.changes[chosen].sum(0))[None])[0])
 
     def risk_ratio(self) -> FloatArray:
         """0 for what holds, infinity for what does not."""
@@ -393,4 +411,36 @@ class EachGroupEvaluation:
 
     def commit(self, chosen: BoolArray) -> None:
         """Note that the chosen proposals were carried out."""
-        self.ledger.failing += int((self.entering[chosen] - self.leaving[chosen]).sum())
+        self.ledger.now = self.ledger.now + self.changes[chosen].sum(0)
+
+
+@dataclass(eq=False)
+class EachGroup(SumLedger):
+    """Safe while no group `fails`; `leaving`: how many people must leave each at least."""
+
+    fails: Callable[[GroupCounts], BoolArray]
+    leaving: Callable[[GroupCounts], IntArray] | None = None
+    sums_up: ClassVar[bool] = False
+
+    def sums(self, counts: GroupCounts) -> IntArray:
+        """1 for each group that fails."""
+        return self.fails(counts)[:, None].astype(np.int64)
+
+    def holds(self, sums: IntArray) -> BoolArray:
+        """Whether none fails."""
+        return np.asarray(sums[:, 0] == 0)
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether a group fails that could be replaced."""
+        return bool(np.any(self.now))
+
+    def fewest_leaving(self, counts: GroupCounts) -> IntArray:
+        """How many people must leave each group at least; see `PolicyLedger`."""
+        if self.leaving is None:
+            return np.zeros(counts.n_groups, dtype=np.int64)
+        return self.leaving(counts)
+
+    def alone(self, counts: GroupCounts) -> BoolArray:
+        """Whether each group holds by itself."""
+        return ~self.fails(counts)

@@ -9,10 +9,12 @@ from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.criteria.closeness import BetaLikeness, DeltaDisclosure, TCloseness
 from foreknow.criteria.diversity import AlphaK, LDiversity
 from foreknow.criteria.levels import Levels
-from foreknow.criteria.population import DeltaPresence, KMap
-from foreknow.criteria.risk import PopulationRisk, Risk
+from foreknow.criteria.risk import Risk
 from foreknow.criteria.size import GroupSize, KAnonymity
+from foreknow.leaves import is_installed, load
 
+# Those that compare groups with a population, where measuring risk is installed.
+_OF_POPULATIONS = load("foreknow.risks.criteria:KINDS") if is_installed("foreknow.risks") else ()
 OURS: tuple[Any, ...] = (
     KAnonymity,
     GroupSize,
@@ -21,10 +23,9 @@ OURS: tuple[Any, ...] = (
     TCloseness,
     BetaLikeness,
     DeltaDisclosure,
-    KMap,
-    DeltaPresence,
+    *_OF_POPULATIONS[:2],
     Risk,
-    PopulationRisk,
+    *_OF_POPULATIONS[2:],
     Levels,
 )
 _KNOWN = (*ADVERSARIES, *OURS)

@@ -8,27 +8,24 @@ are fewer groups of as many people, and larger ones.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foreknow.adversaries.protocol import HasCounts, KnowledgeReach, Ledger
-from foreknow.criteria.population import OfPopulation, population_of
 from foreknow.criteria.protocol import (
     Attained,
-    EachGroup,
     OfGroups,
-    as_setting,
+    SumLedger,
     classes_of,
     distinguished,
     smallest,
 )
 from foreknow.criteria.size import Anybody
-from foreknow.data.arrays import BoolArray, FloatArray, IntArray
+from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.figures import significant
 from foreknow.needs import Need, Needs
@@ -40,7 +37,7 @@ from foreknow_judge.numbers import Number, as_fraction
 from foreknow_judge.text import people_text
 
 
-class _Figure(NamedTuple):
+class Figure(NamedTuple):
     """One figure of a release, and its limit."""
 
     amount: Fraction
@@ -48,20 +45,19 @@ class _Figure(NamedTuple):
     words: str
 
 
-class _Limits:
+class Limits(OfGroups):
     """What both criteria share: some limits, each a number that may be reached unless strict."""
 
     strict: bool
-    key: ClassVar[str]
     names: ClassVar[tuple[str, ...]]
 
     def _settle(self) -> None:
         name = type(self).__name__
         if not isinstance(self.strict, bool):
             raise InputError(f"{name}: strict is true or false, not {self.strict!r}")
-        if not self.asked:
+        if not self.limits:
             raise InputError(f"{name} limits nothing: give {' or '.join(self.names)}")
-        for key, given in self.asked.items():
+        for key, given in self.limits.items():
             limit, of_nobody = as_fraction(given), key == "uniqueness" and not self.strict
             set_fields(self, **{key: limit})
             if limit > 1 or limit < 0 or (limit == 0 and not of_nobody):
@@ -69,13 +65,13 @@ class _Limits:
                 raise InputError(f"{name}: {key} must be {least} to 1, not {given}")
 
     @property
-    def asked(self) -> dict[str, Fraction]:
+    def limits(self) -> dict[str, Fraction]:
         """The limits that it has, by name."""
         own = {key: getattr(self, key) for key in self.names}
         return {key: given for key, given in own.items() if given is not None}
 
     def __str__(self) -> str:
-        said = [f"{key}={limit}" for key, limit in self.asked.items()]
+        said = [f"{key}={limit}" for key, limit in self.limits.items()]
         said += ["strict=True"] if self.strict else []
         return f"{type(self).__name__}({', '.join(said)})"
 
@@ -85,17 +81,17 @@ class _Limits:
 
     def least_of(self, key: str) -> int:
         """How many must look alike for 1 over their number to keep a limit; 0 without one."""
-        if key not in self.asked:
+        if key not in self.limits:
             return 0
-        number = 1 / self.asked[key]
+        number = 1 / self.limits[key]
         return floor(number) + 1 if self.strict else ceil(number)
 
     def too_many(self, people: int, of: int) -> bool:
         """Whether so many are unique that their limit does not hold."""
-        limit = self.asked.get("uniqueness")
+        limit = self.limits.get("uniqueness")
         return limit is not None and not self.keeps(Fraction(people, of), limit)
 
-    def _attained(self, figures: Iterable[_Figure], group: Any, beside: str = "") -> Attained:
+    def _attained(self, figures: Iterable[Figure], group: Any, beside: str = "") -> Attained:
         """What is attained: of several figures, the first that fails, else the first."""
         figures = list(figures)
         failing = [each for each in figures if not self.keeps(each.amount, each.limit)]
@@ -108,12 +104,12 @@ class _Limits:
         return Attained(top.amount, not failing, "; ".join(words) + beside, group)
 
     def _settings(self) -> dict[str, Any]:
-        own: dict[str, Any] = {key: as_setting(limit) for key, limit in self.asked.items()}
-        return {**own, "strict": True} if self.strict else own
+        own = super()._settings()
+        return own if self.strict else {key: own[key] for key in own if key != "strict"}
 
 
 @dataclass(frozen=True)
-class Risk(_Limits, OfGroups):
+class Risk(Limits):
     """How easily people are recognized who are known to be in the table, at most.
 
     Who looks alike is judged as for `KAnonymity`. Each limit may be reached.
@@ -180,7 +176,7 @@ class Risk(_Limits, OfGroups):
     @property
     def _of_all(self) -> bool:
         """Whether it asks something of all groups together."""
-        return not self.asked.keys() <= {"prosecutor"}
+        return not self.limits.keys() <= {"prosecutor"}
 
     def attained(self, release: HasCounts) -> Attained:
         """The figures of a release, and its smallest group."""
@@ -188,242 +184,78 @@ class Risk(_Limits, OfGroups):
         at = int(np.argmin(counts.sizes))
         most = significant(1 / int(counts.sizes[at]), 4)
         beside = f"; one person's prosecutor risk is up to {most}, which is not limited"
-        beside *= "prosecutor" not in self.asked
+        beside *= "prosecutor" not in self.limits
         return self._attained(self._figures(counts), counts.group_label(at), beside)
 
-    def _figures(self, counts: GroupCounts) -> Iterable[_Figure]:
-        least, asked = int(counts.sizes.min()), self.asked
+    def _figures(self, counts: GroupCounts) -> Iterable[Figure]:
+        least, limits = int(counts.sizes.min()), self.limits
         groups, people = counts.n_groups, counts.n_people
-        if "prosecutor" in asked:
+        if "prosecutor" in limits:
             words = f"{smallest(counts)} has {people_text(least)}, a prosecutor risk of {{}}"
-            yield _Figure(Fraction(1, least), asked["prosecutor"], words)
-        if "average" in asked:
+            yield Figure(Fraction(1, least), limits["prosecutor"], words)
+        if "average" in limits:
             words = f"there are {groups:,} sets of people who look alike, of {people_text(people)}"
-            yield _Figure(
-                Fraction(groups, people), asked["average"], f"{words}: an average risk of {{}}"
+            yield Figure(
+                Fraction(groups, people), limits["average"], f"{words}: an average risk of {{}}"
             )
-        if "uniqueness" in asked:
+        if "uniqueness" in limits:
             alone = int((counts.sizes == 1).sum())
             words = f"{alone:,} of {people_text(people)} look like nobody else, a share of {{}}"
-            yield _Figure(Fraction(alone, people), asked["uniqueness"], words)
+            yield Figure(Fraction(alone, people), limits["uniqueness"], words)
 
     def fails(self, counts: GroupCounts) -> BoolArray:
         """Which groups fail: those that are too small, and people by themselves if too many are."""
-        fails: BoolArray = counts.sizes < self.least
-        alone = counts.sizes == 1
+        fails, alone = self.failing(counts), counts.sizes == 1
         return fails | alone if self.too_many(int(alone.sum()), counts.n_people) else fails
 
     def beyond_groups(self, release: HasCounts) -> bool:
         """Whether the average fails, which no group does by itself."""
         counts = classes_of(release)
-        amount, limit = Fraction(counts.n_groups, counts.n_people), self.asked.get("average")
+        amount, limit = Fraction(counts.n_groups, counts.n_people), self.limits.get("average")
         return limit is not None and not self.keeps(amount, limit)
 
     def ledger(self, semantics: Semantics = "single", whole: Any = None) -> Ledger:
         """Start a ledger for a search."""
-        if self._of_all:
-            return _RiskLedger(self)
-        least = self.least
-        return EachGroup(lambda counts: counts.sizes < least, self.leaving)
+        return _RiskLedger(self) if self._of_all else super().ledger(semantics, whole)
 
-    def leaving(self, counts: GroupCounts) -> IntArray:
-        """How many people must leave each group at least: all of one that is too small."""
-        return np.where(counts.sizes < self.least, counts.sizes, 0)
+    def failing(self, counts: GroupCounts, whole: Any = None) -> BoolArray:
+        """Which groups are too small."""
+        return counts.sizes < self.least
 
-    def _sums(self, sizes: IntArray) -> IntArray:
-        """Of each group: itself, its people, whether it is too small, whether it is one person."""
-        return np.stack((np.ones_like(sizes), sizes, sizes < self.least, sizes == 1), 1)
-
-    def kept_by(self, sums: IntArray) -> BoolArray:
-        """Whether it holds of whole releases, by such sums of their groups."""
-        groups, people, small, alone = sums.T.astype(object)  # products of any length
-        holds: BoolArray = small == 0
-        for parts, key in ((groups, "average"), (alone, "uniqueness")):
-            if (limit := self.asked.get(key)) is not None:
-                part, most = parts * limit.denominator, people * limit.numerator
-                holds = holds & ((part < most if self.strict else part <= most) | (people == 0))
-        return holds.astype(bool)
-
-    def to_dict(self) -> dict[str, Any]:
-        """``{"risk": {...}}``, as in a policy file."""
-        return {self.key: self._settings()}
+    def leaving(self, counts: GroupCounts, whole: Any = None) -> IntArray:
+        """All people of a group that is too small."""
+        return np.where(self.failing(counts), counts.sizes, 0)
 
 
 # ---- the ledger: sums over all groups ----------------------------------------------------------
 
 
 @dataclass(eq=False)
-class _RiskLedger:
+class _RiskLedger(SumLedger):
     """What all groups together have; so what leaves matters, whatever merging does."""
 
     rule: Risk
-    now: IntArray = field(default_factory=lambda: np.zeros(4, dtype=np.int64))
-    exact: ClassVar[bool] = True
-    sums_up: ClassVar[bool] = True
 
-    def admits(self, removed: GroupCounts | None, added: GroupCounts) -> bool:
-        """Whether the limits hold when `added` replaces `removed`."""
-        return bool(self.rule.kept_by((self.now + self._change(removed, added))[None])[0])
+    def sums(self, counts: GroupCounts) -> IntArray:
+        """Of each group: itself, its people, whether it is too small, whether it is one person."""
+        sizes = counts.sizes
+        return np.stack((np.ones_like(sizes), sizes, sizes < self.rule.least, sizes == 1), 1)
 
-    def commit(self, removed: GroupCounts | None, added: GroupCounts) -> None:
-        """Note that `added` replaced `removed`."""
-        self.now = self.now + self._change(removed, added)
-
-    def evaluate(
-        self, removed: GroupCounts | None, added: GroupCounts, owner: NDArray[Any]
-    ) -> _RiskEvaluation:
-        """Measure many proposals; see `Ledger.evaluate`."""
-        changes = np.zeros((int(owner.max(initial=-1)) + 1, 4), dtype=np.int64)
-        np.add.at(changes, owner, self.rule._sums(added.sizes))
-        if removed is not None:
-            at = np.arange(removed.n_groups) if removed.origin is None else removed.origin
-            np.subtract.at(changes, at, self.rule._sums(removed.sizes))
-        return _RiskEvaluation(self, changes)
+    def holds(self, sums: IntArray) -> BoolArray:
+        """Whether the limits hold of whole releases, by such sums of their groups."""
+        rule = self.rule
+        groups, people, small, alone = sums.T.astype(object)  # products of any length
+        holds: BoolArray = small == 0
+        for parts, key in ((groups, "average"), (alone, "uniqueness")):
+            if (limit := rule.limits.get(key)) is not None:
+                part, most = parts * limit.denominator, people * limit.numerator
+                holds = holds & ((part < most if rule.strict else part <= most) | (people == 0))
+        return holds.astype(bool)
 
     def alone(self, counts: GroupCounts) -> BoolArray:
         """Whether each group may be there at all: other groups may make up for the rest."""
-        large: BoolArray = counts.sizes >= self.rule.least
-        return large
+        return ~self.rule.failing(counts)
 
     def fewest_leaving(self, counts: GroupCounts) -> IntArray:
         """How many people must leave each group at least; see `PolicyLedger`."""
         return self.rule.leaving(counts)
-
-    def _change(self, removed: GroupCounts | None, added: GroupCounts) -> IntArray:
-        change = self.rule._sums(added.sizes).sum(0)
-        leaving = 0 if removed is None else self.rule._sums(removed.sizes).sum(0)
-        return np.asarray(change - leaving)
-
-
-@dataclass(frozen=True, eq=False)
-class _RiskEvaluation:
-    """What each proposal changes of the sums."""
-
-    ledger: _RiskLedger
-    changes: IntArray
-
-    def safe_each(self) -> BoolArray:
-        """Whether the limits hold with each proposal by itself."""
-        return self.ledger.rule.kept_by(self.ledger.now + self.changes)
-
-    def safe_jointly(self, chosen: BoolArray) -> bool:
-        """Whether they hold with all the chosen proposals."""
-        return bool(
-            self.ledger.rule.kept_by((self.ledger.now + self.changes[chosen].sum(0))[None])[0]
-        )
-
-    def risk_ratio(self) -> FloatArray:
-        """0 for what holds, infinity for what does not."""
-        return np.where(self.safe_each(), 0.0, np.inf)
-
-    def commit(self, chosen: BoolArray) -> None:
-        """Note that the chosen proposals were carried out."""
-        self.ledger.now = self.ledger.now + self.changes[chosen].sum(0)
-
-
-# ---- against a population -----------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class PopulationRisk(_Limits, OfPopulation):
-    """How easily people of a population are recognized by who compares groups with it, at most.
-
-    Who of the population could be in a group is read from the labels of the group, as for `KMap`.
-    Each limit may be reached.
-
-    | limit | of a release |
-    | --- | --- |
-    | journalist | 1 over the fewest people of the population who could be in a group |
-    | uniqueness | people of the table whose groups nobody else of the population could be in, as a share of all people of the table |
-
-    Of both, both must hold; `measure` is the first that does not, else the first that is given.
-
-    Parameters
-    ----------
-    journalist : number, optional
-        Above 0, at most 1.
-    uniqueness : number, optional
-        From 0 to 1.
-    population : path or frame
-        One row per person, with the quasi-identifiers of the release: everybody of the table, and
-        others. Never published: a certificate has its digest, and the verifier asks for it.
-    strict : bool
-        Whether limits may not be reached.
-
-    Notes
-    -----
-    Each group is compared with the population by itself. Where labels of groups overlap, several
-    together may tell more; words of the verdict say so.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from foreknow.data.release import Release
-    >>> release = Release.from_generalized(
-    ...     pa.table({"age": ["20 to 24", "25 to 29"], "disease": ["Flu", "AIDS"]}),
-    ...     quasi_identifiers=["age"],
-    ...     sensitive="disease",
-    ... )
-    >>> everybody = pa.table({"age": [20, 22, 24, 25, 40]})
-    >>> PopulationRisk(journalist=0.5, population=everybody).measure(release)
-    Fraction(1, 1)
-    >>> PopulationRisk(uniqueness=0.5, population=everybody).holds(release)
-    True
-    """  # noqa: E501
-
-    journalist: Number | None = None
-    uniqueness: Number | None = None
-    population: Any = None
-    strict: bool = False
-    key: ClassVar[str] = "population_risk"
-    names: ClassVar[tuple[str, ...]] = ("journalist", "uniqueness")
-    settings: ClassVar[Any] = with_examples(CRITERIA["population_risk"], journalist=0.09)
-
-    def __post_init__(self) -> None:
-        self._settle()
-        set_fields(self, population=population_of(self.population))
-
-    def attained(self, release: HasCounts) -> Attained:
-        """The figures of a release, and the group that the fewest of the population could be in."""
-        counts, asked = classes_of(release), self.asked
-        found = self.population.placed(counts)
-        group, figures = int(np.argmin(found.many)), []
-        if "journalist" in asked:
-            least = int(found.many[group])
-            words = (
-                f"the group that fewest of the population could be in has {least:,} of them, a "
-                "journalist risk of {}"
-            )
-            figures.append(_Figure(Fraction(1, least), asked["journalist"], words))
-        if "uniqueness" in asked:
-            alone, people = int(counts.sizes[found.many == 1].sum()), counts.n_people
-            words = (
-                f"of {alone:,} of {people_text(people)} nobody else of the population could be in "
-                "their group, a share of {}"
-            )
-            figures.append(_Figure(Fraction(alone, people), asked["uniqueness"], words))
-        beside = "; groups overlap, and what several tell together is not counted"
-        return self._attained(figures, counts.group_label(group), beside * found.overlap)
-
-    def fails(self, counts: GroupCounts) -> BoolArray:
-        """Which groups look like too few, or like one person if too many do."""
-        many = self.population.place(counts).many
-        fails: BoolArray = many < self.least_of("journalist")
-        alone = many == 1
-        unique = int(counts.sizes[alone].sum())
-        return fails | alone if self.too_many(unique, counts.n_people) else fails
-
-    def ways_out(self, release: HasCounts) -> list[str]:
-        """A k-anonymity that implies it, where there are people enough."""
-        k = max(self.least_of("journalist"), 1 if self.uniqueness is None else 2)
-        if k > classes_of(release).n_people:
-            return ["The table has fewer people: require k_anonymity, or allow more"]
-        return [
-            f"Whoever looks like {k:,} people of the table looks like {k:,} of the population, so "
-            "this would do:",
-            "  [[require]]",
-            f"  k_anonymity = {k}",
-        ]
-
-    def _own(self) -> dict[str, Any]:
-        return self._settings()

@@ -14,7 +14,6 @@ from foreknow import numbers
 from foreknow.adversaries.protocol import HasCounts, KnowledgeReach
 from foreknow.criteria.protocol import (
     Attained,
-    EachGroup,
     OfGroups,
     classes_of,
     groups_of,
@@ -136,12 +135,13 @@ class GroupSize(OfGroups):
         words = f"{smallest(counts)} has {size} {people}, the least is {self.k}"
         return Attained(size, size >= self.k, words, counts.group_label(group))
 
-    def ledger(self, semantics: Semantics = "single", whole: Any = None) -> EachGroup:
-        """Start a ledger for a search."""
-        return EachGroup(
-            lambda counts: self.sizes(counts) < self.k,
-            lambda counts: np.where(self.sizes(counts) < self.k, counts.sizes, 0),
-        )
+    def failing(self, counts: GroupCounts, whole: Any) -> BoolArray:
+        """Which groups are too small."""
+        return self.sizes(counts) < self.k
+
+    def leaving(self, counts: GroupCounts, whole: Any) -> IntArray:
+        """All of a group that is too small."""
+        return np.where(self.failing(counts, whole), counts.sizes, 0)
 
     def to_dict(self) -> dict[str, Any]:
         """What stands for it in a policy file, such as ``{"group_size": 5}``."""

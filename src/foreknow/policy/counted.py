@@ -9,7 +9,7 @@ secret and every sight.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -19,7 +19,6 @@ import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.protocol import (
-    Gaining,
     HasCounts,
     Ledger,
     Searchable,
@@ -31,7 +30,6 @@ from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics, UnitCounts, refuse_sets
 from foreknow.data.labels import JointLabels, Label, Labels
 from foreknow.data.layout import Layout
-from foreknow.data.people import CASES
 from foreknow.data.possible_values import JointMembers
 from foreknow.data.release import Release
 from foreknow.data.sights import Possible
@@ -43,6 +41,7 @@ from foreknow.policy.people import (
     CaseOwners,
     CountsOfCases,
     ledger_of_people,
+    numbers_of_cases,
     of_most_cases,
 )
 from foreknow.policy.sets import TargetValues, meant, refuse_unheld
@@ -86,7 +85,7 @@ class RequirementCounts:
             return cls.of_counts(requirement, counts_of(release))
         requirement.check_columns(release.sensitives)
         sight, of_people = requirement.sight(release.layout), requirement.of_people
-        if requirement.of_classes and release.recognized:
+        if requirement.subject.of_classes and release.recognized:
             known = sight.known if requirement.taken is None else requirement.known
             return cls(requirement, sight, release.alike(known))
         if possible is not None and not of_people:
@@ -100,20 +99,14 @@ class RequirementCounts:
         cls, requirement: Requirement, counts: GroupCounts, cases: CaseOwners | None = None
     ) -> RequirementCounts:
         """Take counts, which may be of combinations of values, and whose cases they are of."""
-        if not isinstance(counts.values, JointLabels):
-            seen = counts.seen(requirement.sensitive, requirement.known)
-            return cls(requirement, requirement.sight(Layout()), seen)
-        sight = requirement.sight(counts.values.layout)
-        seen, columns = _in_sight(requirement, sight, counts), counts.values.columns
-        if CASES not in columns or not requirement.points:
+        sight = requirement.sight(getattr(counts.values, "layout", Layout()))
+        seen, numbers = _in_sight(requirement, sight, counts), numbers_of_cases(counts)
+        if numbers is None or not requirement.points:
             return cls(requirement, sight, seen)
-        codes, numbers = columns[CASES]
-        number_of_cases = np.array(numbers, dtype=np.int64)[codes]
-        if cases is None:
-            return cls(requirement, sight, seen, number_of_cases)
-        parts = counts.parts(sight.secret, sight.known)
-        people = replace(cases, groups=parts[cases.groups])
-        return cls(requirement, sight, seen, number_of_cases, people)
+        if cases is not None:
+            parts = counts.parts(sight.secret, sight.known)
+            cases = replace(cases, groups=parts[cases.groups])
+        return CaseCounts(requirement, sight, seen, numbers, cases)
 
     @classmethod
     def of_nobody(
@@ -130,28 +123,15 @@ class RequirementCounts:
         """The counts of other groups of the same table."""
         return self._as_one(_in_sight(self.requirement, self.sight, groups).by_policy)
 
-    def by_most_cases(self, groups: GroupCounts) -> CountsOfCases:
-        """Same as `again`, and for each group, the most cases that any person in it has."""
-        counts = counts_of(self.again(groups))
-        number = self.number_of_cases
-        assert number is not None
-        parts = groups.parts(self.sight.secret, self.sight.known)
-        most = np.zeros(counts.n_groups, dtype=np.int64)
-        np.maximum.at(most, parts, number[groups.codes])
-        return counts.as_kind(CountsOfCases, most=most)
-
     def _as_one(self, seen: Release | GroupCounts) -> HasCounts:
         """The counts with each set of values as one value, or with windows of near numbers."""
         if self.requirement.of_windows:
             return self._windows(counts_of(seen))
-        if self.requirement.of_people:  # whatever their values
-            return seen
-        if self.meant.places is None:
+        if self.requirement.of_people or self.meant.places is None:
             return seen
         merged = counts_of(seen).recoded(self.meant.places, self.meant.labels)
-        if self.requirement.criterion is None or not isinstance(seen, Release):
-            return merged
-        return _Merged(merged, seen.alike)  # a criterion of values may need `alike`, too
+        alike = getattr(seen, "alike", None)  # which a criterion of values may need, too
+        return merged if alike is None else _Merged(merged, alike)
 
     def _windows(self, counts: GroupCounts) -> Windows:
         try:
@@ -186,25 +166,14 @@ class RequirementCounts:
             return criterion.limits_values(counts_of(self.counts_by_policy))
         if requirement.of_windows:
             return True
-        held = counts_of(self.seen).totals > 0
-        values = [
-            str(counts_of(self.seen).values[at]) for at in np.flatnonzero(self.meant.about & held)
-        ]
-        sets = [[v for v in values if v in members] for members in self.meant.sets.values()]
-        targets = (
-            [members for members in sets if members]
-            if requirement.about_sets
-            else [[value] for value in values]
+        counts = counts_of(self.seen)
+        places = np.flatnonzero(self.meant.about & (counts.totals > 0)).tolist()
+        held = {str(counts.values[place]) for place in places}
+        sets = self.meant.sets.values() or [[value] for value in held]
+        targets = [sorted(own) for members in sets if (own := held.intersection(members))]
+        return bool(targets) and any(
+            point.limits(self.seen, targets) for point in requirement.points
         )
-        return bool(targets) and any(self._limits(point, targets) for point in requirement.points)
-
-    def _limits(self, point: Point, asked: Sequence[Sequence[str]]) -> bool:
-        """Whether a limit could be broken for somebody here who has a value of one of the sets."""
-        if not point.relative:
-            return point.limit.limits
-        assert isinstance(point.adversary, Gaining)
-        least = point.adversary.least(self.seen, asked)
-        return least is not None and point.limit.limits_from(least)
 
     @cached_property
     def meant(self) -> TargetValues:
@@ -219,10 +188,8 @@ class RequirementCounts:
     @property
     def asked(self) -> BoolArray | Windows:
         """Which of the counted values it is about; or their windows."""
-        if self.requirement.of_windows:
-            found = self.counts_by_policy
-            assert isinstance(found, Windows)
-            return found
+        if isinstance(self.counts_by_policy, Windows):
+            return self.counts_by_policy
         if self.meant.places is None:
             return self.meant.about
         last = np.zeros(len(self.labels), dtype=bool)
@@ -253,9 +220,9 @@ class RequirementCounts:
     def together(self, found: Disclosure) -> GroupCounts:
         """The counts for the secret of a disclosure; the values of a window are merged into one."""
         counts = counts_of(self.called(found.value).counts)
-        if not self.requirement.of_windows or not isinstance(found.value, Window):
-            return counts
-        return self._windows(counts).merged(found.value)
+        if isinstance(found.value, Window):
+            return self._windows(counts).merged(found.value)
+        return counts
 
     # ---- what is asked of it ------------------------------------------------------------------
 
@@ -294,72 +261,59 @@ class RequirementCounts:
 
     def found_by(self, point: Point, known: dict[Any, Any]) -> Iterable[Disclosure]:
         """The worst disclosure of its only set, or of each value."""
-        if self.meant.places is not None:
-            name = self.labels[-1]
-            if not self.meant.about.any():  # nobody has a value of the set
-                return [Disclosure(name, 0.0, lambda: Fraction(0))]
-            if self.number_of_cases is not None:
-                return [self._of_people(point)[-1]]
-            if isinstance(point.adversary, Summing):  # who needs the values of the set kept apart
-                ((_, members),) = self.meant.sets.items()
-                relative = point.relative
-                return [
-                    point.adversary.disclosure_of_set(
-                        self._by_policy, members, name, relative=relative
-                    )
-                ]
-            return [point.adversary.disclosure(self.counts_by_policy, name)]
-        if self.number_of_cases is not None:
-            found = self._of_people(point)
-            about = np.flatnonzero(np.asarray(self.asked)).tolist()
-            return [found[code] for code in about]
+        if self.meant.places is None:
+            every, asked = self._of_values(point, known), self.asked
+            if isinstance(asked, Windows):
+                return every
+            return [worst for worst, about in zip(every, asked.tolist(), strict=True) if about]
+        if not self.meant.about.any():  # nobody has a value of the set
+            return [Disclosure(self.labels[-1], 0.0, lambda: Fraction(0))]
+        return [self._of_set(point, self.labels[-1])]
+
+    def _of_values(self, point: Point, known: dict[Any, Any]) -> list[Disclosure]:
+        """The worst disclosure of each counted value."""
         key = point.adversary, point.relative, id(self.counts_by_policy)
         if key not in known:  # the counts are kept, too, so that no others get their id
             known[key] = self.counts_by_policy, point.disclosures(self.counts_by_policy)
-        each, asked = known[key][1], self.asked
-        if isinstance(asked, Windows):
-            return list(each)
-        return [found for found, about in zip(each, asked.tolist(), strict=True) if about]
+        return list(known[key][1])
 
-    def _of_people(self, point: Point) -> list[Disclosure]:
-        """Upper bounds for people, for each value; from the most cases, if persons are unknown."""
-        if self.people is not None:
-            return self.people.disclosures(point, self.counts_by_policy)
-        assert self.number_of_cases is not None
-        return of_most_cases(point, self.counts_by_policy, int(self.number_of_cases.max()))
+    def _of_set(self, point: Point, name: Label) -> Disclosure:
+        """The worst disclosure of its only set."""
+        if isinstance(point.adversary, Summing):  # who needs the values of the set kept apart
+            ((_, members),) = self.meant.sets.items()
+            find = point.adversary.disclosure_of_set
+            return find(self._by_policy, members, name, relative=point.relative)
+        return point.adversary.disclosure(self.counts_by_policy, name)
 
     @property
     def apart(self) -> bool:
         """Whether some adversary needs the values of its sets kept apart."""
-        points = self.requirement.points
-        return self.requirement.about_sets and any(isinstance(p.adversary, Gaining) for p in points)
+        return self.requirement.about_sets and self.requirement.has_priors
 
     def parts(self, semantics: Semantics, everyone: GroupCounts | None = None) -> list[Part]:
         """The ledgers for a search, each with the function that counts groups for it."""
-        counted = self.again if self.number_of_cases is None else self.by_most_cases
-        return [Part(counted, ledger) for ledger in self.ledgers(semantics, everyone)]
+        return [Part(self.again, ledger) for ledger in self.ledgers(semantics, everyone)]
 
     def ledgers(self, semantics: Semantics, everyone: GroupCounts | None = None) -> list[Ledger]:
         """Start its ledgers: one for each point, or the criterion's.
 
         `everyone` is the whole table, for a criterion that compares groups with it.
         """
-        requirement, number = self.requirement, self.number_of_cases
+        requirement = self.requirement
         if requirement.criterion is not None:
             whole = None if everyone is None else counts_of(self.again(everyone)).totals
             return [requirement.criterion.ledger(semantics, whole)]
         ledgers = []
         for point in requirement.points:
             require(point.adversary, searched=True, of=requirement.name)
-            assert isinstance(point.adversary, Searchable)
-            if number is not None:
-                ledgers.append(ledger_of_people(point, self.asked, semantics, int(number.max())))
-                continue
-            if isinstance(counts_of(self.seen).able, JointMembers):
-                ledgers.append(self._by_group(point))
-                continue
-            ledgers.append(point.adversary.ledger(point.below, self.asked, semantics))
+            ledgers.append(self._ledger(point, semantics))
         return ledgers
+
+    def _ledger(self, point: Point, semantics: Semantics) -> Ledger:
+        assert isinstance(point.adversary, Searchable)
+        if isinstance(counts_of(self.seen).able, JointMembers):
+            return self._by_group(point)
+        return point.adversary.ledger(point.below, self.asked, semantics)
 
     def _by_group(self, point: Point) -> Ledger:
         """A ledger that asks of each group by itself how sure somebody may become."""
@@ -372,6 +326,36 @@ class RequirementCounts:
             return failing
 
         return EachGroup(fails)
+
+
+class CaseCounts(RequirementCounts):
+    """The same for limits about people whose rows are their cases."""
+
+    number_of_cases: IntArray
+
+    def _of_values(self, point: Point, known: dict[Any, Any]) -> list[Disclosure]:
+        """Upper bounds for people, for each value; from the most cases, if persons are unknown."""
+        if self.people is not None:
+            return self.people.disclosures(point, self.counts_by_policy)
+        return of_most_cases(point, self.counts_by_policy, int(self.number_of_cases.max()))
+
+    def _of_set(self, point: Point, name: Label) -> Disclosure:
+        return self._of_values(point, {})[-1]
+
+    def parts(self, semantics: Semantics, everyone: GroupCounts | None = None) -> list[Part]:
+        """The ledgers for a search, which counts the most cases of each group for them."""
+        return [Part(self.by_most_cases, ledger) for ledger in self.ledgers(semantics, everyone)]
+
+    def by_most_cases(self, groups: GroupCounts) -> CountsOfCases:
+        """Same as `again`, and for each group, the most cases that any person in it has."""
+        counts = counts_of(self.again(groups))
+        parts = groups.parts(self.sight.secret, self.sight.known)
+        most = np.zeros(counts.n_groups, dtype=np.int64)
+        np.maximum.at(most, parts, self.number_of_cases[groups.codes])
+        return counts.as_kind(CountsOfCases, most=most)
+
+    def _ledger(self, point: Point, semantics: Semantics) -> Ledger:
+        return ledger_of_people(point, self.asked, semantics, int(self.number_of_cases.max()))
 
 
 def _in_sight(requirement: Requirement, sight: Seen, groups: GroupCounts) -> GroupCounts:

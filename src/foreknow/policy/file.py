@@ -21,11 +21,12 @@ from foreknow.leaves import is_installed, load
 from foreknow.needs import check_members
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.requirement import Requirement
-from foreknow.policy.tables import PublishTable, Registered, policy_table
+from foreknow.policy.tables import PolicyTable, PublishTable, Registered, policy_table
 from foreknow.policy.tries import Try
 from foreknow.settings import read
 from foreknow.toml import from_toml, read_text, toml_key, toml_value
 from foreknow_judge.errors import PolicyError
+from foreknow_judge.kinds import CRITERIA as JUDGED
 from foreknow_judge.settings import Settings
 
 _MOST_BYTES = 16 << 20
@@ -95,7 +96,7 @@ def read_tables(table: Mapping[str, Any], name: str) -> Any:
                 f"{name}: write [[{key}]], in two brackets, above each {what} (a list of tables), "
                 f"not [{key}]"
             )
-    _refuse_estimates(table, name)
+    _refuse_kinds(table, name)
     if table.get("try"):
         load("foreknow.trials.learned")  # which is refused if it is not installed
     publish = table.get("publish")
@@ -137,10 +138,13 @@ def _attack(by: Sequence[str]) -> Any:
     return load("foreknow.trials.learned:Learned")(by)
 
 
-def _refuse_estimates(table: Mapping[str, Any], name: str) -> None:
-    """Refuse `learned` in a requirement, as in earlier versions: no limit on it can be proved."""
+def _refuse_kinds(table: Mapping[str, Any], name: str) -> None:
+    """Refuse criteria that are not installed, and `learned`, of which no limit can be proved."""
     required = table.get("require")
+    lacking = JUDGED.keys() - {kind.key for kind in criteria.CRITERIA}
     for place, each in enumerate(required if isinstance(required, list) else []):
+        if isinstance(each, Mapping) and each.keys() & lacking:
+            load("foreknow.risks.criteria")  # which is refused if it is not installed
         if isinstance(each, Mapping) and _LEARNED in each:
             raise PolicyError(
                 f"{name}: require[{place}]: what is learned from a release is an estimate, and no "
@@ -157,4 +161,5 @@ def _requirement(table: Any, name: str, folder: Path) -> Requirement:
             adversary = kinds[key].from_settings(given, folder)
             break
         adversary += [(kinds[key].from_settings(point, folder), point.below) for point in given]
-    return Requirement.of(adversary, table, name)
+    said = {key: getattr(table, key) for key in PolicyTable.model_fields}
+    return Requirement(adversary, **{**said, "name": name})

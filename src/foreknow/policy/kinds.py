@@ -31,7 +31,7 @@ def registered_kinds(asked: Iterable[str] = ()) -> Kinds:
 
 
 def _brought(
-    kinds: Iterable[Any], name: str, wanted: Any, known: Mapping[str, Any], asked: set[str]
+    kinds: Iterable[Any], name: str, wanted: Any, known: Mapping[str, Any], needed: set[str]
 ) -> dict[str, Any]:
     """The judges or gauges that further kinds bring."""
     brought = {}
@@ -41,7 +41,7 @@ def _brought(
             continue
         if isinstance(judge_of_kind, wanted):
             brought[kind.key] = judge_of_kind
-        elif kind.key in asked:
+        elif kind.key in needed:
             lacks = f"{kind.__name__} lacks {name}, a foreknow_judge {wanted.__name__}"
             table, file = ("GAUGES", "criteria") if wanted is Gauge else ("VERIFIERS", "knowledge")
             ours = f": add a line to {table} in foreknow_judge/{file}.py"

@@ -126,8 +126,7 @@ class PolicyEvaluation:
 
     def safe_each(self) -> BoolArray:
         """For each proposal, whether all requirements hold if it alone is carried out."""
-        alone: BoolArray = np.logical_and.reduce([part.safe_each() for part in self.parts])
-        return alone
+        return np.asarray(np.logical_and.reduce([part.safe_each() for part in self.parts]))
 
     def safe_jointly(self, chosen: BoolArray) -> bool:
         """Whether all requirements hold if the chosen proposals are all carried out."""
@@ -140,8 +139,7 @@ class PolicyEvaluation:
 
     def risk_ratio(self) -> FloatArray:
         """For each proposal by itself, the highest ratio of a risk to its threshold."""
-        worst: FloatArray = np.maximum.reduce([part.risk_ratio() for part in self.parts])
-        return worst
+        return np.asarray(np.maximum.reduce([part.risk_ratio() for part in self.parts]))
 
     def accept_greedily(self) -> BoolArray:
         """Accept proposals that are safe by themselves: a whole batch at once, else by halves.

@@ -46,12 +46,21 @@ def owners_counts(
 ) -> tuple[GroupCounts, CaseOwners | None]:
     """The combinations of a table, counted in groups; and the person and cell of each case."""
     counts = replace(combined.counts(groups), groups=labels)
-    if not (isinstance(counts.values, JointLabels) and CASES in counts.values.columns):
+    if numbers_of_cases(counts) is None:
         return counts, None
     cells = counts.cell_groups * counts.n_values + counts.codes
     own = groups.astype(np.int64) * counts.n_values + combined.sensitive_codes
     name = str(combined.schema.person)
     return counts, CaseOwners(name, combined.persons, np.searchsorted(cells, own))
+
+
+def numbers_of_cases(counts: GroupCounts) -> IntArray | None:
+    """How many cases the person of each combination has; None where rows are people."""
+    columns = counts.values.columns if isinstance(counts.values, JointLabels) else {}
+    if CASES not in columns:
+        return None
+    codes, numbers = columns[CASES]
+    return np.asarray(np.array(numbers, dtype=np.int64)[codes])
 
 
 class CountsOfCases(GroupCounts):
@@ -152,7 +161,8 @@ def of_most_cases(point: Point, counted: HasCounts, most: int) -> list[Disclosur
 
     def times(own: Disclosure) -> Disclosure:
         def exact() -> Fraction | None:
-            return None if own.settled is None else min(Fraction(1), most * own.settled)
+            bound = own.settled
+            return None if bound is None else min(Fraction(1), most * bound)
 
         many = min(1.0, most * own.probability)
         return Disclosure(own.value, many, _witness=lambda: own.witness, bounded=True, _bound=exact)
@@ -247,10 +257,10 @@ class _Sums:
             fraction = dict(zip(cells.tolist(), self.chances.fractions(cells), strict=True))
             highest = own.settled
             for each in alike:
-                parts = [fraction[cell] for cell in each]
-                if highest is None or None in parts:
+                chances = [fraction[cell] for cell in each]
+                if highest is None or None in chances:
                     return None
-                highest = max(highest, sum(parts, Fraction(0)))
+                highest = max(highest, sum(chances, Fraction(0)))
             return None if highest is None else min(Fraction(1), highest)
 
         def witness() -> SeveralCases:

@@ -11,7 +11,7 @@ from operator import is_
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
-from foreknow.adversaries.protocol import Gaining, HasCounts
+from foreknow.adversaries.protocol import HasCounts
 from foreknow.atomic_files import write_new
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines.households import Shared
@@ -30,7 +30,7 @@ from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.file import parts_of, read_tables, tables_of, text_of
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.options import PublishOptions
-from foreknow.policy.requirement import Point, Requirement, check_agreement
+from foreknow.policy.requirement import Point, Requirement, check_agreement, columns_of_priors
 from foreknow.policy.tries import Try
 from foreknow.result import page_of
 from foreknow.toml import from_toml
@@ -105,7 +105,7 @@ class Policy:
         if isinstance(options, Mapping):
             options = PublishOptions(**options)
         own = [Requirement(each) if hasattr(each, "attained") else each for each in requirements]
-        set_fields(self, requirements=tuple(_named(each, schema) for each in own))
+        set_fields(self, requirements=tuple(own))
         set_fields(self, schema=schema, options=options or PublishOptions(), tries=tuple(tries))
         for requirement in self.requirements:
             if not isinstance(requirement, Requirement):
@@ -379,11 +379,16 @@ class Policy:
         for requirement in self.requirements:
             seen = requirement.sight(self.layout)
             found += [seen.secret, *seen.known, *self.ruled_beside(requirement)]
-        if self.needed_schema.counts_people and self.points:
+        if self.sums_cases:
             found.append(CASES)
         if self.owned:
             found.append(first)
         return tuple(sorted(dict.fromkeys(found), key=lambda name: name != first))
+
+    @property
+    def sums_cases(self) -> bool:
+        """Whether probabilities are added up over the cases of people."""
+        return self.schema is not None and self.schema.counts_people and bool(self.points)
 
     @property
     def known_other(self) -> tuple[str, ...]:
@@ -436,7 +441,7 @@ class Policy:
     def _unshown(self, requirement: Requirement) -> bool:
         """Whether a release does not show, unchanged, columns that say who cannot have a value."""
         schema, in_rows = self.schema, self.options.written == "generalized"
-        if schema is None or requirement.of_people:
+        if schema is None:
             return False
         exact = {*schema.other, *(() if in_rows else schema.quasi_identifiers)}
         rules = self._rules_on(requirement)
@@ -444,7 +449,8 @@ class Policy:
 
     def _rules_on(self, requirement: Requirement) -> list[Rule]:
         """The rules on the column of a requirement, and on those that stand beside it."""
-        columns = (requirement.sensitive, *self.ruled_beside(requirement))
+        columns = [] if requirement.of_people else [requirement.sensitive]
+        columns += self.ruled_beside(requirement)
         return [rule for name in columns for rule in self.needed_schema.rules_about(name)]
 
     @property
@@ -534,8 +540,7 @@ class Policy:
     @property
     def priors(self) -> list[Any]:
         """The tables of all adversaries with priors."""
-        known = [point.adversary for point in self.points]
-        return [table for a in known if isinstance(a, Gaining) for table in a.tables]
+        return [table for point in self.points for table in getattr(point.adversary, "tables", ())]
 
     @property
     def searched(self) -> Policy:
@@ -549,22 +554,23 @@ class Policy:
     @property
     def attributes(self) -> set[str]:
         """Columns that adversaries with priors know of everybody."""
-        return {name for table in self.priors for name in table.attributes}
+        return set[str]().union(*(columns_of_priors(point.adversary) for point in self.points))
 
     @property
     def limits_inference(self) -> bool:
         """Whether a requirement limits what can be inferred, not only who looks alike."""
-        return any(
-            each.limits_inference and not self.counts_cases(each) for each in self.requirements
-        )
+        return any(each.limits_inference for each in self._of_people_alone)
 
     def limits_inference_of(self, everyone: Any) -> bool:
         """The same for a counted table, where values that nobody has do not count."""
         return any(
-            RequirementCounts.of(each, everyone).limits_inference
-            for each in self.requirements
-            if not self.counts_cases(each)
+            RequirementCounts.of(each, everyone).limits_inference for each in self._of_people_alone
         )
+
+    @property
+    def _of_people_alone(self) -> list[Requirement]:
+        """The requirements that count no cases."""
+        return [each for each in self.requirements if not self.counts_cases(each)]
 
     def counts_cases(self, requirement: Requirement) -> bool:
         """Whether it is a criterion and counts cases, where people may have several."""
@@ -578,7 +584,7 @@ class Policy:
         when they are merged with people who have that value.
         """
         schema = self.schema
-        if schema is not None and ((schema.counts_people and self.points) or schema.impossible):
+        if self.sums_cases or (schema is not None and schema.impossible):
             return False
         return all(of.monotone(self.semantics_of(of)) for of in self.requirements)
 
@@ -620,13 +626,3 @@ def _refuse_unpublished(requirement: Requirement, schema: Schema) -> None:
                 "generalized form with one value per person can it be judged as if it were; "
                 'publish with form = "generalized", or leave it out of knowing'
             )
-
-
-def _named(requirement: Requirement, schema: Schema | None) -> Requirement:
-    """The requirement, with the hierarchy that its labels need, if the schema has one."""
-    if schema is None or not isinstance(requirement, Requirement):
-        return requirement
-    known: Any = schema.hierarchies.get(requirement.sensitive or schema.sensitive)
-    if not requirement.about_sets or known is None or requirement.hierarchy is known:
-        return requirement
-    return replace(requirement, hierarchy=known)

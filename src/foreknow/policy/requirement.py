@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, wraps
@@ -20,7 +20,6 @@ from foreknow.adversaries.protocol import (
 from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.criteria.protocol import (
     Criterion,
-    by_other_columns,
     check_criterion,
     refuse_cases,
 )
@@ -31,7 +30,6 @@ from foreknow.data.hierarchy import Hierarchy
 from foreknow.data.impossible import Rule
 from foreknow.data.labels import JointLabels, Label, Labels
 from foreknow.data.layout import Layout
-from foreknow.data.people import units
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Possible
@@ -43,6 +41,7 @@ from foreknow.needs import Need, require
 from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.people import refuse_no_sum
 from foreknow.policy.sets import TargetValues, meant, sets_of, written
+from foreknow.policy.subjects import Values, subject_of
 from foreknow.policy.tables import PolicyTable
 from foreknow.result import page_of
 from foreknow.settings import read
@@ -54,6 +53,7 @@ from foreknow_judge.layout import Seen
 from foreknow_judge.numbers import Number, as_threshold
 from foreknow_judge.verdict import Limit
 
+_SETS = "any_of", "at_level"  # keys of secrets that are sets
 _NO = frozenset(("name", *LIMITS))  # keys of a requirement that are neither secret nor sight
 
 
@@ -79,12 +79,34 @@ class Point(NamedTuple):
         """Whether the limit is a multiple of each person's prior."""
         return self.limit.relative
 
+    @property
+    def searched(self) -> Point:
+        """The point that a search uses for an adversary who needs finished groups."""
+        adversary = self.adversary.in_search if isinstance(self.adversary, Gaining) else None
+        if adversary is None or self.relative:
+            return self
+        return Point(adversary, Limit(self.below))
+
+    def under(self, schema: Schema) -> Point:
+        """The same with what its adversary needs from a schema."""
+        if not isinstance(self.adversary, Gaining):
+            return self
+        return self._replace(adversary=self.adversary.under(schema))
+
     def disclosures(self, counted: HasCounts) -> list[Disclosure]:
         """The worst disclosure of each secret that is counted."""
         if self.relative:
             assert isinstance(self.adversary, Gaining)
             return list(self.adversary.gains(counted).values())
         return list(self.adversary.disclosures(counted).values())
+
+    def limits(self, release: HasCounts, sets: Iterable[Sequence[str]]) -> bool:
+        """Whether the limit could be broken for somebody who has a value of one of some sets."""
+        if not self.relative:
+            return self.limit.limits
+        assert isinstance(self.adversary, Gaining)
+        least = self.adversary.least(release, sets)
+        return least is not None and self.limit.limits_from(least)
 
     def worst(self, disclosures: Iterable[Disclosure]) -> Disclosure:
         """The disclosure that is nearest to its limit, or farthest above it."""
@@ -215,8 +237,8 @@ class Requirement:
         set_fields(self, criterion=given if is_criterion else None)
         set_fields(self, points=() if is_criterion else tuple(self._points(table.limits)))
         if isinstance(self.any_of, Mapping):
-            each = self.any_of.items()
-            set_fields(self, any_of=Sets({name: self._range(name, own) for name, own in each}))
+            sets = {name: self._range(name, given) for name, given in self.any_of.items()}
+            set_fields(self, any_of=Sets(sets))
         self._check_secret(table)
         on_top = [getattr(own.adversary, "facts", None) for own in self.points if own.relative]
         if any(facts is not None and facts.m for facts in on_top):
@@ -229,47 +251,39 @@ class Requirement:
         own = {alias: getattr(self, key) for key, alias in fields.items() if key not in _NO}
         return {**own, **{key: own[key] or None for key in ("except", "absent")}}
 
-    @classmethod
-    def of(cls, adversary: Any, table: PolicyTable, name: str) -> Requirement:
-        """Make a requirement from a table that was read."""
-        own = {key: getattr(table, key) for key in PolicyTable.model_fields}
-        return cls(adversary, **{**own, "name": name})
-
     def _check_secret(self, table: PolicyTable) -> None:
         """Refuse a secret or limit that does not go with its knowledge or criterion."""
-        criterion, secret = self.criterion, self.secret
-        if criterion is not None:
-            key = "any_of" if secret.level is None else "at_level"
-            sets = key if secret.as_one else None
-            require(criterion, windows=self.of_windows, sets=sets, of=self.name, error=PolicyError)
-            if self.values is not None or self.excluded or table.limits:
-                raise PolicyError(
-                    f"{self.name}: {criterion} is about whole groups: it takes no values, except "
-                    "or limit"
-                )
+        keys = () if self.points else _SETS
+        sets = next((key for key in keys if getattr(self, key) is not None), None)
+        for judged in self.judged:
+            require(judged, windows=self.of_windows, sets=sets, of=self.name, error=PolicyError)
+        named = self.values is not None or self.excluded or table.limits
+        if named and not self.points:
+            raise PolicyError(
+                f"{self.name}: {self.criterion} is about whole groups: it takes no values, except "
+                "or limit"
+            )
         for one, other in combinations(self.points, 2):
             if one.adversary == other.adversary and one.below != other.below:
                 raise PolicyError(
                     f"{self.name}: {one.adversary} has two thresholds, {one.below} and "
                     f"{other.below}; keep one"
                 )
-        if self.within is None:
-            return
-        for point in self.points:
-            require(point.adversary, windows=True, of=self.name, error=PolicyError)
-        try:
-            set_fields(self, within=Width.of(self.within))
-        except InputError as error:
-            raise PolicyError(f"{self.name}: {error}") from None
+        if self.of_windows:
+            set_fields(self, within=self._read(Width.of, self.within))
 
     def _range(self, name: str, given: Any) -> tuple[str, ...] | Range:
         """A list of values as it is, or a range of numbers."""
-        if isinstance(given, tuple):
-            return given
+        return (
+            given if isinstance(given, tuple) else self._read(Range.of, given, f"any_of.{name}: ")
+        )
+
+    def _read(self, read: Callable[[Any], Any], given: Any, key: str = "") -> Any:
+        """What is read of a part; an error begins with the names of both."""
         try:
-            return Range.of(given)
-        except (InputError, UnsupportedError) as error:
-            raise PolicyError(f"{self.name}: any_of.{name}: {error}") from None
+            return read(given)
+        except InputError as error:
+            raise PolicyError(f"{self.name}: {key}{error}") from None
 
     def _points(self, limits: Mapping[str, Fraction]) -> list[Point]:
         given = self.adversary
@@ -300,18 +314,25 @@ class Requirement:
             return (self.criterion,)
         return tuple(point.adversary for point in self.points)
 
+    @cached_property
+    def subject(self) -> Values:
+        """What it is about: values, people or units."""
+        return subject_of(self)
+
     @property
     def of_people(self) -> bool:
         """Whether it is a criterion about numbers of people, whatever their values."""
-        return self.criterion is not None and self.criterion.of_people
+        return self.subject.of_people
+
+    @property
+    def has_priors(self) -> bool:
+        """Whether an adversary knows how likely values are."""
+        return any(isinstance(each, Gaining) for each in self.judged)
 
     @property
     def taken(self) -> Sequence[str] | None:
         """The columns assumed known of everybody; None for all columns beside the secret."""
-        if self.knowing is not None or not self.of_people:
-            return self.knowing
-        chosen = getattr(self.criterion, "columns", None)  # if given, only these tell people apart
-        return None if by_other_columns(self.criterion) and not chosen else ()
+        return self.subject.taken
 
     @property
     def limits_inference(self) -> bool:
@@ -320,38 +341,20 @@ class Requirement:
             return not self.of_people and self.criterion.limits_values()
         return any(point.limit.limits for point in self.points)
 
-    @property
-    def of_classes(self) -> bool:
-        """Whether it is a criterion about people who look alike instead of groups."""
-        return (
-            self.criterion is not None and self.of_people and self.criterion.of_groups is not None
-        )
-
     def searched(self, exact: bool) -> Requirement:
         """The requirement that a search asks of groups; `exact` if exact columns are published."""
         criterion = self.criterion
         if criterion is None:
-            points = [_searched(point) for point in self.points]
-            same = all(new is old for new, old in zip(points, self.points, strict=True))
-            return self if same else self.at(points)
-        if criterion.of_groups is None:
+            return self.at(point.searched for point in self.points)
+        if criterion.of_groups is None or not (exact or Need.FINISHED in criterion.needs):
             return self
-        if not exact and Need.FINISHED not in criterion.needs:
-            return self
-        return replace(
-            self, adversary=criterion.of_groups, knowing=() if self.of_people else self.knowing
-        )
+        known = () if self.of_people else self.knowing
+        return replace(self, adversary=criterion.of_groups, knowing=known)
 
     @cached_property
     def attributes(self) -> set[str]:
         """Columns of the priors that all of its adversaries have."""
-        named = [
-            {name for table in of.tables for name in table.attributes}
-            if isinstance(of, Gaining)
-            else set[str]()
-            for of in self.judged
-        ]
-        return set.intersection(*named) if named else set()
+        return set.intersection(*map(columns_of_priors, self.judged))
 
     def __repr__(self) -> str:
         given = {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -399,24 +402,22 @@ class Requirement:
         """The columns that it says are known of everybody."""
         return tuple(self.knowing or ())
 
-    def narrower(self, part: int) -> Requirement | None:
-        """The same with windows of a fraction of the width; None if it has no such width."""
-        width = None if self.within is None else self.within.part(part)
-        return None if width is None else replace(self, within=width)
-
     def by(self, columns: Sequence[str]) -> Requirement:
         """The same against an adversary who knows only these columns of everybody."""
         return replace(self, knowing=columns)
 
     def knowing_all(self, layout: Layout) -> Requirement | None:
         """The same against somebody who knows what it assumes that nobody knows, where that is."""
-        if self.of_people or any(isinstance(each, Gaining) for each in self.judged):
+        if self.of_people or self.has_priors:
             return None
         seen = self.sight(layout)
         return self.by([*seen.known, *seen.assumed]) if seen.assumed else None
 
     def at(self, points: Iterable[Point]) -> Requirement:
         """The same with other adversaries and limits."""
+        points = tuple(points)
+        if points == self.points:
+            return self
         if isinstance(self.adversary, Sequence):
             return replace(self, adversary=[(point.adversary, point.below) for point in points])
         (point,) = points
@@ -425,7 +426,11 @@ class Requirement:
         return replace(self, adversary=point.adversary, **limits)
 
     def under(self, schema: Any) -> Requirement:
-        """The same with what its criterion or its adversaries need from a schema."""
+        """The same with what its secret, its criterion or its adversaries need from a schema."""
+        column = self.sensitive or schema.sensitive
+        hierarchy = schema.hierarchies.get(column)
+        if self.about_sets and hierarchy is not None and self.hierarchy is not hierarchy:
+            return replace(self, hierarchy=hierarchy).under(schema)
         if schema.counts_people:
             relative = any(point.relative for point in self.points)
             refuse_no_sum(f"{self.name}: ", within=self.of_windows, relative=relative)
@@ -437,48 +442,36 @@ class Requirement:
                 )
             for judged in self.judged:
                 require(judged, impossible=True, of=self.name, error=PolicyError)
-        of_homes = getattr(schema.shared, "values", ())
-        if (self.sensitive or schema.sensitive) in of_homes and not self.of_people:
-            return self._of_households(schema)
-        if of_homes and not self.of_people and self.knowing is not None:
-            # Each row says whether it shows the household's value.
-            knowing = tuple(dict.fromkeys((*self.knowing, schema.shared.column)))
-            if knowing != tuple(self.knowing):
-                return replace(self, knowing=knowing).under(schema)
+        shared = None if self.of_people else schema.shared
+        if shared is not None and column in shared.values:
+            return self._of_households(shared, column)
+        # Each row says whether it shows the household's value.
+        if shared is not None and self.knowing is not None and shared.column not in self.knowing:
+            return self.by((*self.known, shared.column)).under(schema)
         if (criterion := self.criterion) is not None:
             refuse_cases(criterion, schema)
             bound = criterion.under(schema, self.sensitive)
             return self if bound is criterion else replace(self, adversary=bound)
-        known = [point.adversary for point in self.points]
-        own = [each.under(schema) if isinstance(each, Gaining) else each for each in known]
-        if all(one is each for one, each in zip(own, known, strict=True)):
-            return self
-        points = zip(self.points, own, strict=True)
-        return self.at(point._replace(adversary=one) for point, one in points)
+        return self.at(point.under(schema) for point in self.points)
 
-    def _of_households(self, schema: Schema) -> Requirement:
+    def _of_households(self, shared: Shared, column: str) -> Requirement:
         """The same for a value shown once per household, where the row that shows it is known."""
-        shared = schema.shared
-        assert isinstance(shared, Shared)
         if self.of_windows:
             raise PolicyError(
-                f"{self.name}: within is unsupported of {self.sensitive or schema.sensitive!r}, "
-                "which is shown once for each household; give ranges as secrets by any_of"
+                f"{self.name}: within is unsupported of {column!r}, which is shown once for each "
+                "household; give ranges as secrets by any_of"
             )
-        if self.criterion is not None or any(isinstance(of, Gaining) for of in self.judged):
+        if self.criterion is not None or self.has_priors:
             raise PolicyError(
                 f"{self.name}: {self.judged[0]} compares groups, or people, with all of a table, "
-                f"and of {self.sensitive or schema.sensitive!r} households share values; require "
-                "facts or negations of it"
+                f"and of {column!r} households share values; require facts or negations of it"
             )
-        singly = self.secret.singly and self.values is None
-        known, left = self.knowing, self.excluded
-        return replace(
-            self,
-            shown=shared.column,
-            knowing=known if known is None else tuple(dict.fromkeys((*known, shared.column))),
-            excluded=tuple(dict.fromkeys((*left, ELSEWHERE))) if singly else left,
-        )
+        known, left = self.knowing, dict.fromkeys(self.excluded)
+        if self.secret.singly and self.values is None:
+            left[ELSEWHERE] = None
+        if known is not None:
+            known = tuple(dict.fromkeys((*known, shared.column)))
+        return replace(self, shown=shared.column, knowing=known, excluded=tuple(left))
 
     def count(self, release: HasCounts, possible: Possible | None = None) -> RequirementCounts:
         """The counts of a release that this requirement needs, and of who can have which values."""
@@ -511,12 +504,12 @@ class Requirement:
             )
         if schema is None:
             return
-        shared = (*schema.quasi_identifiers, *self.known)
+        open_columns = (*schema.quasi_identifiers, *self.known)
         for name in getattr(self.criterion, "columns", ()):
-            if name not in shared or name in self.owned(schema):
+            if name not in open_columns or name in self.owned(schema):
                 raise PolicyError(
                     f"{self.name}: of: {name!r} is no quasi-identifier, nor published and in "
-                    f"knowing{did_you_mean(name, shared)}"
+                    f"knowing{did_you_mean(name, open_columns)}"
                 )
         for name in self.known:
             if name in schema.quasi_identifiers:
@@ -542,34 +535,26 @@ class Requirement:
                 )
 
     @property
-    def of_classes_of_units(self) -> bool:
-        """Whether it counts units that look alike instead of units in a group."""
-        return self.unit is not None and getattr(self.criterion, "of_look_alikes", False)
-
-    @property
     def unit(self) -> str | None:
         """For a criterion that counts units, such as households, the column of their numbers."""
-        return getattr(self.criterion, "unit", None)
+        return self.subject.unit
 
     def owned(self, schema: Schema) -> tuple[str, ...]:
         """The columns that it looks at but a release does not show; only the owner has them."""
-        shown = (*schema.quasi_identifiers, *schema.sensitives, *schema.other)
-        found = [name for name in self.known if name not in shown]
-        return tuple(found if self.unit is None else dict.fromkeys([self.unit, *found]))
+        return self.subject.owned(schema)
 
     def by_owner(self, schema: Schema, rules: Sequence[Rule]) -> str:
         """The part that only the owner can judge, in words; `rules` bear on its column."""
+        points = [f"{point.adversary} {point.limit.key} {point.below}" for point in self.points]
+        said = "; ".join(points) or str(self.criterion)
         if self.unit is not None:
-            said = f"each group has at least {self.criterion.least} different {self.unit}"  # type: ignore[union-attr]
-        else:
-            points = (f"{point.adversary} {point.limit.key} {point.below}" for point in self.points)
-            said = "; ".join(points) or str(self.criterion)
+            said = f"each group has at least {self.judged[0].least} different {self.unit}"
         if self.points and schema.counts_people:
             said += f", added up over all cases of each {schema.person}"
         if hidden := [name for name in self.owned(schema) if name != self.unit]:
             said += f", with {' and '.join(hidden)} known of everybody"
         cannot: dict[str, list[str]] = {}
-        for rule in () if self.of_people else rules:
+        for rule in rules:
             cannot.setdefault(", ".join(rule.values), []).append(str(rule))
         for values, people in cannot.items():
             said += f", not counting {'; '.join(people)} among those who might have {values}"
@@ -577,10 +562,9 @@ class Requirement:
 
     def filed(self, schema: Schema) -> Requirement:
         """The part of it that a release can show; the requirement itself if that is all."""
-        owned = self.owned(schema)
-        if not owned:
+        if not (hidden := self.owned(schema)):
             return self
-        known = None if self.knowing is None else [n for n in self.known if n not in owned]
+        known = None if self.knowing is None else [n for n in self.known if n not in hidden]
         sizes: Any = self.adversary
         return replace(
             self, knowing=known, adversary=replace(sizes, of=None) if self.unit else sizes
@@ -588,45 +572,12 @@ class Requirement:
 
     def sight(self, layout: Layout) -> Seen:
         """What the adversary sees beside the secret, if columns are published in this layout."""
-        if self.unit is not None:
-            if layout.people is not None and self.of_classes_of_units:
-                raise UnsupportedError(
-                    f"{self.name}: the bucketized form publishes exact columns of everybody, and "
-                    f"how many different {self.unit} look alike by these is not counted; publish "
-                    'with form = "generalized", or require group_size'
-                )
-            beside = layout.others if layout.of_people else ()
-            return Seen(units(self.unit), tuple(beside if self.taken is None else self.taken))
-        named = layout.others if self.taken is None else self.taken
-        if self.of_classes and layout.people is not None:
-            known = [name for name in layout.people if name in named]
-            return Seen(self.sensitive or layout.main, tuple(known))
-        if self.of_classes and not layout.of_people:
-            self._refuse_people_apart([name for name in layout.others if name in named])
-        seen = layout.seen(self.sensitive, self.taken, of_people=self.of_people)
-        if self.shown is not None and self.shown not in seen.known:
-            raise UnsupportedError(
-                f"{self.name}: {seen.secret!r} is shown once for each household, and is judged "
-                f"where {self.shown!r} stands beside it in each row: publish the table with form = "
-                f'"generalized", and neither of them unlinked; a raw table is judged as '
-                "fk.Microdata(table, schema)"
-            )
-        return seen.with_priors(self.attributes)
-
-    def _refuse_people_apart(self, names: Sequence[str]) -> None:
-        """Refuse columns that would tell people apart whose values are in tables of their own."""
-        if names:
-            raise UnsupportedError(
-                f"{self.name}: {' and '.join(names)} would be published of everybody, apart from "
-                "values that have tables of their own, and how many look alike by that is not "
-                "counted there: say knowing = [], if nobody knows it, or make it a quasi-identifier"
-            )
+        return self.subject.sight(layout)
 
     @property
     def by_counts(self) -> bool:
         """Whether it needs only the number of people with each value in each group."""
-        gaining = any(isinstance(each, Gaining) for each in self.judged)
-        return not self.known and not gaining and self.unit is None
+        return not (self.known or self.has_priors or self.unit)
 
     def monotone(self, semantics: Semantics) -> bool:
         """Whether merging groups can never make a release fail it."""
@@ -671,14 +622,8 @@ class Requirement:
         table.pop("absent", None)  # which is about the raw table
         if criterion is not None:
             table |= criterion.published()
-        if schema is None or not (self.of_people or len((*schema.sensitives, *schema.other)) > 1):
-            return table
-        seen = self.sight(layout)
-        table["knowing"] = list(seen.known)
-        if self.of_people and not seen.known and not (schema.other and by_other_columns(criterion)):
-            del table["knowing"]
-        elif self.of_people and seen.secret != schema.sensitive:
-            table["sensitive"] = seen.secret  # whose table has what is known
+        if schema is not None:
+            self.subject.tell_sight(table, layout, schema)
         return table
 
     def to_dict(self, values: Any = None) -> dict[str, Any]:
@@ -706,12 +651,9 @@ class Requirement:
         return table
 
 
-def _searched(point: Point) -> Point:
-    """The point that a search uses for an adversary who needs finished groups."""
-    own = point.adversary.in_search if isinstance(point.adversary, Gaining) else None
-    if own is None or point.relative:
-        return point
-    return Point(own, Limit(point.below))
+def columns_of_priors(judged: Any) -> set[str]:
+    """The columns of an adversary's priors; none of anybody else."""
+    return {name for table in getattr(judged, "tables", ()) for name in table.attributes}
 
 
 def point_of(name: str, adversary: Any, limits: Mapping[str, Fraction]) -> Point:
@@ -739,7 +681,7 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
             f"must stay below {two.limit} here and below {one.limit} in {earlier.name}, against "
             f"the same {two.adversary}"
         )
-        if any(each.about_sets or each.of_windows for each in (earlier, later)):
+        if not (earlier.secret.singly and later.secret.singly):
             if _asked(earlier) == _asked(later):
                 raise PolicyError(f"{later.name}: {_about(later)} {here}")
             continue
@@ -751,9 +693,9 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
                     "the stricter requirement (except)"
                 )
         elif earlier.values is not None and later.values is not None:
-            shared = [v for v in later.values if v in earlier.values]
-            if shared:
-                raise PolicyError(f"{later.name}: {shared[0]!r} {here}")
+            twice = [value for value in later.values if value in earlier.values]
+            if twice:
+                raise PolicyError(f"{later.name}: {twice[0]!r} {here}")
         else:
             both = [(earlier, one), (later, two)]
             general, special = both if earlier.values is None else both[::-1]

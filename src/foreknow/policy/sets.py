@@ -14,6 +14,7 @@ from foreknow.data.labels import Labels, chosen, is_pattern, matching, name_of_s
 from foreknow.data.windows import Range
 from foreknow.errors import HierarchyError, did_you_mean
 from foreknow_judge.errors import PolicyError, UnsupportedError
+from foreknow_judge.json_values import plain
 
 if TYPE_CHECKING:
     from foreknow.policy.requirement import Requirement
@@ -150,18 +151,10 @@ def meant(required: Requirement, values: Labels) -> TargetValues:
 
 def written(required: Requirement, values: Labels | None) -> dict[str, Any]:
     """The keys of a policy file for the sets of a requirement; with `values`, written out."""
-    of = required.any_of
-    if isinstance(of, tuple):
-        return {"any_of": list(of)}
-    if values is None and not isinstance(of, Mapping):
-        return {"any_of": of} if of is not None else {"at_level": required.at_level}
-    sets: Mapping[str, Any] = of if isinstance(of, Mapping) else required.sets(values or Labels())
-    return {
-        "any_of": {
-            name: own.to_dict() if isinstance(own, Range) else list(own)
-            for name, own in sets.items()
-        }
-    }
+    named: Any = required.any_of
+    if values is not None and not isinstance(named, (tuple, Mapping)):
+        named = required.sets(values)
+    return {"at_level": required.at_level} if named is None else {"any_of": plain(named)}
 
 
 def _levels(required: Requirement, values: Labels, key: str) -> list[dict[str, list[str]]]:
@@ -248,13 +241,14 @@ def labelled(hierarchy: Hierarchy, values: Labels) -> dict[str, tuple[str, ...]]
 
 def _at_level(required: Requirement, values: Labels) -> dict[str, tuple[str, ...]]:
     """The sets of a level of the hierarchy, without excluded labels."""
-    levels, level = _levels(required, values, "at_level"), required.at_level
+    level: Any = required.at_level
+    levels = _levels(required, values, "at_level")
     if not levels:
         raise PolicyError(
             f"{required.name}: at_level: the hierarchy of the sensitive column has no levels "
             "between its values and all of them"
         )
-    if level is None or not 1 <= level <= len(levels):
+    if not 1 <= level <= len(levels):
         first = ", ".join(repr(label) for label in list(levels[-1])[:3])
         raise PolicyError(
             f"{required.name}: at_level is {level}; the hierarchy of the sensitive column has "

@@ -83,7 +83,7 @@ def _allowed(changes: Iterator[tuple[Requirement, str]]) -> Iterator[tuple[Requi
 
 def _block(failing: Sequence[str], ways: Sequence[Way]) -> list[str]:
     """The ways as lines for a terminal: a heading for each table, and what to paste below it."""
-    tables = {way.table for way in ways}
+    changed = {way.table for way in ways}
     lines: list[str] = []
     for table in dict.fromkeys(way.table for way in ways):
         own = [way for way in ways if way.table == table]
@@ -92,9 +92,11 @@ def _block(failing: Sequence[str], ways: Sequence[Way]) -> list[str]:
         lines.append(f"In {where}, {one} would do, in place of any with the same key:")
         width = min(max(len(way.line) for way in own), 44)
         lines += [f"  {way.line:<{width}}  # {way.because}" for way in own]
-    if len(tables - {"publish"}) > 1:
-        lines.append(f"Each of the {len(tables - {'publish'})} requirements needs one.")
-    stuck = [] if "publish" in tables else [visible(name) for name in failing if name not in tables]
+    if len(changed - {"publish"}) > 1:
+        lines.append(f"Each of the {len(changed - {'publish'})} requirements needs one.")
+    stuck = (
+        [] if "publish" in changed else [visible(name) for name in failing if name not in changed]
+    )
     if stuck:
         lines.append(
             f"For {', '.join(stuck)} no single line would do: change several at once, publish more "
@@ -243,36 +245,37 @@ def _most_that_holds(
 
 def _widths(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
     """The requirement with the widest of some narrower windows that holds."""
-    for part in (2, 5, 10, 20, 50, 100, 1000):
-        narrower = requirement.narrower(part)
-        if narrower is not None and not narrower.failures(everyone):
+    for part in (2, 5, 10, 20, 50, 100, 1000) if requirement.of_windows else ():
+        narrow = requirement.within.part(part)
+        narrower = narrow and replace(requirement, within=narrow)
+        if narrower and not narrower.failures(everyone):
             yield narrower, f"nobody becomes sure to within 1/{part} of what is asked"
             return
 
 
 def _values(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
     """The requirement without the values that fail."""
-    if requirement.about_sets or requirement.of_windows:
+    if not requirement.secret.singly:
         return  # a smaller set is another secret
     counted = requirement.count(everyone)
     counts = counts_of(counted.counts_by_policy)
     failing = {d.value: None for found in _failing(requirement, everyone) for d in found}
-    labels = [str(value) for value in failing]
+    names = [str(value) for value in failing]
     asked = int(np.count_nonzero(counted.meant.about))
-    if not labels or len(labels) == asked or len(labels) > _MOST_VALUES:
+    if not names or len(names) == asked or len(names) > _MOST_VALUES:
         return
     many = ", ".join(f"{counts.totals[counts.code(value)]:,}" for value in failing)
     of = "occurrences" if counts.semantics == "multiset" else f"of {counts.n_people:,} people"
     because = f"if nobody is harmed: {many} {of}"
     if requirement.values is None:
-        yield replace(requirement, excluded=[*requirement.excluded, *labels]), because
+        yield replace(requirement, excluded=[*requirement.excluded, *names]), because
         return
     printed = [str(value) for value in counts.values]
     named = dict[str, None]()
     for text in map(str, requirement.values):
         named.update(dict.fromkeys(matching(text, printed) if is_pattern(text) else [text]))
-    rest = [value for value in named if value not in labels]
-    yield replace(requirement, values=rest), f"without {', '.join(map(repr, labels))}, {because}"
+    rest = [value for value in named if value not in names]
+    yield replace(requirement, values=rest), f"without {', '.join(map(repr, names))}, {because}"
 
 
 def _unknown(policy: Policy, requirement: Requirement, everyone: HasCounts) -> Iterator[Way]:

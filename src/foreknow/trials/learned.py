@@ -17,8 +17,6 @@ import numpy as np
 from pydantic import Field
 
 from foreknow.adversaries.disclosure import Disclosure, of_value
-from foreknow.adversaries.priors.expectation import JUDGING, LEARNING, CaseLayout
-from foreknow.adversaries.priors.fit import SMOOTHINGS, Kinds, fits, numbers_among
 from foreknow.adversaries.protocol import HasCounts, counts_of, signatures_of
 from foreknow.adversaries.remembered import remembered
 from foreknow.auditing.trial import LEAST_GROUPS, Claim, Share, Trial, Tried
@@ -29,6 +27,8 @@ from foreknow.data.people import Signature, Signatures
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
 from foreknow.needs import Need, Needs
+from foreknow.trials.expectation import JUDGING, LEARNING, CaseLayout
+from foreknow.trials.fit import SMOOTHINGS, Kinds, fits, numbers_among
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.settings import Settings

@@ -151,87 +151,6 @@ def v_exact(n: int, s: int, m: int, k: int) -> Fraction:
     return Fraction(math.perm(n - k - m, s), math.perm(n - k, s))
 
 
-def t_set(n: IntArray, s: IntArray, slack: FloatArray, k: Amount) -> FloatArray:
-    """T(l, k) under ``set``, as float64."""
-    odds = np.maximum(n - s - capped(k), 0) / s
-    return safe_product(odds, slack)
-
-
-def t_multiset(n: IntArray, s: IntArray, slack: FloatArray, k: Amount) -> FloatArray:
-    """T(l, k) under ``multiset``, as float64."""
-    free = n - capped(k)
-    possible = free > 1
-    rate = s * np.log1p(-1 / np.where(possible, free, 2))  # log of the chance of no occurrence
-    odds = np.maximum(np.exp(rate) / -np.expm1(rate), TINY)
-    return safe_product(np.where(possible, odds, 0.0), slack)
-
-
-def v_multiset(n: IntArray, s: IntArray, m: Amount, k: Amount) -> FloatArray:
-    """V(m, k) under ``multiset``, as float64; under ``set`` it is as under ``single``."""
-    m = capped(m)
-    free = n - capped(k)
-    possible = free > m
-    share = np.where(possible, m, 0) / np.where(possible, free, 1)
-    chance = np.maximum(np.exp(s * np.log1p(-share)), TINY)
-    return np.where(possible | np.equal(m, 0), chance, 0.0)
-
-
-def slack_set(n: IntArray, tops: IntArray) -> FloatArray:
-    """Chance of having none of some values under ``set``."""
-    chance = np.ones(len(n))
-    for column in tops.T:
-        chance = safe_product(chance, (n - column) / n)
-    return chance
-
-
-def slack_multiset(n: IntArray, occurrences: IntArray) -> FloatArray:
-    """Chance of having none of some values under ``multiset``, given how often all occur."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        chance = np.maximum(np.exp(occurrences * np.log1p(-1 / n)), TINY)
-    return np.where(occurrences == 0, 1.0, np.where(n == 1, 0.0, chance))
-
-
-def t_set_exact(n: int, s: int, slack: Fraction, k: int) -> Fraction:
-    """T(l, k) of one group under ``set`` as a fraction."""
-    return Fraction(max(n - s - k, 0), s) * slack
-
-
-def t_multiset_exact(n: int, s: int, slack: Fraction, k: int) -> Fraction:
-    """T(l, k) of one group under ``multiset`` as a fraction."""
-    free = n - k
-    if free <= 1:
-        return Fraction(0)
-    none = (free - 1) ** s
-    return Fraction(none, free**s - none) * slack
-
-
-def v_multiset_exact(n: int, s: int, m: int, k: int) -> Fraction:
-    """V(m, k) of one group under ``multiset`` as a fraction."""
-    if m == 0:
-        return Fraction(1)
-    if n - k - m <= 0:
-        return Fraction(0)
-    return Fraction(n - k - m, n - k) ** s
-
-
-def slack_exact(n: int, s: int, others: Sequence[int]) -> Fraction:
-    """How many people have neither the value nor one of the others."""
-    return Fraction(n - s - sum(others))
-
-
-def slack_set_exact(n: int, s: int, others: Sequence[int]) -> Fraction:
-    """Chance of having none of some values under ``set``, as a fraction."""
-    chance = Fraction(1)
-    for count in others:
-        chance *= Fraction(n - count, n)
-    return chance
-
-
-def slack_multiset_exact(n: int, s: int, others: Sequence[int]) -> Fraction:
-    """Chance of having none of some values under ``multiset``, as a fraction."""
-    return Fraction(n - 1, n) ** sum(others)
-
-
 # ---- ratios -------------------------------------------------------------------------------------
 
 
@@ -286,8 +205,7 @@ class Profiles:
     @property
     def identity(self) -> IntArray:
         """Whole numbers that are equal where what there is to spare is, among equal `n`."""
-        found: IntArray = self.slack if self.kind is None else self.kind
-        return found
+        return self.slack if self.kind is None else self.kind
 
     @property
     def numbers(self) -> list[IntArray]:
@@ -411,8 +329,7 @@ class Profiles:
         """By which to choose one to compare others with: any would do, the least dominates much."""
         spare = self.slack if self.more is None else self.slack + self.more[:, 0]
         # Profiles with none to spare are told apart, too.
-        found: FloatArray = (spare + (1.0 if self.kind is None else 1e-9)) * self.n / self.s
-        return found
+        return (spare + (1.0 if self.kind is None else 1e-9)) * self.n / self.s
 
     def better_than(self, other: Profiles) -> NDArray[np.bool_]:
         """Whether each can do for an adversary what its counterpart cannot, or may."""
@@ -425,15 +342,13 @@ class Profiles:
     def _has_less_slack(self, other: Profiles) -> NDArray[np.bool_]:
         """Whether each has less to spare than its counterpart, or may have."""
         if self.kind is None:
-            less: NDArray[np.bool_] = self.slack < other.slack
-            return less
+            return self.slack < other.slack
         assert other.kind is not None
         surely_more = self.slack > other.slack * (1 + CLOSE)
         same = (self.kind == other.kind) & (self.n == other.n)
         # 0 and 1 are exact: nothing to spare, and nothing known of the target.
         same |= (self.slack == other.slack) & ((self.slack == 0) | (self.slack == 1))
-        perhaps: NDArray[np.bool_] = ~(surely_more | same)
-        return perhaps
+        return np.asarray(~(surely_more | same))
 
 
 def profiles(counts: GroupCounts, l: int, wanted: NDArray[np.bool_] | None = None) -> Profiles:
@@ -472,11 +387,15 @@ class OneValue:
     v = staticmethod(v_ratio)
     t_exact = staticmethod(t_exact)
     v_exact = staticmethod(v_exact)
-    slack_exact = staticmethod(slack_exact)
     # whether the largest counts of a group tell how sure somebody can be there
     by_largest: ClassVar[bool] = True
     # whether what a cell has to spare at each l is a whole number, or falls with one
     ordered: ClassVar[bool] = True
+
+    @staticmethod
+    def slack_exact(n: int, s: int, others: Sequence[int]) -> Fraction:
+        """How many people have neither the value nor one of the others."""
+        return Fraction(n - s - sum(others))
 
     def profiles(self, counts: GroupCounts, l: int, cells: Any) -> Profiles:
         """Profiles of some cells, in their order; where not all can have each value, in any."""
@@ -500,8 +419,7 @@ class OneValue:
             more, fewer = counts.top_sums(l + 1)[group], counts.top_sums(l)[group]
         else:
             more, fewer = counts.top_sums(l + 1, group), counts.top_sums(l, group)
-        taken: IntArray = np.minimum(more, fewer + s)
-        return taken
+        return np.asarray(np.minimum(more, fewer + s))
 
     def spare(self, n: IntArray, s: IntArray, excluded: IntArray) -> IntArray:
         """Whole numbers that order cells of n people and s holders by what they have to spare."""
@@ -583,10 +501,26 @@ class SeveralValues(OneValue):
 class SetOfValues(SeveralValues):
     """Cells where a person has a set of values."""
 
-    t = staticmethod(t_set)
-    t_exact = staticmethod(t_set_exact)
-    slack_exact = staticmethod(slack_set_exact)
     ordered = False
+
+    @staticmethod
+    def t(n: IntArray, s: IntArray, slack: FloatArray, k: Amount) -> FloatArray:
+        """T(l, k) under ``set``, as float64."""
+        odds = np.maximum(n - s - capped(k), 0) / s
+        return safe_product(odds, slack)
+
+    @staticmethod
+    def t_exact(n: int, s: int, slack: Fraction, k: int) -> Fraction:
+        """T(l, k) of one group under ``set`` as a fraction."""
+        return Fraction(max(n - s - k, 0), s) * slack
+
+    @staticmethod
+    def slack_exact(n: int, s: int, others: Sequence[int]) -> Fraction:
+        """Chance of having none of some values under ``set``, as a fraction."""
+        chance = Fraction(1)
+        for count in others:
+            chance *= Fraction(n - count, n)
+        return chance
 
     def slack(
         self, counts: GroupCounts, l: int, cells: Any, group: IntArray, s: IntArray
@@ -603,8 +537,10 @@ class SetOfValues(SeveralValues):
         # All l+1 most frequent values but the target's own, or but the last.
         column = np.arange(l)
         others = tops[place[:, None], column + (column >= np.minimum(rank[cells], l)[:, None])]
-        n = counts.sizes[group]
-        return slack_set(n, others), _classes([*others.T, n])
+        n, chance = counts.sizes[group], np.ones(len(group))
+        for occurrences in others.T:
+            chance = safe_product(chance, (n - occurrences) / n)
+        return chance, _classes([*others.T, n])
 
     def columns(self, l: int) -> int:
         """How many columns of cells are worked on at once."""
@@ -614,18 +550,56 @@ class SetOfValues(SeveralValues):
 class BagOfValues(SeveralValues):
     """Cells where a person has a bag of values: each occurrence may be anybody's."""
 
-    t = staticmethod(t_multiset)
-    v = staticmethod(v_multiset)
-    t_exact = staticmethod(t_multiset_exact)
-    v_exact = staticmethod(v_multiset_exact)
-    slack_exact = staticmethod(slack_multiset_exact)
+    @staticmethod
+    def t(n: IntArray, s: IntArray, slack: FloatArray, k: Amount) -> FloatArray:
+        """T(l, k) under ``multiset``, as float64."""
+        free = n - capped(k)
+        possible = free > 1
+        rate = s * np.log1p(-1 / np.where(possible, free, 2))  # log of the chance of no occurrence
+        odds = np.maximum(np.exp(rate) / -np.expm1(rate), TINY)
+        return safe_product(np.where(possible, odds, 0.0), slack)
+
+    @staticmethod
+    def v(n: IntArray, s: IntArray, m: Amount, k: Amount) -> FloatArray:
+        """V(m, k) under ``multiset``, as float64; under ``set`` it is as under ``single``."""
+        m = capped(m)
+        free = n - capped(k)
+        possible = free > m
+        share = np.where(possible, m, 0) / np.where(possible, free, 1)
+        chance = np.maximum(np.exp(s * np.log1p(-share)), TINY)
+        return np.where(possible | np.equal(m, 0), chance, 0.0)
+
+    @staticmethod
+    def t_exact(n: int, s: int, slack: Fraction, k: int) -> Fraction:
+        """T(l, k) of one group under ``multiset`` as a fraction."""
+        free = n - k
+        if free <= 1:
+            return Fraction(0)
+        none = (free - 1) ** s
+        return Fraction(none, free**s - none) * slack
+
+    @staticmethod
+    def v_exact(n: int, s: int, m: int, k: int) -> Fraction:
+        """V(m, k) of one group under ``multiset`` as a fraction."""
+        if m == 0:
+            return Fraction(1)
+        if n - k - m <= 0:
+            return Fraction(0)
+        return Fraction(n - k - m, n - k) ** s
+
+    @staticmethod
+    def slack_exact(n: int, s: int, others: Sequence[int]) -> Fraction:
+        """Chance of having none of some values under ``multiset``, as a fraction."""
+        return Fraction(n - 1, n) ** sum(others)
 
     def slack(
         self, counts: GroupCounts, l: int, cells: Any, group: IntArray, s: IntArray
     ) -> tuple[FloatArray, IntArray]:
         """The chance of no occurrence of the others; and how often these occur."""
-        others = self.excluded(counts, l, group, s) - s
-        return slack_multiset(counts.sizes[group], others), others
+        n, others = counts.sizes[group], self.excluded(counts, l, group, s) - s
+        with np.errstate(divide="ignore", invalid="ignore"):
+            chance = np.maximum(np.exp(others * np.log1p(-1 / n)), TINY)
+        return np.where(others == 0, 1.0, np.where(n == 1, 0.0, chance)), others
 
     def spare(self, n: IntArray, s: IntArray, excluded: IntArray) -> IntArray:
         """Whole numbers that order cells of n people and s holders by what they have to spare."""

@@ -386,7 +386,7 @@ class ImplicationsWitness(Plain):
         target = f"the target, of group {self.target_group!r},"
         said = []
         for each in self.implications:
-            if each.position == self.target_position and each.person == 0:
+            if (each.position, each.person) == (self.target_position, 0):
                 said.append(f"{target} does not have {each.value!r}")
             else:
                 other = f"person {each.person} of group {each.group!r}"

@@ -78,8 +78,7 @@ class Buckets:
     def _share(self, i: int, top: IntArray) -> FloatArray:
         """Chance that the i-th person has none of some values, where those before have none."""
         free = self.n - i
-        share: FloatArray = np.maximum(free - top, 0) / np.maximum(free, 1)
-        return share
+        return np.asarray(np.maximum(free - top, 0) / np.maximum(free, 1))
 
     def _rest(self, cap: int, left: int) -> FloatArray:
         """Least chance for people after the first: at most `left` atoms, `cap` about each."""
@@ -240,8 +239,7 @@ def ratio(odds: FloatArray, spread_atoms: FloatArray) -> FloatArray:
         products = np.where(
             np.isinf(odds), np.inf, safe_product(odds, np.broadcast_to(rest, odds.shape))
         )
-    least: FloatArray = products.min(axis=0)
-    return least
+    return np.asarray(products.min(axis=0))
 
 
 class ImplicationsMeasure(Measure):

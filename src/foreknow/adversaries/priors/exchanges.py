@@ -46,8 +46,7 @@ def upper_bounds(people: Sequence[int], counts: Sequence[int], chances: FloatArr
     sums = _least_exchanges(n, c, f)
     # Every sum and quotient has terms of one sign: this covers their roundings, and the priors'.
     error = 16 * ROUNDING * (len(n) + len(c) + 16)
-    found: FloatArray = np.where(held, np.minimum(c / (c + sums) * (1 + error), 1.0), 0.0)
-    return found
+    return np.where(held, np.minimum(c / (c + sums) * (1 + error), 1.0), 0.0)
 
 
 def _least_exchanges(n: IntArray, c: IntArray, chances: FloatArray) -> FloatArray:

@@ -304,8 +304,7 @@ def shapes(cases: SignatureGroups, some: IntArray, turned: bool) -> Iterator[Int
 def states_of(amounts: IntArray, offsets: IntArray) -> FloatArray:
     """States of the lattice of each row of capacities, as floats."""
     logs = np.concatenate(([0.0], np.cumsum(np.log2(amounts + 1.0))))
-    found: FloatArray = np.rint(np.exp2(np.minimum(logs[offsets[1:]] - logs[offsets[:-1]], 1000)))
-    return found
+    return np.asarray(np.rint(np.exp2(np.minimum(logs[offsets[1:]] - logs[offsets[:-1]], 1000))))
 
 
 def relative_error(items: int, kinds: int, widest: int) -> float:

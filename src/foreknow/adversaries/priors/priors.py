@@ -17,8 +17,6 @@ from foreknow.adversaries.disclosure import Disclosure, of_value, worst, worst_b
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.priors.disclosure import Gain, ReleasePosteriors, judged, judged_set
 from foreknow.adversaries.priors.exchanges import Amounts
-from foreknow.adversaries.priors.expectation import LEARNING, CaseLayout
-from foreknow.adversaries.priors.fit import Kinds, fits
 from foreknow.adversaries.priors.settings import PriorsSettings
 from foreknow.adversaries.priors.signature_groups import ValueMode
 from foreknow.adversaries.priors.table import PriorTable
@@ -26,6 +24,7 @@ from foreknow.adversaries.protocol import HasCounts, counts_of, signatures_of
 from foreknow.data.counts import Semantics
 from foreknow.data.labels import Label
 from foreknow.errors import did_you_mean
+from foreknow.leaves import load
 from foreknow.needs import Need, Needs
 from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.frozen import set_fields
@@ -241,26 +240,10 @@ class Priors:
         >>> float(learned.tables[0].prior(("clerk",), "gout")) > 0.9, learned.fit.converged
         (True, True)
         """
-        if people is not None:
-            from foreknow.data.sights import seen_with
-
-            release = seen_with(release, people, by)
-        release = release.seen_by(by)  # whoever knows a column reads the rows that show it
-        counts, signatures = counts_of(release), release.signatures(by)
-        kinds = Kinds.of(signatures)
-        bags = counts.offsets, counts.codes, counts.counts
-        layout = CaseLayout.of(kinds.groups(signatures, *bags).checked(counts), LEARNING)
-        best = max(fits(layout, kinds, counts.n_values), key=lambda one: one.predicts)
-        chances = {
-            label: tuple(_in_steps(best.chances[kind]))
-            for label, kind in zip(signatures.labels, kinds.of_signature.tolist(), strict=True)
-        }
-        values = tuple(map(str, counts.values))
-        found = cls(
-            PriorTable(signatures.attributes, values, chances, "what was learned", estimated=True)
-        )
-        set_fields(found, fit=best)
-        return found
+        table, fit = load("foreknow.trials.fit:likeliest_table")(release, by, people)
+        learned = cls(table)
+        set_fields(learned, fit=fit)
+        return learned
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
         """Find the highest posterior that some person has the value.
@@ -413,10 +396,3 @@ def _table(source: Any) -> PriorTable:
 
 # What is known of more people takes too long to be bounded.
 _MOST_PEOPLE = 100
-# Chances that were learned are kept in these steps, and are at least one of them.
-_STEPS = 2**50
-
-
-def _in_steps(chances: Any) -> list[Fraction]:
-    """Floats as fractions that add up to at most 1."""
-    return [Fraction(max(int(x * _STEPS), int(x > 0)), _STEPS) for x in chances.tolist()]

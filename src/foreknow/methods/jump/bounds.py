@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from foreknow.criteria.properties import survives
+from foreknow.methods.jump.properties import survives
 
 if TYPE_CHECKING:
     from foreknow.methods.jump.blocks import Block

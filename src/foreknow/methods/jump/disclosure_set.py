@@ -22,10 +22,10 @@ from functools import lru_cache
 from itertools import product
 from typing import Any, Literal, TypeAlias
 
-from foreknow.criteria.properties import Property
 from foreknow.errors import BeyondReach
 from foreknow.methods.jump.blocks import Below, Block, BlockTree
 from foreknow.methods.jump.bounds import surely_safe
+from foreknow.methods.jump.properties import Property
 
 Column: TypeAlias = tuple[int, tuple[int, ...]]  # a value: (colour, how often in each group)
 Part: TypeAlias = tuple[Block, tuple[Column, ...]]  # a block and its values

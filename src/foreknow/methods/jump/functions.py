@@ -12,12 +12,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from foreknow.criteria.properties import Property
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.hierarchy import shown
 from foreknow.data.microdata import Attribute, Microdata
 from foreknow.errors import did_you_mean
 from foreknow.methods.fulldomain.lattice import SUPPRESSED, Node, levels_of
+from foreknow.methods.jump.properties import Property
 from foreknow.numbers import whole_number
 from foreknow_judge.errors import InputError
 

@@ -18,7 +18,6 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field
 
-from foreknow.criteria.properties import MaxRatio, Property, as_property
 from foreknow.data.arrays import IntArray
 from foreknow.data.microdata import Microdata
 from foreknow.errors import BeyondReach, NoSafeRelease
@@ -34,6 +33,7 @@ from foreknow.methods.jump.functions import (
     settled,
 )
 from foreknow.methods.jump.policy_property import property_of
+from foreknow.methods.jump.properties import MaxRatio, Property, as_property
 from foreknow.methods.jump.run import DisclosureSet, Run, walked
 from foreknow.methods.proof import Proof
 from foreknow.methods.protocol import OF_ITS_OWN, ONE_COLUMN, Grouper, Grouping, Traits
@@ -342,7 +342,7 @@ class Naive(InOrder):
 
     Examples
     --------
-    >>> from foreknow.criteria.properties import MaxRatio
+    >>> from foreknow.methods.jump.properties import MaxRatio
     >>> naive = Naive(["AB|CD|EF", "ABC|DEF", "ABCD|EF"], MaxRatio("1/2"))
     >>> patients = dict(zip("ABCDEF", "flu cold cancer cancer headache toothache".split()))
     >>> run = naive.run(patients)
@@ -379,7 +379,7 @@ class Safe(InOrder):
 
     Examples
     --------
-    >>> from foreknow.criteria.properties import MaxRatio
+    >>> from foreknow.methods.jump.properties import MaxRatio
     >>> safe = Safe(["AB|CD|EF", "ABC|DEF", "ABCD|EF"], MaxRatio("1/2"))
     >>> patients = dict(zip("ABCDEF", "flu cold cancer cancer headache toothache".split()))
     >>> run = safe.run(patients)
@@ -412,7 +412,7 @@ class Jump(InOrder):
 
     Examples
     --------
-    >>> from foreknow.criteria.properties import MaxRatio
+    >>> from foreknow.methods.jump.properties import MaxRatio
     >>> jump = Jump(["AB|CD|EF", "ABC|DEF", "ABCD|EF"], distances=2, property=MaxRatio("1/2"))
     >>> patients = dict(zip("ABCDEF", "flu cold cancer cancer headache toothache".split()))
     >>> run = jump.run(patients)
@@ -539,7 +539,7 @@ class SecretChoice:
 
     Examples
     --------
-    >>> from foreknow.criteria.properties import MaxRatio
+    >>> from foreknow.methods.jump.properties import MaxRatio
     >>> functions = ["AB|CDEFGHI", "AC|BDEFGHI", "BC|ADEFGHI", "ABC|DEFGHI", "ABCDEFGHI"]
     >>> table = dict(zip("ABCDEFGHI", ["C0", "C0", "C0", "C1", "C2", "C3", "C4", "C5", "C6"]))
     >>> run = SecretChoice(functions, MaxRatio("1/2")).run(table, chosen=[3, 4])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.implications.implications import Implications, Negations
-from foreknow.criteria.properties import (
+from foreknow.data.labels import is_pattern
+from foreknow.methods.jump.properties import (
     All,
     Distinct,
     MaxRatio,
@@ -13,7 +14,6 @@ from foreknow.criteria.properties import (
     RuledOut,
     as_property,
 )
-from foreknow.data.labels import is_pattern
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
 from foreknow_judge.errors import PolicyError

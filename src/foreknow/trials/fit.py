@@ -16,14 +16,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from foreknow.adversaries.priors.expectation import JUDGING, CaseLayout, Expected
 from foreknow.adversaries.priors.signature_groups import SignatureGroups
+from foreknow.adversaries.priors.table import PriorTable
+from foreknow.adversaries.protocol import counts_of
 from foreknow.data.arrays import FloatArray, IntArray, combine, count_pairs
 from foreknow.data.people import Signature, Signatures
+from foreknow.data.sights import seen_with
+from foreknow.trials.expectation import JUDGING, LEARNING, CaseLayout, Expected
 from foreknow_judge.numbers import read_number
 
 # A column of numbers with more than so many is cut into bins of about equally many people.
@@ -258,3 +263,31 @@ def _extrapolated(zero: FloatArray, one: FloatArray, two: FloatArray) -> FloatAr
     ahead = zero + 2 * length * first + length**2 * second
     ahead = np.where(two > 0, np.maximum(ahead, two * 1e-2), 0.0)
     return np.asarray(ahead / ahead.sum(axis=1, keepdims=True))
+
+
+# Chances that were learned are kept in these steps, and are at least one of them.
+_IN_STEPS = 2**50
+
+
+def likeliest_table(release: Any, by: Sequence[str], people: Any) -> tuple[PriorTable, Fit]:
+    """The table of priors that is likeliest for a release, and how it was fitted."""
+    if people is not None:
+        release = seen_with(release, people, by)
+    release = release.seen_by(by)  # whoever knows a column reads the rows that show it
+    counts, signatures = counts_of(release), release.signatures(by)
+    kinds = Kinds.of(signatures)
+    bags = counts.offsets, counts.codes, counts.counts
+    layout = CaseLayout.of(kinds.groups(signatures, *bags).checked(counts), LEARNING)
+    best = max(fits(layout, kinds, counts.n_values), key=lambda one: one.predicts)
+    chances = {
+        label: tuple(_in_steps(best.chances[kind]))
+        for label, kind in zip(signatures.labels, kinds.of_signature.tolist(), strict=True)
+    }
+    values = tuple(map(str, counts.values))
+    name = "what was learned"
+    return PriorTable(signatures.attributes, values, chances, name, estimated=True), best
+
+
+def _in_steps(chances: FloatArray) -> list[Fraction]:
+    """Floats as fractions that add up to at most 1."""
+    return [Fraction(max(int(x * _IN_STEPS), int(x > 0)), _IN_STEPS) for x in chances.tolist()]

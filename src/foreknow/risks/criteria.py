@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import reduce
 from operator import and_
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,20 +24,20 @@ from foreknow.adversaries.protocol import HasCounts
 from foreknow.criteria.protocol import (
     Attained,
     OfGroups,
-    as_setting,
     classes_of,
     failing_groups,
 )
+from foreknow.criteria.risk import Figure, Limits
 from foreknow.criteria.size import Anybody
 from foreknow.data.arrays import BoolArray, IntArray, combine
-from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.counts import GroupCounts
 from foreknow.data.generalization import exact_labels
 from foreknow.data.hierarchy import Mask, Ordered, Tree
 from foreknow.data.labels import GroupLabels
 from foreknow.data.meaning import Values
 from foreknow.data.microdata import OTHER, Microdata
 from foreknow.data.schema import Schema
-from foreknow.needs import Need, Needs, require
+from foreknow.needs import Need, Needs
 from foreknow.numbers import whole_number
 from foreknow.settings import with_examples
 from foreknow_judge.errors import DataError, InputError
@@ -77,7 +77,8 @@ class Population:
 
     def __init__(self, source: Any, folder: Path = Path()) -> None:
         self.source = source
-        self.at = folder / source if isinstance(source, (str, Path)) else source
+        self.path = folder / source if isinstance(source, (str, Path)) else None
+        self.at = source if self.path is None else self.path
         self.trees: dict[str, tuple[tuple[str, ...], ...]] = {}
         self.orders: dict[str, tuple[str, ...]] = {}
         self.columns: tuple[str, ...] = ()
@@ -92,19 +93,19 @@ class Population:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Population):
             return NotImplemented
-        same = self.at is other.at or (isinstance(self.at, Path) and self.at == other.at)
+        same = self.at is other.at or (self.path is not None and self.path == other.path)
         return same and (self.trees, self.orders) == (other.trees, other.orders)
 
     def __hash__(self) -> int:
-        return hash(str(self.at)) if isinstance(self.at, Path) else id(self.at)
+        return id(self.at) if self.path is None else hash(str(self.path))
 
     def __repr__(self) -> str:
-        return repr(str(self.source)) if isinstance(self.at, Path) else "<table>"
+        return "<table>" if self.path is None else repr(str(self.source))
 
     @property
     def name(self) -> str:
         """What a policy file and messages call it."""
-        return str(self.source) if isinstance(self.at, Path) else "a table"
+        return "a table" if self.path is None else str(self.source)
 
     def under(self, schema: Schema) -> Population:
         """The same with the hierarchies of a schema, and the columns that matter."""
@@ -175,8 +176,8 @@ class Population:
 
     def written(self) -> Any:
         """What a verifier can read: the file as it is, or the columns as texts."""
-        if isinstance(self.at, Path) and self.at.suffix.lower() in (".csv", ".parquet"):
-            return self.at
+        if self.path is not None and self.path.suffix.lower() in (".csv", ".parquet"):
+            return self.path
         from foreknow.data.engines.priors import texts_of_everybody
 
         points = self._points(self.columns)
@@ -322,21 +323,12 @@ class OfPopulation(OfGroups):
         own: Any = self
         return replace(own, population=self.population.under(schema))
 
-    def ledger(self, semantics: Semantics = "single", whole: Any = None) -> NoReturn:
-        """Refused: no search asks it, as it is judged on labels as they are written."""
-        require(self, searched=True)
-        raise NotImplementedError
-
-    def _own(self) -> dict[str, Any]:
-        raise NotImplementedError
-
-    def to_dict(self) -> dict[str, Any]:
-        """What stands for it in a policy file."""
-        return {self.key: {**self._own(), "population": self.population.name}}  # type: ignore[attr-defined]
+    def _settings(self) -> dict[str, Any]:
+        return {**super()._settings(), "population": self.population.name}
 
     def published(self) -> dict[str, Any]:
         """What stands for it in a certificate: the population's digest, and how it is compared."""
-        population, own = self.population, self._own()
+        population, own = self.population, self._settings()
         own["population"] = Path(population.name).name
         own["digest"] = population.digest()
         if population.trees:
@@ -345,7 +337,7 @@ class OfPopulation(OfGroups):
             own["exact"] = {c: sorted(texts) for c, texts in sorted(population.exact.items())}
         if population.orders:
             own["orders"] = {c: list(order) for c, order in population.orders.items()}
-        return {self.key: own}  # type: ignore[attr-defined]
+        return {self.key: own}
 
 
 def population_of(given: Any, folder: Path = Path()) -> Population:
@@ -432,9 +424,6 @@ class KMap(OfPopulation):
             "  [[require]]",
             f"  k_anonymity = {self.k}",
         ]
-
-    def _own(self) -> dict[str, Any]:
-        return {"k": self.k}
 
 
 @dataclass(frozen=True)
@@ -557,6 +546,108 @@ class DeltaPresence(OfPopulation):
             lambda size, of: size > of or not low * of <= size <= high * of, counts.sizes, many
         )
 
-    def _own(self) -> dict[str, Any]:
-        low, high = as_fraction(self.lowest), as_fraction(self.highest)
-        return {"lowest": as_setting(low), "highest": as_setting(high)}
+
+@dataclass(frozen=True)
+class PopulationRisk(Limits, OfPopulation):
+    """How easily people of a population are recognized by who compares groups with it, at most.
+
+    Who of the population could be in a group is read from the labels of the group, as for `KMap`.
+    Each limit may be reached.
+
+    | limit | of a release |
+    | --- | --- |
+    | journalist | 1 over the fewest people of the population who could be in a group |
+    | uniqueness | people of the table whose groups nobody else of the population could be in, as a share of all people of the table |
+
+    Of both, both must hold; `measure` is the first that does not, else the first that is given.
+
+    Parameters
+    ----------
+    journalist : number, optional
+        Above 0, at most 1.
+    uniqueness : number, optional
+        From 0 to 1.
+    population : path or frame
+        One row per person, with the quasi-identifiers of the release: everybody of the table, and
+        others. Never published: a certificate has its digest, and the verifier asks for it.
+    strict : bool
+        Whether limits may not be reached.
+
+    Notes
+    -----
+    Each group is compared with the population by itself. Where labels of groups overlap, several
+    together may tell more; words of the verdict say so.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from foreknow.data.release import Release
+    >>> release = Release.from_generalized(
+    ...     pa.table({"age": ["20 to 24", "25 to 29"], "disease": ["Flu", "AIDS"]}),
+    ...     quasi_identifiers=["age"],
+    ...     sensitive="disease",
+    ... )
+    >>> everybody = pa.table({"age": [20, 22, 24, 25, 40]})
+    >>> PopulationRisk(journalist=0.5, population=everybody).measure(release)
+    Fraction(1, 1)
+    >>> PopulationRisk(uniqueness=0.5, population=everybody).holds(release)
+    True
+    """  # noqa: E501
+
+    journalist: Number | None = None
+    uniqueness: Number | None = None
+    population: Any = None
+    strict: bool = False
+    key: ClassVar[str] = "population_risk"
+    names: ClassVar[tuple[str, ...]] = ("journalist", "uniqueness")
+    settings: ClassVar[Any] = with_examples(CRITERIA["population_risk"], journalist=0.09)
+
+    def __post_init__(self) -> None:
+        self._settle()
+        set_fields(self, population=population_of(self.population))
+
+    def attained(self, release: HasCounts) -> Attained:
+        """The figures of a release, and the group that the fewest of the population could be in."""
+        counts, limits = classes_of(release), self.limits
+        found = self.population.placed(counts)
+        group, figures = int(np.argmin(found.many)), []
+        if "journalist" in limits:
+            least = int(found.many[group])
+            words = (
+                f"the group that fewest of the population could be in has {least:,} of them, a "
+                "journalist risk of {}"
+            )
+            figures.append(Figure(Fraction(1, least), limits["journalist"], words))
+        if "uniqueness" in limits:
+            alone, people = int(counts.sizes[found.many == 1].sum()), counts.n_people
+            words = (
+                f"of {alone:,} of {people_text(people)} nobody else of the population could be in "
+                "their group, a share of {}"
+            )
+            figures.append(Figure(Fraction(alone, people), limits["uniqueness"], words))
+        beside = "; groups overlap, and what several tell together is not counted"
+        return self._attained(figures, counts.group_label(group), beside * found.overlap)
+
+    def fails(self, counts: GroupCounts) -> BoolArray:
+        """Which groups look like too few, or like one person if too many do."""
+        many = self.population.place(counts).many
+        fails: BoolArray = many < self.least_of("journalist")
+        alone = many == 1
+        unique = int(counts.sizes[alone].sum())
+        return fails | alone if self.too_many(unique, counts.n_people) else fails
+
+    def ways_out(self, release: HasCounts) -> list[str]:
+        """A k-anonymity that implies it, where there are people enough."""
+        k = max(self.least_of("journalist"), 1 if self.uniqueness is None else 2)
+        if k > classes_of(release).n_people:
+            return ["The table has fewer people: require k_anonymity, or allow more"]
+        return [
+            f"Whoever looks like {k:,} people of the table looks like {k:,} of the population, so "
+            "this would do:",
+            "  [[require]]",
+            f"  k_anonymity = {k}",
+        ]
+
+
+# What a policy can require of a population.
+KINDS = KMap, DeltaPresence, PopulationRisk

@@ -1,0 +1,143 @@
+"""Subjects: what a requirement is about, values or people or units, and what is seen for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from foreknow.criteria.protocol import by_other_columns
+from foreknow.data.layout import Layout
+from foreknow.data.people import units
+from foreknow.data.schema import Schema
+from foreknow_judge.errors import UnsupportedError
+from foreknow_judge.layout import Seen
+
+if TYPE_CHECKING:
+    from foreknow.policy.requirement import Requirement
+
+
+@dataclass(frozen=True)
+class Values:
+    """A requirement about which values people have."""
+
+    required: Requirement
+    of_people: ClassVar[bool] = False
+
+    @property
+    def unit(self) -> str | None:
+        """The column that numbers what is counted, where these are no rows."""
+        return None
+
+    @property
+    def taken(self) -> Sequence[str] | None:
+        """The columns assumed known of everybody; None for all columns beside the secret."""
+        return self.required.knowing
+
+    @property
+    def of_classes(self) -> bool:
+        """Whether it asks about people who look alike instead of groups."""
+        return False
+
+    def sight(self, layout: Layout) -> Seen:
+        """What the adversary sees beside the secret."""
+        required = self.required
+        seen = layout.seen(required.sensitive, required.knowing)
+        if required.shown not in (None, *seen.known):
+            raise UnsupportedError(
+                f"{required.name}: {seen.secret!r} is shown once for each household, and is judged "
+                f"where {required.shown!r} stands beside it in each row: publish the table with "
+                'form = "generalized", and neither of them unlinked; a raw table is judged as '
+                "fk.Microdata(table, schema)"
+            )
+        return seen.with_priors(required.attributes)
+
+    def owned(self, schema: Schema) -> tuple[str, ...]:
+        """The columns that it looks at but a release does not show; only the owner has them."""
+        published = {*schema.quasi_identifiers, *schema.sensitives, *schema.other}
+        return tuple(name for name in self.required.known if name not in published)
+
+    def tell_sight(self, table: dict[str, Any], layout: Layout, schema: Schema) -> None:
+        """Say in the table of a certificate what is seen."""
+        if len((*schema.sensitives, *schema.other)) > 1:
+            table["knowing"] = list(self.sight(layout).known)
+
+
+@dataclass(frozen=True)
+class People(Values):
+    """A criterion about numbers of people, whatever their values."""
+
+    criterion: Any
+    of_people: ClassVar[bool] = True
+
+    @property
+    def taken(self) -> Sequence[str] | None:
+        """The columns assumed known of everybody; None for all columns beside the secret."""
+        if self.required.knowing is not None:
+            return self.required.knowing
+        chosen = getattr(self.criterion, "columns", None)  # if given, only these tell people apart
+        return None if by_other_columns(self.criterion) and not chosen else ()
+
+    @property
+    def of_classes(self) -> bool:
+        """Whether it asks about people who look alike instead of groups."""
+        return self.criterion.of_groups is not None
+
+    def sight(self, layout: Layout) -> Seen:
+        """What the adversary sees of everybody."""
+        required, taken = self.required, self.taken
+        named = layout.others if taken is None else taken
+        if self.of_classes and layout.people is not None:
+            known = tuple(name for name in layout.people if name in named)
+            return Seen(required.sensitive or layout.main, known)
+        apart = [] if layout.of_people else [name for name in layout.others if name in named]
+        if self.of_classes and apart:
+            raise UnsupportedError(
+                f"{required.name}: {' and '.join(apart)} would be published of everybody, apart "
+                "from values that have tables of their own, and how many look alike by that is not "
+                "counted there: say knowing = [], if nobody knows it, or make it a quasi-identifier"
+            )
+        return layout.seen(required.sensitive, taken, of_people=True)
+
+    def tell_sight(self, table: dict[str, Any], layout: Layout, schema: Schema) -> None:
+        """Say in the table of a certificate what is seen."""
+        seen = self.sight(layout)
+        table["knowing"] = list(seen.known)
+        if not (seen.known or (schema.other and by_other_columns(self.criterion))):
+            del table["knowing"]
+        elif seen.secret != schema.sensitive:
+            table["sensitive"] = seen.secret  # whose table has what is known
+
+
+@dataclass(frozen=True)
+class Units(People):
+    """A criterion about numbers of units, such as households, by the column that numbers them."""
+
+    @property
+    def unit(self) -> str:
+        """The column that numbers the units."""
+        return str(self.criterion.unit)
+
+    def sight(self, layout: Layout) -> Seen:
+        """What is counted are the numbers of units, beside what is known."""
+        if layout.people is not None and getattr(self.criterion, "of_look_alikes", False):
+            raise UnsupportedError(
+                f"{self.required.name}: the bucketized form publishes exact columns of everybody, "
+                f"and how many different {self.unit} look alike by these is not counted; publish "
+                'with form = "generalized", or require group_size'
+            )
+        beside = layout.others if layout.of_people else ()
+        return Seen(units(self.unit), tuple(beside if self.taken is None else self.taken))
+
+    def owned(self, schema: Schema) -> tuple[str, ...]:
+        """The column of units, and those that are known but not shown."""
+        return tuple(dict.fromkeys((self.unit, *super().owned(schema))))
+
+
+def subject_of(required: Requirement) -> Values:
+    """What a requirement is about."""
+    criterion = required.criterion
+    if criterion is None or not criterion.of_people:
+        return Values(required)
+    kind = People if getattr(criterion, "unit", None) is None else Units
+    return kind(required, criterion)
