@@ -40,8 +40,7 @@ from foreknow.data.engines.write import disarm_name, rearmed
 from foreknow.data.labels import GroupLabels, Label, Labels, in_order
 from foreknow.data.layout import Layout
 from foreknow.data.people import Members, Signatures
-from foreknow.data.prepare import SHUFFLED as SHUFFLED
-from foreknow.data.prepare import Prepared, prepare
+from foreknow.data.prepare import SHUFFLED, Prepared, header_of_shuffled, prepare
 from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema, check_semantics, semantics_of_each
 from foreknow.errors import SchemaError, did_you_mean
@@ -444,7 +443,7 @@ class Release(Plain):
         prepared = prepare(frame, schema, written, raw=raw, as_written=True, unlinked=unlinked)
         table, group = prepared.source, group or schema.group
         found = {*table.columns}
-        unlinked = [n for n in unlinked if n not in found and f"{n}{SHUFFLED}" in found]
+        unlinked = [name for name in unlinked if header_of_shuffled(name, found) != name]
         names = list(schema.quasi_identifiers) if group is None else [group]
         other = [name for name in schema.other if name in found or name in unlinked]
         if group is not None:
@@ -542,16 +541,12 @@ class Release(Plain):
         null_groups: bool,
     ) -> Release:
         schema, columns = prepared.schema, prepared.source.columns
-        as_written = {
-            name: f"{name}{SHUFFLED}"
-            for name in unlinked
-            if name not in columns and f"{name}{SHUFFLED}" in columns
-        }
+        headers = {name: header_of_shuffled(name, columns) for name in unlinked}
         sensitives, other, unlinked = (
-            [as_written.get(name, name) for name in names]
+            [headers.get(name, name) for name in names]
             for names in (schema.sensitives, other, unlinked)
         )
-        several = {as_written.get(name, name): how for name, how in schema.several.items()}
+        several = {headers.get(name, name): how for name, how in schema.several.items()}
         judged = [*groups, *sensitives, *other]
         require(prepared.source, [*judged, *prepared.persons])
         _refuse_two_roles(groups, sensitives, other, prepared.persons)
@@ -580,7 +575,7 @@ class Release(Plain):
             beside=beside if len(beside) > 1 else (),
             unlinked=unlinked,
             apart=apart if several else None,
-            shuffled=as_written.values(),
+            shuffled=[header for name, header in headers.items() if header != name],
             other=other,
         )
 
@@ -868,7 +863,7 @@ class Release(Plain):
     def written_name(self, name: str) -> str:
         """What its tables call a column."""
         name = disarm_name(name) if self._escaped else name
-        return f"{name}{SHUFFLED}" if f"{name}{SHUFFLED}" in self._shuffled else name
+        return header_of_shuffled(name, self._shuffled)
 
     def _refuse_unknown(self, column: str, sensitive: str | None) -> None:
         if column == sensitive:

@@ -24,7 +24,8 @@ from foreknow.data.engines.typed import typed
 from foreknow.data.engines.write import write_parts
 from foreknow.data.extents import Extent, Extents
 from foreknow.data.meaning import AMONG, quote
-from foreknow.data.release import COUNT, SHUFFLED
+from foreknow.data.prepare import SHUFFLED, header_of_shuffled
+from foreknow.data.release import COUNT
 from foreknow.errors import OutputError
 from foreknow.hints import hinted
 from foreknow.randomness import generator
@@ -502,7 +503,7 @@ class Flat:
         return typed(column) if texts else column
 
     def _called(self, name: str) -> str:
-        return f"{name}{SHUFFLED}" if name in self._shuffled else name
+        return header_of_shuffled(name) if name in self._shuffled else name
 
     def _table(self, made: Mapping[str, Any]) -> pa.Table:
         noted = {self._called(name): {b"shuffled": b"true"} for name in self._shuffled}
