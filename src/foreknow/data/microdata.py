@@ -39,7 +39,7 @@ from foreknow.data.engines.typed import read_as
 from foreknow.data.engines.units import shared
 from foreknow.data.grids import Grid, ends_of, grid_of, words_of
 from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Ordered, Tree
-from foreknow.data.impossible import Fired, about_of, fired, refuse_unmet, refuse_unread
+from foreknow.data.impossible import Fired, about_of, fired, refuse_unfit
 from foreknow.data.labels import Bags, GroupLabels, JointLabels, Labels, text_of
 from foreknow.data.layout import Layout
 from foreknow.data.levels import Level, from_level, opened, topped, without_end
@@ -305,8 +305,7 @@ class Microdata:
         for name in self.schema.conditions:
             codes, values = codes_of(rows.column(name))
             texts = [None if own is None else text_of(own) for own in values.to_pylist()]
-            refuse_unmet(rules, name, texts)
-            refuse_unread(rules, name, texts)
+            refuse_unfit(rules, name, texts)
             columns[name] = codes, texts
         texts_of = {name: texts for name, (_, texts) in columns.items()}
         found = fired(rules, columns, len(rows), self._with_nodes(texts_of))

@@ -14,7 +14,7 @@ from foreknow.data.arrays import IntArray, combine, count_pairs
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import open_table
 from foreknow.data.engines.table import require
-from foreknow.data.generalization import Wording, style_of
+from foreknow.data.generalization import style_of, wording_of
 from foreknow.data.impossible import Fired, about_of, fired
 from foreknow.data.labels import Labels, in_order
 from foreknow.data.microdata import Attribute, Microdata
@@ -321,7 +321,7 @@ def covered(
     """The attribute in which labels can be read, and which codes each of them covers."""
     for table in (people, people.rounded()):
         (attribute,) = (one for one in table.attributes if one.name == name)
-        wording = Wording(attribute, style_of(attribute, None))
+        wording = wording_of(attribute, style_of(attribute, None))
         meanings = wording.read_all(labels, people.times)
         if meanings is not None:
             return attribute, {label: wording.inside(codes) for label, codes in meanings.items()}

@@ -284,12 +284,12 @@ class _Labels:
         missing = chosen >= sizes[self.codes]
         steps = first[self.codes] + chosen
         if self.meant.about == "number":
-            values = steps if self.meant.whole else steps / 10**self.meant.places
+            values = steps if self.meant.whole else steps / 10**self.meant.decimals
             return pa.array(values, self.kind, mask=missing)
-        steps -= _EPOCH // self.meant.unit
+        steps -= _EPOCH // self.meant.step
         if self.meant.of_days:
             return pa.array(steps.astype(np.int32), self.kind, mask=missing)
-        steps *= self.meant.unit // timedelta(microseconds=1)
+        steps *= self.meant.step // timedelta(microseconds=1)
         return pa.array(steps, self.kind, mask=missing)
 
     def _drawn_texts(self, random: np.random.Generator) -> pa.Array:
