@@ -474,23 +474,6 @@ class GroupCounts:
         pairs = zip(self.codes[cells].tolist(), self.counts[cells].tolist(), strict=True)
         return {self.values[code]: count for code, count in pairs}
 
-    def of_kind(self, group: int, code: int) -> tuple[dict[Label, int], dict[Label, int]]:
-        """The bag of a group but one value: who must be able to have it, and what anybody can have.
-
-        The former are values of the same kind, if not everybody there can have these.
-        """
-        bag, values, able = self.bag(group), self.values.codes, self.able
-        bag.pop(self.values[code], None)
-        if able is None:
-            return {}, bag
-        cannot = able.members[group] < self.sizes[group]
-        kind, rest = (
-            able.kind[code],
-            {v: n for v, n in bag.items() if not cannot[able.kind[values[v]]]},
-        )
-        own = {v: n for v, n in bag.items() if cannot[kind] and able.kind[values[v]] == kind}
-        return own, rest
-
     @cached_property
     def memory(self) -> dict[Any, Any]:
         """What judges have worked out about these counts, kept so that it is worked out once."""

@@ -97,12 +97,8 @@ class JointLabels(Labels):
 
     def ruled_beside(self, sensitive: str, known: Sequence[str]) -> list[str]:
         """The columns that stand beside one, are not known, and of which some cannot have each."""
-        if self.classes is None or sensitive not in self.layout.linked:
-            return []
-        about, apart = self.classes.about, (sensitive, *known)
-        return [
-            n for n in self.layout.linked if n in about and n in self.columns and n not in apart
-        ]
+        ruled = self.classes.about.keys() & self.columns.keys() if self.classes else ()
+        return self.layout.ruled_beside(sensitive, known, ruled)
 
     def values_of(self, column: str) -> Labels:
         """The values of one column."""

@@ -1007,14 +1007,6 @@ class Release(Plain):
         return found.rearmed() if self._escaped else found
 
     @property
-    def person_of_cases(self) -> str | None:
-        """The column of the table that says whose cases its rows are, if it has it."""
-        if self._raw is None or not self._raw.schema.counts_people:
-            return None
-        person = self._raw.schema.person
-        return person if person in self._raw.source.columns else None
-
-    @property
     def by_values(self) -> bool:
         """Whether a group is everybody with equal `group_columns`, not one that a column names."""
         return self._tables.null_groups

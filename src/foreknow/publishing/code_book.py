@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 from foreknow.data.arrays import IntArray
 from foreknow.data.engines.typed import type_of
 from foreknow.data.engines.write import rearmed
-from foreknow.data.extents import About, Extents
 from foreknow.data.prepare import SHUFFLED, header_of_shuffled
 from foreknow.data.release import COUNT
+from foreknow.publishing.extents import About, Extents
 from foreknow.releases.written import header_of, hints_of, is_text
 from foreknow.wording import unit_counted
 from foreknow_judge.certificate import Certificate

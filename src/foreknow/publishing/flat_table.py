@@ -22,12 +22,12 @@ from foreknow.data.engines.columns import codes_of
 from foreknow.data.engines.table import free_name
 from foreknow.data.engines.typed import typed
 from foreknow.data.engines.write import write_parts
-from foreknow.data.extents import Extent, Extents
 from foreknow.data.meaning import AMONG, quote
 from foreknow.data.prepare import SHUFFLED, header_of_shuffled
 from foreknow.data.release import COUNT
 from foreknow.errors import OutputError
 from foreknow.hints import hinted
+from foreknow.publishing.extents import Extent, Extents
 from foreknow.randomness import generator
 from foreknow.releases.written import Published, hints_of, is_text, open_published
 from foreknow_judge.errors import CertificateError, memory_for
