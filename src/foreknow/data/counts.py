@@ -284,7 +284,8 @@ class GroupCounts:
             return self
         columns, sensitive = self.values.columns, sensitive or self.values.layout.main
         key = ("seen", sensitive, tuple(known))
-        if key not in self.memory:
+        seen: GroupCounts | None = self.memory.get(key)
+        if seen is None:
             for name in (sensitive, *known):
                 if name not in columns:
                     raise DataError(f"there is no column {name!r}{did_you_mean(name, columns)}")
@@ -315,7 +316,7 @@ class GroupCounts:
                 values, semantics = bags.values, bags.semantics
             cells_of_part = count_pairs(part, codes, n_groups, len(values), times)
             sizes = row_sums(cells_of_part[2], cells_of_part[0]) if sizes is None else sizes
-            divided = GroupCounts.counted(
+            seen = GroupCounts.counted(
                 *(sizes, *cells_of_part),
                 values=values,
                 semantics=semantics,
@@ -323,9 +324,8 @@ class GroupCounts:
                 able=able,
             )
             if origin is None and isinstance(self.groups, GroupLabels):
-                divided = replace(divided, groups=self.groups)
-            self.memory[key] = divided
-        seen: GroupCounts = self.memory[key]
+                seen = replace(seen, groups=self.groups)
+            self.memory[key] = seen
         return seen
 
     def parts(self, sensitive: str | None = None, known: Sequence[str] = ()) -> IntArray:
@@ -402,7 +402,7 @@ class GroupCounts:
             sizes=self.sizes,
             semantics=self.semantics,
         )
-        able = None if self.able is None else self.able.recoded(places, values)
+        able = self.able and self.able.recoded(places, values)
         return replace(made, origin=self.origin, able=able)
 
     # ---- whom it is about -----------------------------------------------------------------
@@ -549,7 +549,7 @@ class GroupCounts:
             raise DataError(f"groups must lie in 0..{self.n_groups - 1}")
         cells, offsets = ranges(self.offsets[wanted], self.offsets[wanted + 1])
         names: Any = None if self.groups is None else [self.groups[g] for g in wanted.tolist()]
-        if isinstance(self.groups, GroupLabels) and names is not None:
+        if isinstance(self.groups, GroupLabels):
             names = GroupLabels.of(names, self.groups.columns)
         return GroupCounts(
             self.sizes[wanted],
@@ -559,7 +559,7 @@ class GroupCounts:
             self.values,
             names,
             self.semantics,
-            able=None if self.able is None else self.able.take(wanted),
+            able=self.able and self.able.take(wanted),
         )
 
     def merge(self, into: ArrayLike) -> GroupCounts:

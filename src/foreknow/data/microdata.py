@@ -214,15 +214,11 @@ class Microdata:
     @property
     def name(self) -> str:
         """What messages call the table."""
-        return self._table.name
+        return self.source.name
 
     @property
     def source(self) -> Table:
         """The table as it was opened, with all of its columns and rows."""
-        return self.prepared.source
-
-    @property
-    def _table(self) -> Table:
         return self.prepared.source
 
     def rules_of_people(self) -> dict[str, Any]:
@@ -232,7 +228,7 @@ class Microdata:
     @cached_property
     def shared(self) -> tuple[str, ...]:
         """Columns of which a few rows each share a value, such as a household's number."""
-        return shared(self._table, self.schema)
+        return shared(self.source, self.schema)
 
     @cached_property
     def numbers(self) -> tuple[str, ...]:
@@ -446,7 +442,7 @@ class Microdata:
         column = encode(
             name,
             rows,
-            untyped=is_untyped(self._table, name),
+            untyped=is_untyped(self.source, name),
             declared=self._declared(name),
             positions=kept,
             reading=self.reading,
@@ -462,7 +458,7 @@ class Microdata:
         """Type that the schema gives a column, or that its hierarchy needs."""
         given = self.schema.types.get(name)
         hierarchy = self.schema.hierarchies.get(name)
-        if given is None and is_untyped(self._table, name):
+        if given is None and is_untyped(self.source, name):
             if isinstance(hierarchy, Intervals):
                 return "number"
             if isinstance(hierarchy, DateLevels):
@@ -471,7 +467,7 @@ class Microdata:
 
     def read_as(self) -> dict[str, str]:
         """What each column was taken for, such as numbers 17 to 90, or text, 2 values."""
-        notes = getattr(self._table, "notes", {})
+        notes = getattr(self.source, "notes", {})
         found = {}
         for column in (*self._known.columns, self._known.sensitive, *self._known.more):
             said = described(column.domain, ordered=bool(column.categories))
@@ -482,12 +478,12 @@ class Microdata:
     @property
     def titles(self) -> dict[str, str]:
         """What a file of SPSS or Stata calls its columns, besides."""
-        return dict(getattr(self._table, "titles", {}))
+        return dict(getattr(self.source, "titles", {}))
 
     @property
     def dialect(self) -> Dialect:
         """How its file is written."""
-        return getattr(self._table, "dialect", Dialect())
+        return getattr(self.source, "dialect", Dialect())
 
     @property
     def numeric(self) -> tuple[str, ...]:
@@ -760,13 +756,14 @@ class Microdata:
 
     def unchanged(self, name: str) -> tuple[NDArray[Any], list[Any]]:
         """A column that is no secret, as it stands: the code of everybody, and its values."""
-        if name in self.schema.other:
-            codes, distinct = codes_of(self.other().column(name))
-        elif name in self._read.beside.column_names:
-            codes, distinct = codes_of(self._read.beside.column(name))
-        else:
-            codes, distinct = self.as_it_stands(name)
+        codes, distinct = self._unchanged(name)
         return codes, [None if own is None else text_of(own) for own in distinct.to_pylist()]
+
+    def _unchanged(self, name: str) -> tuple[NDArray[Any], pa.Array]:
+        for rows in (self._read.other, self._read.beside):
+            if name in rows.column_names:
+                return codes_of(rows.column(name))
+        return self.as_it_stands(name)
 
     def fired(self, columns: Collection[str]) -> Fired | None:
         """Which rules are about whom; None where none is about these sensitive columns."""
@@ -779,26 +776,23 @@ class Microdata:
             people = self.persons
             many, number = np.unique(np.bincount(people)[people], return_inverse=True)
             return number.reshape(-1), Labels(many.tolist())
-        if name in self.schema.other:
-            codes, distinct = codes_of(self.other().column(name))
-        elif (column := numbered(name)) is not None:
+        if name not in self.schema.other and (column := numbered(name)) is not None:
             return self._units(column, most)
-        else:
-            codes, distinct = self.as_it_stands(name)
+        codes, distinct = self._unchanged(name)
         return codes, Labels(range(len(distinct)))
 
     def as_it_stands(self, name: str) -> tuple[NDArray[Any], pa.Array]:
         """Any column of the table, published or not: the code of everybody, distinct values."""
         if self.times is not None:
             raise InternalError("equal rows were counted, and a column beside them is asked for")
-        require(self._table, [name])
-        if isinstance(self._table, Snapshot) and name not in self._table.held:
+        require(self.source, [name])
+        if isinstance(self.source, Snapshot) and name not in self.source.held:
             raise DataError(
                 f"{self.name}: column {name!r} was not read with the others; give the table itself "
                 f"in place of this Microdata, or make that with beside = [{name!r}]"
             )
         if name not in self._beside_codes:
-            codes, distinct = codes_of(fetch(self._table, [name]).column(name))
+            codes, distinct = codes_of(fetch(self.source, [name]).column(name))
             kept = self._read.kept
             self._beside_codes[name] = codes if kept is None else codes[kept], distinct
         return self._beside_codes[name]
@@ -1005,12 +999,8 @@ class Microdata:
         return state.hexdigest()
 
     def _attribute(self, column: Column) -> Attribute:
-        level, hierarchy = (
-            self.schema.levels.get(column.name),
-            self.schema.hierarchies.get(column.name),
-        )
-        if level is None:
-            return self._laid_out(column)
+        level = self.schema.levels.get(column.name, Level())
+        hierarchy = self.schema.hierarchies.get(column.name)
         if level.top is not None and not isinstance(hierarchy, (Intervals, type(None))):
             raise SchemaError(
                 f"levels: a top is for numbers with intervals, or without a hierarchy, and "
