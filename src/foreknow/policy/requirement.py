@@ -605,8 +605,9 @@ class Requirement:
             self._refuse_people_apart([name for name in layout.others if name in named])
         seen = layout.seen(self.sensitive, self.taken, of_people=self.of_people)
         if self.shown is not None and self.shown not in seen.known:
+            secret = repr(seen.secret) if seen.secret else "the sensitive column"
             raise UnsupportedError(
-                f"{self.name}: {seen.secret!r} is shown once for each household, and is judged "
+                f"{self.name}: {secret} is shown once for each household, and is judged "
                 f"where {self.shown!r} stands beside it in each row: publish the table with form = "
                 f'"generalized", and neither of them unlinked; a raw table is judged as '
                 "fk.Microdata(table, schema)"
