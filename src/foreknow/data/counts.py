@@ -379,14 +379,14 @@ class GroupCounts:
         """
         if isinstance(members, str) or not isinstance(members, Iterable):
             raise DataError(f"any_of must be a list of sensitive values, such as [{members!r}]")
-        labels = list(members)
+        named = list(members)
         of = np.zeros(self.n_values, dtype=bool)
-        of[[self.code(label) for label in labels]] = True
-        if of.all() or not labels:
-            which = "no" if not labels else "every"
+        of[[self.code(label) for label in named]] = True
+        if of.all() or not named:
+            which = "every" if named else "no"
             raise DataError(f"any_of names {which} sensitive value; name some of them")
         others = [value for value, inside in zip(self.values, of, strict=True) if not inside]
-        name = name_of_set(labels, map(str, others))
+        name = name_of_set(named, map(str, others))
         return self.united(of, Labels([*others, name])), name
 
     def recoded(self, places: IntArray, values: Labels) -> GroupCounts:
@@ -719,30 +719,37 @@ def check_counts(made: GroupCounts) -> None:
             raise DataError("value codes must increase strictly within each group")
     check_total(sizes, "people")
     check_total(counts, "occurrences")
-    _check_semantics(made)
+    if check := _CHECKS.get(made.semantics):
+        check(made)
 
 
-def _check_semantics(made: GroupCounts) -> None:
-    if made.semantics == "single":
-        wrong = np.flatnonzero(row_sums(made.counts, made.offsets) != made.sizes)
-        if len(wrong):
-            g = int(wrong[0])
-            held = int(made.counts[made.offsets[g] : made.offsets[g + 1]].sum())
-            raise DataError(
-                f"group {made.group_label(g)!r} has {people_text(int(made.sizes[g]))} but "
-                f"{some(held, 'value', 'values')}; under 'single' everyone has exactly one"
-            )
-    elif made.semantics == "set":
-        wrong = np.flatnonzero(made.counts > made.sizes[made.cell_groups])
-        if len(wrong):
-            cell = int(wrong[0])
-            g = int(made.cell_groups[cell])
-            raise DataError(
-                f"value {made.values[int(made.codes[cell])]!r} occurs "
-                f"{some(int(made.counts[cell]), 'time', 'times')} among "
-                f"{people_text(int(made.sizes[g]))} of group {made.group_label(g)!r}; under 'set' "
-                "nobody has a value twice"
-            )
+def _check_single(made: GroupCounts) -> None:
+    """Raise `DataError` where people of a group do not have one value each."""
+    wrong = np.flatnonzero(row_sums(made.counts, made.offsets) != made.sizes)
+    if len(wrong):
+        g = int(wrong[0])
+        held = int(made.counts[made.offsets[g] : made.offsets[g + 1]].sum())
+        raise DataError(
+            f"group {made.group_label(g)!r} has {people_text(int(made.sizes[g]))} but "
+            f"{some(held, 'value', 'values')}; under 'single' everyone has exactly one"
+        )
+
+
+def _check_set(made: GroupCounts) -> None:
+    """Raise `DataError` where a value occurs more often than a group has people."""
+    wrong = np.flatnonzero(made.counts > made.sizes[made.cell_groups])
+    if len(wrong):
+        cell = int(wrong[0])
+        g = int(made.cell_groups[cell])
+        raise DataError(
+            f"value {made.values[int(made.codes[cell])]!r} occurs "
+            f"{some(int(made.counts[cell]), 'time', 'times')} among "
+            f"{people_text(int(made.sizes[g]))} of group {made.group_label(g)!r}; under 'set' "
+            "nobody has a value twice"
+        )
+
+
+_CHECKS = {"single": _check_single, "set": _check_set}
 
 
 def whole(array: Any, name: str) -> IntArray:

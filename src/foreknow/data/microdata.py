@@ -348,25 +348,25 @@ class Microdata:
         _ = self.attributes  # where an error in them names a row
         columns = [*read.columns, *self.sensitives]
         beside = [codes_of(column) for column in read.other.columns]
-        classes = [] if read.fired is None else [read.fired]
+        firings = [] if read.fired is None else [read.fired]
         seen = [column.codes for column in columns] + [codes for codes, _ in beside]
         if nearly_all_differ(seen):
             self._merged = self
             return self
         keys = Keys(
             [
-                *(own.codes for own in classes),
+                *(own.codes for own in firings),
                 *seen,
             ],
             [
-                *(len(own.surely) for own in classes),
+                *(len(own.surely) for own in firings),
                 *(len(column.domain) for column in columns),
                 *(len(values) for _, values in beside),
             ],
         )
         found, times = keys.counted()
         codes = iter(keys.codes(found))
-        classes = [replace(own, codes=next(codes)) for own in classes]
+        firings = [replace(own, codes=next(codes)) for own in firings]
         columns = [replace(column, codes=next(codes)) for column in columns]
         sensitive, *more = columns[len(read.columns) :]
         merged = replace(
@@ -384,7 +384,7 @@ class Microdata:
             kept=None,
             times=times,
             n_entries=len(times),
-            fired=classes[0] if classes else None,
+            fired=next(iter(firings), None),
             beside=pa.table({}),
         )
         self._keys, self._merged = keys, self._with(merged, None, self._values)
@@ -633,7 +633,7 @@ class Microdata:
             for attribute in kept:
                 if attribute.order == "nominal" and attribute.name not in self.schema.types:
                     refuse_dates(attribute.name, attribute.domain)
-            noun = "cases" if self.schema.unit == "row" else "people"
+            noun = self.schema.noun
             for attribute in kept:
                 wanted = (styles or {}).get(attribute.name)
                 if attribute.name not in exact and _ends_at_values(attribute, wanted):
