@@ -36,7 +36,7 @@ from foreknow.data.engines.person_numbers import Coded, coded_values, people_of
 from foreknow.data.engines.spelled import is_untyped
 from foreknow.data.engines.table import Snapshot, require
 from foreknow.data.engines.typed import read_as
-from foreknow.data.engines.units import shared
+from foreknow.data.engines.units import look_beside, shared
 from foreknow.data.grids import Grid, ends_of, grid_of, words_of
 from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Ordered, Tree
 from foreknow.data.impossible import Fired, about_of, fired, refuse_unfit
@@ -252,7 +252,7 @@ class Microdata:
         return self._table_read
 
     def _read_single(self) -> _Read:
-        self.prepared.look_beside()
+        look_beside(self.source, self.schema)
         names = dict.fromkeys([*self.counted_by, *self.schema.persons])
         fetched = fetch(self.prepared.table, [*names])
         self.prepared.refuse_repeats(fetched)

@@ -26,7 +26,7 @@ from foreknow.data.engines.table import (
     require,
     settled,
 )
-from foreknow.data.engines.units import look_beside, refuse_repeated, refuse_rows_of_one
+from foreknow.data.engines.units import refuse_repeated, refuse_rows_of_one
 from foreknow.data.reading import BLANKS, Reading
 from foreknow.data.schema import Schema
 from foreknow.errors import SchemaError
@@ -133,10 +133,6 @@ class Prepared:
         nothing = Relabel(free_name("missing", texts))
         some = self.only(Shown.of(rows, self.schema.sensitives).of_any)
         return replace(some, schema=replace(self.schema.of_column(first), missing=nothing))
-
-    def look_beside(self) -> None:
-        """Have the next reading of a large file look at people and households as well."""
-        look_beside(self.source, self.schema)
 
     def refuse_repeats(self, rows: Any = None, *, counted: bool = False) -> None:
         """Raise `DataError` if rows are to be people, and somebody stands in two.

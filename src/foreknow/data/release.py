@@ -1085,14 +1085,14 @@ class Release(Plain):
 
     @property
     def suppressed(self) -> tuple[str, ...]:
-        """Columns that make groups, and of which nothing is published: ``*`` everywhere."""
+        """Columns that make groups, of which nothing is published: ``*`` or ``***`` everywhere."""
         if not self.tables.null_groups:
             return ()
         parts = self._group_labels.parts
         return tuple(
             self._bare(name)
             for name, (own, _) in zip(self.group_columns, parts, strict=False)
-            if all(map(_is_blank, own))
+            if all(isinstance(label, str) and label and not label.strip("*") for label in own)
         )
 
     def _bare(self, name: str) -> str:
@@ -1154,11 +1154,6 @@ def _schema_by(
         missing=missing,
         other=other,
     )
-
-
-def _is_blank(label: Any) -> bool:
-    """Whether a label is ``*``, or ``*****``, as other programs write it."""
-    return isinstance(label, str) and label != "" and not label.strip("*")
 
 
 def _refuse_two_roles(
