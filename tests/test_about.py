@@ -6,9 +6,9 @@ import random
 import pyarrow as pa
 import pytest
 
-from foreknow.data.extents import Extents
 from foreknow.data.meaning import meanings_of as read
 from foreknow.publishing.code_book import about_of
+from foreknow.publishing.extents import Extents
 
 ODD = [
     None,
@@ -82,7 +82,7 @@ def test_about_of_says_so_of_odd_labels(labels):
 def test_plain_numbers_are_not_read_one_by_one(monkeypatch):
     seen = []
     monkeypatch.setattr(
-        "foreknow.data.extents.meanings_of", lambda text: seen.append(text) or read(text)
+        "foreknow.publishing.extents.meanings_of", lambda text: seen.append(text) or read(text)
     )
     labels = [f"{i} to {i + 5}" for i in range(1000)] + ["*"]
     assert about_of(pa.array(labels)) == "number"

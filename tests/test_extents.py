@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tests.examples import examples
 
 import foreknow as fk
-from foreknow.data.extents import Extent, Extents
 from foreknow.data.generalization import coarsened, style_of
 from foreknow.data.hierarchy import DateLevels, Intervals, Ordered, Tree
 from foreknow.data.microdata import Microdata
+from foreknow.publishing.extents import Extent, Extents
 
 ORDER = ["low", "mild", "severe", "a to b"]
 ROWS = [["a", "With", "*"], ["b", "With", "*"], ["c", "Alone", "*"], ["d", "Alone", "*"]]

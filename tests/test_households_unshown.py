@@ -5,6 +5,7 @@ import pytest
 
 import foreknow as fk
 from foreknow.errors import SchemaError
+from foreknow_judge.errors import UnsupportedError
 
 TABLE = pd.DataFrame({
     "ward": ["w"] * 6,
@@ -34,3 +35,11 @@ def test_another_column_is_judged_beside_what_is_shown():
         fk.audit(release, POLICY)
     sizes = {"schema": ROLES, "require": [{"k_anonymity": 6, "knowing": []}]}
     assert fk.audit(release, sizes).safe  # people are counted whatever their values
+
+
+def test_bare_counts_name_their_column():
+    counts = fk.GroupCounts.from_bags([["low", "high"]])
+    schema = {**ROLES, "sensitive": "income"}
+    policy = {"schema": schema, "require": [{"facts": {"l": 0}, "below": "2/3"}]}
+    with pytest.raises(UnsupportedError, match="the sensitive column is shown once for each"):
+        fk.audit(counts, policy)

@@ -14,10 +14,9 @@ from tests.examples import NIGHTLY
 from tests.oracle.impossible_worlds import worst_cases, worst_negations
 
 import foreknow as fk
-from foreknow.data.impossible import Rule, decided, fired
+from foreknow.data.impossible import Rule, condition_of, decided, fired
 from foreknow.data.possible_values import PossibleMembers
 from foreknow.data.sights import Possible
-from foreknow.data.windows import Range
 from foreknow.errors import SchemaError
 from foreknow_judge.errors import CertificateError, InputError, PolicyError
 from foreknow_judge.impossible import Rules
@@ -309,8 +308,7 @@ def test_merging_groups_may_make_somebody_surer_of_another_value():
     ],
 )
 def test_a_label_decides_a_rule_or_leaves_it_open(condition, label, said):
-    read = Range.of(condition) if isinstance(condition, dict) else tuple(condition)
-    assert decided(read, label) is said
+    assert decided(condition_of(condition), label) is said
     own = Rules([{"values": ["a"], "where": {"c": condition}}]).applies_to(0, {"c": label})
     assert own is said or own is None
     if "|" not in str(label):
@@ -714,7 +712,7 @@ def test_a_list_in_place_of_a_value_is_refused(rule):
 )
 def test_a_period_leaves_open_what_lies_in_it(label, condition, met):
     assert Rules([{"values": ["a"], "where": {"c": condition}}]).applies_to(0, {"c": label}) is met
-    read = decided(tuple(condition), label)
+    read = decided(condition_of(condition), label)
     assert read is None or read is met
 
 

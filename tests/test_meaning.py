@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from foreknow.data.meaning import Meaning, Values, meanings_of, quote
+from foreknow.data.meaning import Values, meanings_of, quote
 from foreknow_judge.errors import DataError
 
 
@@ -19,7 +19,7 @@ def test_ranges_have_ends_and_a_middle():
     assert (only("20 to 29").lower, only("20 to 29").upper) == (20, 29)
     assert only("20 to 29").middle == Decimal("24.5")
     half = only("1.5 to <3")
-    assert (half.upper, half.below, half.exact) == (3, True, False)
+    assert (half.lower, half.upper, half.below) == (Decimal("1.5"), 3, True)
     value, known, _ = meanings_of("20 to 29 or missing")
     assert (value.members, known.lower, known.missing) == (("20 to 29",), 20, True)
     year = next(m for m in meanings_of("2024") if m.below)
@@ -42,10 +42,10 @@ def test_sets_have_members(text, members, missing):
     assert (found[0].members, found[0].missing) == (members, missing)
 
 
-def test_one_number_and_one_value_are_exact_and_nothing_else_is():
-    assert only("7").exact
-    assert Meaning(members=("Flu",)).exact
-    assert not any(m.exact for text in ("*", "12**", "7 to 8", "a | b") for m in meanings_of(text))
+def test_one_number_begins_where_it_ends():
+    assert only("7").lower == only("7").upper == 7
+    others = [m for text in ("*", "12**", "7 to 8", "a | b") for m in meanings_of(text)]
+    assert not any(m.lower is not None and m.lower == m.upper for m in others)
     assert only("*").everything
     assert [(m.start, m.length) for m in meanings_of("12**")] == [("12*", 4), ("12", 4)]
     assert meanings_of("Northern") == ()

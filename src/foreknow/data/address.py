@@ -42,7 +42,7 @@ class Address(NamedTuple):
         _, colon, password = self.who.partition(":")
         given = [password] if colon else []
         given += [each.partition("=")[2] for each in _SECRET.findall(self.query)]
-        return sorted({form for each in given for form in (each, unquote(each)) if form}, key=len)
+        return sorted({text for each in given for text in (each, unquote(each)) if text}, key=len)
 
 
 def read_address(source: str | Path) -> Address | None:

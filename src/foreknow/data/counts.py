@@ -284,7 +284,8 @@ class GroupCounts:
             return self
         columns, sensitive = self.values.columns, sensitive or self.values.layout.main
         key = ("seen", sensitive, tuple(known))
-        if key not in self.memory:
+        seen: GroupCounts | None = self.memory.get(key)
+        if seen is None:
             for name in (sensitive, *known):
                 if name not in columns:
                     raise DataError(f"there is no column {name!r}{did_you_mean(name, columns)}")
@@ -315,7 +316,7 @@ class GroupCounts:
                 values, semantics = bags.values, bags.semantics
             cells_of_part = count_pairs(part, codes, n_groups, len(values), times)
             sizes = row_sums(cells_of_part[2], cells_of_part[0]) if sizes is None else sizes
-            divided = GroupCounts.counted(
+            seen = GroupCounts.counted(
                 *(sizes, *cells_of_part),
                 values=values,
                 semantics=semantics,
@@ -323,9 +324,8 @@ class GroupCounts:
                 able=able,
             )
             if origin is None and isinstance(self.groups, GroupLabels):
-                divided = replace(divided, groups=self.groups)
-            self.memory[key] = divided
-        seen: GroupCounts = self.memory[key]
+                seen = replace(seen, groups=self.groups)
+            self.memory[key] = seen
         return seen
 
     def parts(self, sensitive: str | None = None, known: Sequence[str] = ()) -> IntArray:
@@ -379,14 +379,14 @@ class GroupCounts:
         """
         if isinstance(members, str) or not isinstance(members, Iterable):
             raise DataError(f"any_of must be a list of sensitive values, such as [{members!r}]")
-        labels = list(members)
+        named = list(members)
         of = np.zeros(self.n_values, dtype=bool)
-        of[[self.code(label) for label in labels]] = True
-        if of.all() or not labels:
-            which = "no" if not labels else "every"
+        of[[self.code(label) for label in named]] = True
+        if of.all() or not named:
+            which = "every" if named else "no"
             raise DataError(f"any_of names {which} sensitive value; name some of them")
         others = [value for value, inside in zip(self.values, of, strict=True) if not inside]
-        name = name_of_set(labels, map(str, others))
+        name = name_of_set(named, map(str, others))
         return self.united(of, Labels([*others, name])), name
 
     def recoded(self, places: IntArray, values: Labels) -> GroupCounts:
@@ -402,7 +402,7 @@ class GroupCounts:
             sizes=self.sizes,
             semantics=self.semantics,
         )
-        able = None if self.able is None else self.able.recoded(places, values)
+        able = self.able and self.able.recoded(places, values)
         return replace(made, origin=self.origin, able=able)
 
     # ---- whom it is about -----------------------------------------------------------------
@@ -473,23 +473,6 @@ class GroupCounts:
         cells = slice(self.offsets[group], self.offsets[group + 1])
         pairs = zip(self.codes[cells].tolist(), self.counts[cells].tolist(), strict=True)
         return {self.values[code]: count for code, count in pairs}
-
-    def of_kind(self, group: int, code: int) -> tuple[dict[Label, int], dict[Label, int]]:
-        """The bag of a group but one value: who must be able to have it, and what anybody can have.
-
-        The former are values of the same kind, if not everybody there can have these.
-        """
-        bag, values, able = self.bag(group), self.values.codes, self.able
-        bag.pop(self.values[code], None)
-        if able is None:
-            return {}, bag
-        cannot = able.members[group] < self.sizes[group]
-        kind, rest = (
-            able.kind[code],
-            {v: n for v, n in bag.items() if not cannot[able.kind[values[v]]]},
-        )
-        own = {v: n for v, n in bag.items() if cannot[kind] and able.kind[values[v]] == kind}
-        return own, rest
 
     @cached_property
     def memory(self) -> dict[Any, Any]:
@@ -566,7 +549,7 @@ class GroupCounts:
             raise DataError(f"groups must lie in 0..{self.n_groups - 1}")
         cells, offsets = ranges(self.offsets[wanted], self.offsets[wanted + 1])
         names: Any = None if self.groups is None else [self.groups[g] for g in wanted.tolist()]
-        if isinstance(self.groups, GroupLabels) and names is not None:
+        if isinstance(self.groups, GroupLabels):
             names = GroupLabels.of(names, self.groups.columns)
         return GroupCounts(
             self.sizes[wanted],
@@ -576,7 +559,7 @@ class GroupCounts:
             self.values,
             names,
             self.semantics,
-            able=None if self.able is None else self.able.take(wanted),
+            able=self.able and self.able.take(wanted),
         )
 
     def merge(self, into: ArrayLike) -> GroupCounts:
@@ -736,30 +719,37 @@ def check_counts(made: GroupCounts) -> None:
             raise DataError("value codes must increase strictly within each group")
     check_total(sizes, "people")
     check_total(counts, "occurrences")
-    _check_semantics(made)
+    if check := _CHECKS.get(made.semantics):
+        check(made)
 
 
-def _check_semantics(made: GroupCounts) -> None:
-    if made.semantics == "single":
-        wrong = np.flatnonzero(row_sums(made.counts, made.offsets) != made.sizes)
-        if len(wrong):
-            g = int(wrong[0])
-            held = int(made.counts[made.offsets[g] : made.offsets[g + 1]].sum())
-            raise DataError(
-                f"group {made.group_label(g)!r} has {people_text(int(made.sizes[g]))} but "
-                f"{some(held, 'value', 'values')}; under 'single' everyone has exactly one"
-            )
-    elif made.semantics == "set":
-        wrong = np.flatnonzero(made.counts > made.sizes[made.cell_groups])
-        if len(wrong):
-            cell = int(wrong[0])
-            g = int(made.cell_groups[cell])
-            raise DataError(
-                f"value {made.values[int(made.codes[cell])]!r} occurs "
-                f"{some(int(made.counts[cell]), 'time', 'times')} among "
-                f"{people_text(int(made.sizes[g]))} of group {made.group_label(g)!r}; under 'set' "
-                "nobody has a value twice"
-            )
+def _check_single(made: GroupCounts) -> None:
+    """Raise `DataError` where people of a group do not have one value each."""
+    wrong = np.flatnonzero(row_sums(made.counts, made.offsets) != made.sizes)
+    if len(wrong):
+        g = int(wrong[0])
+        held = int(made.counts[made.offsets[g] : made.offsets[g + 1]].sum())
+        raise DataError(
+            f"group {made.group_label(g)!r} has {people_text(int(made.sizes[g]))} but "
+            f"{some(held, 'value', 'values')}; under 'single' everyone has exactly one"
+        )
+
+
+def _check_set(made: GroupCounts) -> None:
+    """Raise `DataError` where a value occurs more often than a group has people."""
+    wrong = np.flatnonzero(made.counts > made.sizes[made.cell_groups])
+    if len(wrong):
+        cell = int(wrong[0])
+        g = int(made.cell_groups[cell])
+        raise DataError(
+            f"value {made.values[int(made.codes[cell])]!r} occurs "
+            f"{some(int(made.counts[cell]), 'time', 'times')} among "
+            f"{people_text(int(made.sizes[g]))} of group {made.group_label(g)!r}; under 'set' "
+            "nobody has a value twice"
+        )
+
+
+_CHECKS = {"single": _check_single, "set": _check_set}
 
 
 def whole(array: Any, name: str) -> IntArray:

@@ -23,7 +23,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.arrays import IntArray, combine, count_pairs
+from foreknow.data.arrays import BoolArray, IntArray, combine, count_pairs
 from foreknow.data.labels import text_of
 from foreknow.data.meaning import (
     AMONG,
@@ -95,7 +95,7 @@ class Coarsened:
 
     @cached_property
     def _wording(self) -> Wording:
-        return Wording(self.attribute, self.style)
+        return wording_of(self.attribute, self.style)
 
     @cached_property
     def _texts(self) -> list[str | None]:
@@ -109,25 +109,12 @@ class Coarsened:
     @property
     def places(self) -> IntArray:
         """The first and the last code that each group covers."""
-        covered = np.array(list(map(self._wording.covers, self.meanings)), dtype=np.int64)
-        return covered.reshape(-1, 2)[self.of_group]
+        return self._wording.places(self.meanings)[self.of_group]
 
     @cached_property
     def widths(self) -> NDArray[np.float64]:
         """The NCP of each group along the attribute: how much of its domain the label covers."""
-        attribute, places = self.attribute, self.places
-        if self.style == "range":
-            long = attribute.ends[places[:, 1]] - attribute.positions[places[:, 0]]
-            return np.asarray(long / attribute.span)
-        many = attribute.many
-        size = int(many.sum())
-        if self.style == "hierarchy":
-            members = np.diff(places)[:, 0] + 1
-        else:
-            covered = [int(many[list(m)].sum()) or size for m in self.meanings]
-            members = np.array(covered)[self.of_group]
-        shares: NDArray[np.float64] = (members - 1.0) / max(size - 1, 1)
-        return shares
+        return self._wording.widths(self.meanings)[self.of_group]
 
     def ncp(self, people: IntArray) -> float:
         """The NCP of the attribute, averaged over so many people of each group."""
@@ -136,10 +123,7 @@ class Coarsened:
     @property
     def known(self) -> KnownLabels:
         """What the labels mean."""
-        attribute, meanings = self.attribute, self.meanings
-        if self.style == "set" and attribute.cells is not None:
-            attribute, meanings = attribute.cells.values, list(map(attribute.values_in, meanings))
-        return KnownLabels(attribute.domain, dict(zip(self._texts, meanings, strict=True)))
+        return self._wording.known(dict(zip(self._texts, self.meanings, strict=True)))
 
 
 def coarsened(
@@ -151,36 +135,26 @@ def coarsened(
 ) -> Coarsened:
     """Find what members have in common; `floor` is the least level of each group."""
     least = np.zeros(n_groups, dtype=np.int64) if floor is None else np.asarray(floor)
-    suppressed = least >= max(1, len(attribute.ancestors))
-    if style == "set":
-        pairs = count_pairs(groups, attribute.codes, n_groups, len(attribute.domain))
-        offsets, every = pairs[0].tolist(), pairs[1].tolist()
-        cells = zip(offsets, offsets[1:], suppressed.tolist(), strict=False)
-        sets = [() if all_ else tuple(every[a:b]) for a, b, all_ in cells]
-        place = {meaning: i for i, meaning in enumerate(dict.fromkeys(sets))}
-        of_group = np.array([place[meaning] for meaning in sets], dtype=np.int64)
-        return Coarsened(attribute, style, list(place), of_group)
-    null = attribute.domain[0] is None
-    low, first, high = _ends(attribute.codes, groups, n_groups, null=null)
-    if style == "hierarchy":
-        return Coarsened(attribute, style, *_distinct(_lowest_nodes(attribute, low, high, least)))
-    # A null comes first, as code 0: it is not the lower end of a range.
-    ranges = np.stack(((low == 0) & (high > 0) & null, first, high), axis=1)
-    ranges[suppressed] = -1
-    distinct, of_group = _distinct(ranges)
-    return Coarsened(attribute, style, [() if row[0] < 0 else row for row in distinct], of_group)
+    wording = wording_of(attribute, style)
+    return Coarsened(attribute, style, *wording.in_common(groups, n_groups, least))
+
+
+def _suppressed(attribute: Attribute, least: IntArray) -> BoolArray:
+    """Of which groups nothing is published, by the least level of each."""
+    return np.asarray(least >= max(1, len(attribute.ancestors)))
 
 
 def _ends(
-    codes: NDArray[Any], groups: IntArray, n_groups: int, *, null: bool
+    attribute: Attribute, groups: IntArray, n_groups: int
 ) -> tuple[IntArray, IntArray, IntArray]:
     """The lowest code of each group, the lowest but a null's where it has others, the highest."""
+    codes = attribute.codes
     low = np.full(n_groups, np.iinfo(codes.dtype).max, dtype=codes.dtype)
     high = np.zeros_like(low)  # of one type with the codes, this is many times as fast
     np.minimum.at(low, groups, codes)
     np.maximum.at(high, groups, codes)
     first = low
-    if null:
+    if attribute.domain[0] is None:
         first, known = high.copy(), codes > 0
         np.minimum.at(first, groups[known], codes[known])
     return low.astype(np.int64), first.astype(np.int64), high.astype(np.int64)
@@ -220,7 +194,7 @@ def meant_by_sets(
     people = np.bincount(attribute.codes, times, len(attribute.domain))
     for least in (0, *sorted(set(people.tolist()), reverse=True)):
         without_rare = merged(attribute, people < least) if least else attribute
-        wording = Wording(without_rare, "set")
+        wording = SetWording(without_rare)
         meanings = {label: wording.read(label) for label in labels}
         if all(codes is not None for codes in meanings.values()):
             return {x: without_rare.values_in(codes or ()) for x, codes in meanings.items()}
@@ -239,69 +213,90 @@ def exact_labels(attribute: Attribute) -> list[str | None]:
 class Wording:
     """The labels of an attribute in one style, one for each meaning; and what a text means."""
 
-    def __init__(self, attribute: Attribute, style: Style) -> None:
-        self.exact = exact_labels(attribute)
-        self._attribute, self._style = attribute, style
+    def __init__(self, attribute: Attribute) -> None:
+        self._attribute = attribute
+
+    @cached_property
+    def exact(self) -> list[str | None]:
+        """How each value is published where it is exact."""
+        return exact_labels(self._attribute)
+
+    def in_common(
+        self, groups: IntArray, n_groups: int, least: IntArray
+    ) -> tuple[list[Codes], IntArray]:
+        """What members have in common, from a least level of each group on; which of it each."""
+        raise NotImplementedError
 
     def write(self, meaning: Codes) -> str | None:
         """The label of a meaning."""
-        if not meaning:
-            return self.everything
-        if self._style == "hierarchy":
-            level, node = meaning
-            return self._names[level][node]
-        return self._set(meaning) if self._style == "set" else self._range(*meaning)
+        return self._label(*meaning) if meaning else self.everything
+
+    def _label(self, *codes: int) -> str | None:
+        raise NotImplementedError
 
     def covers(self, meaning: Codes) -> tuple[int, int]:
         """First and last code of a meaning."""
-        if not meaning:
-            return 0, len(self.exact) - 1
-        if self._style == "hierarchy":
-            return _span(_levels(self._attribute)[meaning[0]], meaning[1])
-        if self._style == "set":
-            return meaning[0], meaning[-1]
-        null_too, first, last = meaning
-        return 0 if null_too else first, last
+        return self._ends_of(*meaning) if meaning else (0, len(self.exact) - 1)
+
+    def _ends_of(self, *codes: int) -> tuple[int, int]:
+        raise NotImplementedError
+
+    def places(self, meanings: Sequence[Codes]) -> IntArray:
+        """First and last code of each meaning, shape (meanings, 2)."""
+        return np.array(list(map(self.covers, meanings)), dtype=np.int64).reshape(-1, 2)
+
+    def widths(self, meanings: Sequence[Codes]) -> NDArray[np.float64]:
+        """How much of the domain each meaning covers, as a share."""
+        many = self._attribute.many
+        return np.asarray((self._sizes(meanings, many) - 1.0) / max(int(many.sum()) - 1, 1))
+
+    def _sizes(self, meanings: Sequence[Codes], many: IntArray) -> IntArray:
+        """How many values each meaning covers, where each code is so many."""
+        raise NotImplementedError
+
+    def known(self, meanings: Mapping[str | None, Codes]) -> KnownLabels:
+        """What labels mean, to be kept beside them."""
+        return KnownLabels(self._attribute.domain, meanings)
 
     def read(self, text: str | None) -> Codes | None:
         """What a label means; None for a text that is no label."""
         code = self.codes.get(text)
         if code is not None:
-            alone = {"range": (0, code, code), "set": (code,), "hierarchy": (0, code)}
-            return alone[self._style]
-        if text is None:
-            return None
-        if self._style == "hierarchy":
-            return self._nodes.get(text)
+            return self._alone(code)
+        return None if text is None else self._meaning(text)
+
+    def _alone(self, code: int) -> Codes:
+        """The meaning of one value."""
+        raise NotImplementedError
+
+    def _meaning(self, text: str) -> Codes | None:
+        """What a label means that is no value: it is read as what is written so."""
         if text == self.everything:
             return ()
-        # A label is read as what is written so.
         ways = map(self._codes_of, meanings_of(text))
         return next((codes for codes in ways if codes and self.write(codes) == text), None)
+
+    def _codes_of(self, meaning: Meaning) -> Codes | None:
+        """What a label means here that is read so."""
+        raise NotImplementedError
 
     def read_all(
         self, labels: Iterable[Any], times: IntArray | None = None
     ) -> dict[Any, Codes] | None:
         """What each of some labels means; None where one of them cannot be read."""
-        text_of_label = {label: None if label is None else str(label) for label in labels}
-        if self._style == "set":
-            sets = meant_by_sets(self._attribute, text_of_label.values(), times)
-            return sets and {label: sets[text] for label, text in text_of_label.items()}
-        meanings = {label: self.read(text) for label, text in text_of_label.items()}
-        known = {label: codes for label, codes in meanings.items() if codes is not None}
-        return known if len(known) == len(meanings) else None
+        meanings = {}
+        for label in labels:
+            codes = self.read(None if label is None else str(label))
+            if codes is None:
+                return None
+            meanings[label] = codes
+        return meanings
 
     def inside(self, codes: Codes) -> NDArray[np.bool_]:
         """Which values of the domain a meaning covers."""
+        first, last = self.covers(codes)
         inside = np.zeros(len(self.exact), dtype=bool)
-        if codes and self._style == "set":
-            inside[list(codes)] = True
-            return inside
-        null_too, first, last = 0, *self.covers(codes)
-        if codes and self._style == "range":
-            null_too, first, last = codes
         inside[first : last + 1] = True
-        inside[:1] |= bool(null_too)
         return inside
 
     @cached_property
@@ -311,6 +306,64 @@ class Wording:
         if len(known) < len(self.exact):
             raise InternalError(f"column {self._attribute.name!r}: two values are written alike")
         return known
+
+    @cached_property
+    def _taken(self) -> set[str | None]:
+        """The labels of values, which nothing else may have."""
+        return {*self.exact, *self._attribute.listed}
+
+    @cached_property
+    def _quoted(self) -> bool:
+        """Whether values are quoted, since one of them holds what joins them."""
+        return any(text is not None and self._joins(text) for text in self._taken)
+
+    def _joins(self, text: str) -> bool:
+        """Whether a value holds what joins values."""
+        raise NotImplementedError
+
+    @cached_property
+    def everything(self) -> str:
+        """What says that nothing is published."""
+        return self._distinct_from_values("* (level 1)" if "*" in self._taken else "*")
+
+    def _part(self, code: int) -> str:
+        text = self.exact[code]
+        if text is None:
+            return MISSING
+        return quote(text) if self._quoted else text
+
+    def _distinct_from_values(self, label: str) -> str:
+        """Add to a label until no value is called so; no label of several ends with a plus."""
+        while label in self._taken:
+            label += "+"
+        return label
+
+
+class NodeWording(Wording):
+    """Labels that are the names of the nodes of a hierarchy."""
+
+    def in_common(  # noqa: D102
+        self, groups: IntArray, n_groups: int, least: IntArray
+    ) -> tuple[list[Codes], IntArray]:
+        low, _, high = _ends(self._attribute, groups, n_groups)
+        return _distinct(_lowest_nodes(self._attribute, low, high, least))
+
+    def _label(self, *codes: int) -> str | None:
+        level, node = codes
+        return self._names[level][node]
+
+    def _ends_of(self, *codes: int) -> tuple[int, int]:
+        level, node = codes
+        return _span(_levels(self._attribute)[level], node)
+
+    def _sizes(self, meanings: Sequence[Codes], many: IntArray) -> IntArray:
+        return np.asarray(np.diff(self.places(meanings))[:, 0] + 1)
+
+    def _alone(self, code: int) -> Codes:
+        return 0, code
+
+    def _meaning(self, text: str) -> Codes | None:
+        return self._nodes.get(text)
 
     @cached_property
     def _names(self) -> list[list[str | None]]:
@@ -325,37 +378,85 @@ class Wording:
                 lowest.setdefault(name, (level, node))
         return lowest
 
-    @cached_property
-    def _taken(self) -> set[str | None]:
-        """The labels of values, which nothing else may have."""
-        return {*self.exact, *self._attribute.listed}
 
-    @cached_property
-    def _quoted(self) -> bool:
-        """Whether values are quoted, since one of them holds what joins them."""
-        if self._attribute.cells is not None and self._style == "range":
-            return False
-        if self._style == "set":
-            return any(t is not None and ("|" in t or t == MISSING) for t in self._taken)
-        return any(
-            t == MISSING or UP_TO in f" {t} " or f" {t}".endswith(OR_MISSING)
-            for t in self._taken
-            if t is not None
-        )
+class SetWording(Wording):
+    """Labels that list values."""
 
-    @cached_property
-    def everything(self) -> str:
-        """What says that nothing is published."""
-        return self._distinct_from_values("* (level 1)" if "*" in self._taken else "*")
+    def in_common(  # noqa: D102
+        self, groups: IntArray, n_groups: int, least: IntArray
+    ) -> tuple[list[Codes], IntArray]:
+        attribute = self._attribute
+        pairs = count_pairs(groups, attribute.codes, n_groups, len(attribute.domain))
+        offsets, every = pairs[0].tolist(), pairs[1].tolist()
+        cells = zip(offsets, offsets[1:], _suppressed(attribute, least).tolist(), strict=False)
+        listed = [() if all_ else tuple(every[a:b]) for a, b, all_ in cells]
+        place = {meaning: i for i, meaning in enumerate(dict.fromkeys(listed))}
+        return list(place), np.array([place[meaning] for meaning in listed], dtype=np.int64)
 
-    def _set(self, codes: Sequence[int]) -> str | None:
+    def _label(self, *codes: int) -> str | None:
         if len(codes) == 1:
             return self.exact[codes[0]]
         if len(codes) == len(self.exact) and self.everything == "*":
             return "*"
         return self._distinct_from_values(AMONG.join(map(self._part, codes)))
 
-    def _range(self, null_too: int, low: int, high: int) -> str | None:
+    def _ends_of(self, *codes: int) -> tuple[int, int]:
+        return codes[0], codes[-1]
+
+    def _sizes(self, meanings: Sequence[Codes], many: IntArray) -> IntArray:
+        return np.array([many[list(codes)].sum() or many.sum() for codes in meanings], np.int64)
+
+    def known(self, meanings: Mapping[str | None, Codes]) -> KnownLabels:  # noqa: D102
+        cells = self._attribute.cells
+        if cells is None:
+            return super().known(meanings)
+        of_values = {text: self._attribute.values_in(codes) for text, codes in meanings.items()}
+        return KnownLabels(cells.values.domain, of_values)
+
+    def _alone(self, code: int) -> Codes:
+        return (code,)
+
+    def _codes_of(self, meaning: Meaning) -> Codes | None:
+        null = None in self.codes
+        bare = () if meaning.quoted or not null else (MISSING,)
+        listed = [self.codes.get(None if m in bare else m) for m in meaning.members]
+        known = {code for code in listed if code is not None}
+        if not len(known) == len(listed) > 0:
+            return None
+        return tuple(sorted({0, *known} if null and meaning.missing else known))
+
+    def read_all(  # noqa: D102
+        self, labels: Iterable[Any], times: IntArray | None = None
+    ) -> dict[Any, Codes] | None:
+        texts = {label: None if label is None else str(label) for label in labels}
+        meanings = meant_by_sets(self._attribute, texts.values(), times)
+        return meanings and {label: meanings[text] for label, text in texts.items()}
+
+    def inside(self, codes: Codes) -> NDArray[np.bool_]:  # noqa: D102
+        inside = np.full(len(self.exact), not codes)
+        inside[list(codes)] = True
+        return inside
+
+    def _joins(self, text: str) -> bool:
+        return "|" in text or text == MISSING
+
+
+class RangeWording(Wording):
+    """Labels that go from one value, or one cell, to another."""
+
+    def in_common(  # noqa: D102
+        self, groups: IntArray, n_groups: int, least: IntArray
+    ) -> tuple[list[Codes], IntArray]:
+        low, first, high = _ends(self._attribute, groups, n_groups)
+        # A null comes first, as code 0: it is not the lower end of a range.
+        null_too = (low == 0) & (high > 0) & (self._attribute.domain[0] is None)
+        rows = np.stack((null_too, first, high), axis=1)
+        rows[_suppressed(self._attribute, least)] = -1
+        distinct, of_group = _distinct(rows)
+        return [() if row[0] < 0 else row for row in distinct], of_group
+
+    def _label(self, *codes: int) -> str | None:
+        null_too, low, high = codes
         if low == high and not null_too:
             return self.exact[low]
         ends = (low,) if low == high else (low, high)
@@ -365,39 +466,42 @@ class Wording:
             text = f"{begin}{UP_TO}{end}" if end else f"{begin}{OR_MORE}"
         return self._distinct_from_values(f"{text}{OR_MISSING}" if null_too else text)
 
-    def _part(self, code: int) -> str:
-        text = self.exact[code]
-        if text is None:
-            return MISSING
-        return quote(text) if self._quoted else text
+    def _ends_of(self, *codes: int) -> tuple[int, int]:
+        null_too, first, last = codes
+        return 0 if null_too else first, last
 
-    def _distinct_from_values(self, label: str) -> str:
-        """Add to a label until no value is called so; no label of several ends with a plus."""
-        while label in self._taken:
-            label += "+"
-        return label
+    def widths(self, meanings: Sequence[Codes]) -> NDArray[np.float64]:  # noqa: D102
+        attribute, (first, last) = self._attribute, self.places(meanings).T
+        return np.asarray((attribute.ends[last] - attribute.positions[first]) / attribute.span)
+
+    def _alone(self, code: int) -> Codes:
+        return 0, code, code
 
     def _codes_of(self, meaning: Meaning) -> Codes | None:
-        """What a label means here that is read so; None if it is no set, or no range, of codes."""
-        null = () if None not in self.codes or not meaning.missing else (0,)
-        if self._style == "set":
-            bare = () if meaning.quoted or None not in self.codes else (MISSING,)
-            listed = [self.codes.get(None if m in bare else m) for m in meaning.members]
-            known = {code for code in listed if code is not None}
-            return tuple(sorted({*null, *known})) if len(known) == len(listed) > 0 else None
         if meaning.ends is not None:
-            firsts, lasts = self._ends
             first, last = (
-                of.get(end) for of, end in zip((firsts, lasts), meaning.ends, strict=True)
+                of.get(end) for of, end in zip(self._codes_of_ends, meaning.ends, strict=True)
             )
         else:
             first = last = self.codes.get(meaning.members[0]) if meaning.members else None
         if first is None or last is None or first > last:
             return None
-        return len(null), first, last
+        return int(meaning.missing and None in self.codes), first, last
+
+    def inside(self, codes: Codes) -> NDArray[np.bool_]:  # noqa: D102
+        null_too, first, last = codes or (0, *self.covers(codes))
+        inside = np.zeros(len(self.exact), dtype=bool)
+        inside[first : last + 1] = True
+        inside[:1] |= bool(null_too)
+        return inside
+
+    def _joins(self, text: str) -> bool:
+        if self._attribute.cells is not None:
+            return False
+        return text == MISSING or UP_TO in f" {text} " or f" {text}".endswith(OR_MISSING)
 
     @cached_property
-    def _ends(self) -> tuple[Mapping[str | None, int], ...]:
+    def _codes_of_ends(self) -> tuple[Mapping[str | None, int], ...]:
         """The code of what a range begins with, and of what it ends with."""
         if self._attribute.cells is None and self._endless is None:
             return self.codes, self.codes
@@ -418,6 +522,14 @@ class Wording:
         if attribute.top is None or attribute.cells is not None or last < 0:
             return None
         return last if attribute.domain[last] == attribute.top else None
+
+
+_WORDINGS = {"range": RangeWording, "hierarchy": NodeWording, "set": SetWording}
+
+
+def wording_of(attribute: Attribute, style: Style) -> Wording:
+    """The labels of an attribute in a style."""
+    return _WORDINGS[style](attribute)
 
 
 def names_of_nodes(attribute: Attribute) -> list[list[str | None]]:

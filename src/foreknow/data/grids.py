@@ -58,13 +58,13 @@ def grid_of(known: Sequence[Any], people: IntArray) -> Grid | None:
         return DateLevels(periods[-1:])
     if any(map(not_a_number, known)):
         return None
-    places, units = 0, list(known)
+    decimals, units = 0, list(known)
     if not all(type(value) is int for value in known):
-        places, units = common_unit([exact(value) for value in known])
+        decimals, units = common_unit([exact(value) for value in known])
     at = integers(units)
     largest = max(int(at[-1]), -1 - int(at[0]))  # beyond it, cells only meet at 0
     width = next(w for w in _widths(at) if w > largest or _hides(at // w, people))
-    return Intervals([decimal_text(width, places) if places else width])
+    return Intervals([decimal_text(width, decimals) if decimals else width])
 
 
 def _widths(at: NDArray[Any]) -> Iterator[int]:

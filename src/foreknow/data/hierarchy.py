@@ -169,22 +169,22 @@ class Intervals(_Kind):
     def _in_units(self) -> tuple[int, int, list[int]]:
         """The decimal places that origin and widths need; and both in units of that place."""
         widths = [to_decimal(width, "an interval width") for width in self.widths]
-        places, (origin, *scaled) = common_unit([to_decimal(self.origin, "the origin"), *widths])
-        return places, origin, scaled
+        decimals, (origin, *scaled) = common_unit([to_decimal(self.origin, "the origin"), *widths])
+        return decimals, origin, scaled
 
     def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
         """Labels read "20 to <25"; "20 to 24", or "20", where all of its numbers are whole."""
-        places, origin, widths = self._in_units()
+        decimals, origin, widths = self._in_units()
         numbers, all_whole = values, all(type(value) is int for value in values)
         if not all_whole:
             for i, value in enumerate(values):
                 if problem := not_a_number(value):
                     refuse(i, problem)
-        units, inclusive = numbers, all_whole and places == 0
+        units, inclusive = numbers, all_whole and decimals == 0
         if not inclusive:
             # Boundaries are whole multiples of the unit, so flooring to it first moves no value.
             numbers = [exact(value) for value in numbers]
-            units = [floor_of(number, places) for number in numbers]
+            units = [floor_of(number, decimals) for number in numbers]
         order = sorted(range(len(numbers)), key=numbers.__getitem__)
         cells = integers([(units[i] - origin) // widths[0] for i in order])
 
@@ -192,7 +192,7 @@ class Intervals(_Kind):
             def name(cell: int) -> str:
                 low, end = origin + cell * width, origin + (cell + 1) * width
                 if not inclusive:
-                    return f"{decimal_text(low, places)} to <{decimal_text(end, places)}"
+                    return f"{decimal_text(low, decimals)} to <{decimal_text(end, decimals)}"
                 return f"{low} to {end - 1}" if width > 1 else str(low)
 
             return name
@@ -356,16 +356,15 @@ class Ordered(_Kind):
     def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
         place = {_identity(value): i for i, value in enumerate(self.values)}
         named = {value: i for i, value in enumerate(self.values) if isinstance(value, str)}
-        places = []
-        for value in values:
-            at = place.get(_identity(value))
+        ranks = np.empty(len(values), np.int64)
+        for at, value in enumerate(values):
             spelled = (named[text] for text in _texts(value) if text in named)
-            places.append(next(spelled, -1) if at is None else at)
-        if -1 in places:
-            at = places.index(-1)
-            known = [str(value) for value in self.values[:1000]]
-            refuse(at, f"it is not in the order{did_you_mean(str(values[at]), known)}")
-        return np.argsort(np.array(places, np.int64), kind="stable"), ()
+            rank = place.get(_identity(value), next(spelled, None))
+            if rank is None:
+                known = [str(value) for value in self.values[:1000]]
+                refuse(at, f"it is not in the order{did_you_mean(str(value), known)}")
+            ranks[at] = rank
+        return np.argsort(ranks, kind="stable"), ()
 
     @cached_property
     def listed(self) -> frozenset[str]:
@@ -503,14 +502,14 @@ class Tree(_Kind):
         start = "" if self.path is None else f"hierarchy file {self.path!r}, "
         return start + self._line(row)
 
-    def _cell(self, cell: Any, row: int, level: int) -> str:
+    def _cell(self, cell: Any, row: int, depth: int) -> str:
         if not isinstance(cell, (str, int, float, Decimal, date)):
             raise HierarchyError(f"{self._place(row)}: {cell!r} is neither text nor number")
         if isinstance(cell, int) and is_long(cell):
             raise HierarchyError(f"{self._place(row)}: a number of too many digits")
         text = _texts(cell)[0].strip()
-        if level and not text:
-            raise HierarchyError(f"{self._place(row)}: there is no label for level {level}")
+        if depth and not text:
+            raise HierarchyError(f"{self._place(row)}: there is no label for level {depth}")
         return text
 
     def _check(self) -> None:

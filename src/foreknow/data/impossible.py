@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,105 @@ from foreknow_judge.numbers import is_code, read_number
 
 # What stands for values that few people have, in labels that list values.
 OTHER = "other"
+_HOUR = re.compile("[0-9]{2}h")
+
+
+class OneOf(tuple[str, ...]):
+    """A condition that somebody meets who has one of some texts."""
+
+    of_values = True  # so that the name of a node says nothing of it
+
+    def __str__(self) -> str:
+        return " or ".join(self)
+
+    def to_dict(self) -> list[str]:
+        """As it stands in a policy file."""
+        return list(self)
+
+    def readings(self, label: str) -> set[bool | None]:
+        """What each way to read a label says of the condition."""
+        open_ = _HOUR.fullmatch(label) and not all(map(_HOUR.fullmatch, self))
+        one = None if open_ else self._has(label)
+        ways = {self._met(meaning) for meaning in meanings_of(label)} or {one}
+        # A value may read like a label, such as "m | x".
+        return ways | {True} if label in self else ways
+
+    def _has(self, text: str) -> bool:
+        """Whether a text is one of these, or the same number."""
+        if text in self:
+            return True
+        number = None if is_code(text) else read_number(text)
+        others = [read_number(value) for value in self if not is_code(value)]
+        return number is not None and number in others
+
+    def _met(self, meaning: Meaning) -> bool | None:
+        if meaning.missing or meaning.everything:
+            return None
+        members = meaning.members
+        if not members and meaning.lower is not None and meaning.lower == meaning.upper:
+            members = (str(meaning.lower),)
+        met = {self._has(member) for member in members}
+        return met.pop() if len(met) == 1 else None
+
+    def refuse_unfit(self, name: str, texts: Collection[str]) -> None:
+        """Refuse a condition that nobody of a table meets, or that is written otherwise there."""
+        if all(decided(self, text) is False for text in texts):
+            raise SchemaError(
+                f"impossible: nobody has {name!r} {' or '.join(map(repr, self))}, but such as "
+                f"{', '.join(map(repr, sorted(texts)[:5]))}; write it as it stands in the table, "
+                "or leave the rule out"
+            )
+        plain = {text.strip().casefold(): text for text in texts}
+        for text in self:
+            other = plain.get(text.strip().casefold(), text)
+            if other != text and text not in texts:
+                raise SchemaError(
+                    f"impossible: no {name!r} is {text!r}, but {other!r} is one; write it as it "
+                    "stands in the table"
+                )
+
+
+class Between(Range):
+    """A condition that somebody meets whose number or date is in a range."""
+
+    of_values = False
+
+    def readings(self, label: str) -> set[bool | None]:
+        """What each way to read a label says of the condition."""
+        with suppress(UnsupportedError):  # one number or date
+            return {self.holds(label)} if any(map(str.isnumeric, label)) else set()
+        # 1980 may be a year as well.
+        read = [own for own in meanings_of(label) if not isinstance(own.lower, datetime)]
+        return {self._met(meaning) for meaning in read}
+
+    def _met(self, meaning: Meaning) -> bool | None:
+        low, high = meaning.lower, meaning.upper
+        if meaning.missing or meaning.everything or low is None or high is None:
+            return None
+        if isinstance(low, datetime) or isinstance(high, datetime):
+            return None
+        first, last = (self.holds(str(end)) for end in (low, high))
+        ends = [read_number(str(end)) for end in (self.low, self.high) if end is not None]
+        outside = all(end is not None and not low <= end <= high for end in ends)
+        return True if first and last else False if outside and not first and not last else None
+
+    def refuse_unfit(self, name: str, texts: Collection[str]) -> None:
+        """Refuse values of a table that cannot be compared with the range."""
+        for text in texts:
+            if decided(self, text) is None and not meanings_of(text):
+                raise DataError(
+                    f"column {name!r}: {text!r} cannot be compared with {self}, by which "
+                    "values are impossible; write numbers, or dates such as 2024-01-31, or leave "
+                    "it missing"
+                )
+
+
+Condition: TypeAlias = OneOf | Between
+
+
+def condition_of(given: Any) -> Condition:
+    """Read a condition of a rule: a list of values, or a table with the ends of a range."""
+    return OneOf(map(text_of, given)) if isinstance(given, (list, tuple)) else Between.of(given)
 
 
 @dataclass(frozen=True)
@@ -32,7 +131,7 @@ class Rule:
     """Values that nobody can have who has all of some others, such as a sex, or an age."""
 
     values: tuple[str, ...]
-    where: Mapping[str, tuple[str, ...] | Range]
+    where: Mapping[str, Condition]
     sensitive: str
 
     @classmethod
@@ -56,84 +155,35 @@ class Rule:
                     "know of everybody, such as a sex or an age"
                 )
         try:
-            where = {
-                known: tuple(map(text_of, own)) if isinstance(own, (list, tuple)) else Range.of(own)
-                for known, own in table.where.items()
-            }
+            where = {known: condition_of(own) for known, own in table.where.items()}
         except (InputError, UnsupportedError) as error:
             raise SchemaError(f"{name}: where: {error}") from None
         return cls(tuple(map(text_of, table.values)), where, column)
 
     def __str__(self) -> str:
-        return " and ".join(
-            f"{name} {' or '.join(own) if isinstance(own, tuple) else own}"
-            for name, own in self.where.items()
-        )
+        return " and ".join(f"{name} {condition}" for name, condition in self.where.items())
 
     def to_dict(self) -> dict[str, Any]:
         """As it stands in a policy file."""
-        where = {
-            name: list(own) if isinstance(own, tuple) else own.to_dict()
-            for name, own in self.where.items()
-        }
+        where = {name: condition.to_dict() for name, condition in self.where.items()}
         return {"values": list(self.values), "where": where, "sensitive": self.sensitive}
 
 
-_HOUR = re.compile("[0-9]{2}h")
-
-
-def decided(condition: tuple[str, ...] | Range, label: str | None) -> bool | None:
+def decided(condition: Condition, label: str | None) -> bool | None:
     """Whether all, or none, of whom a label may stand for meet a condition; else None.
 
     A value is a label, too, that stands for those who have it.
 
-    >>> teens = Range.of({"from": 13, "to": 19})
+    >>> teens = condition_of({"from": 13, "to": 19})
     >>> [decided(teens, label) for label in ("13", "13 to 15", "20 to 24", "15 to 24", "*")]
     [True, True, False, None, None]
-    >>> [decided(("m",), label) for label in ("m", "f", "f | m", "other")]
+    >>> [decided(condition_of(["m"]), label) for label in ("m", "f", "f | m", "other")]
     [True, False, None, None]
     """
     if label is None or label.rstrip("+") == OTHER:
         return None
-    if isinstance(condition, Range):
-        with suppress(UnsupportedError):  # one number or date
-            return condition.holds(label) if any(map(str.isnumeric, label)) else None
-        # 1980 may be a year as well.
-        ways = {_met(condition, m) for m in meanings_of(label) if not isinstance(m.lower, datetime)}
-    else:
-        open_ = _HOUR.fullmatch(label) and not all(map(_HOUR.fullmatch, condition))
-        one = None if open_ else _is(condition, label)
-        ways = {_met(condition, m) for m in meanings_of(label)} or {one}
-        if label in condition:  # a value may read like a label, such as "m | x"
-            ways.add(True)
+    ways = condition.readings(label)
     return ways.pop() if len(ways) == 1 else None
-
-
-def _is(condition: tuple[str, ...], text: str) -> bool:
-    """Whether a text is one of some values, or the same number."""
-    if text in condition:
-        return True
-    number = None if is_code(text) else read_number(text)
-    return number is not None and any(
-        not is_code(own) and read_number(own) == number for own in condition
-    )
-
-
-def _met(condition: tuple[str, ...] | Range, meaning: Meaning) -> bool | None:
-    """What one way to read a label says of a condition."""
-    if meaning.missing or meaning.everything:
-        return None
-    if not isinstance(condition, Range):
-        one = (str(meaning.lower),) if meaning.exact and not meaning.members else ()
-        met = {_is(condition, member) for member in meaning.members or one}
-        return met.pop() if len(met) == 1 else None
-    low, high = meaning.lower, meaning.upper
-    if low is None or high is None or isinstance(low, datetime) or isinstance(high, datetime):
-        return None
-    first, last = (condition.holds(str(end)) for end in (low, high))
-    ends = [read_number(str(end)) for end in (condition.low, condition.high) if end is not None]
-    apart = all(end is not None and not low <= end <= high for end in ends)
-    return True if first and last else False if apart and not first and not last else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,9 +219,8 @@ def fired(
         found = np.full(n_rows, 2, dtype=np.int8)  # 0: no, 1: perhaps, 2: surely
         for name, condition in rule.where.items():
             codes, labels = columns.get(name, (np.zeros(n_rows, dtype=np.int8), [None]))
-            known = name not in hierarchies or isinstance(condition, Range)
-            known = known and name not in opaque
-            met = [decided(condition, label) if known else None for label in labels]
+            unread = name in opaque or (condition.of_values and name in hierarchies)
+            met = [None if unread else decided(condition, label) for label in labels]
             level = np.array([1 if own is None else 2 * own for own in met], dtype=np.int8)
             found = np.minimum(found, level[codes])
         of_rule.append(found)
@@ -180,45 +229,12 @@ def fired(
     return Fired(of_row, levels > 0, levels == 2)
 
 
-def _is_unread(condition: tuple[str, ...] | Range, text: str) -> bool:
-    """Whether a text is neither a value that a range can be compared with, nor a label of some."""
-    return decided(condition, text) is None and not meanings_of(text)
-
-
-def refuse_unread(rules: Iterable[Rule], name: str, texts: Sequence[str | None]) -> None:
-    """Refuse values of a table that cannot be compared with the range of a rule."""
+def refuse_unfit(rules: Iterable[Rule], name: str, texts: Sequence[str | None]) -> None:
+    """Refuse values of a table with which the conditions of rules do not fit."""
+    values = dict.fromkeys(text for text in texts if text is not None)
     for rule in rules:
-        condition = rule.where.get(name)
-        for text in texts if isinstance(condition, Range) else ():
-            if condition and text is not None and _is_unread(condition, text):
-                raise DataError(
-                    f"column {name!r}: {text!r} cannot be compared with {condition}, by which "
-                    "values are impossible; write numbers, or dates such as 2024-01-31, or leave "
-                    "it missing"
-                )
-
-
-def refuse_unmet(rules: Iterable[Rule], name: str, texts: Sequence[str | None]) -> None:
-    """Refuse a rule that nobody of a table meets, or that is written otherwise than there."""
-    known = {text for text in texts if text is not None}
-    plain = {text.strip().casefold(): text for text in known}
-    for rule in rules:
-        condition = rule.where.get(name, ())
-        if not condition or isinstance(condition, Range):
-            continue
-        if all(decided(condition, text) is False for text in known):
-            raise SchemaError(
-                f"impossible: nobody has {name!r} {' or '.join(map(repr, condition))}, but such as "
-                f"{', '.join(map(repr, sorted(known)[:5]))}; write it as it stands in the table, "
-                "or leave the rule out"
-            )
-        for text in condition:
-            other = plain.get(text.strip().casefold(), text)
-            if other != text and text not in known:
-                raise SchemaError(
-                    f"impossible: no {name!r} is {text!r}, but {other!r} is one; write it as it "
-                    "stands in the table"
-                )
+        if name in rule.where:
+            rule.where[name].refuse_unfit(name, values)
 
 
 def refuse_misspelt(name: str, named: Iterable[str], there: Collection[str]) -> None:

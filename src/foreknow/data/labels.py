@@ -9,6 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -85,24 +86,20 @@ class JointLabels(Labels):
         cls,
         columns: Mapping[str, tuple[NDArray[Any], Labels]],
         layout: Layout | None = None,
-        bags: Mapping[str, Bags] | None = None,
+        bags: Mapping[str, Bags] = MappingProxyType({}),
         classes: Classes | None = None,
     ) -> JointLabels:
         """Take the codes of distinct combinations in each column."""
         first, _ = next(iter(columns.values()))
         made = cls(range(len(first)))
-        made.columns, made.layout = dict(columns), layout or Layout(next(iter(columns)))
-        made.bags, made.classes = bags or {}, classes
+        made.columns, made.bags, made.classes = dict(columns), dict(bags), classes
+        made.layout = Layout(next(iter(columns))) if layout is None else layout
         return made
 
     def ruled_beside(self, sensitive: str, known: Sequence[str]) -> list[str]:
         """The columns that stand beside one, are not known, and of which some cannot have each."""
-        if self.classes is None or sensitive not in self.layout.linked:
-            return []
-        about, apart = self.classes.about, (sensitive, *known)
-        return [
-            n for n in self.layout.linked if n in about and n in self.columns and n not in apart
-        ]
+        ruled = self.classes.about.keys() & self.columns.keys() if self.classes else ()
+        return self.layout.ruled_beside(sensitive, known, ruled)
 
     def values_of(self, column: str) -> Labels:
         """The values of one column."""

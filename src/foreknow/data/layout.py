@@ -31,6 +31,14 @@ class Layout(LayoutOfFiles):
         others = tuple(name for name in other if name not in apart)
         return cls(sensitives[0], linked, tuple(apart), others=others)
 
+    def ruled_beside(
+        self, secret: str, known: Collection[str], ruled: Collection[str]
+    ) -> list[str]:
+        """The columns with rules on what is impossible that stand beside a secret, not known."""
+        if secret not in self.linked:
+            return []
+        return [own for own in self.linked if own in ruled and own not in (secret, *known)]
+
     def seen(
         self,
         secret: str | None = None,

@@ -94,13 +94,6 @@ class Meaning:
     text: str = ""
 
     @property
-    def exact(self) -> bool:
-        """Whether it is one value as it is, or one number."""
-        if self.missing or self.everything:
-            return False
-        return len(self.members) == 1 or (self.lower is not None and self.lower == self.upper)
-
-    @property
     def middle(self) -> Decimal | datetime | None:
         """Half way between `lower` and `upper`."""
         low, high = self.lower, self.upper

@@ -36,10 +36,10 @@ from foreknow.data.engines.person_numbers import Coded, coded_values, people_of
 from foreknow.data.engines.spelled import is_untyped
 from foreknow.data.engines.table import Snapshot, require
 from foreknow.data.engines.typed import read_as
-from foreknow.data.engines.units import shared
+from foreknow.data.engines.units import look_beside, shared
 from foreknow.data.grids import Grid, ends_of, grid_of, words_of
 from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Ordered, Tree
-from foreknow.data.impossible import Fired, about_of, fired, refuse_unmet, refuse_unread
+from foreknow.data.impossible import Fired, about_of, fired, refuse_unfit
 from foreknow.data.labels import Bags, GroupLabels, JointLabels, Labels, text_of
 from foreknow.data.layout import Layout
 from foreknow.data.levels import Level, from_level, opened, topped, without_end
@@ -214,15 +214,11 @@ class Microdata:
     @property
     def name(self) -> str:
         """What messages call the table."""
-        return self._table.name
+        return self.source.name
 
     @property
     def source(self) -> Table:
         """The table as it was opened, with all of its columns and rows."""
-        return self.prepared.source
-
-    @property
-    def _table(self) -> Table:
         return self.prepared.source
 
     def rules_of_people(self) -> dict[str, Any]:
@@ -232,7 +228,7 @@ class Microdata:
     @cached_property
     def shared(self) -> tuple[str, ...]:
         """Columns of which a few rows each share a value, such as a household's number."""
-        return shared(self._table, self.schema)
+        return shared(self.source, self.schema)
 
     @cached_property
     def numbers(self) -> tuple[str, ...]:
@@ -256,7 +252,7 @@ class Microdata:
         return self._table_read
 
     def _read_single(self) -> _Read:
-        self.prepared.look_beside()
+        look_beside(self.source, self.schema)
         names = dict.fromkeys([*self.counted_by, *self.schema.persons])
         fetched = fetch(self.prepared.table, [*names])
         self.prepared.refuse_repeats(fetched)
@@ -305,8 +301,7 @@ class Microdata:
         for name in self.schema.conditions:
             codes, values = codes_of(rows.column(name))
             texts = [None if own is None else text_of(own) for own in values.to_pylist()]
-            refuse_unmet(rules, name, texts)
-            refuse_unread(rules, name, texts)
+            refuse_unfit(rules, name, texts)
             columns[name] = codes, texts
         texts_of = {name: texts for name, (_, texts) in columns.items()}
         found = fired(rules, columns, len(rows), self._with_nodes(texts_of))
@@ -353,25 +348,25 @@ class Microdata:
         _ = self.attributes  # where an error in them names a row
         columns = [*read.columns, *self.sensitives]
         beside = [codes_of(column) for column in read.other.columns]
-        classes = [] if read.fired is None else [read.fired]
+        firings = [] if read.fired is None else [read.fired]
         seen = [column.codes for column in columns] + [codes for codes, _ in beside]
         if nearly_all_differ(seen):
             self._merged = self
             return self
         keys = Keys(
             [
-                *(own.codes for own in classes),
+                *(own.codes for own in firings),
                 *seen,
             ],
             [
-                *(len(own.surely) for own in classes),
+                *(len(own.surely) for own in firings),
                 *(len(column.domain) for column in columns),
                 *(len(values) for _, values in beside),
             ],
         )
         found, times = keys.counted()
         codes = iter(keys.codes(found))
-        classes = [replace(own, codes=next(codes)) for own in classes]
+        firings = [replace(own, codes=next(codes)) for own in firings]
         columns = [replace(column, codes=next(codes)) for column in columns]
         sensitive, *more = columns[len(read.columns) :]
         merged = replace(
@@ -389,7 +384,7 @@ class Microdata:
             kept=None,
             times=times,
             n_entries=len(times),
-            fired=classes[0] if classes else None,
+            fired=next(iter(firings), None),
             beside=pa.table({}),
         )
         self._keys, self._merged = keys, self._with(merged, None, self._values)
@@ -447,7 +442,7 @@ class Microdata:
         column = encode(
             name,
             rows,
-            untyped=is_untyped(self._table, name),
+            untyped=is_untyped(self.source, name),
             declared=self._declared(name),
             positions=kept,
             reading=self.reading,
@@ -463,7 +458,7 @@ class Microdata:
         """Type that the schema gives a column, or that its hierarchy needs."""
         given = self.schema.types.get(name)
         hierarchy = self.schema.hierarchies.get(name)
-        if given is None and is_untyped(self._table, name):
+        if given is None and is_untyped(self.source, name):
             if isinstance(hierarchy, Intervals):
                 return "number"
             if isinstance(hierarchy, DateLevels):
@@ -472,7 +467,7 @@ class Microdata:
 
     def read_as(self) -> dict[str, str]:
         """What each column was taken for, such as numbers 17 to 90, or text, 2 values."""
-        notes = getattr(self._table, "notes", {})
+        notes = getattr(self.source, "notes", {})
         found = {}
         for column in (*self._known.columns, self._known.sensitive, *self._known.more):
             said = described(column.domain, ordered=bool(column.categories))
@@ -483,12 +478,12 @@ class Microdata:
     @property
     def titles(self) -> dict[str, str]:
         """What a file of SPSS or Stata calls its columns, besides."""
-        return dict(getattr(self._table, "titles", {}))
+        return dict(getattr(self.source, "titles", {}))
 
     @property
     def dialect(self) -> Dialect:
         """How its file is written."""
-        return getattr(self._table, "dialect", Dialect())
+        return getattr(self.source, "dialect", Dialect())
 
     @property
     def numeric(self) -> tuple[str, ...]:
@@ -638,7 +633,7 @@ class Microdata:
             for attribute in kept:
                 if attribute.order == "nominal" and attribute.name not in self.schema.types:
                     refuse_dates(attribute.name, attribute.domain)
-            noun = "cases" if self.schema.unit == "row" else "people"
+            noun = self.schema.noun
             for attribute in kept:
                 wanted = (styles or {}).get(attribute.name)
                 if attribute.name not in exact and _ends_at_values(attribute, wanted):
@@ -761,13 +756,14 @@ class Microdata:
 
     def unchanged(self, name: str) -> tuple[NDArray[Any], list[Any]]:
         """A column that is no secret, as it stands: the code of everybody, and its values."""
-        if name in self.schema.other:
-            codes, distinct = codes_of(self.other().column(name))
-        elif name in self._read.beside.column_names:
-            codes, distinct = codes_of(self._read.beside.column(name))
-        else:
-            codes, distinct = self.as_it_stands(name)
+        codes, distinct = self._unchanged(name)
         return codes, [None if own is None else text_of(own) for own in distinct.to_pylist()]
+
+    def _unchanged(self, name: str) -> tuple[NDArray[Any], pa.Array]:
+        for rows in (self._read.other, self._read.beside):
+            if name in rows.column_names:
+                return codes_of(rows.column(name))
+        return self.as_it_stands(name)
 
     def fired(self, columns: Collection[str]) -> Fired | None:
         """Which rules are about whom; None where none is about these sensitive columns."""
@@ -780,26 +776,23 @@ class Microdata:
             people = self.persons
             many, number = np.unique(np.bincount(people)[people], return_inverse=True)
             return number.reshape(-1), Labels(many.tolist())
-        if name in self.schema.other:
-            codes, distinct = codes_of(self.other().column(name))
-        elif (column := numbered(name)) is not None:
+        if name not in self.schema.other and (column := numbered(name)) is not None:
             return self._units(column, most)
-        else:
-            codes, distinct = self.as_it_stands(name)
+        codes, distinct = self._unchanged(name)
         return codes, Labels(range(len(distinct)))
 
     def as_it_stands(self, name: str) -> tuple[NDArray[Any], pa.Array]:
         """Any column of the table, published or not: the code of everybody, distinct values."""
         if self.times is not None:
             raise InternalError("equal rows were counted, and a column beside them is asked for")
-        require(self._table, [name])
-        if isinstance(self._table, Snapshot) and name not in self._table.held:
+        require(self.source, [name])
+        if isinstance(self.source, Snapshot) and name not in self.source.held:
             raise DataError(
                 f"{self.name}: column {name!r} was not read with the others; give the table itself "
                 f"in place of this Microdata, or make that with beside = [{name!r}]"
             )
         if name not in self._beside_codes:
-            codes, distinct = codes_of(fetch(self._table, [name]).column(name))
+            codes, distinct = codes_of(fetch(self.source, [name]).column(name))
             kept = self._read.kept
             self._beside_codes[name] = codes if kept is None else codes[kept], distinct
         return self._beside_codes[name]
@@ -1006,12 +999,8 @@ class Microdata:
         return state.hexdigest()
 
     def _attribute(self, column: Column) -> Attribute:
-        level, hierarchy = (
-            self.schema.levels.get(column.name),
-            self.schema.hierarchies.get(column.name),
-        )
-        if level is None:
-            return self._laid_out(column)
+        level = self.schema.levels.get(column.name, Level())
+        hierarchy = self.schema.hierarchies.get(column.name)
         if level.top is not None and not isinstance(hierarchy, (Intervals, type(None))):
             raise SchemaError(
                 f"levels: a top is for numbers with intervals, or without a hierarchy, and "

@@ -53,10 +53,6 @@ class PossibleMembers:
         """The same with those who perhaps can."""
         return self.people @ self.might
 
-    def of_both(self, kind: int) -> IntArray:
-        """How many can have values of this kind, and might of each, shape (groups, kinds)."""
-        return self.people @ (self.might & self.can[:, [kind]])
-
     def take(self, groups: NDArray[Any]) -> PossibleMembers:
         """Only some groups."""
         return replace(self, people=self.people[groups])

@@ -26,7 +26,7 @@ from foreknow.data.engines.table import (
     require,
     settled,
 )
-from foreknow.data.engines.units import look_beside, refuse_repeated, refuse_rows_of_one
+from foreknow.data.engines.units import refuse_repeated, refuse_rows_of_one
 from foreknow.data.reading import BLANKS, Reading
 from foreknow.data.schema import Schema
 from foreknow.errors import SchemaError
@@ -34,6 +34,16 @@ from foreknow.errors import SchemaError
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 # What the name of a column ends with that was shuffled within each group: a reader must know.
 SHUFFLED = "_shuffled"
+
+
+def header_of_shuffled(name: str, headers: Collection[str] | None = None) -> str:
+    """The header of a column that was shuffled; of some headers, the one that there is.
+
+    >>> header_of_shuffled("pay"), header_of_shuffled("pay", ["age", "pay"])
+    ('pay_shuffled', 'pay')
+    """
+    header = f"{name}{SHUFFLED}"
+    return header if headers is None or (name not in headers and header in headers) else name
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,10 +134,6 @@ class Prepared:
         some = self.only(Shown.of(rows, self.schema.sensitives).of_any)
         return replace(some, schema=replace(self.schema.of_column(first), missing=nothing))
 
-    def look_beside(self) -> None:
-        """Have the next reading of a large file look at people and households as well."""
-        look_beside(self.source, self.schema)
-
     def refuse_repeats(self, rows: Any = None, *, counted: bool = False) -> None:
         """Raise `DataError` if rows are to be people, and somebody stands in two.
 
@@ -164,9 +170,9 @@ class Prepared:
 
     def _require_persons(self) -> None:
         for name, semantics in self.schema.several.items():
-            name = name if name in self.source.columns else f"{name}{SHUFFLED}"
-            listed = holds_lists(self.source, name)
-            require_person(self.source, name, self.schema.person, semantics, listed=listed)
+            header = header_of_shuffled(name, self.source.columns)
+            listed = holds_lists(self.source, header)
+            require_person(self.source, header, self.schema.person, semantics, listed=listed)
 
     def read(self, rows: Any) -> Any:
         """Rows that an engine counted of `source`, with the values that `table` has."""
@@ -224,8 +230,8 @@ def prepare(
     opened = _shown_once(opened, schema, written, raw=raw)
     kinds = {}
     for name in schema.sensitives if plainly else ():
-        shuffled = name in unlinked and name not in opened.columns
-        kinds[f"{name}{SHUFFLED}" if shuffled else name] = schema.types.get(name)
+        header = header_of_shuffled(name, opened.columns) if name in unlinked else name
+        kinds[header] = schema.types.get(name)
     for name in _shared_values(opened):  # which were read before
         kinds.pop(name, None)
     return Prepared(opened, schema, written, raw, kinds)

@@ -40,8 +40,7 @@ from foreknow.data.engines.write import disarm_name, rearmed
 from foreknow.data.labels import GroupLabels, Label, Labels, in_order
 from foreknow.data.layout import Layout
 from foreknow.data.people import Members, Signatures
-from foreknow.data.prepare import SHUFFLED as SHUFFLED
-from foreknow.data.prepare import Prepared, prepare
+from foreknow.data.prepare import SHUFFLED, Prepared, header_of_shuffled, prepare
 from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema, check_semantics, semantics_of_each
 from foreknow.errors import SchemaError, did_you_mean
@@ -123,7 +122,7 @@ class Release(Plain):
     names_alike: tuple[tuple[str, str], ...] = ()
     unsettled: Any = None
     owners: tuple[Any, IntArray] | None = None
-    _raw: Prepared | None = None
+    raw: Prepared | None = None  # the prepared raw table, where this release is one
 
     def __init__(
         self,
@@ -148,14 +147,16 @@ class Release(Plain):
                 "say what makes a group: Release.from_generalized(table, quasi_identifiers=[...], "
                 "sensitive=...), or Release.from_groups(table, group=..., sensitive=...)"
             )
-        self._tables = tables
-        self._escaped, self._shuffled = escaped, frozenset(shuffled)
+        self.tables = tables
+        # the table with a row for each person, where there is one
+        self._people = tables if isinstance(tables, ValuesTable) else tables.people
+        self.escaped, self._shuffled = escaped, frozenset(shuffled)
         self._apart = {self._bare(name): of for name, of in (apart or {}).items()}
         self._seen: dict[tuple[str, ...], Release] = {}
         self._owner: Members | None = None
         # What is found out once, on first use.
         self._found = counted
-        self._people: Members | None = None
+        self._members: Members | None = None
         self._held: Holdings | None = None
         self._whole = whole  # the release that this is a sight of
         self._by_policy: Release | None = None
@@ -444,7 +445,7 @@ class Release(Plain):
         prepared = prepare(frame, schema, written, raw=raw, as_written=True, unlinked=unlinked)
         table, group = prepared.source, group or schema.group
         found = {*table.columns}
-        unlinked = [n for n in unlinked if n not in found and f"{n}{SHUFFLED}" in found]
+        unlinked = [name for name in unlinked if header_of_shuffled(name, found) != name]
         names = list(schema.quasi_identifiers) if group is None else [group]
         other = [name for name in schema.other if name in found or name in unlinked]
         if group is not None:
@@ -462,37 +463,22 @@ class Release(Plain):
                 f"Release.from_tally; if {COUNT!r} means something else, rename it"
             )
         made = cls._of(prepared, names, other, unlinked, null_groups=group is None)
-        made = made.described(schema=schema, _raw=prepared)
+        made = made.described(schema=schema, raw=prepared)
         return made.recognizing(schema.quasi_identifiers)
-
-    @property
-    def tables(self) -> ValuesTable | TallyTable:
-        """The table of its groups and values, with how it is read."""
-        return self._tables
 
     def table_of(self, sensitive: str) -> ValuesTable | TallyTable:
         """The same for the table of one sensitive column."""
-        return self._apart.get(sensitive, self._tables)
-
-    @property
-    def escaped(self) -> bool:
-        """Whether an apostrophe stands before texts that look like formulas."""
-        return self._escaped
+        return self._apart.get(sensitive, self.tables)
 
     @property
     def bare_groups(self) -> list[str]:
         """The columns that make groups, by their names without what escapes formulas."""
         return [*map(self._bare, self.group_columns)]
 
-    @property
-    def raw(self) -> Prepared | None:
-        """The prepared raw table, if this release is one; else None."""
-        return self._raw
-
     @cached_property
     def shared(self) -> tuple[str, ...]:
         """Columns of a table, read by a schema, in which a few rows each share a value."""
-        return () if self._raw is None else shared(self._raw.source, self._raw.schema)
+        return () if self.raw is None else shared(self.raw.source, self.raw.schema)
 
     @cached_property
     def numbers(self) -> tuple[str, ...]:
@@ -509,10 +495,8 @@ class Release(Plain):
             coded_values(self.sensitive, counts.codes, list(map(str, counts.values)), counts.counts)
         ]
         if self.by_values:
-            labels: Any = counts.groups
-            if not isinstance(labels, GroupLabels):
-                labels = GroupLabels.of(labels, self.group_columns)
-            for name, (own, codes) in zip(self.group_columns, labels.parts, strict=False):
+            parts = self._group_labels.parts
+            for name, (own, codes) in zip(self.group_columns, parts, strict=False):
                 columns.append(coded_values(self._bare(name), codes[group], own, counts.counts))
         return tuple(people_of(columns))
 
@@ -542,16 +526,12 @@ class Release(Plain):
         null_groups: bool,
     ) -> Release:
         schema, columns = prepared.schema, prepared.source.columns
-        as_written = {
-            name: f"{name}{SHUFFLED}"
-            for name in unlinked
-            if name not in columns and f"{name}{SHUFFLED}" in columns
-        }
+        headers = {name: header_of_shuffled(name, columns) for name in unlinked}
         sensitives, other, unlinked = (
-            [as_written.get(name, name) for name in names]
+            [headers.get(name, name) for name in names]
             for names in (schema.sensitives, other, unlinked)
         )
-        several = {as_written.get(name, name): how for name, how in schema.several.items()}
+        several = {headers.get(name, name): how for name, how in schema.several.items()}
         judged = [*groups, *sensitives, *other]
         require(prepared.source, [*judged, *prepared.persons])
         _refuse_two_roles(groups, sensitives, other, prepared.persons)
@@ -580,13 +560,13 @@ class Release(Plain):
             beside=beside if len(beside) > 1 else (),
             unlinked=unlinked,
             apart=apart if several else None,
-            shuffled=as_written.values(),
+            shuffled=[header for name, header in headers.items() if header != name],
             other=other,
         )
 
     def parts(self) -> Parts:
         """Its tables as they are read, names and texts without what escapes formulas."""
-        tables = self._tables
+        tables = self.tables
         if isinstance(tables, ValuesTable):
             if self.linked and self._apart and len(self.sensitives) > 1:
                 raise UnsupportedError(
@@ -613,8 +593,8 @@ class Release(Plain):
         return Parts(rows, values, counted=True)
 
     def _bare_rows(self, table: Table, columns: Sequence[str], amount: str | None = None) -> Any:
-        how: Any = {"bare": self._bare, "escaped": self._escaped}
-        how["lists"] = self._tables.sensitive if self.linked else None
+        how: Any = {"bare": self._bare, "escaped": self.escaped}
+        how["lists"] = self.tables.sensitive if self.linked else None
         return bare_rows(table, columns, COUNT, amount, **how)
 
     def joined(self, others: Sequence[Release], names: Sequence[str]) -> Release:
@@ -622,10 +602,10 @@ class Release(Plain):
 
         `names` are all of them, in order; the first is one of its own.
         """
-        apart = {name: each._tables for each in others for name in each.sensitives}
+        apart = {name: each.tables for each in others for name in each.sensitives}
         beside = next((each.beside for each in (self, *others) if each.beside), ())
         known = self.recognized
-        return Release(self._tables, sensitives=names, beside=beside, apart=apart, recognized=known)
+        return Release(self.tables, sensitives=names, beside=beside, apart=apart, recognized=known)
 
     def recognizing(self, columns: Sequence[str]) -> Release:
         """The same where people are recognized by those of some columns that it publishes of them.
@@ -680,7 +660,7 @@ class Release(Plain):
                 )
         key = ("", *knowing)
         if key not in self._seen:
-            tables, columns = self._tables, [*map(self.written_name, (*self.recognized, *knowing))]
+            tables, columns = self.tables, [*map(self.written_name, (*self.recognized, *knowing))]
             if isinstance(tables, TallyTable):
                 people = tables.people
                 assert people is not None
@@ -692,13 +672,13 @@ class Release(Plain):
                 )
             counts = by_person.count()
             groups: Any = counts.groups
-            if self._escaped:
+            if self.escaped:
                 groups = [tuple(x and rearmed(x) for x in label) for label in groups]
             named = GroupLabels.of(groups, (*self.recognized, *knowing), exact=True)
             counts = replace(counts, groups=named)
             self._seen[key] = Release(
                 by_person,
-                escaped=self._escaped,
+                escaped=self.escaped,
                 counted=counts,
                 schema=self.schema,
                 cohort=self.cohort,
@@ -753,7 +733,7 @@ class Release(Plain):
         for column in knowing or ():
             self._refuse_unknown(column, None if of_people else name)
         name, known, _ = self.layout.seen(sensitive, knowing, of_people=of_people)
-        tables = self._apart.get(name, self._tables)
+        tables = self._apart.get(name, self.tables)
         if name == self.sensitive and not known and len(self.sensitives) == 1:
             return self
         # Whoever has a value of any column is one of the people whom a release shows.
@@ -773,7 +753,7 @@ class Release(Plain):
             others = [self.written_name(column) for column in self.unlinked if column != name]
             sight = Release(
                 tables,
-                escaped=self._escaped,
+                escaped=self.escaped,
                 unlinked=others,
                 recognized=self.recognized,
                 shuffled=self._shuffled,
@@ -795,7 +775,7 @@ class Release(Plain):
     @property
     def _leaves_out(self) -> bool:
         """Whether rows that lack one of several sensitive values are not counted for that one."""
-        tables = self._tables
+        tables = self.tables
         return len(self.sensitives) > 1 and isinstance(tables, ValuesTable) and bool(tables.needed)
 
     @property
@@ -827,7 +807,7 @@ class Release(Plain):
 
         What was counted before is refused if it is not what these rows tell.
         """
-        tables = self._tables
+        tables = self.tables
         if not isinstance(tables, ValuesTable) or tables.semantics != "single":
             yield
             return
@@ -842,8 +822,8 @@ class Release(Plain):
             if not self.settled:  # which rows are left out is seen with the rest, or never
                 _ = self.values_shown
             for own in before:
-                if {*own._tables.seen} <= {*tables.read_once.columns}:
-                    cast("ValuesTable", own._tables).refuse_changed(own._counted)
+                if {*own.tables.seen} <= {*tables.read_once.columns}:
+                    cast("ValuesTable", own.tables).refuse_changed(own._counted)
         finally:
             tables.read_once.columns, tables.read_once.groups, tables.read_once.read = (), (), None
 
@@ -855,7 +835,7 @@ class Release(Plain):
     @property
     def layout(self) -> Layout:
         """Which columns stand beside each other."""
-        of_people = isinstance(self._tables, ValuesTable)
+        of_people = self._people is self.tables
         judged = (*map(self._bare, self.group_columns), *self.recognized, *self.sensitives)
         others = tuple(name for name in self.people_columns if name not in judged)
         people = others if self.recognized else None
@@ -867,8 +847,8 @@ class Release(Plain):
 
     def written_name(self, name: str) -> str:
         """What its tables call a column."""
-        name = disarm_name(name) if self._escaped else name
-        return f"{name}{SHUFFLED}" if f"{name}{SHUFFLED}" in self._shuffled else name
+        name = disarm_name(name) if self.escaped else name
+        return header_of_shuffled(name, self._shuffled)
 
     def _refuse_unknown(self, column: str, sensitive: str | None) -> None:
         if column == sensitive:
@@ -891,21 +871,19 @@ class Release(Plain):
     @property
     def _published(self) -> tuple[str, ...]:
         """All columns that are published."""
-        people = self._tables.people if isinstance(self._tables, TallyTable) else None
-        of_people = () if people is None else people.table.columns
-        return tuple(map(self._bare, (*self._tables.table.columns, *of_people)))
+        return *map(self._bare, self.tables.table.columns), *self.people_columns
 
     def read_as(self) -> dict[str, str]:
         """What the labels of each column of the groups, and the sensitive values, look like."""
         groups = [g if isinstance(g, tuple) else (g,) for g in self.counts.groups or ()]
         columns = dict(zip(self.group_columns, zip(*groups, strict=True), strict=False))
-        columns[self._tables.sensitive] = tuple(self.counts.values)
+        columns[self.tables.sensitive] = tuple(self.counts.values)
         return {name: described(in_order(list(set(of)))) for name, of in columns.items()}
 
     def rearmed(self) -> Release:
         """The same release with the apostrophes off that `escape_formulas` put before texts."""
         return Release(
-            self._tables,
+            self.tables,
             escaped=True,
             sensitives=self.sensitives,
             beside=self.beside,
@@ -938,7 +916,7 @@ class Release(Plain):
     @property
     def _counted(self) -> GroupCounts:
         if self._found is None:
-            self._found = self._tables.count()
+            self._found = self.tables.count()
         return self._found
 
     @cached_property
@@ -947,7 +925,7 @@ class Release(Plain):
         counts = self._counted
         if isinstance(counts.groups, GroupLabels):
             counts.groups.cohort = self.cohort
-        if self._escaped:
+        if self.escaped:
             labels = [rearmed(v) if isinstance(v, str) else v for v in counts.values]
             counts = replace(counts, values=Labels(labels))
         return counts if self.schema is None else counts.of_rows(self.schema, self.sensitive)
@@ -955,8 +933,9 @@ class Release(Plain):
     @property
     def person(self) -> str | None:
         """The column that names people; None where the release itself has none."""
-        own = getattr(self._tables, "people", None) or self._tables
-        return None if self._owner is not None else getattr(own, "person", None)
+        if self._owner is not None or self._people is None:
+            return None
+        return self._people.person
 
     @property
     def members(self) -> Members:
@@ -964,9 +943,11 @@ class Release(Plain):
 
         An `InputError` if the release was made without ``person=``.
         """
-        if self._owner is None and self._people is None:
-            self._people = self._tables.members(self._counted)
-        return cast("Members", self._people if self._owner is None else self._owner)
+        if self._owner is not None:
+            return self._owner
+        if self._members is None:
+            self._members = self.tables.members(self._counted)
+        return self._members
 
     @property
     def holdings(self) -> Holdings:
@@ -975,7 +956,7 @@ class Release(Plain):
         An `InputError` if the table does not tell, or does not name people.
         """
         if self._held is None:
-            self._held = self._tables.holdings(self._counted)
+            self._held = self.tables.holdings(self._counted)
         return self._held
 
     def signatures(self, attributes: Sequence[str]) -> Signatures:
@@ -991,8 +972,8 @@ class Release(Plain):
         InputError
             If the release has no such table: one of counts alone, or people with several values.
         """
-        found = self._tables.signatures(self._counted, attributes)
-        if not self._escaped:
+        found = self.tables.signatures(self._counted, attributes)
+        if not self.escaped:
             return found
         labels = [tuple(part and rearmed(part) for part in label) for label in found.labels]
         return replace(found, labels=labels)
@@ -1002,37 +983,29 @@ class Release(Plain):
 
         Of a table of cases, with the column that says whose these are, different people.
         """
-        if person is not None and self._raw is not None:
-            rows = fetch(self._raw.source, [*self.group_columns, person])
+        if person is not None and self.raw is not None:
+            rows = fetch(self.raw.source, [*self.group_columns, person])
             encoded = [codes_of(column) for column in rows.columns]
             _, first = combine([codes for codes, _ in encoded], [len(of) for _, of in encoded])
             each = [(codes[first], distinct) for codes, distinct in encoded[:-1]]
             return Combinations.of(self.group_columns, each)
-        found = self.alike()._tables.combinations()
-        return found.rearmed() if self._escaped else found
-
-    @property
-    def person_of_cases(self) -> str | None:
-        """The column of the table that says whose cases its rows are, if it has it."""
-        if self._raw is None or not self._raw.schema.counts_people:
-            return None
-        person = self._raw.schema.person
-        return person if person in self._raw.source.columns else None
+        found = self.alike().tables.combinations()
+        return found.rearmed() if self.escaped else found
 
     @property
     def by_values(self) -> bool:
         """Whether a group is everybody with equal `group_columns`, not one that a column names."""
-        return self._tables.null_groups
+        return self.tables.null_groups
 
     @property
     def settled(self) -> bool:
         """Whether its table gives the same rows however often it is read."""
-        return self._tables.table.settled
+        return self.tables.table.settled
 
     @property
     def tallied(self) -> bool:
         """Whether others counted the table, so that nobody in it can be told from the others."""
-        return isinstance(self._tables.table, Tally) and not self.releases
+        return isinstance(self.tables.table, Tally) and not self.releases
 
     @property
     def groups(self) -> dict[Label, int]:
@@ -1046,7 +1019,7 @@ class Release(Plain):
     @property
     def sensitive(self) -> str:
         """The column of sensitive values."""
-        return self._bare(self._tables.sensitive)
+        return self._bare(self.tables.sensitive)
 
     def unseen(
         self, known: Sequence[str] = (), quasi_identifiers: Sequence[str] | None = None
@@ -1057,20 +1030,18 @@ class Release(Plain):
         their own, its columns only lead to a group if they are `quasi_identifiers`; where these are
         not said, none of its columns is named.
         """
-        tables = self._tables
+        tables = self.tables
         judged = {*map(self._bare, tables.seen), *self.sensitives, *self.unlinked}
         found = [n for n in map(self._bare, tables.table.columns) if n not in judged]
-        if quasi_identifiers is not None and isinstance(tables, TallyTable) and tables.people:
-            apart = [name for name in tables.people.table.columns if name not in tables.groups]
-            found += [name for name in map(self._bare, apart) if name not in quasi_identifiers]
+        if quasi_identifiers is not None and self._people is not tables:
+            led = (*self.bare_groups, *quasi_identifiers)
+            found += [name for name in self.people_columns if name not in led]
         return [name for name in found if name not in (*known, self.cohort)]
 
     @property
     def people_columns(self) -> tuple[str, ...]:
         """The columns of the table with a row for each person; none where there is none."""
-        tables = self._tables
-        people = tables.people if isinstance(tables, TallyTable) else tables
-        return () if people is None else tuple(map(self._bare, people.table.columns))
+        return () if self._people is None else tuple(map(self._bare, self._people.table.columns))
 
     @property
     def left_out(self) -> int:
@@ -1080,7 +1051,7 @@ class Release(Plain):
     @cached_property
     def values_shown(self) -> Shown | None:
         """Which rows show a value of which sensitive column; None where no row is left out."""
-        tables = self._tables
+        tables = self.tables
         if not isinstance(tables, ValuesTable) or not tables.needed:
             return None
         return tables.values_shown([*map(self.written_name, self.sensitives)])
@@ -1105,29 +1076,35 @@ class Release(Plain):
             )
 
     @property
-    def suppressed(self) -> tuple[str, ...]:
-        """Columns that make groups, and of which nothing is published: ``*`` everywhere."""
-        if not self._tables.null_groups:
-            return ()
+    def _group_labels(self) -> GroupLabels:
+        """The labels of its groups, column by column."""
         labels: Any = self._counted.groups
-        if not isinstance(labels, GroupLabels):
-            labels = GroupLabels.of(labels, self.group_columns)
+        if isinstance(labels, GroupLabels):
+            return labels
+        return GroupLabels.of(labels, self.group_columns)
+
+    @property
+    def suppressed(self) -> tuple[str, ...]:
+        """Columns that make groups, of which nothing is published: ``*`` or ``***`` everywhere."""
+        if not self.tables.null_groups:
+            return ()
+        parts = self._group_labels.parts
         return tuple(
             self._bare(name)
-            for name, (own, _) in zip(self.group_columns, labels.parts, strict=False)
-            if all(map(_is_blank, own))
+            for name, (own, _) in zip(self.group_columns, parts, strict=False)
+            if all(isinstance(label, str) and label and not label.strip("*") for label in own)
         )
 
     def _bare(self, name: str) -> str:
         name = name.removesuffix(SHUFFLED) if name in self._shuffled else name
-        return rearmed(name) if self._escaped else name
+        return rearmed(name) if self.escaped else name
 
     @property
     def name(self) -> str:
         """What messages call the table, or the tables of values that are published apart."""
         if self.releases:
             return " and ".join(name for name, _ in self.releases)
-        names = {each.table.name for each in (self._tables, *self._apart.values())}
+        names = {each.table.name for each in (self.tables, *self._apart.values())}
         return " and ".join(sorted(names))
 
     def _repr_html_(self) -> str:
@@ -1177,11 +1154,6 @@ def _schema_by(
         missing=missing,
         other=other,
     )
-
-
-def _is_blank(label: Any) -> bool:
-    """Whether a label is ``*``, or ``*****``, as other programs write it."""
-    return isinstance(label, str) and label != "" and not label.strip("*")
 
 
 def _refuse_two_roles(

@@ -256,6 +256,11 @@ class Schema:
         return [] if self.person is None else [self.person]
 
     @property
+    def noun(self) -> str:
+        """What its rows are."""
+        return {"person": "people", "row": "cases"}[self.unit]
+
+    @property
     def counts_people(self) -> bool:
         """Whether rows are cases, and a column says whose they are."""
         return self.unit == "row" and self.person is not None

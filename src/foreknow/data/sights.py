@@ -14,7 +14,7 @@ from foreknow.data.arrays import IntArray, combine, count_pairs
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import open_table
 from foreknow.data.engines.table import require
-from foreknow.data.generalization import Wording, style_of
+from foreknow.data.generalization import style_of, wording_of
 from foreknow.data.impossible import Fired, about_of, fired
 from foreknow.data.labels import Labels, in_order
 from foreknow.data.microdata import Attribute, Microdata
@@ -178,19 +178,11 @@ class Sight:
         It is for the owner, who counts what an attacker guesses right.
         """
         codes, values = self._microdata.column(self.sensitive)
-        texts, counts = printed(values), self.counts
-        code_of = {str(value): code for code, value in enumerate(self.counts.values)}
-        if not {*texts} <= code_of.keys():
-            return None
-        place = np.array([code_of[str(text)] for text in texts])[codes[self._rows]]
-        bags = count_pairs(self._groups, place, counts.n_groups, counts.n_values, self._times)
-        if not all(
-            np.array_equal(one, other)
-            for one, other in zip(bags, (counts.offsets, counts.codes, counts.counts), strict=True)
-        ):
+        some = codes[self._rows]
+        if held_values(self.counts, self._groups, some, values, self._times) is None:
             return None
         columns = {name: self._column(name) for name in attributes}
-        return self._counted({**columns, self.sensitive: (codes, texts)})
+        return self._counted({**columns, self.sensitive: (codes, printed(values))})
 
     def _column(self, name: str) -> tuple[NDArray[Any], Signature]:
         """The code of everybody in one column, and what each code prints as."""
@@ -202,6 +194,23 @@ class Sight:
             )
         codes, values = self._microdata.column(name)
         return codes, printed(values)
+
+
+def held_values(
+    counts: GroupCounts,
+    groups: IntArray,
+    codes: NDArray[Any],
+    labels: Sequence[Any],
+    times: IntArray | None = None,
+) -> NDArray[Any] | None:
+    """What people of some groups have, as values of the counts; None unless that is all of them."""
+    code_of = {str(value): code for code, value in enumerate(counts.values)}
+    held: NDArray[Any] = np.array([code_of.get(str(label), -1) for label in labels])[codes]
+    if not len(groups) or min(groups.min(), held.min()) < 0:
+        return None
+    cells = count_pairs(groups, held, counts.n_groups, counts.n_values, times)
+    same = all(map(np.array_equal, cells, (counts.offsets, counts.codes, counts.counts)))
+    return held if same else None
 
 
 def _parts(label: Any) -> Signature:
@@ -321,7 +330,7 @@ def covered(
     """The attribute in which labels can be read, and which codes each of them covers."""
     for table in (people, people.rounded()):
         (attribute,) = (one for one in table.attributes if one.name == name)
-        wording = Wording(attribute, style_of(attribute, None))
+        wording = wording_of(attribute, style_of(attribute, None))
         meanings = wording.read_all(labels, people.times)
         if meanings is not None:
             return attribute, {label: wording.inside(codes) for label, codes in meanings.items()}
@@ -351,13 +360,12 @@ class Possible:
             release, schema = self._release, self._schema
             shown = release.seen(sensitive, asked).by_policy
             seen = release.layout.seen(sensitive, asked)
-            apart, linked = (seen.secret, *seen.known), release.layout.linked
-            beside = [name for name in linked if name not in apart and schema.rules_about(name)]
-            joint = None
-            if beside and seen.secret in linked:
-                joint = _joint_cells(release, shown.counts, seen, beside)
-            ruled = joint is not None or schema.rules_about(seen.secret)
-            counts = _by_labels(release, shown, schema, joint) if ruled else shown.counts
+            ruled = {rule.sensitive for rule in schema.impossible}
+            beside = release.layout.ruled_beside(seen.secret, seen.known, ruled)
+            joint = _joint_cells(release, shown.counts, seen, beside) if beside else None
+            counts = shown.counts
+            if joint or seen.secret in ruled:
+                counts = _by_labels(release, shown, schema, joint)
             self._counted[key] = counts
         return self._counted[key]
 

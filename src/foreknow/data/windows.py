@@ -15,7 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from math import floor
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias, cast
 
 import numpy as np
 
@@ -69,25 +69,25 @@ class Width:
 
     given: int | str = field(compare=False)
     amount: Fraction = field(init=False, repr=False)
-    unit: Literal["number", "share", "span"] = field(init=False, repr=False)
+    measure: Literal["number", "share", "span"] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         given: Any = self.given
         text = given.strip() if isinstance(given, str) else str(given)
         span = _SPAN.fullmatch(text) if isinstance(given, str) else None
-        unit: Literal["number", "share", "span"] = "number"
+        measure: Literal["number", "share", "span"] = "number"
         if span is not None:
-            unit, amount = "span", Fraction(int(span[1]) * _SECONDS[span[2]])
+            measure, amount = "span", Fraction(int(span[1]) * _SECONDS[span[2]])
         elif isinstance(given, str) and text.endswith("%"):
-            unit, amount = "share", self._read(text[:-1], given) / 100
+            measure, amount = "share", self._read(text[:-1], given) / 100
         else:
             amount = self._read(given, given)
         if amount <= 0:
             raise InputError(f"within must be above 0, not {shown(given)}")
-        whole = unit == "number" and amount.denominator == 1
+        whole = measure == "number" and amount.denominator == 1
         object.__setattr__(self, "given", int(amount) if whole else text)
         object.__setattr__(self, "amount", amount)
-        object.__setattr__(self, "unit", unit)
+        object.__setattr__(self, "measure", measure)
 
     @classmethod
     def of(cls, given: Any) -> Width:
@@ -115,9 +115,9 @@ class Width:
 
     def part(self, of: int) -> Width | None:
         """A width so many times narrower; None of a span of time, or where no decimal says it."""
-        share = self.unit == "share"
+        share = self.measure == "share"
         text = toml_value(self.amount * (100 if share else 1) / of)
-        return None if self.unit == "span" or '"' in text else Width(f"{text}{'%' * share}")
+        return None if self.measure == "span" or '"' in text else Width(f"{text}{'%' * share}")
 
     def words(self, kind: Kind | None = None) -> str:
         """How near is near.
@@ -125,9 +125,9 @@ class Width:
         >>> Width("10%").words(), Width(30).words("day"), Width(1).words()
         ('10% of the lower end', '30 days', '1')
         """
-        if self.unit == "share":
+        if self.measure == "share":
             return f"{self} of the lower end"
-        if kind in ("day", "moment") and self.unit == "number":
+        if kind in ("day", "moment") and self.measure == "number":
             return f"{self} {'day' if self.given == 1 else 'days'}"
         return str(self)
 
@@ -168,7 +168,7 @@ class Range:
                 raise InputError(f"a range goes from the lower end up, not {self}")
 
     @classmethod
-    def of(cls, given: Any) -> Range:
+    def of(cls, given: Any) -> Self:
         """Read what stands for one: a mapping with `from`, `to` or both."""
         if isinstance(given, cls):
             return given
@@ -254,13 +254,8 @@ class Line:
     @classmethod
     def of(cls, values: Labels) -> Line:
         """Find them in the labels of a table, once; refuse others, and both kinds together."""
-        if "line" not in values.memory:
-            values.memory["line"] = cls._of(values)
-        found: Line = values.memory["line"]
-        return found
-
-    @classmethod
-    def _of(cls, values: Labels) -> Line:
+        if line := values.memory.get("line"):
+            return cast("Line", line)
         read = [_read(value) for value in values]
         unread = [v for v, found in zip(values, read, strict=True) if found is None]
         if unread:
@@ -293,11 +288,13 @@ class Line:
             places, units = common_unit([Decimal(unit) for unit in units])
         distinct, first, place = np.unique(integers(units), return_index=True, return_inverse=True)
         labels = Labels(values[code] for code in first.tolist())
-        return cls(kind, distinct.tolist(), places, place.astype(np.int64), labels)
+        line = cls(kind, distinct.tolist(), places, place.astype(np.int64), labels)
+        values.memory["line"] = line
+        return line
 
     def reach(self, width: Width) -> IntArray:
         """For each number, which one is the last in the window that begins there."""
-        if width.unit == "share":
+        if width.measure == "share":
             over, under = (1 + width.amount).as_integer_ratio()
             ends = [u * over // under if u >= 0 else u * under // over for u in self.units]
         else:
@@ -309,7 +306,7 @@ class Line:
 
     def end(self, unit: int, width: Width) -> Fraction | int:
         """Where the window ends that begins at a unit, in units."""
-        if width.unit == "share":
+        if width.measure == "share":
             times = 1 + width.amount
             return unit * times if unit >= 0 else unit / times
         return unit + self._wide(width)
@@ -319,22 +316,22 @@ class Line:
         if self.kind == "number":
             wide = width.amount * 10**self.places
         else:
-            days = width.amount if width.unit == "number" else width.amount / _SECONDS["day"]
+            days = width.amount if width.measure == "number" else width.amount / _SECONDS["day"]
             wide = days * (1 if self.kind == "day" else _SECONDS["day"] * _PARTS)
         return int(wide) if wide.denominator == 1 else wide
 
     def check(self, width: Width) -> None:
         """Raise `InputError` for a width that does not fit the numbers, or holds them all."""
-        if self.kind == "number" and width.unit == "span":
+        if self.kind == "number" and width.measure == "span":
             raise InputError(f"{width.key} is for dates, and the sensitive values are numbers")
-        if self.kind != "number" and width.unit == "share":
+        if self.kind != "number" and width.measure == "share":
             raise InputError(
                 f"{width.key} is for numbers, and the sensitive values are dates; give a "
                 'span, such as "30 days"'
             )
-        days = width.amount / (1 if width.unit == "number" else _SECONDS["day"])
+        days = width.amount / (1 if width.measure == "number" else _SECONDS["day"])
         if days.denominator != 1 and (
-            self.kind == "day" or (self.kind == "moment" and width.unit == "number")
+            self.kind == "day" or (self.kind == "moment" and width.measure == "number")
         ):
             finer = "" if self.kind == "day" else ', or a span such as "12 hours"'
             raise InputError(f"{width.key}: the sensitive values are dates; give whole days{finer}")
@@ -350,7 +347,7 @@ class Line:
         """What is less wide than all values."""
         if low == high:
             return "a column with one value has nothing to hide"
-        if width.unit == "share":
+        if width.measure == "share":
             nearer, farther = sorted((abs(low), abs(high)))
             return f"give less than {percentage(Fraction(farther, nearer) - 1, 0, 'down')}"
         if self.kind == "moment":
@@ -463,11 +460,11 @@ class Windows:
         """For each value, the code of the last one in the window that begins there."""
         line, key = Line.of(self.counts.values), ("reach", self.width)
         memory = self.counts.values.memory
-        if key not in memory:
+        last: IntArray | None = memory.get(key)
+        if last is None:
             line.check(self.width)
-            memory[key] = line.reach(self.width)
-        found: IntArray = memory[key]
-        return found
+            last = memory[key] = line.reach(self.width)
+        return last
 
     def window(self, place: int) -> Window:
         """The window that begins at a value."""

@@ -9,8 +9,8 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.prepare import header_of_shuffled
 from foreknow.data.reading import Dialect
-from foreknow.data.release import SHUFFLED
 from foreknow.data.schema import Schema
 from foreknow.errors import did_you_mean
 from foreknow.hints import hints
@@ -146,9 +146,9 @@ class PublishOptions:
                     f"{did_you_mean(name, [*schema.sensitives, *schema.other])}"
                 )
             others = (*schema.quasi_identifiers, *schema.sensitives, *schema.other)
-            if f"{name}{SHUFFLED}" in others:
+            if (header := header_of_shuffled(name)) in others:
                 raise PolicyError(
-                    f"publish.unlinked: {name!r} is published as {name + SHUFFLED!r}, and another "
+                    f"publish.unlinked: {name!r} is published as {header!r}, and another "
                     "column is called so; rename that column"
                 )
             if name in schema.other and self.form == "bucketized":

@@ -189,12 +189,12 @@ class Policy:
 
     def ruled_beside(self, requirement: Requirement) -> list[str]:
         """The columns with rules that stand beside the secret of a requirement, not known."""
-        schema, linked = self.needed_schema, self.layout.linked
-        secret = requirement.sensitive or schema.sensitive
-        if requirement.of_people or requirement.knowing is None or secret not in linked:
+        if requirement.of_people or requirement.knowing is None:
             return []
-        apart = (secret, *requirement.knowing)
-        return [name for name in linked if name not in apart and schema.rules_about(name)]
+        schema = self.needed_schema
+        ruled = {rule.sensitive for rule in schema.impossible}
+        secret = requirement.sensitive or schema.sensitive
+        return self.layout.ruled_beside(secret, requirement.knowing, ruled)
 
     def _check_impossible(self, schema: Schema) -> None:
         """Refuse what is not counted if rules on one column bear on another of the same row."""

@@ -44,8 +44,9 @@ class Values:
         required = self.required
         seen = layout.seen(required.sensitive, required.knowing)
         if required.shown not in (None, *seen.known):
+            secret = repr(seen.secret) if seen.secret else "the sensitive column"
             raise UnsupportedError(
-                f"{required.name}: {seen.secret!r} is shown once for each household, and is judged "
+                f"{required.name}: {secret} is shown once for each household, and is judged "
                 f"where {required.shown!r} stands beside it in each row: publish the table with "
                 'form = "generalized", and neither of them unlinked; a raw table is judged as '
                 "fk.Microdata(table, schema)"

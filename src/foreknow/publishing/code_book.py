@@ -16,8 +16,9 @@ import pyarrow.compute as pc
 from foreknow.data.arrays import IntArray
 from foreknow.data.engines.typed import type_of
 from foreknow.data.engines.write import rearmed
-from foreknow.data.extents import About, Extents
-from foreknow.data.release import COUNT, SHUFFLED
+from foreknow.data.prepare import SHUFFLED, header_of_shuffled
+from foreknow.data.release import COUNT
+from foreknow.publishing.extents import About, Extents
 from foreknow.releases.written import header_of, hints_of, is_text
 from foreknow.wording import unit_counted
 from foreknow_judge.certificate import Certificate
@@ -73,7 +74,9 @@ def _texts_of(written: Written, table: str) -> dict[str, pa.Array]:
     found = {}
     for name in written.memory.headers[table]:
         bare = unescape_formula(name, False) if written.escaped else name
-        called = {f"{own}_shuffled": own for own in written.shuffled}.get(bare or "", bare or "")
+        called = {header_of_shuffled(own): own for own in written.shuffled}.get(
+            bare or "", bare or ""
+        )
         rows = written.count_rows(table, [called] if called not in groups else [])
         found[name] = rows.column(called).texts
     return found

@@ -22,11 +22,12 @@ from foreknow.data.engines.columns import codes_of
 from foreknow.data.engines.table import free_name
 from foreknow.data.engines.typed import typed
 from foreknow.data.engines.write import write_parts
-from foreknow.data.extents import Extent, Extents
 from foreknow.data.meaning import AMONG, quote
-from foreknow.data.release import COUNT, SHUFFLED
+from foreknow.data.prepare import SHUFFLED, header_of_shuffled
+from foreknow.data.release import COUNT
 from foreknow.errors import OutputError
 from foreknow.hints import hinted
+from foreknow.publishing.extents import Extent, Extents
 from foreknow.randomness import generator
 from foreknow.releases.written import Published, hints_of, is_text, open_published
 from foreknow_judge.errors import CertificateError, memory_for
@@ -283,12 +284,12 @@ class _Labels:
         missing = chosen >= sizes[self.codes]
         steps = first[self.codes] + chosen
         if self.meant.about == "number":
-            values = steps if self.meant.whole else steps / 10**self.meant.places
+            values = steps if self.meant.whole else steps / 10**self.meant.decimals
             return pa.array(values, self.kind, mask=missing)
-        steps -= _EPOCH // self.meant.unit
+        steps -= _EPOCH // self.meant.step
         if self.meant.of_days:
             return pa.array(steps.astype(np.int32), self.kind, mask=missing)
-        steps *= self.meant.unit // timedelta(microseconds=1)
+        steps *= self.meant.step // timedelta(microseconds=1)
         return pa.array(steps, self.kind, mask=missing)
 
     def _drawn_texts(self, random: np.random.Generator) -> pa.Array:
@@ -502,7 +503,7 @@ class Flat:
         return typed(column) if texts else column
 
     def _called(self, name: str) -> str:
-        return f"{name}{SHUFFLED}" if name in self._shuffled else name
+        return header_of_shuffled(name) if name in self._shuffled else name
 
     def _table(self, made: Mapping[str, Any]) -> pa.Table:
         noted = {self._called(name): {b"shuffled": b"true"} for name in self._shuffled}

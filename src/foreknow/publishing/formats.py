@@ -12,7 +12,7 @@ import pyarrow as pa
 from foreknow.certificates import Certificate
 from foreknow.data.engines import as_texts, bare, write_csv, write_in_parts
 from foreknow.data.microdata import Microdata
-from foreknow.data.release import SHUFFLED
+from foreknow.data.prepare import header_of_shuffled
 from foreknow.errors import OutputError
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
@@ -83,7 +83,7 @@ class Csv(Parquet):
 
     def as_read(self, tables: Mapping[str, pa.Table], known: Iterable[str]) -> Mapping[str, Any]:
         """The tables with texts in what may be `known`."""
-        columns = [column for name in known for column in (name, name + SHUFFLED)]
+        columns = [column for name in known for column in (name, header_of_shuffled(name))]
         return {part: as_texts(table, columns) for part, table in tables.items()}
 
     def spelling(self, numeric: Iterable[str]) -> dict[str, Any]:
@@ -101,7 +101,7 @@ class Csv(Parquet):
             path,
             escape_formulas=said.escaped,
             delimiter=said.delimiter,
-            commas=[own + end for own in said.commas for end in ("", SHUFFLED)],
+            commas=[own for name in said.commas for own in (name, header_of_shuffled(name))],
             bom=bool(self.options.bom),
         )
         return [path]

@@ -38,7 +38,8 @@ from foreknow.data.engines import (
 from foreknow.data.generalization import Coarsened, KnownLabels
 from foreknow.data.labels import GroupLabels, Label, Labels
 from foreknow.data.microdata import Microdata
-from foreknow.data.release import SHUFFLED, Release
+from foreknow.data.prepare import header_of_shuffled
+from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight
 from foreknow.data.utility import Utility, utility_of
@@ -326,7 +327,9 @@ class Publication:
         """What columns are called besides, as they are in the files and in the code book."""
         known = {name: title.strip() for name, title in self.titles.items()}
         return known | {
-            name + SHUFFLED: known[name] for name in self._options.unlinked if name in known
+            header_of_shuffled(name): known[name]
+            for name in self._options.unlinked
+            if name in known
         }
 
     def _read_back(self, written: Written) -> None:

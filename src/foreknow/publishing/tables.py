@@ -21,7 +21,8 @@ from foreknow.data.engines.columns import codes_of
 from foreknow.data.engines.drawn import Bag, Drawing, Run
 from foreknow.data.generalization import Coarsened, coarsened, exact_labels, style_of
 from foreknow.data.microdata import Attribute, Microdata
-from foreknow.data.release import COUNT, SHUFFLED
+from foreknow.data.prepare import header_of_shuffled
+from foreknow.data.release import COUNT
 from foreknow.errors import NoSafeRelease, SchemaError
 from foreknow_judge.certificate import parts_of_sensitive
 
@@ -99,7 +100,7 @@ def generalized(
 
 def _headers(names: Iterable[str], unlinked: Sequence[str]) -> dict[str, str]:
     """What columns are called in a table, which says of some that they are shuffled."""
-    return {name: f"{name}{SHUFFLED}" if name in unlinked else name for name in names}
+    return {name: header_of_shuffled(name) if name in unlinked else name for name in names}
 
 
 def _parts(microdata: Microdata, unlinked: Sequence[str]) -> Iterator[tuple[str, list[Column]]]:

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foreknow.certificates import Certificate
 from foreknow.criteria.levels import levels_of
-from foreknow.data.arrays import IntArray, count_pairs
+from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import Holdings
 from foreknow.data.engines.columns import to_python
@@ -27,6 +26,7 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.people import Members, bare_name, same_name
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
+from foreknow.data.sights import held_values
 from foreknow.errors import SchemaError, unknown_column
 from foreknow.policy.policy import Policy
 from foreknow.releases.written import Published, open_published
@@ -363,19 +363,6 @@ class OwnRelease:
             f"{microdata.name} does not have the values that {self.release.name} has in "
             "its groups; give the table that it was made of"
         )
-
-
-def held_values(
-    counts: GroupCounts, groups: IntArray, codes: NDArray[Any], labels: Sequence[Any]
-) -> NDArray[Any] | None:
-    """What people of some groups have, as values of the counts; None unless that is all of them."""
-    code_of = {str(value): code for code, value in enumerate(counts.values)}
-    found: NDArray[Any] = np.array([code_of.get(str(label), -1) for label in labels])[codes]
-    if not len(groups) or min(groups.min(), found.min()) < 0:
-        return None
-    cells = count_pairs(groups, found, counts.n_groups, counts.n_values)
-    same = all(map(np.array_equal, cells, (counts.offsets, counts.codes, counts.counts)))
-    return found if same else None
 
 
 def groups_of(

@@ -14,8 +14,9 @@ from foreknow.data.engines.stacked import bare_rows
 from foreknow.data.engines.write import disarm_name, rearmed, with_commas
 from foreknow.data.hierarchy import Ordered, Tree, hierarchy_from
 from foreknow.data.labels import text_of
+from foreknow.data.prepare import header_of_shuffled
 from foreknow.data.reading import Reading
-from foreknow.data.release import COUNT, SHUFFLED, Release
+from foreknow.data.release import COUNT, Release
 from foreknow.data.schema import Schema
 from foreknow.errors import SchemaError
 from foreknow.policy.kinds import registered_kinds
@@ -131,8 +132,8 @@ def _as_certified(opened: Table, known: Certificate) -> Table:
     if not known.commas:
         return opened
     rows = opened.arrow(opened.columns)
-    written = header_of(known)
-    rows = with_commas(rows, [written(n + end) for n in known.commas for end in ("", SHUFFLED)])
+    names = [*known.commas, *map(header_of_shuffled, known.commas)]
+    rows = with_commas(rows, [*map(header_of(known), names)])
     made = open_table(rows)
     made.name = opened.name
     return made

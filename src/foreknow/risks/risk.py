@@ -329,6 +329,14 @@ def risk_report(
     )
 
 
+def _person_of_cases(release: Release) -> str | None:
+    """The column of a raw table that says whose cases its rows are, if it has it."""
+    raw = release.raw
+    if raw is None or not raw.schema.counts_people or raw.schema.person not in raw.source.columns:
+        return None
+    return raw.schema.person
+
+
 def _fraction(given: Number | None) -> Fraction | None:
     if given is None:
         return None
@@ -388,7 +396,7 @@ class _Classes:
             return cls(found, False, str(getattr(opened, "name", "release")), None, of_cases)
         beside = (*opened.unseen(), *opened.sensitives)
         by_values = opened.by_values or bool(opened.recognized)
-        person = opened.person_of_cases
+        person = _person_of_cases(opened)
         found, in_cases = opened.combinations(person), opened.cases and person is None
         return cls(found, by_values, opened.alike().name, beside, in_cases, person)
 

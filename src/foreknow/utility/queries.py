@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray, combine, count_pairs
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.write import disarm_name, rearmed
-from foreknow.data.generalization import KnownLabels, Wording, style_of
+from foreknow.data.generalization import KnownLabels, style_of, wording_of
 from foreknow.data.labels import text_of
 from foreknow.data.microdata import Attribute, Microdata, printed
 from foreknow.data.release import Release
@@ -388,11 +388,11 @@ class ReleaseReader:
             known = self.labels.get(name)
             cells = None if attribute.cells else (in_cells := rounded[attribute.name]).cells
             # Labels of other makers are of values.
-            if cells is not None and Wording(in_cells, style).read_all(texts) is not None:
+            if cells is not None and wording_of(in_cells, style).read_all(texts) is not None:
                 attribute, positions = in_cells, positions_of(cells.values, cells.grid)
             meanings = known.of(attribute) if known is not None else None
             if style == "set" and meanings is None:
-                meanings = Wording(attribute, style).read_all(texts, microdata.times)
+                meanings = wording_of(attribute, style).read_all(texts, microdata.times)
             covers.append(covers_of_texts(attribute, positions, texts, style, meanings))
         return covers
 

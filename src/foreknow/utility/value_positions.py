@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import BoolArray, IntArray
-from foreknow.data.generalization import Coarsened, Codes, Style, Wording, coarsened
+from foreknow.data.generalization import Coarsened, Codes, Style, coarsened, wording_of
 from foreknow.data.hierarchy import DateLevels, Intervals, Ordered, Tree, period_of
 from foreknow.data.labels import text_of
 from foreknow.data.meaning import OR_MORE
@@ -292,7 +292,7 @@ def covers_of_texts(
     known: Mapping[str | None, Codes] | None = None,
 ) -> Covers:
     """What the published label of each group covers: as is known of it, else as it reads."""
-    wording = Wording(attribute, style)
+    wording = wording_of(attribute, style)
 
     def meaning(text: Any) -> Codes:
         if text is not None and not isinstance(text, str):
@@ -319,7 +319,7 @@ def covers_of_texts(
 
 def codes_of_texts(attribute: Attribute, texts: Iterable[Any]) -> IntArray:
     """The code of each exact value that was published; None is a null."""
-    known = Wording(attribute, "set").codes
+    known = wording_of(attribute, "set").codes
     found = []
     for text in texts:
         code = known.get(None if text is None else str(text))

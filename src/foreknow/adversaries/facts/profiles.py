@@ -663,14 +663,14 @@ class SomeCannot(OneValue):
         if able.negated:
             return None
         l, k, m = amounts
-        of_kind, rest = map(_by_frequency, counts.of_kind(minimum.target, code))
+        of_kind, rest = map(_by_frequency, _by_kind(counts, minimum.target, code))
         one = counts.take(np.array([minimum.target]))
         ways = profiles(one, l, np.arange(counts.n_values) == code)
         ratios = ways.t_exact(0 if minimum.place == "with family" else k)
         many = ratios.index(min(ratios)) if len(ratios) > 1 or of_kind else 0
         used = [*of_kind[:many], *rest[: l - many]]
         others, people = _others(counts, code, used, minimum), dict[Label, int]()
-        for bag in counts.of_kind(minimum.known_group, code):
+        for bag in _by_kind(counts, minimum.known_group, code):
             left = {value: n for value, n in others.items() if value in bag}
             people |= _some(left, k - sum(people.values()))
         return used, people, m
@@ -682,6 +682,23 @@ _FORMULAS: dict[Semantics, OneValue] = {
     "multiset": BagOfValues(),
 }
 _SOME_CANNOT = SomeCannot()
+
+
+def _by_kind(
+    counts: GroupCounts, group: int, code: int
+) -> tuple[dict[Label, int], dict[Label, int]]:
+    """The bag of a group but one value: who must be able to have it, and what anybody can have.
+
+    The former are values of the same kind, if not everybody there can have these.
+    """
+    bag, codes, able = counts.bag(group), counts.values.codes, counts.able
+    bag.pop(counts.values[code], None)
+    if able is None:
+        return {}, bag
+    cannot, kind = able.members[group] < counts.sizes[group], able.kind[code]
+    kinds = {value: able.kind[codes[value]] for value in bag}
+    rest = {value: times for value, times in bag.items() if not cannot[kinds[value]]}
+    return {v: n for v, n in bag.items() if cannot[kind] and kinds[v] == kind}, rest
 
 
 def formulas_of(counts: GroupCounts) -> OneValue:
@@ -786,7 +803,8 @@ def _profiles_of_divided(counts: GroupCounts, l: int, cells: Any) -> Profiles:
     slack, n = parts.sizes[own_part] - excluded, parts.sizes[rest]
     for of in range(n_kinds):  # who can have a value, but for those who have others
         some = np.flatnonzero(~of_rest & (kind == of))
-        away = np.minimum(np.delete(taken, of, 1), np.delete(able.of_both(of), of, 1)).sum(axis=1)
+        able_of_both = able.people @ (able.might & able.can[:, [of]])
+        away = np.minimum(np.delete(taken, of, 1), np.delete(able_of_both, of, 1)).sum(axis=1)
         n[some] = (members[:, of] - away)[group[some]]
     free = np.where(of_rest, 0, np.maximum(n - parts.sizes[own_part], 0))
     more = np.stack([free, out, np.where(of_rest, 0, parts.sizes[rest])], axis=1)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray
-from foreknow.data.generalization import Wording, names_of_nodes
+from foreknow.data.generalization import names_of_nodes, wording_of
 from foreknow.data.labels import Label
 from foreknow.data.microdata import Attribute
 from foreknow.data.schema import Schema
@@ -45,7 +45,7 @@ def label_of_level(attribute: Attribute, level: int) -> Sequence[Label]:
         return attribute.domain
     if attribute.labels:
         return names_of_nodes(attribute)[level]
-    return (Wording(attribute, "set").everything,)
+    return (wording_of(attribute, "set").everything,)
 
 
 def level_names(schema: Schema, column: str, top: int, finest: str = "exact") -> tuple[str, ...]:

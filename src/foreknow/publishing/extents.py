@@ -104,8 +104,8 @@ class Extents:
         texts = list(dict.fromkeys(labels))
         self.about: About = "text"
         self.whole = False  # whether numbers are whole
-        self.places = 0  # decimals of a step of numbers
-        self.unit = _DAY  # a step of dates
+        self.decimals = 0  # decimals of a step of numbers
+        self.step = _DAY  # a step of dates
         found: dict[str | None, Extent] | None = None
         for kind in ("number", "date") if about is None else (about,):
             if kind != "text" and found is None and (read := _on_a_line(texts, kind)):
@@ -116,14 +116,14 @@ class Extents:
     @property
     def of_days(self) -> bool:
         """Whether dates have no time of day."""
-        return self.unit == _DAY
+        return self.step == _DAY
 
     def value(self, step: int) -> int | float | date | datetime:
         """The number or date at a step of the line."""
         if self.about == "number":
-            return step if self.whole else step / 10**self.places
-        moment = _START + step * self.unit
-        return moment.date() if self.unit == _DAY else moment
+            return step if self.whole else step / 10**self.decimals
+        moment = _START + step * self.step
+        return moment.date() if self.step == _DAY else moment
 
     def _numbers(self, read: Mapping[str | None, Meaning]) -> dict[str | None, Extent] | None:
         known = {}
@@ -135,10 +135,10 @@ class Extents:
         highest = max(map(abs, every))
         if highest >= _MOST:
             return None
-        self.places = max(0, *(-int(number.as_tuple().exponent) for number in every))
-        self.whole = not self.places and not any(m.below for m in read.values())
-        while highest * 10**self.places >= _MOST:  # of long floats, the last digits
-            self.places -= 1
+        self.decimals = max(0, *(-int(number.as_tuple().exponent) for number in every))
+        self.whole = not self.decimals and not any(m.below for m in read.values())
+        while highest * 10**self.decimals >= _MOST:  # of long floats, the last digits
+            self.decimals -= 1
         made = int if self.whole else float
         found = {}
         for text, meaning in read.items():
@@ -146,7 +146,7 @@ class Extents:
                 found[text] = _unsaid(meaning)
                 continue
             low, high = known[text]
-            first, last = (floor_of(number, self.places) for number in (low, high))
+            first, last = (floor_of(number, self.decimals) for number in (low, high))
             last = max(first, last - meaning.below)
             upper = None if meaning.upper is None else made(high)  # of all from a number on
             found[text] = Extent(made(low), upper, first, last, missing=meaning.missing)
@@ -162,14 +162,14 @@ class Extents:
                 period = not end % _UNITS[1]
                 known[text] = start, end if period else end - _INSTANT, period
         every = [end for start, end, _ in known.values() for end in (start, end)]
-        self.unit = next(unit for unit in _UNITS if not any(end % unit for end in every))
+        self.step = next(unit for unit in _UNITS if not any(end % unit for end in every))
         found = {}
         for text, meaning in read.items():
             if text not in known:
                 found[text] = _unsaid(meaning)
                 continue
             start, end, period = known[text]
-            first, last = start // self.unit, end // self.unit - period
+            first, last = start // self.step, end // self.step - period
             lower, upper = map(self.value, (first, last))
             found[text] = Extent(lower, upper, first, last, missing=meaning.missing)
         return found
