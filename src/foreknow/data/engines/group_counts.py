@@ -796,8 +796,7 @@ def tallied(
 ) -> tuple[pa.Table, IntArray | None]:
     """Equal rows of some columns, and how often each occurs; or all rows, if that is faster."""
     require(table, columns)
-    rarely = getattr(table, "rarely_repeats", None)
-    found = None if rarely is not None and rarely(columns) else table.tally(columns)
+    found = table.tally(columns)
     if found is None:
         return fetch(table, columns, groups), None
     refuse_two_empties(table, groups)

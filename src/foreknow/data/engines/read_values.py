@@ -71,11 +71,6 @@ class ReadValues(Derived):
             self.arrow(columns)  # which names the row of the table
             raise
 
-    def rarely_repeats(self, columns: Sequence[str]) -> bool:
-        """Whether fetching all rows is faster than to have them counted where they lie."""
-        rarely = getattr(self._table, "rarely_repeats", None)
-        return rarely is not None and rarely(columns)
-
     def counted(self, columns: Sequence[str]) -> str:
         """Why no engine counts them."""
         return f"values of {self.name} are read by a schema"

@@ -209,10 +209,6 @@ class Derived:
     def tally(self, columns: Sequence[str]) -> None:
         """Count nothing: its rows are at hand."""
 
-    def rarely_repeats(self, columns: Sequence[str]) -> bool:
-        """True: no engine can count these rows, so all are fetched."""
-        return True
-
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # which it has not yet while it is copied
             raise AttributeError(name)

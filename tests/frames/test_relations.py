@@ -1,4 +1,4 @@
-"""A relation whose rows are mostly different ones is fetched; what is counted is the same."""
+"""What DuckDB counts of a relation is what is counted of its rows here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from foreknow.data.arrays import count_pairs
 from foreknow.data.engines import duckdb_table
 from foreknow.data.engines.column_advice import nearly_all_read
 from foreknow.data.engines.columns import codes_of
-from foreknow.data.engines.duckdb_table import DuckTable
 from foreknow.data.labels import GroupLabels
 
 _RUNS = 2_000 if NIGHTLY else 50
@@ -33,20 +32,9 @@ _DOMAINS = (
 )
 
 
-def _relation(table, columns):
-    connection = duckdb.connect()
-    connection.register("given", table)
-    connection.execute(f"CREATE TABLE people AS SELECT {columns} FROM given")
-    return connection.table("people")
-
-
-def _same(one, other):
-    assert one == other
-    assert list(one.groups) == list(other.groups)
-
-
 @pytest.mark.parametrize("seed", range(_RUNS))
-def test_rows_that_are_fetched_are_counted_as_those_that_the_engine_counts(seed, monkeypatch):
+def test_relations_count_as_their_rows(seed, monkeypatch):
+    monkeypatch.setattr(duckdb_table, "_BATCH", 3)
     draw = random.Random(seed)
     n, many = draw.randint(1, 40), draw.randint(1, 3)
     columns = {f"c{i}": draw.choices(draw.choice(_DOMAINS), k=n) for i in range(many)}
@@ -57,52 +45,13 @@ def test_rows_that_are_fetched_are_counted_as_those_that_the_engine_counts(seed,
     def counted(source):
         return fk.Release.from_generalized(source, quasi_identifiers=names, sensitive="ill").counts
 
-    relation = _relation(table, "*")
-    monkeypatch.setattr(DuckTable, "rarely_repeats", lambda *_: False)
-    by_engine = counted(relation)
-    monkeypatch.setattr(DuckTable, "rarely_repeats", lambda *_: True)
-    monkeypatch.setattr(duckdb_table, "_BATCH", 3)
-    _same(counted(relation), by_engine)
-    _same(counted(table), by_engine)
-    if isinstance(by_engine.groups, GroupLabels):
-        for place, (own, codes) in enumerate(by_engine.groups.parts):
-            assert [own[code] for code in codes] == [group[place] for group in by_engine.groups]
+    here, there = counted(table), counted(duckdb.connect().from_arrow(table))
+    assert there == here
+    assert list(there.groups) == list(here.groups)
+    if isinstance(there.groups, GroupLabels):
+        for place, (own, codes) in enumerate(there.groups.parts):
+            assert [own[code] for code in codes] == [group[place] for group in there.groups]
             assert len({repr(label) for label in own}) == len(own)
-
-
-def test_only_tables_are_fetched_whose_rows_hardly_repeat(monkeypatch):
-    monkeypatch.setattr(duckdb_table, "_SAMPLE", 1000)
-    made = duckdb.connect()
-    made.execute(
-        "CREATE TABLE people AS SELECT hash(i) % 900 AS few, hash(i) % 20000 AS many, i AS id, "
-        "'x' AS ill FROM range(100000) r(i)"
-    )
-
-    def fetched(relation, *columns):
-        return DuckTable.of_relation(relation).rarely_repeats([*columns, "ill"])
-
-    table = made.table("people")
-    assert fetched(table, "id")
-    assert fetched(table, "many")
-    assert fetched(table, "few", "many")
-    assert not fetched(table, "few")
-    assert not fetched(table.limit(1000), "id")  # so few rows that it does not matter
-    # What is more than a scan is not worked out twice.
-    assert not fetched(table.order("id"), "id")
-    assert not fetched(table.filter("id > 5"), "id")
-    assert not fetched(made.sql("SELECT a.* FROM people a JOIN people b USING (id)"), "id")
-    monkeypatch.setattr("foreknow.data.engines.table._ROWS_IN_MEMORY", 99_999)
-    assert not fetched(table, "id")
-
-
-def test_a_row_that_is_refused_is_named_where_rows_are_fetched(monkeypatch):
-    monkeypatch.setattr(duckdb_table, "_SAMPLE", 4)
-    table = pa.table({"gid": [*range(10), None], "ill": ["x"] * 11})
-    release = fk.Release.from_groups(_relation(table, "*"), group="gid", sensitive="ill")
-    with pytest.raises(fk.InputError, match=r"'gid' is missing \(row 11\)"):
-        release.counts  # noqa: B018
-    again = _relation(table.slice(0, 10), "*")  # and the connection is of use afterwards
-    assert fk.Release.from_groups(again, group="gid", sensitive="ill").counts.n_groups == 10
 
 
 @pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "int32", "int64", "uint64"])
