@@ -15,7 +15,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from foreknow.data.engines.bounds import check_text
-from foreknow.data.engines.table import check_columns, is_text, most_rows_in_memory, unreadable
+from foreknow.data.engines.table import (
+    Table,
+    check_columns,
+    is_text,
+    most_rows_in_memory,
+    unreadable,
+)
 from foreknow.errors import unknown_column
 from foreknow_judge.duckdb_files import Stamp, refuse_large_files
 from foreknow_judge.errors import DataError
@@ -26,11 +32,8 @@ if TYPE_CHECKING:
 _CODED = pa.dictionary(pa.int32(), pa.string())
 
 
-class ParquetTable:
+class ParquetTable(Table):
     """One Parquet file, or all of a folder as one table."""
-
-    untyped = False
-    settled = True
 
     def __init__(self, path: Path) -> None:
         self.name = path.name

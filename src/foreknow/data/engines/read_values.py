@@ -60,7 +60,7 @@ class ReadValues(Derived):
         """Fetch some columns."""
         return self.read(self._table.arrow(list(columns)))
 
-    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:  # type: ignore[override]
+    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
         """Count equal rows where the data lives; some may be equal only as they are read here."""
         counted = self._table.tally(columns)
         if counted is None:
