@@ -4,6 +4,7 @@ from collections import Counter
 from datetime import date, datetime
 from decimal import Decimal
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -25,6 +26,7 @@ from tests.frames.backends import (
     texts,
 )
 
+from foreknow.data.engines import open_table
 from foreknow.data.engines import parquet_table as parquet
 from foreknow.data.engines import table as tables
 from foreknow.data.release import Release
@@ -139,22 +141,43 @@ def test_a_pandas_index_is_neither_a_column_nor_a_row_number():
     assert bags(by_group(frame.rename_axis("gid"))) == bags(by_group(frame))
 
 
-@examples(60, deadline=None)
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(["a", "b", None]), st.integers(0, 2), st.sampled_from("xyz")),
-        min_size=1,
-        max_size=30,
-    )
+DOMAINS = (
+    ["f", "m", None],
+    ["a", "b", "Ä", "", "a "],
+    [0, 1, -3, None],
+    [-(2**31), 2**31 - 1, 5],
+    [2**62, -(2**62)],
+    [True, False],
+    [date(2024, 1, day) for day in (1, 2, 3)],
+    [0.5, 1.5, None],
+    [float(i) for i in range(4)],
 )
-def test_counts_are_those_of_plain_python(rows):
-    wanted = {}
+
+
+@examples(2000, 50, deadline=None)
+@given(st.data())
+def test_counts_are_those_of_plain_python(data):
+    values = [st.sampled_from(data.draw(st.sampled_from(DOMAINS))) for _ in range(2)]
+    rows = st.lists(st.tuples(*values, st.sampled_from("xyz")), min_size=1, max_size=30)
+    rows, wanted = data.draw(rows), {}
     for *key, value in rows:
         wanted.setdefault(tuple(key), Counter())[value] += 1
-    sex, age, disease = (list(column) for column in zip(*rows, strict=True))
-    table = pa.table({"sex": pa.array(sex, pa.string()), "age": age, "disease": disease})
-    for source in (table, pl.from_arrow(table).lazy(), arrow_repeated_entries(table, None)):
-        assert bags(generalized(source, "sex", "age")) == wanted
+    one, other, disease = (list(column) for column in zip(*rows, strict=True))
+    table = pa.table({"one": one, "other": other, "disease": disease})
+    orders = []
+    for source in (
+        table,
+        pl.from_arrow(table).lazy(),
+        arrow_repeated_entries(table, None),
+        duckdb.from_arrow(table),
+    ):
+        found = generalized(source, "one", "other")
+        assert bags(found) == wanted
+        orders.append([*found.groups])
+        for place, (own, codes) in enumerate(found.groups.parts):
+            assert [own[code] for code in codes] == [group[place] for group in found.groups]
+            assert len({repr(label) for label in own}) == len(own)
+    assert all(order == orders[0] for order in orders)
 
 
 @pytest.mark.parametrize("hold", [csv_file, polars_lazy, duckdb_relation, polars_frame])
@@ -187,6 +210,14 @@ def test_columns_with_odd_names_are_counted(everywhere):
 def test_roles_of_columns_must_make_sense(make, roles, says):
     with pytest.raises(InputError, match=says):
         getattr(Release, f"from_{make}")(PEOPLE, sensitive="age", **roles)
+
+
+def test_relations_of_many_batches():
+    made = "SELECT i % 7 AS gid, 'd' || hash(i) % 250000 AS disease FROM range(1200000) r(i)"
+    relation = duckdb.connect().sql(made)
+    rows = open_table(relation).arrow(["gid", "disease"])
+    assert rows.to_pydict() == relation.to_arrow_table().to_pydict()
+    assert by_group(relation) == by_group(rows)
 
 
 def test_nothing_is_counted_before_counts_is_asked_for_and_then_only_once():

@@ -113,7 +113,7 @@ class Entries:
         # What may be known is certified as the texts that files have.
         large &= typed or not policy.known_other
         if large or self._source is not None:
-            return Stored(tables, self.rows_per_part(policy.options), self._source)
+            return Stored(tables, self.rows_per_part(policy.options))
         return {name: whole(table) for name, table in tables.items()}
 
     @property
@@ -298,18 +298,11 @@ class Aside:
 class Stored(Aside, Mapping[str, pa.Table]):
     """The tables of a release in such files of Parquet; read when they are asked for."""
 
-    def __init__(
-        self, tables: Mapping[str, Drawing | pa.Table], most: int | None, source: Source | None
-    ) -> None:
+    def __init__(self, tables: Mapping[str, Drawing | pa.Table], most: int | None) -> None:
         def write(name: str, folder: Path) -> list[Path]:
-            path, table = folder / f"{name}.parquet", tables[name]
-            drawn = None
-            if isinstance(table, Drawing) and not isinstance(source, DuckTable | None):
-                drawn = source.drawn(table, path, most)
-            if drawn is None:
-                parts = table.tables() if isinstance(table, Drawing) else [table]
-                drawn = write_in_parts(parts, path, most)
-            return drawn
+            table = tables[name]
+            parts = table.tables() if isinstance(table, Drawing) else [table]
+            return write_in_parts(parts, folder / f"{name}.parquet", most)
 
         super().__init__(tables, write)
         self.tallies = {name: getattr(table, "tally", None) for name, table in tables.items()}

@@ -1,4 +1,4 @@
-"""Frames of Spark: counted by its executors, which also write what is drawn from the counts.
+"""Frames of Spark: counted by its executors, which also write who is in which group.
 
 Only counts come to this process. What the executors write must lie where this process can read it:
 in the folder for what is written aside (``TMPDIR``). Where they cannot, it is written here.
@@ -20,15 +20,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from foreknow import randomness
 from foreknow.data.arrays import IntArray
-from foreknow.data.engines import drawn, lookup
-from foreknow.data.engines.drawn import Drawing, Run
+from foreknow.data.engines import lookup
 from foreknow.data.engines.duckdb_table import Distinct, pairs_of, values_of
 from foreknow.data.engines.table import check_columns, with_signs
 from foreknow.data.engines.write import part_of, write_parts
 from foreknow.data.reading import BLANKS
-from foreknow_judge import parquet_layout
 from foreknow_judge.duckdb_files import new_folder
 from foreknow_judge.errors import DataError
 
@@ -41,7 +38,6 @@ _KINDS = re.compile(
 _CAUSE = re.compile(r"(?:: |Caused by: )?((?:[\w$]+\.)*\w*(?:Error|Exception): .*)")
 _FLOATS = {"float", "double"}
 _ROWS_PER_PART = 4_000_000
-_TOKEN, _MEMBERS = "token", "who is in which group"
 
 
 class SparkTable:
@@ -186,31 +182,6 @@ class SparkTable:
 
     # ---- what the executors write ---------------------------------------------------------------
 
-    def drawn(self, drawing: Drawing, path: Path, most: int | None) -> list[Path] | None:
-        """Let the executors write rows of a release as files of a folder."""
-        if most is None:
-            return None
-        path.mkdir()
-        rows, n_bags = [], 0
-        for number, runs in enumerate(_together(drawing.runs, most)):
-            plan = path / f"{number}.plan"
-            drawn.write_plan(runs, plan, drawing.random)
-            rows.append(sum(int(run.people.sum()) for run in runs))
-            n_bags = len(runs[0].bags)
-        draw = partial(drawn.draw, columns=list(drawing.columns), n_bags=n_bags)
-        frame = self.frame.sparkSession.range(0, len(rows), 1, len(rows))
-        told = self._written(frame, drawn.by_part(path, draw), path, "the release")
-        done = {number: (name, n_rows) for number, n_rows, name in told or ()}
-        for number, many in enumerate(rows):
-            name, n_rows = done.get(number) or draw(path / f"{number}.plan")
-            if n_rows != many:
-                raise DataError(f"{self.name}: the executors wrote {n_rows} rows of {many}")
-            (path / name).rename(part_of(path, number))
-        files = [part_of(path, number) for number in range(len(rows))]
-        for file in set(path.iterdir()) - set(files):
-            file.unlink()
-        return files
-
     def write_rows(
         self,
         entries: pa.Table,
@@ -236,7 +207,7 @@ class SparkTable:
         read = map(self._inner, [*shown, *entries.column_names])
         with self.clear_errors():
             rows = self.frame.select(number, *read)
-        told = self._written(rows, lookup.by_row(folder, names, note), folder, _MEMBERS)
+        told = self._written(rows, lookup.by_row(folder, names, note), folder)
         if told is None:
             told = []
             known = lookup.read_lookup(folder)
@@ -258,7 +229,7 @@ class SparkTable:
         return (found[0] - wanted[0]) % (1 << 64) == 0 and found[1] == wanted[1]
 
     def _written(
-        self, frame: Any, work: Callable[..., Any], folder: Path, what: str
+        self, frame: Any, work: Callable[..., Any], folder: Path
     ) -> list[tuple[int, int, Any]] | None:
         """What the executors say of what they wrote into a folder; None if they could not.
 
@@ -266,26 +237,25 @@ class SparkTable:
         """
         from pyspark import cloudpickle
 
-        for sent in (drawn, lookup, parquet_layout, randomness):  # executors need not have Foreknow
-            cloudpickle.register_pickle_by_value(sent)
+        cloudpickle.register_pickle_by_value(lookup)  # executors need not have Foreknow
         token = secrets.token_hex(16)
-        (folder / _TOKEN).write_text(token)
+        (folder / "token").write_text(token)
         try:
-            told = frame.mapInArrow(partial(work, token=token), drawn.SAID).collect()
+            told = frame.mapInArrow(partial(work, token=token), lookup.SAID).collect()
             there = all((folder / name).is_file() for _, _, name in told)
             why = "" if there else "what they wrote is not there"
         except Exception as error:  # of Spark, of a worker without Arrow, of the network ...
             told, why = [], _first_line(error)
         finally:
-            (folder / _TOKEN).unlink()
+            (folder / "token").unlink()
         if not why:
             return [tuple(each) for each in told]
         _log.warning(
-            "the executors of Spark could not write %s into %s (%s); it is written here, %s. Name "
-            "a folder that they share with this process, by the environment variable TMPDIR, and "
-            "see that Python there (PYSPARK_PYTHON) has pyarrow and numpy",
-            *(what, folder, why),
-            "of rows that come from Spark" if what == _MEMBERS else "from the counts",
+            "the executors of Spark could not write who is in which group into %s (%s); it is "
+            "written here, of rows that come from Spark. Name a folder that they share with this "
+            "process, by the environment variable TMPDIR, and see that Python there "
+            "(PYSPARK_PYTHON) has pyarrow and numpy",
+            *(folder, why),
         )
         return None
 
@@ -313,18 +283,3 @@ def _first_line(error: BaseException) -> str:
     lines = [line for line in str(error).splitlines() if line.strip()]
     causes = [found for line in lines if (found := _CAUSE.match(line))]
     return causes[-1][1] if causes else lines[0].strip() if lines else type(error).__name__
-
-
-def _together(runs: Iterator[Run], most: int) -> Iterator[list[Run]]:
-    """Runs that go into one file of so many rows at most."""
-    held: list[Run] = []
-    rows = 0
-    for run in runs:
-        many = int(run.people.sum())
-        if held and rows + many > most:
-            yield held
-            held, rows = [], 0
-        held.append(run)
-        rows += many
-    if held:
-        yield held

@@ -11,11 +11,8 @@ from foreknow.data.arrays import IntArray
 from foreknow.data.engines.table import Table, check_columns
 
 
-class ArrowTable:
+class ArrowTable(Table):
     """A table of Arrow, which no library of frames is needed for."""
-
-    untyped = False
-    settled = True
 
     def __init__(self, rows: pa.Table) -> None:
         self.name = "the pyarrow frame"
@@ -25,9 +22,6 @@ class ArrowTable:
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Some columns."""
         return self.rows.select(list(columns))
-
-    def tally(self, columns: Sequence[str]) -> None:
-        """Nothing: it lies here."""
 
 
 def with_column_from(rows: pa.Table, column: str, at: IntArray) -> pa.Table:

@@ -6,16 +6,13 @@ through in batches.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from copy import copy
-from itertools import count
-from math import exp
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -30,7 +27,6 @@ from foreknow.data.engines.databases import connect_to
 from foreknow.data.engines.spelled import is_spelled
 from foreknow.data.engines.table import (
     check_columns,
-    most_rows_in_memory,
     place_of,
     sql_name,
     with_signs,
@@ -43,9 +39,6 @@ from foreknow_judge.errors import DataError, NotEnoughMemory, short_of_memory
 Distinct: TypeAlias = dict[str, tuple[int, int]]
 
 _BATCH = 1 << 20
-# Rows that are sampled to see how often they repeat; below so many times on average, all are
-# fetched.
-_SAMPLE, _TIMES = 1 << 15, 8
 # Columns of one question: its time grows with the square of the conditions that it has.
 _ASKED_AT_ONCE = 32
 _numbers = count(1)
@@ -206,7 +199,7 @@ class DuckTable:
 
     def tally(self, columns: Sequence[str], *, signs: bool = True) -> tuple[pa.Table, IntArray]:
         """One GROUP BY; a null is a value of its own, and with `signs` so is -0.0 beside 0.0."""
-        if self._knows(columns) and self.known is not None:
+        if self.known is not None and {*columns} == {*self.known[0].column_names}:
             return self.known[0].select(columns), self.known[1]
         floats = [name for name in columns if self._kinds[name] in _FLOATS]
         signed = [f"signbit({self._raw(name)})" for name in floats if signs]
@@ -220,10 +213,6 @@ class DuckTable:
         minus = grouped.columns[len(columns) : -1]
         rows = with_signs(rows, floats, minus if signs else None)
         return self._merge_empties(rows), times
-
-    def _knows(self, columns: Sequence[str]) -> bool:
-        """Whether these are all columns of what is known."""
-        return self.known is not None and {*columns} == {*self.known[0].column_names}
 
     def _merge_empties(self, rows: pa.Table) -> pa.Table:
         """An empty field of a CSV file is a null, in quotes or not."""
@@ -243,25 +232,6 @@ class DuckTable:
         """Raise `DataError` unless so many rows are all of a file, unchanged since."""
         if self.file is not None:
             self.file.check(n_rows)
-
-    def rarely_repeats(self, columns: Sequence[str]) -> bool:
-        """Whether rows repeat so rarely that fetching all is faster than a GROUP BY.
-
-        Only for plain scans: anything else would be computed twice.
-        """
-        if self.file is not None or self._knows(columns):
-            return False
-        if {self._kinds[name] for name in columns} & _WITHOUT_ARROW:
-            return False
-        with clear_errors(self.name):
-            rows = _scanned(json.loads(self.relation.explain(format="json")))
-            if not _SAMPLE < rows <= most_rows_in_memory():
-                return False
-            some = self.relation.limit(_SAMPLE).aggregate(", ".join(map(self._raw, columns)))
-            found = int(some.aggregate("count(*)").fetchall()[0][0])
-        # So many of a sample are different where the values of all are, each as often as others.
-        least = rows / _TIMES
-        return found >= least * (1 - exp(-_SAMPLE / least))
 
     # ---- what is asked of it where it lies ------------------------------------------------------
 
@@ -423,16 +393,6 @@ class DuckTable:
         return f"{value} IS NULL{nan}"
 
 
-def _scanned(plan: Any) -> int:
-    """How many rows the engine scans, by its plan, where it does nothing else; 0 where it does."""
-    node = plan[0] if isinstance(plan, list) else plan
-    about, children = node.get("extra_info", {}), node.get("children", [])
-    if children:
-        return _scanned(children) if node["name"].strip() == "PROJECTION" else 0
-    is_scan = node["name"].strip().endswith("SCAN") and "Filters" not in about
-    return int(about.get("Estimated Cardinality", 0)) if is_scan else 0
-
-
 def values_of(found: pa.Table) -> tuple[pa.Array, IntArray]:
     """Values, and how often each occurs, of a table with these two columns."""
     values = found.column(0).combine_chunks()
@@ -446,37 +406,18 @@ def pairs_of(numbers: Sequence[Any], columns: Sequence[str]) -> tuple[int, Disti
 
 
 def _encoded(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    """All batches as one table, whose texts are codes; these are found while others are fetched."""
-    names = [str(i) for i in range(len(schema))]
-    coded: list[list[Future[Any]]] = []
-    with ThreadPoolExecutor(2) as workers:
-        for table in _joined_batches(batches, schema):
-            coded.append([workers.submit(_coded, column) for column in table.columns])
-            if len(coded) > 1:  # so that few are held as texts
-                wait(coded[-2])
-    done = [pa.table([column.result() for column in own], names) for own in coded]
-    return pa.concat_tables(done).unify_dictionaries()
+    """All batches as one table, whose texts are codes."""
+    names = [str(place) for place in range(len(schema))]
+    empty = pa.RecordBatch.from_arrays([pa.nulls(0, kind) for kind in schema.types], names)
+    parts = [
+        pa.RecordBatch.from_arrays([*map(_coded, batch.columns)], names)
+        for batch in chain([empty], batches)
+    ]
+    return pa.Table.from_batches(parts).unify_dictionaries()
 
 
-def _coded(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    if not pa.types.is_string(column.type):
-        return column
-    joined = pa.concat_arrays(column.chunks)  # or each has a dictionary to be unified
-    return pa.chunked_array([joined.dictionary_encode()])
-
-
-def _joined_batches(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
-    """Batches joined into tables of about `_BATCH` rows; at least one table, if without rows."""
-    empty = [pa.nulls(0, kind) for kind in schema.types]
-    held, rows = [pa.RecordBatch.from_arrays(empty, schema=schema)], 0
-    for batch in batches:
-        held.append(batch)
-        rows += len(batch)
-        if rows >= _BATCH:
-            yield pa.Table.from_batches(held, schema)
-            held, rows = [], 0
-    if held:
-        yield pa.Table.from_batches(held, schema)
+def _coded(column: pa.Array) -> pa.Array:
+    return column.dictionary_encode() if pa.types.is_string(column.type) else column
 
 
 # What the message of DuckDB has, and what is said instead.

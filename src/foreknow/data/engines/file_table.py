@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from foreknow.data.engines.databases import machine_memory
-from foreknow.data.engines.table import check_columns, choose, sql_name, sql_text, unreadable
+from foreknow.data.engines.table import Table, check_columns, choose, sql_name, sql_text, unreadable
 from foreknow.data.engines.workbook_bounds import check_workbook
 from foreknow.data.reading import UTF8, Dialect, Reading, to_add
 from foreknow.workers import Failure, side_by_side
@@ -36,10 +36,9 @@ _EXACT = 1 << 53  # floats hold whole numbers up to here
 _SAYS = {str: "a text", bool: "yes or no", int: "a number", float: "a number", bytes: "bytes"}
 
 
-class FileTable:
+class FileTable(Table):
     """A table of which some columns are fetched at once."""
 
-    untyped = False
     dialect = Dialect()  # how its file is written
 
     def __init__(
@@ -75,9 +74,6 @@ class FileTable:
                 values = self._array(name, [*map(read[name], values)] if name in read else values)
             arrays.append(values)
         return pa.table(arrays, names=list(columns))
-
-    def tally(self, columns: Sequence[str]) -> None:
-        """Counting is faster here."""
 
     def _array(self, column: str, values: list[Any]) -> Any:
         """Values of one type; a column of several is an error."""

@@ -298,14 +298,12 @@ def _lists(
     return values, people.of_row[sources], sources
 
 
-class PersonRows:
+class PersonRows(Table):
     """A table as one row per person: the values of one column as lists, of others as one text.
 
     Columns of which people may have several values are named with their semantics. What somebody
     has in such a column makes one text, so that people who differ in it can be told apart.
     """
-
-    settled = True
 
     def __init__(
         self, table: Table, person: str | None, several: Mapping[str, str], lists: str
@@ -350,9 +348,6 @@ class PersonRows:
         own = [texts[code] for code in codes[order].tolist()]
         bags = (sorted(own[a:b]) for a, b in pairwise(ends.tolist()))
         return pa.array([json.dumps(bag, ensure_ascii=False) for bag in bags], pa.string())
-
-    def tally(self, columns: Sequence[str]) -> None:
-        """Nothing is counted where the data lives."""
 
 
 def _advice(name: str) -> str:
@@ -796,8 +791,7 @@ def tallied(
 ) -> tuple[pa.Table, IntArray | None]:
     """Equal rows of some columns, and how often each occurs; or all rows, if that is faster."""
     require(table, columns)
-    rarely = getattr(table, "rarely_repeats", None)
-    found = None if rarely is not None and rarely(columns) else table.tally(columns)
+    found = table.tally(columns)
     if found is None:
         return fetch(table, columns, groups), None
     refuse_two_empties(table, groups)

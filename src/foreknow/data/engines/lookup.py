@@ -2,7 +2,7 @@
 
 Rows are looked up where they are read, here or by the workers of a cluster: nothing is joined,
 sorted or sent from one worker to another. What is known lies in a file, which each worker maps. A
-cluster is sent this module as it is, with `drawn`; it imports nothing else of ours.
+cluster is sent this module as it is; it imports nothing else of ours.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from foreknow.data.engines.drawn import check, coded, said, undone
-
+SAID = "number long, rows long, file string"  # what workers say of what they wrote
 _ROWS = 1 << 20  # that are looked up at once
 _SPAN = 1 << 62
 _FILE = "known"
@@ -87,7 +86,7 @@ def write_lookup(
     weights = np.random.default_rng().integers(1 << 64, size=len(order), dtype=np.uint64)
     known = [pa.table([each], names=["0"]) for each in (*values, *keys)]
     own = [pa.array(weights), pa.array(groups[order].astype(np.int32))]
-    whole = pa.table([*map(undone, labels.columns)], names=labels.column_names)
+    whole = pa.table([*map(_undone, labels.columns)], names=labels.column_names)
     with (folder / _FILE).open("xb") as file:
         for table in (*known, pa.table(own, names=["0", "1"]), whole):
             with pa.ipc.new_stream(file, table.schema) as stream:
@@ -106,7 +105,7 @@ def read_lookup(folder: Path) -> Lookup:
     width = len(columns) // 2
     keys = [column.to_numpy() for column in columns[width:]]
     weights, groups = (column.to_numpy() for column in of_entry.columns)
-    return Lookup(columns[:width], keys, weights, groups, coded(labels))
+    return Lookup(columns[:width], keys, weights, groups, _coded(labels))
 
 
 def labelled_parts(
@@ -127,7 +126,7 @@ def by_row(folder: Path, names: Sequence[str], note: str) -> Callable[..., Any]:
     """What a worker does with rows: it writes them with their labels, and says the weights' sum."""
 
     def work(batches: Iterable[Any], token: str) -> Iterator[Any]:
-        check(folder, token)
+        _check(folder, token)
         path, writer, total, rows = folder / f"{uuid4().hex}.rows", None, 0, 0
         for part, weight in labelled_parts(batches, read_lookup(folder), names):
             total, rows = (total + weight) % (1 << 64), rows + len(part)
@@ -136,7 +135,8 @@ def by_row(folder: Path, names: Sequence[str], note: str) -> Callable[..., Any]:
             writer.write_table(part)
         if writer is not None:
             writer.close()
-            yield said((total + (1 << 63)) % (1 << 64) - (1 << 63), rows, path.name)
+            said = [[(total + (1 << 63)) % (1 << 64) - (1 << 63)], [rows], [path.name]]
+            yield pa.RecordBatch.from_arrays([*map(pa.array, said)], ["number", "rows", "file"])
 
     return work
 
@@ -149,8 +149,30 @@ def _codes(column: Any, values: Any) -> Any:
 
 def _comparable(column: Any) -> Any:
     """A plain column in which equal values have equal bits."""
-    column, kind = undone(column), column.type
+    column, kind = _undone(column), column.type
     if not pa.types.is_floating(kind):
         return column
     one_zero = pc.add(column, pa.scalar(0.0, kind))
     return pc.if_else(pc.is_nan(column), pa.scalar(float("nan"), kind), one_zero)
+
+
+def _undone(column: Any) -> Any:
+    """A column without its dictionary, which may be that of the whole table."""
+    kind = column.type
+    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+
+
+def _coded(labels: pa.Table) -> pa.Table:
+    """Labels of which texts have a dictionary, since many rows have the same."""
+    columns = [
+        column.dictionary_encode() if pa.types.is_string(column.type) else column
+        for column in labels.columns
+    ]
+    return pa.table(columns, names=labels.column_names)
+
+
+def _check(folder: Path, token: str) -> None:
+    """Raise unless a folder is the one that was meant, and not one of its name elsewhere."""
+    known = folder / "token"
+    if not known.is_file() or known.read_text() != token:
+        raise OSError("they do not see that folder")

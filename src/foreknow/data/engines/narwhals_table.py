@@ -13,16 +13,15 @@ import pyarrow as pa
 from narwhals.exceptions import NarwhalsError
 
 from foreknow.data.engines.databases import admit_pandas
-from foreknow.data.engines.table import check_columns, free_name
+from foreknow.data.engines.table import Table, check_columns, free_name
 from foreknow_judge.errors import DataError, NotEnoughMemory, short_of_memory
 
 _SEVERAL = (set, frozenset, tuple, np.ndarray)  # of values in one cell, beside a list
 
 
-class NarwhalsTable:
+class NarwhalsTable(Table):
     """A frame of pandas, Polars, PyArrow, PySpark, ...; a pandas index is never looked at."""
 
-    untyped = False
     index: Sequence[Any] = ()  # columns of pandas that are none
 
     def __init__(self, native: Any) -> None:

@@ -14,9 +14,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from foreknow.data.engines.bounds import check_text
-from foreknow.data.engines.table import check_columns, is_text, most_rows_in_memory, unreadable
+from foreknow.data.engines.table import (
+    Table,
+    check_columns,
+    is_text,
+    most_rows_in_memory,
+    unreadable,
+)
 from foreknow.errors import unknown_column
+from foreknow_judge.bounds import VALUE_BYTES
 from foreknow_judge.duckdb_files import Stamp, refuse_large_files
 from foreknow_judge.errors import DataError
 
@@ -26,11 +32,8 @@ if TYPE_CHECKING:
 _CODED = pa.dictionary(pa.int32(), pa.string())
 
 
-class ParquetTable:
+class ParquetTable(Table):
     """One Parquet file, or all of a folder as one table."""
-
-    untyped = False
-    settled = True
 
     def __init__(self, path: Path) -> None:
         self.name = path.name
@@ -89,7 +92,11 @@ class ParquetTable:
             column = found.column(name).cast(_CODED)
             for chunk in column.chunks:
                 longest = pc.max(pc.binary_length(chunk.dictionary)).as_py()
-                check_text(longest, f"{file.name}: column {name!r}")
+                if longest is not None and longest > VALUE_BYTES:
+                    raise DataError(
+                        f"{file.name}: column {name!r} holds a text of {longest:,} bytes, and "
+                        f"{VALUE_BYTES:,} are the most; shorten it, or leave the column out"
+                    )
             found = found.set_column(found.column_names.index(name), name, column)
         return found
 

@@ -60,7 +60,7 @@ class ReadValues(Derived):
         """Fetch some columns."""
         return self.read(self._table.arrow(list(columns)))
 
-    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:  # type: ignore[override]
+    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
         """Count equal rows where the data lives; some may be equal only as they are read here."""
         counted = self._table.tally(columns)
         if counted is None:
@@ -70,11 +70,6 @@ class ReadValues(Derived):
         except DataError:
             self.arrow(columns)  # which names the row of the table
             raise
-
-    def rarely_repeats(self, columns: Sequence[str]) -> bool:
-        """Whether fetching all rows is faster than to have them counted where they lie."""
-        rarely = getattr(self._table, "rarely_repeats", None)
-        return rarely is not None and rarely(columns)
 
     def counted(self, columns: Sequence[str]) -> str:
         """Why no engine counts them."""

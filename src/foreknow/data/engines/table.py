@@ -23,8 +23,8 @@ class Table(Protocol):
 
     name: str
     columns: list[str]
-    untyped: bool
-    settled: bool  # whether its rows come in one order however often they are read
+    untyped: bool = False
+    settled: bool = True  # whether its rows come in one order however often they are read
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns, rows in the table's own order."""
@@ -33,9 +33,9 @@ class Table(Protocol):
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
         """Count equal rows of some columns where the data lives: the rows, and how often each.
 
-        None where fetching the columns and counting them here is faster.
+        None where the rows are at hand, and are counted here.
         """
-        ...
+        return None
 
 
 def check_columns(columns: Sequence[str], name: str) -> list[str]:
@@ -196,22 +196,14 @@ def is_text(kind: pa.DataType) -> bool:
     )
 
 
-class Derived:
+class Derived(Table):
     """A table that is made of another one, which is read anew each time; no engine counts it."""
 
-    settled = True
     arrow_of_values: Any = None  # not passed on: it would give the other table's rows unchanged
 
     def __init__(self, table: Table) -> None:
         self.name, self.columns, self.untyped = table.name, table.columns, table.untyped
         self._table = table
-
-    def tally(self, columns: Sequence[str]) -> None:
-        """Count nothing: its rows are at hand."""
-
-    def rarely_repeats(self, columns: Sequence[str]) -> bool:
-        """True: no engine can count these rows, so all are fetched."""
-        return True
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # which it has not yet while it is copied

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.engines.columns import codes_of, fetch
-from foreknow.data.engines.duckdb_table import DuckTable
+from foreknow.data.engines.duckdb_table import Distinct, DuckTable
 from foreknow.data.engines.group_counts import first_rows
 from foreknow.data.engines.person_numbers import (
     are_codes,
@@ -124,11 +124,22 @@ _NO_NAME = (
 
 def _is_in_each_row(table: Table, name: str) -> bool:
     """Whether each row has a value of a column, and none repeats."""
-    if (source := _source(table, [name])) is not None:
-        rows, counted = source.distinct([name])
-        return bool(counted[name] == (rows, rows))
-    column = fetch(table, [name]).column(name)
-    return len(_known_of(column)[1]) == len(column)
+    rows, counted = _distinct(table, [name])
+    return bool(counted[name] == (rows, rows))
+
+
+def _distinct(table: Table, columns: Sequence[str]) -> tuple[int, Distinct]:
+    """How many rows there are, how many have a value of each column, and how many values."""
+    source = _source(table, columns)
+    if source is not None:
+        counted: tuple[int, Distinct] = source.distinct(columns)
+        return counted
+    rows, of_each = 0, {}
+    for name in columns:
+        column = fetch(table, [name]).column(name)
+        codes, distinct, _ = _known_of(column)
+        rows, of_each[name] = len(column), (len(codes), len(distinct))
+    return rows, of_each
 
 
 def refuse_rows_of_one(table: Table, person: str) -> None:
@@ -174,15 +185,10 @@ def _not_people(
     )
 
 
-def repeated(table: Table, columns: Sequence[str]) -> dict[str, tuple[int, int]]:
+def repeated(table: Table, columns: Sequence[str]) -> Distinct:
     """Of some columns those with a value that two rows have: how many rows, how many values."""
-    source = _source(table, columns) if columns else None
-    if source is not None:
-        _, found = source.distinct(columns)
-    else:
-        every = ((name, _known_of(fetch(table, [name]).column(name))) for name in columns)
-        found = {name: (len(codes), len(distinct)) for name, (codes, distinct, _) in every}
-    return {name: own for name, own in found.items() if own[0] > own[1]}
+    of_each = _distinct(table, columns)[1] if columns else {}
+    return {name: own for name, own in of_each.items() if own[0] > own[1]}
 
 
 def _source(table: Table, columns: Sequence[str]) -> Any:

@@ -7,10 +7,11 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from foreknow.data.engines.bounds import MOST_CELLS
 from foreknow_judge.bounds import _BLOCK, check_unpacked
 from foreknow_judge.errors import DataError
 
+# Excel has 1,048,576 rows; with 47 columns, all filled, a sheet takes 2 GB when it is read.
+MOST_CELLS = 50_000_000
 _OVERLAP = 100
 
 
