@@ -584,7 +584,7 @@ def _grouped(task: _Task) -> _Groups:
     """Let the method divide the people."""
     _log.info("grouping %d people", task.microdata.n_people)
     found = grouping_of(task.method, task.written, task.policy, task.seed, explain=True)
-    method = found.settled or task.method
+    method = found.method or task.method
     of, many = _people(found.of_row, task.microdata, type(method).__name__)
     return _Groups(found, method, of, many)
 
