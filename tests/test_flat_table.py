@@ -226,7 +226,7 @@ def test_every_way_to_deal_values_out_is_equally_likely(semantics, counts, ways)
     of_person = np.array([0, 1, 0, 1, 0, 1, 0, 1])
     values = pa.table({"d": ["x", "y", "z"]})
     own = [*counts, 4]
-    apart = flat_table._Apart(values, np.array([0, 0, 1]), np.array(own), semantics)
+    apart = flat_table._APART[semantics](values, np.array([0, 0, 1]), np.array(own))
     random, times = np.random.default_rng(0), Counter()
     for _ in range(100 * len(ways)):
         dealt = apart.dealt(of_person, random)["d"].to_pylist()

@@ -282,7 +282,7 @@ def test_rows_of_a_group_come_in_every_order_equally_often(tmp_path, monkeypatch
         }
     )
     microdata = fk.Microdata(source, policy.schema)
-    counted = entries.Entries.of(microdata, policy, fk.Mondrian(), "duckdb").microdata
+    counted = entries.entries_of(microdata, policy, fk.Mondrian(), "duckdb").microdata
     groups = np.zeros(3, dtype=np.int64)
     coarse = tables.coarsened_columns(counted, groups, 1, {}, None)
     random, seen = np.random.default_rng(5), Counter()

@@ -9,9 +9,9 @@ from tests.people import FORMS, made, people, schema, short_report
 
 import foreknow as fk
 from foreknow import Audit
-from foreknow.errors import InternalError, OutputError
+from foreknow.errors import InternalError, NoSafeRelease, OutputError
 from foreknow.methods.protocol import Traits
-from foreknow.publishing import formats
+from foreknow.publishing import entries, formats
 from foreknow.publishing import publish as publishing
 from foreknow_judge.errors import CertificateError, NotEnoughMemory
 
@@ -34,8 +34,7 @@ def raising(error):
 
 
 STEPS = {
-    "write_csv": (formats, "write_csv"),
-    "verify": (publishing, "findings_of"),
+    "copy": (entries.shutil, "copyfile"),
     "certificate": (publishing, "write_certificate"),
     "report": (Audit, "to_html"),
     "digest": (publishing, "digest_of"),
@@ -90,21 +89,18 @@ def harmless(table):
         ("bucketized", lambda table: table[1 - ("count" in table.column_names) :], "do not match"),
     ],
 )
-def test_a_table_that_reads_back_otherwise_is_not_published(
-    form, keep, said, fmt, tmp_path, monkeypatch
-):
+def test_a_table_that_reads_back_otherwise_is_not_published(form, keep, said, fmt, monkeypatch):
     """A writer that writes other rows than it was given."""
-    publication, name = three_groups(form, fmt), {"csv": "write_csv", "parquet": "write_in_parts"}
+    name = {"csv": "write_csv", "parquet": "write_in_parts"}
     write = getattr(formats, name[fmt])
 
     def other_rows(given, path, *most, **options):
         return write(map(keep, given), path, *most, **options)
 
     monkeypatch.setattr(formats, name[fmt], other_rows)
-    kinds = InternalError if form == "generalized" else (InternalError, CertificateError)
+    kinds = InternalError if form == "generalized" else (InternalError, NoSafeRelease)
     with pytest.raises(kinds, match=said):
-        publication.write(tmp_path / "out")
-    assert list(tmp_path.iterdir()) == []
+        three_groups(form, fmt)
 
 
 # ---- the folder --------------------------------------------------------------------------------

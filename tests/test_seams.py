@@ -1,5 +1,6 @@
 """The seams: one of each kind, added by one registration, is served everywhere."""
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
 import pytest
@@ -11,6 +12,7 @@ from foreknow.adversaries import registry as adversaries
 from foreknow.adversaries.protocol import counts_of
 from foreknow.criteria import registry as criteria
 from foreknow.methods import registry as methods
+from foreknow.methods.protocol import Grouper, Grouping, Traits, grouping_of
 from foreknow.needs import Need
 from foreknow_judge.criteria import GAUGES
 from foreknow_judge.kinds import TClosenessSettings
@@ -48,6 +50,31 @@ def test_every_judge_declares_what_its_kind_does(kind):
     assert judge.of_several == (Need.ONE_VALUE not in kind.needs)
     assert judge.of_windows == (Need.NO_WINDOWS not in kind.needs)
     assert judge.relative == (Need.ABSOLUTE not in kind.needs)
+
+
+class Together(Grouper):
+    """One group, in a coarse label."""
+
+    traits = Traits()
+
+    def grouping(self, microdata, policy=None, seed=None):
+        return Grouping(np.zeros(microdata.n_rows, np.int64), {"age": np.array([1])})
+
+
+class Alone(Together):
+    """Everybody by themselves."""
+
+    def partition(self, microdata, policy=None, seed=None):
+        return np.arange(microdata.n_rows)
+
+
+def test_a_grouping_needs_no_declaration():
+    ages = pa.table({"age": [20, 30], "ill": ["flu", "cold"]})
+    microdata = fk.Microdata(ages, fk.Schema(quasi_identifiers=["age"], sensitive="ill"))
+    policy = fk.Policy([fk.Requirement(fk.KAnonymity(1))])
+    together, alone = (grouping_of(kind(), microdata, policy, None) for kind in (Together, Alone))
+    assert (list(together.of_row), list(together.floors)) == ([0, 0], ["age"])
+    assert (list(alone.of_row), alone.floors) == ([0, 1], None)
 
 
 @pytest.mark.parametrize("key", [key for key, _ in methods.METHODS])

@@ -163,19 +163,14 @@ class Anatomy(WithL):
         self._settle_l()
 
     def grouping(
-        self,
-        microdata: Microdata,
-        policy: Policy | None = None,
-        seed: int | None = None,
-        *,
-        explain: bool = False,
+        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
     ) -> Grouping:
         """Group the rows of a table; also names the l that was chosen."""
         codes, counts = _codes(microdata)
         own, groups = settled_l(
             self, microdata, policy, counts, lambda own: own._groups(codes, counts, seed)
         )
-        return Grouping(microdata.rows_of(groups), settled=own)
+        return Grouping(microdata.rows_of(groups), method=own)
 
     def _groups(self, codes: Codes, counts: IntArray, seed: int | None) -> IntArray:
         assert self.l is not None
@@ -204,7 +199,6 @@ class Anatomy(WithL):
             proof=by_values_alone(self.l or 2, self.l),
             notes=self._notes,
             advice=ADVICE,
-            grouping=self.grouping,
             settled=self.settled,
             form="bucketized",
         )

@@ -40,14 +40,14 @@ ADVICE = "a larger l may help; where l is left out, it is chosen from the policy
 class WithL(Grouper):
     """A method whose groups have at least `l` people, an l that a policy says where none is given.
 
-    Its `grouping` says with which l it was made (`Grouping.settled`).
+    Its `grouping` says with which l it was made (`Grouping.method`).
     """
 
     l: int | None
 
     def settled(self, microdata: Microdata, policy: Policy | None) -> Any:
         """The same with an l, chosen as for this table."""
-        return self if self.l else self.grouping(microdata, policy, seed=0).settled
+        return self if self.l else self.grouping(microdata, policy, 0).method
 
     def _settle_l(self) -> None:
         if self.l is not None:
@@ -55,7 +55,7 @@ class WithL(Grouper):
 
     def _notes(self, policy: Policy, seed: int | None) -> Sequence[str]:
         """What a reader of a release should know."""
-        boxes = (note_of_boxes(self.l or 2),) if policy.options.written == "generalized" else ()
+        boxes = (note_of_boxes(self.l or 2),) if policy.options.labelled else ()
         return (*boxes, *notes_of_seed(seed))
 
 
@@ -108,7 +108,7 @@ def settled_l(
     if most < 2:
         raise NoSafeRelease(f"{name}: {_largest(microdata, sizes)}; {_OTHER}")
     failures: list[str] = []
-    labelled = in_its_form(method, policy).options.form == "generalized"
+    labelled = in_its_form(method, policy).options.labelled
     held = None
     for l in range(2, most + 1):
         if smallest and l < most and _implied(requirements, int(sizes.sum()), l):

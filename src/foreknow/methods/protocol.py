@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, is_dataclass, replace
 from fractions import Fraction
@@ -19,6 +19,7 @@ from foreknow.needs import Need, Needs, called, require
 from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.numbers import as_fraction
 from foreknow_judge.settings import Settings
+from foreknow_judge.text import people_text
 
 if TYPE_CHECKING:
     from foreknow.policy.policy import Policy
@@ -101,7 +102,8 @@ class Traits:
     advice : str
         What may help where the policy fails what it makes.
     grouping : callable, optional
-        ``grouping(microdata, policy, seed, explain=...)``: a `Grouping` in place of groups.
+        ``grouping(microdata, policy, seed, explain=...)``: a `Grouping` in place of groups; a
+        `Grouper` has it without saying so.
     exact : collection of str, optional
         Quasi-identifiers that it must see as they are, not in cells of a grid; None for all.
     settled : callable, optional
@@ -214,7 +216,7 @@ class Grouping:
     floors: Mapping[str, IntArray] | None = None
     lattice: Any = None  # among which generalizations the groups were chosen; for the owner
     # the method with what it chose for this table by itself; what a certificate names
-    settled: Any = None
+    method: Any = None
     # people of the last group, if it keeps nothing of their quasi-identifiers; else 0
     suppressed: int = 0
 
@@ -222,7 +224,11 @@ class Grouping:
 class Grouper:
     """A method that makes a `Grouping`, which also says how groups are written."""
 
-    grouping: Callable[..., Any]
+    grouping: Callable[[Microdata, Policy | None, int | None], Grouping]
+
+    def explained(self, microdata: Microdata, policy: Policy | None, seed: int | None) -> Grouping:
+        """The same with what is found out for the sake of a report alone."""
+        return self.grouping(microdata, policy, seed)
 
     def partition(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
@@ -254,8 +260,19 @@ class Grouper:
             policy, or the schemas of the table and of the policy differ.
         """
         policy = policy and policy.under(microdata.schema)
-        found: IntArray = self.grouping(microdata, policy, seed).of_row
-        return found
+        return self.grouping(microdata, policy, seed).of_row
+
+
+def asked_policy(method: Any, policy: Policy | None, microdata: Microdata) -> Policy:
+    """The policy that a method asks of a table; refused where there is none."""
+    if policy is None:
+        raise InputError(f"{called(method)} needs a policy: what must the groups withstand?")
+    return replace(policy.under(microdata.schema), schema=microdata.schema)
+
+
+def nothing_safe(people: int, failures: Iterable[str]) -> str:
+    """That a table is not even safe as one group, and why."""
+    return f"not even one group of {people_text(people, 'all')} is safe: {'; '.join(failures)}"
 
 
 def traits_of(method: Any) -> Traits:
@@ -289,16 +306,19 @@ def grouping_of(
 ) -> Grouping:
     """Let a method group a table; `explain` asks a search for what it looked at, too."""
     policy = policy and policy.under(microdata.schema).searched
-    grouping = traits_of(method).grouping
-    if grouping is not None:
-        return grouping(microdata, policy, seed, explain=explain)
+    declared = traits_of(method).grouping
+    if declared is not None:
+        return declared(microdata, policy, seed, explain=explain)
+    if getattr(type(method), "partition", None) is Grouper.partition:
+        group: Callable[..., Grouping] = method.explained if explain else method.grouping
+        return group(microdata, policy, seed)
     return Grouping(method.partition(microdata, policy, seed=seed))
 
 
 def as_written(method: Any, microdata: Microdata, policy: Policy) -> Microdata:
     """A table in the cells in which it is written; columns of priors stay exact."""
     microdata = microdata.leveled(policy.levels)
-    if policy.options.written != "generalized":
+    if not policy.options.labelled:
         return microdata
     unrounded = traits_of(method).exact
     if unrounded is None:

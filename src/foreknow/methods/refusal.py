@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Labels
-from foreknow.methods.mondrian.cuts import PartedCounts
+from foreknow.methods.mondrian.cuts import counts_of_table
 
 Refuses: TypeAlias = Callable[[GroupCounts, IntArray], NDArray[np.bool_]]
 
@@ -72,4 +72,4 @@ class Refusal:
         return self._refuses(self._counts(dense), np.arange(len(dense)))
 
     def _counts(self, dense: IntArray) -> GroupCounts:
-        return PartedCounts.of_table(self._labels, "single", None, dense).part(0, len(dense))
+        return counts_of_table(self._labels, dense)

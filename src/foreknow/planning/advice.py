@@ -109,7 +109,7 @@ def _measured(
     if sample is None or everything is None:
         return
     of = "" if sample is microdata else f", in a sample of {people_text(sample.n_people)}"
-    if policy.options.written == "generalized":
+    if policy.options.labelled:
         found = savings(method, sample, policy, everything, together)
         yield from (said + of for said in worth_saying(found, [] if one else together))
     relieved = reliefs(method, sample, policy, everything)

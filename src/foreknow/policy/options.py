@@ -174,6 +174,11 @@ class PublishOptions:
         """The form, generalized where none is said; see `foreknow.methods.protocol.in_its_form`."""
         return self.form or "generalized"
 
+    @property
+    def labelled(self) -> bool:
+        """Whether quasi-identifiers are published as labels of groups, in the generalized form."""
+        return self.written == "generalized"
+
     def to_dict(self) -> dict[str, Any]:
         """The ``[publish]`` table."""
         table = {key: plain(getattr(self, key)) for key in PublishTable.model_fields}

@@ -14,13 +14,15 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
+from foreknow.certificates import Certificate
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.counts import GroupCounts
+from foreknow.data.engines import Table, open_table
 from foreknow.data.engines.columns import codes_of, plain_table
 from foreknow.data.engines.databases import machine_memory, memory_limit
 from foreknow.data.engines.drawn import Drawing
@@ -33,8 +35,9 @@ from foreknow.errors import InternalError, did_you_mean
 from foreknow.methods.protocol import traits_of
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
-from foreknow.publishing.formats import format_of
+from foreknow.publishing.formats import Parquet, format_of
 from foreknow.publishing.tables import ROW
+from foreknow.releases.members import KEYED, OF_COUNTS
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.duckdb_files import new_folder
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
@@ -48,78 +51,29 @@ _BATCH, _FEW = 1 << 20, 1 << 17  # rows
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """A table by its equal rows, and how its rows are found again."""
+    """A table by its equal rows, which were counted in memory."""
 
     microdata: Microdata  # of entries; see `Microdata.counted`
-    rows: Microdata | Source  # the table as it was read, or where the engine has it
-    _counted: pa.Table | None = None  # the entries as the engine counted them
-    _times: IntArray | None = None
-
-    @classmethod
-    def of(cls, microdata: Microdata, policy: Policy, method: Any, engine: str) -> Entries:
-        """Count equal rows; where the method, or what is required, looks at each, take them all."""
-        if engine not in ENGINES:
-            raise InputError(f"engine is {engine!r}{did_you_mean(str(engine), ENGINES)}")
-        why = _by_row(microdata, policy, method)
-        if engine != "memory":
-            source: Source | str = why or _source(microdata, policy)
-            if not isinstance(source, str) and engine == "auto" and _is_small(source):
-                source = f"{microdata.name} is small"
-            counted = source if isinstance(source, str) else cls._by_engine(microdata, source)
-            if isinstance(counted, Entries):
-                return counted
-            level = logging.INFO if engine == "auto" else logging.WARNING
-            _log.log(level, "the table is read into memory: %s", counted)
-        return cls(microdata if why else microdata.merged, microdata)
-
-    @classmethod
-    def _by_engine(cls, microdata: Microdata, source: Source) -> Entries | str:
-        names = microdata.counted_by
-        _log.info("counting equal rows of %s", microdata.name)
-        rows, times = source.tally(names, signs=False)
-        try:
-            counted = microdata.counted(plain_table(rows, names), times)
-        except InputError as error:  # where it names a row, that is another one in the table
-            if not source.rows_numbered:
-                raise
-            return f"an error is to name its row ({error})"
-        _log.info("%d rows are %d different ones", counted.n_rows, len(times))
-        return cls(counted, source, rows, times)
-
-    @property
-    def _source(self) -> Source | None:
-        return None if isinstance(self.rows, Microdata) else self.rows
+    rows: Any  # the table as it was read; see `Counted` for others
+    digest_kind: ClassVar[str] = KEYED
 
     @property
     def digest(self) -> Callable[[bytes], str]:
-        """What gives the keyed digest of the source: of its rows, or of what was counted."""
-        rows = self.rows
-        return rows.digest if isinstance(rows, Microdata) else self.microdata.digest_of_counts
+        """What gives the keyed digest of the source."""
+        digest: Callable[[bytes], str] = self.rows.digest
+        return digest
 
     def rows_per_part(self, options: PublishOptions) -> int | None:
         """How many rows a file of the release has at most; None where it is one file."""
-        source = self._source
-        own = source.rows_per_part if source is not None and format_of(options).typed else None
-        return options.rows_per_part or own
+        return options.rows_per_part
 
-    def kept(
-        self, tables: Mapping[str, Drawing | pa.Table], policy: Policy
-    ) -> Mapping[str, pa.Table]:
+    def kept(self, tables: Mapping[str, Drawing | pa.Table], policy: Policy) -> InMemory | Stored:
         """The tables of a release: in memory, or in files where they are large."""
         # What is judged is a file of Parquet, or one of CSV that is written of them.
-        typed = format_of(policy.options).typed
-        least = _FEW if typed else _BATCH
-        large = self.microdata.schema.semantics == "single" and self.microdata.n_people > least
-        # What may be known is certified as the texts that files have.
-        large &= typed or not policy.known_other
-        if large or self._source is not None:
-            return Stored(tables, self.rows_per_part(policy.options))
-        return {name: whole(table) for name, table in tables.items()}
-
-    @property
-    def are_many(self) -> bool:
-        """Whether the files of a release are written before they are judged, and so read once."""
-        return self.microdata.n_people > _FEW
+        least = _FEW if format_of(policy.options).typed else _BATCH
+        if self.microdata.schema.several or self.microdata.n_people <= least:
+            return InMemory({name: whole(table) for name, table in tables.items()})
+        return Stored(tables, self.rows_per_part(policy.options))
 
     def write_members(
         self,
@@ -132,14 +86,7 @@ class Entries:
 
         `published` is how each group is called in the release, by column.
         """
-        note = json.dumps(dict(files), sort_keys=True)
-        if not isinstance(self.rows, Microdata | DuckTable):
-            self._write_there(self.rows, groups, published, path, note)
-            return
-        try:
-            write_parts(self.members(groups, published), path, note)
-        except OutOfOrder:
-            write_parts(self.members(groups, published, in_order=True), path, note)
+        write_parts(self.members(groups, published), path, _note(files))
 
     def members(
         self, groups: IntArray, published: Mapping[str, pa.Array], *, in_order: bool = False
@@ -161,8 +108,9 @@ class Entries:
             made |= dict(zip(who, batch.columns, strict=True))
             yield pa.table(made | {name: array.take(at) for name, array in labels.items()})
             done += len(of_row)
-        several = self.microdata.schema.semantics != "single"
-        if done != self.microdata.n_rows or not (several or np.array_equal(found, people)):
+        if self.microdata.schema.several:  # whose entries are people, whatever rows they have
+            found = people
+        if done != self.microdata.n_rows or not np.array_equal(found, people):
             raise self._read_otherwise()
 
     def _read_otherwise(self) -> DataError:
@@ -181,57 +129,138 @@ class Entries:
             who.append(free_name(name, {*published, *who}))
         return own, [free_name(ROW, {*published, *who}), *who]
 
-    def _write_there(
+    def _looked_up(
+        self, groups: IntArray, names: list[str], *, in_order: bool
+    ) -> Iterator[tuple[Any, IntArray]]:
+        """Some columns of the rows in their order, a batch at a time, and the group of each."""
+        rows = self.rows
+        of_row = rows.rows_of(groups) if self.microdata is rows else rows.of_rows(groups)
+        columns = rows.source.arrow(names) if names else pa.table({})
+        for start in range(0, len(of_row), _BATCH):
+            part = of_row[start : start + _BATCH]
+            yield columns.slice(start, len(part)), part
+
+
+@dataclass(frozen=True, eq=False)
+class CountedEntries(Entries):
+    """The same, counted by the engine in which the table lies: `rows` is where it has them."""
+
+    counted: pa.Table
+    times: IntArray
+    digest_kind = OF_COUNTS
+
+    @property
+    def digest(self) -> Callable[[bytes], str]:
+        """What gives the keyed digest of what was counted."""
+        return self.microdata.digest_of_counts
+
+    def rows_per_part(self, options: PublishOptions) -> int | None:
+        """How many rows a file has at most, by the engine where nothing is said."""
+        of_engine: int | None = self.rows.rows_per_part if format_of(options).typed else None
+        return options.rows_per_part or of_engine
+
+    def kept(self, tables: Mapping[str, Drawing | pa.Table], policy: Policy) -> InMemory | Stored:
+        """The tables of a release in files."""
+        return Stored(tables, self.rows_per_part(policy.options))
+
+    def write_members(
         self,
-        source: Any,
         groups: IntArray,
         published: Mapping[str, pa.Array],
         path: Path,
-        note: str,
+        files: Mapping[str, str],
     ) -> None:
         """Let the engine write who is in which group, by what was counted."""
-        assert self._counted is not None
-        own, (row, *who) = self._named(published)
-        of_entry = np.full(len(self._counted), -1, dtype=np.int64)
+        names, (row, *who) = self._named(published)
+        of_entry = np.full(len(self.counted), -1, dtype=np.int64)
         of_entry[self.microdata.kept] = groups
-        known = (self._counted, self._times, of_entry, pa.table(dict(published)))
-        if not source.write_rows(*known, dict(zip(own, who, strict=True)), row, path, note):
+        known = (self.counted, self.times, of_entry, pa.table(dict(published)))
+        called = dict(zip(names, who, strict=True))
+        if not self.rows.write_rows(*known, called, row, path, _note(files)):
             raise self._read_otherwise()
 
     def _looked_up(
-        self, groups: IntArray, own: list[str], *, in_order: bool
+        self, groups: IntArray, names: list[str], *, in_order: bool
     ) -> Iterator[tuple[Any, IntArray]]:
-        """Some columns of the rows in their order, a batch at a time, and the group of each."""
-        schema, rows = self.microdata.schema, self.rows
-        if not isinstance(rows, Microdata):
-            if not isinstance(rows, DuckTable):
-                raise UnsupportedError(
-                    "only the cluster knows who is in which group; write the release, and give its "
-                    "folder"
-                )
-            needed = schema.sensitives if self.microdata.left_out else ()
-            keys, of_key = self._keys(list(schema.quasi_identifiers), groups)
-            yield from rows.looked_up(keys, of_key, needed, own, in_order=in_order)
-            return
-        one = self.microdata is rows
-        of_row = rows.rows_of(groups) if one else rows.of_rows(groups)
-        known = rows.source.arrow(own) if own else pa.table({})
-        for start in range(0, len(of_row), _BATCH):
-            part = of_row[start : start + _BATCH]
-            yield known.slice(start, len(part)), part
+        raise UnsupportedError(
+            "only the cluster knows who is in which group; write the release, and give its folder"
+        )
+
+
+class DuckEntries(CountedEntries):
+    """The same of a table that DuckDB reads, and reads again."""
+
+    def write_members(
+        self,
+        groups: IntArray,
+        published: Mapping[str, pa.Array],
+        path: Path,
+        files: Mapping[str, str],
+    ) -> None:
+        """Write for the owner who is in which group; in order of rows where that is needed."""
+        try:
+            write_parts(self.members(groups, published), path, _note(files))
+        except OutOfOrder:
+            write_parts(self.members(groups, published, in_order=True), path, _note(files))
+
+    def _looked_up(
+        self, groups: IntArray, names: list[str], *, in_order: bool
+    ) -> Iterator[tuple[Any, IntArray]]:
+        schema = self.microdata.schema
+        needed = schema.sensitives if self.microdata.left_out else ()
+        keys, of_key = self._keys(list(schema.quasi_identifiers), groups)
+        yield from self.rows.looked_up(keys, of_key, needed, names, in_order=in_order)
 
     def _keys(self, names: list[str], groups: IntArray) -> tuple[pa.Table, IntArray]:
         """The distinct quasi-identifiers as they stand in the table, and the group of each."""
-        assert self._counted is not None
-        coded = [codes_of(self._counted.column(name)) for name in names]
-        key, first = combine([codes for codes, _ in coded], [len(found) for _, found in coded])
+        coded = [codes_of(self.counted.column(name)) for name in names]
+        key, first = combine([codes for codes, _ in coded], [len(values) for _, values in coded])
         of_key = np.full(len(first), -1, dtype=np.int64)
-        own = key[self.microdata.kept]
-        of_key[own] = groups
-        if not np.array_equal(of_key[own], groups):
+        kept = key[self.microdata.kept]
+        of_key[kept] = groups
+        if not np.array_equal(of_key[kept], groups):
             raise InternalError("people with the same quasi-identifiers were put into two groups")
-        columns = [found.take(pa.array(codes[first])) for codes, found in coded]
+        columns = [values.take(pa.array(codes[first])) for codes, values in coded]
         return pa.table(columns, names=names), of_key
+
+
+def _note(files: Mapping[str, str]) -> str:
+    return json.dumps(dict(files), sort_keys=True)
+
+
+def entries_of(microdata: Microdata, policy: Policy, method: Any, engine: str) -> Entries:
+    """Count equal rows; where the method, or what is required, looks at each, take them all."""
+    if engine not in ENGINES:
+        raise InputError(f"engine is {engine!r}{did_you_mean(str(engine), ENGINES)}")
+    by_row = _by_row(microdata, policy, method)
+    if engine != "memory":
+        automatic = engine == "auto"
+        counted = by_row or _by_engine(microdata, policy, automatic=automatic)
+        if isinstance(counted, Entries):
+            return counted
+        level = logging.INFO if automatic else logging.WARNING
+        _log.log(level, "the table is read into memory: %s", counted)
+    return Entries(microdata if by_row else microdata.merged, microdata)
+
+
+def _by_engine(microdata: Microdata, policy: Policy, *, automatic: bool) -> Entries | str:
+    """Entries as an engine counts them, or why the table is to be read."""
+    source, names = _source(microdata, policy), microdata.counted_by
+    if isinstance(source, str):
+        return source
+    if automatic and _is_small(source):
+        return f"{microdata.name} is small"
+    _log.info("counting equal rows of %s", microdata.name)
+    rows, times = source.tally(names, signs=False)
+    try:
+        counted = microdata.counted(plain_table(rows, names), times)
+    except InputError as error:  # where it names a row, that is another one in the table
+        if not source.rows_numbered:
+            raise
+        return f"an error is to name its row ({error})"
+    _log.info("%d rows are %d different ones", counted.n_rows, len(times))
+    kind = DuckEntries if isinstance(source, DuckTable) else CountedEntries
+    return kind(counted, source, rows, times)
 
 
 def whole(table: Drawing | pa.Table) -> pa.Table:
@@ -273,17 +302,23 @@ class Aside:
         The files of each table.
     digests : list of str
         SHA-256 of each file.
-    contents : optional
-        What a verifier read of them for a code book.
     """
-
-    contents: Any = None
 
     def __init__(self, names: Iterable[str], write: Callable[[str, Path], list[Path]]) -> None:
         folder = new_folder()
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.paths = {name: write(name, folder) for name in names}
         self.digests = [digest_of(path) for own in self.paths.values() for path in own]
+
+    @classmethod
+    def of(cls, tables: InMemory | Stored, files: Parquet, certificate: Certificate) -> Aside:
+        """Write tables as files of a format, spelled as a certificate says."""
+
+        def write(name: str, folder: Path) -> list[Path]:
+            path = folder / f"{name}.{certificate.format}"
+            return files.write(certificate, tables.parts(name), path)
+
+        return Aside(tables, write)
 
     def copy(self, name: str, path: Path) -> list[Path]:
         """Write the files of a table elsewhere."""
@@ -295,8 +330,25 @@ class Aside:
         return [Path(shutil.copyfile(file, path / file.name)) for file in known]
 
 
+class InMemory(dict[str, pa.Table]):
+    """The tables of a release in memory."""
+
+    def opened(self, files: Parquet) -> dict[str, Table]:
+        """The tables where they can be counted."""
+        files.refuse_rows(self)
+        return {name: open_table(table) for name, table in self.items()}
+
+    def parts(self, name: str) -> Iterator[pa.Table]:
+        """A table, all of its rows at once."""
+        yield self[name]
+
+    def filed(self, files: Parquet, certificate: Certificate) -> Aside:
+        """The files that are published."""
+        return Aside.of(self, files, certificate)
+
+
 class Stored(Aside, Mapping[str, pa.Table]):
-    """The tables of a release in such files of Parquet; read when they are asked for."""
+    """The tables of a release in files of Parquet; read when they are asked for."""
 
     def __init__(self, tables: Mapping[str, Drawing | pa.Table], most: int | None) -> None:
         def write(name: str, folder: Path) -> list[Path]:
@@ -307,12 +359,16 @@ class Stored(Aside, Mapping[str, pa.Table]):
         super().__init__(tables, write)
         self.tallies = {name: getattr(table, "tally", None) for name, table in tables.items()}
 
-    def opened(self) -> dict[str, DuckTable]:
+    def filed(self, files: Parquet, certificate: Certificate) -> Aside:
+        """The files that are published."""
+        return self if files.typed else Aside.of(self, files, certificate)
+
+    def opened(self, files: Parquet) -> dict[str, Table]:
         """The tables where they can be counted; a verifier counts what was written."""
-        found = {}
+        found: dict[str, Any] = {}
         for name, paths in self.paths.items():
             found[name] = DuckTable.of_parquet(paths, "the release")
-            found[name].kept = self  # type: ignore[attr-defined]
+            found[name].kept = self
             found[name].known = self.tallies[name]
         return found
 
@@ -334,7 +390,7 @@ def _by_row(microdata: Microdata, policy: Policy, method: Any) -> str | None:
     """Why rows are to be looked at, and not how often each occurs."""
     if not traits_of(method).counted:
         return f"{type(method).__name__} looks at each row"
-    if microdata.schema.semantics != "single":
+    if microdata.schema.several:
         return "a person may have several values"
     if policy.by_row:
         return "the owner counts people, or columns that are not published"

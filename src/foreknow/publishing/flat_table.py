@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from foreknow.atomic_files import replaced
 from foreknow.data.arrays import IntArray, combine
@@ -347,55 +348,89 @@ def _width(extent: Extent) -> Any:
 
 @dataclass(frozen=True)
 class _Apart:
-    """Columns whose values are known of groups only."""
+    """Columns whose values are known of groups only; a person may have one several times."""
 
     values: pa.Table
     of_row: IntArray  # the group of each row
     counts: IntArray  # how often each is there
-    semantics: str
 
     def dealt(self, of_person: IntArray, random: np.random.Generator) -> dict[str, pa.Array]:
         """The values of each person, at random among the people of a group."""
         people = np.argsort(of_person, kind="stable")
         sizes = np.bincount(of_person, minlength=int(self.of_row.max(initial=-1)) + 1)
-        self._refuse(sizes)
-        starts = np.cumsum(sizes) - sizes
+        # before so many values are made
+        if self._contradicts(sizes):
+            raise CertificateError("the people and the values of the groups do not match")
         copies = np.repeat(np.arange(len(self.of_row)), self.counts)
-        if self.semantics == "single":
-            copies = random.permutation(copies)
-            of_each = np.empty_like(copies)
-            of_each[people] = copies[np.argsort(self.of_row[copies], kind="stable")]
-            return {
-                name: _plain(self.values, name).take(pa.array(of_each))
-                for name in self.values.column_names
-            }
-        if self.semantics == "set":  # each value goes to so many people, of whom none has it twice
-            pairs = zip(sizes[self.of_row].tolist(), self.counts.tolist(), strict=True)
-            chosen = [random.choice(size, many, replace=False) for size, many in pairs]
-            place = np.concatenate([np.zeros(0, np.int64), *chosen])
-        else:
-            place = random.integers(0, sizes[self.of_row[copies]])
-        owner = people[starts[self.of_row[copies]] + place]
-        copies = copies[np.argsort(owner, kind="stable")]
-        ends = np.cumsum(np.bincount(owner, minlength=len(of_person)))
+        return self._given(people, sizes, copies, random)
+
+    def _contradicts(self, sizes: IntArray) -> bool:
+        """Whether counts cannot be those of groups of such sizes."""
+        nobody, most = (sizes[self.of_row] == 0).any(), self.counts.max(initial=0)
+        return bool(nobody or most > _MOST_VALUES or self.counts.sum() > _MOST_VALUES)
+
+    def _given(
+        self, people: IntArray, sizes: IntArray, copies: IntArray, random: np.random.Generator
+    ) -> dict[str, pa.Array]:
+        """The values of each person as lists; `people` come group by group."""
+        starts = np.cumsum(sizes) - sizes
+        holder = people[starts[self.of_row[copies]] + self._places(sizes, copies, random)]
+        copies = copies[np.argsort(holder, kind="stable")]
+        ends = np.cumsum(np.bincount(holder, minlength=len(people)))
         offsets = pa.array(np.concatenate([[0], ends]).astype(np.int32))
         return {
-            name: pa.ListArray.from_arrays(
-                offsets, _plain(self.values, name).take(pa.array(copies))
-            )
+            name: pa.ListArray.from_arrays(offsets, column)
+            for name, column in self._taken(copies).items()
+        }
+
+    def _places(
+        self, sizes: IntArray, copies: IntArray, random: np.random.Generator
+    ) -> NDArray[Any]:
+        """Who of its group gets each copy of a value."""
+        return random.integers(0, sizes[self.of_row[copies]])
+
+    def _taken(self, copies: IntArray) -> dict[str, pa.Array]:
+        """The values of some rows, by column."""
+        return {
+            name: _plain(self.values, name).take(pa.array(copies))
             for name in self.values.column_names
         }
 
-    def _refuse(self, sizes: IntArray) -> None:
-        """Refuse counts that are not those of the people, before so many values are made."""
-        own, most = sizes[self.of_row], self.counts.max(initial=0)
-        wrong = (own == 0).any() or most > _MOST_VALUES or self.counts.sum() > _MOST_VALUES
-        if self.semantics == "single" and not wrong:
-            held = np.zeros(len(sizes), np.int64)
-            np.add.at(held, self.of_row, self.counts)
-            wrong = not np.array_equal(held, sizes)
-        if wrong or (self.semantics == "set" and (self.counts > own).any()):
-            raise CertificateError("the people and the values of the groups do not match")
+
+class _SetsApart(_Apart):
+    """The same, where each value goes to so many people, of whom none has it twice."""
+
+    def _contradicts(self, sizes: IntArray) -> bool:
+        return super()._contradicts(sizes) or bool((self.counts > sizes[self.of_row]).any())
+
+    def _places(
+        self, sizes: IntArray, copies: IntArray, random: np.random.Generator
+    ) -> NDArray[Any]:
+        pairs = zip(sizes[self.of_row].tolist(), self.counts.tolist(), strict=True)
+        chosen = [random.choice(size, many, replace=False) for size, many in pairs]
+        return np.concatenate([np.zeros(0, np.int64), *chosen])
+
+
+class _OneApart(_Apart):
+    """The same, where each person has one value."""
+
+    def _contradicts(self, sizes: IntArray) -> bool:
+        if super()._contradicts(sizes):
+            return True
+        held = np.zeros(len(sizes), np.int64)
+        np.add.at(held, self.of_row, self.counts)
+        return not np.array_equal(held, sizes)
+
+    def _given(
+        self, people: IntArray, sizes: IntArray, copies: IntArray, random: np.random.Generator
+    ) -> dict[str, pa.Array]:
+        copies = random.permutation(copies)
+        of_each = np.empty_like(copies)
+        of_each[people] = copies[np.argsort(self.of_row[copies], kind="stable")]
+        return self._taken(of_each)
+
+
+_APART = {"single": _OneApart, "set": _SetsApart, "multiset": _Apart}
 
 
 @dataclass(frozen=True, eq=False)
@@ -441,7 +476,7 @@ class Flat:
             if not self._in_rows:
                 counts = _counts(table.column(COUNT).to_pylist())
             how = several.get(names[0], "single")
-            self._apart.append(_Apart(table.select(list(names)), of_row, counts, how))
+            self._apart.append(_APART[how](table.select(list(names)), of_row, counts))
 
     def read(self) -> pa.Table:
         """The table with what labels mean beside them."""

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from foreknow.certificates import Certificate
-from foreknow.data.engines import as_texts, bare, write_csv, write_in_parts
+from foreknow.data.engines import bare, write_csv, write_in_parts
 from foreknow.data.microdata import Microdata
 from foreknow.data.prepare import header_of_shuffled
 from foreknow.errors import OutputError
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
-from foreknow_judge.written import Written
-
-Spelling: TypeAlias = Certificate | Written  # what says how texts and numbers are written
 
 
 @dataclass(frozen=True)
@@ -34,15 +31,11 @@ class Parquet:
     def refuse_rows(self, tables: Mapping[str, pa.Table]) -> None:
         """Refuse tables whose rows a reader would not find again."""
 
-    def as_read(self, tables: Mapping[str, pa.Table], known: Iterable[str]) -> Mapping[str, Any]:
-        """The tables as a reader of the files has them, where some columns may be `known`."""
-        return tables
-
     def spelling(self, numeric: Iterable[str]) -> dict[str, Any]:
-        """How files spell texts and numbers, in the words of `Written` and `Certificate`."""
+        """How files spell texts and numbers, in the words of `Certificate`."""
         return {}
 
-    def write(self, said: Spelling, parts: Iterable[pa.Table], path: Path) -> list[Path]:
+    def write(self, certificate: Certificate, parts: Iterable[pa.Table], path: Path) -> list[Path]:
         """Write a table, in one file or several, spelled as the format says."""
         return write_in_parts(map(bare, parts), path, self.options.rows_per_part)
 
@@ -81,11 +74,6 @@ class Csv(Parquet):
                     'lines where it is missing, which readers skip; publish as format = "parquet"'
                 )
 
-    def as_read(self, tables: Mapping[str, pa.Table], known: Iterable[str]) -> Mapping[str, Any]:
-        """The tables with texts in what may be `known`."""
-        columns = [column for name in known for column in (name, header_of_shuffled(name))]
-        return {part: as_texts(table, columns) for part, table in tables.items()}
-
     def spelling(self, numeric: Iterable[str]) -> dict[str, Any]:
         """How files spell texts and numbers."""
         return {
@@ -94,14 +82,16 @@ class Csv(Parquet):
             "delimiter": self.options.delimiter or ",",
         }
 
-    def write(self, said: Spelling, parts: Iterable[pa.Table], path: Path) -> list[Path]:
+    def write(self, certificate: Certificate, parts: Iterable[pa.Table], path: Path) -> list[Path]:
         """Write a table in one file."""
         write_csv(
             iter(parts),
             path,
-            escape_formulas=said.escaped,
-            delimiter=said.delimiter,
-            commas=[own for name in said.commas for own in (name, header_of_shuffled(name))],
+            escape_formulas=certificate.escaped,
+            delimiter=certificate.delimiter,
+            commas=[
+                header for name in certificate.commas for header in (name, header_of_shuffled(name))
+            ],
             bom=bool(self.options.bom),
         )
         return [path]
@@ -112,4 +102,4 @@ _FORMATS = {"csv": Csv, "parquet": Parquet}
 
 def format_of(options: PublishOptions) -> Parquet:
     """The format of a release."""
-    return _FORMATS[options.format or "csv"](options)
+    return _FORMATS[str(options.format)](options)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import re
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import partial, wraps
+from functools import wraps
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
@@ -22,16 +22,14 @@ from foreknow.atomic_files import as_json, replaced, require_new, whole_folders,
 from foreknow.auditing.audit import Audit, explained_audit
 from foreknow.auditing.judged import with_witnesses
 from foreknow.auditing.named_values import refuse_misspelt
-from foreknow.auditing.scope import for_readers, scope_of
+from foreknow.auditing.scope import for_readers
 from foreknow.auditing.trial import Trial
 from foreknow.certificates import Certificate
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines import (
-    Table,
     bare,
     frame_of,
-    open_table,
     write_csv,
     write_in_parts,
 )
@@ -40,7 +38,6 @@ from foreknow.data.labels import GroupLabels, Label, Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.prepare import header_of_shuffled
 from foreknow.data.release import Release
-from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight
 from foreknow.data.utility import Utility, utility_of
 from foreknow.errors import InternalError, NoSafeRelease, SchemaError
@@ -67,8 +64,8 @@ from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
 from foreknow.policy.way_out import ASK_SOMETHING
 from foreknow.publishing.code_book import Contents, code_book
-from foreknow.publishing.entries import Aside, Entries, Placed, Stored
-from foreknow.publishing.formats import Spelling, format_of
+from foreknow.publishing.entries import Aside, Entries, InMemory, Placed, Stored, entries_of
+from foreknow.publishing.formats import format_of
 from foreknow.publishing.notes import CUT_OFF, NOT_MINIMAL, OF_LISTS, PERHAPS_LARGER, note_of_others
 from foreknow.publishing.priors import (
     keep,
@@ -94,13 +91,11 @@ from foreknow.publishing.verification import (
     write_certificate,
 )
 from foreknow.randomness import generator
-from foreknow.releases.members import KEYED, OF_COUNTS
 from foreknow.releases.written import as_release
 from foreknow.result import page_of
 from foreknow.settings import known_keys
 from foreknow.wording import in_cases
-from foreknow_judge.certificate import digest_of, parts_of_sensitive
-from foreknow_judge.criteria import GAUGES
+from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError, InputError, UnsupportedError, memory_for
 from foreknow_judge.file_names import (
     CERTIFICATE,
@@ -114,11 +109,9 @@ from foreknow_judge.file_names import (
 )
 from foreknow_judge.grammar import Form
 from foreknow_judge.kept_priors import KeptPriors
-from foreknow_judge.knowledge import VERIFIERS
-from foreknow_judge.scope import CLAIMED, Scope
+from foreknow_judge.scope import CLAIMED
 from foreknow_judge.verdict import NOTHING_JUDGED, Verdict
-from foreknow_judge.verify import rules_of, written_of
-from foreknow_judge.written import Written
+from foreknow_judge.verify import written_of
 
 if TYPE_CHECKING:
     from foreknow.several.earlier_releases import CohortChanges
@@ -158,14 +151,14 @@ class Publication:
     _options: PublishOptions = field(repr=False)
     _private: Mapping[str, Any] = field(repr=False)
     placed: Placed = field(repr=False)
-    _written: Written = field(repr=False)  # what was judged
+    _files: Aside = field(repr=False)  # the files that were judged
+    _contents: Contents = field(repr=False)
     _kept: KeptPriors | None = field(repr=False, default=None)
     labels: Mapping[str, KnownLabels] = field(repr=False, default_factory=dict)
     advice: tuple[str, ...] = field(repr=False, default=())
     since: CohortChanges | None = field(repr=False, default=None)
     together: Audit | None = field(repr=False, default=None)
     titles: Mapping[str, str] = field(repr=False, default_factory=dict)
-    _aside: Aside | None = field(repr=False, default=None)  # the files that were judged
 
     @property
     def counts(self) -> GroupCounts:
@@ -237,7 +230,7 @@ class Publication:
             )
         raise AttributeError(said)
 
-    @memory_for("writing and verifying the release")
+    @memory_for("writing the release")
     def write(
         self,
         folder: str | Path,
@@ -247,7 +240,7 @@ class Publication:
     ) -> Certificate:
         """Write the release, its certificate and its report into a new folder; the rest apart.
 
-        Everything is written aside first. The tables are read back and judged afresh before the
+        The tables are copies of the files that were judged. Everything is written aside before the
         folders get their names; if anything fails, nothing is left.
 
         Parameters
@@ -279,48 +272,39 @@ class Publication:
         """
         kept_in = owners_folder(folder) if owner is None else owner
         signer = None if key is None else Signer(key)
-        with whole_folders(folder, kept_in) as (aside, own):
-            names = {name: f"{name}.{self.certificate.format}" for name in self.tables}
-            paths = {name: self._write_table(name, aside / file) for name, file in names.items()}
-            said, kept = self.certificate, self._kept
-            digests = {
-                path.relative_to(aside).as_posix(): digest_of(path)
-                for own in paths.values()
-                for path in own
-            }
-            written = written_of(said, paths, self.audit.policy.populations)
-            contents = None if self._aside is None else self._aside.contents
-            if self._aside is None or [*digests.values()] != self._aside.digests:
-                _log.info("reading the written release back")
-                self._read_back(written)
-                contents = None
-            said = replace(said, files=digests)
-            book = code_book(said, contents or Contents.of(said, written), self._titles)
+        with whole_folders(folder, kept_in) as (aside, for_owner):
+            digests = self._copied(aside)
+            certified = replace(self.certificate, files=digests)
+            book = code_book(certified, self._contents, self._titles)
             write_whole(aside / CODE_BOOK, as_json(book))
             _log.info("writing the report")
             self.audit.to_html(aside / REPORT, published=True)
             report, book_digest = (digest_of(aside / name) for name in (REPORT, CODE_BOOK))
-            certificate = replace(said, report=report, code_book=book_digest)
+            certificate = replace(certified, report=report, code_book=book_digest)
             write_certificate(certificate, aside / CERTIFICATE)
             if signer is not None:
                 signer.sign_file(aside / CERTIFICATE)
             if self.audit.lattice is not None:
-                page = page_of(self.audit.lattice, form=self._options.written).html()
-                write_whole(own / LATTICE, page, private=True)
+                page = page_of(self.audit.lattice, form=certificate.form).html()
+                write_whole(for_owner / LATTICE, page, private=True)
             # The day is the owner's record: what is published does not say it.
             private = {**self._private, "written": date.today().isoformat()}
-            write_whole(own / OWNER, as_json(private), private=True)
+            write_whole(for_owner / OWNER, as_json(private), private=True)
             _log.info("writing who is in which group")
-            self.placed.write(own / MEMBERS, digests)
-            if kept is not None:
-                write_whole(own / PRIORS, as_json(kept_as_written(kept)), private=True)
+            self.placed.write(for_owner / MEMBERS, digests)
+            if self._kept is not None:
+                write_whole(for_owner / PRIORS, as_json(kept_as_written(self._kept)), private=True)
         return certificate
 
-    def _write_table(self, name: str, path: Path) -> list[Path]:
-        """Write a table; files that were judged already are copied."""
-        if self._aside is not None:
-            return self._aside.copy(name, path)
-        return _write(self.certificate, self.tables, self._options, name, path.parent)
+    def _copied(self, folder: Path) -> dict[str, str]:
+        """Copy the files that were judged into a folder; the digest of each by its name there."""
+        digests: dict[str, str] = {}
+        for name in self.tables:
+            for path in self._files.copy(name, folder / f"{name}.{self.certificate.format}"):
+                digests[path.relative_to(folder).as_posix()] = digest_of(path)
+        if [*digests.values()] != self._files.digests:
+            raise InternalError("the release differs from what was written")
+        return digests
 
     @property
     def _titles(self) -> dict[str, str]:
@@ -331,15 +315,6 @@ class Publication:
             for name in self._options.unlinked
             if name in known
         }
-
-    def _read_back(self, written: Written) -> None:
-        """Judge what was written; anything but what was certified is a bug."""
-        said, kept, required = self.certificate, self._kept, self.certificate.policy["require"]
-        found = findings_of(written, required if kept is None else kept.filled(required))
-        if _certified(found, kept) != said.findings or not same_groups(
-            written.held, self._written.held
-        ):
-            raise InternalError("the release differs from what was written")
 
     def __repr__(self) -> str:
         notes = "".join(f", {note.partition(':')[0]}" for note in self.certificate.notes)
@@ -357,14 +332,6 @@ class Publication:
     def to_dict(self) -> dict[str, Any]:
         """The certificate's plain values."""
         return self.certificate.to_dict()
-
-
-def _write(
-    said: Spelling, tables: Mapping[str, pa.Table], options: PublishOptions, name: str, folder: Path
-) -> list[Path]:
-    """Write a table, spelled as its format says."""
-    parts = tables.parts(name) if isinstance(tables, Stored) else [tables[name]]
-    return format_of(options).write(said, parts, folder / f"{name}.{options.format}")
 
 
 def _counting_cases(call: Callable[P, Publication]) -> Callable[P, Publication]:
@@ -484,71 +451,65 @@ def publish(
         raise UnsupportedError("whole-after", "publish")
     if out is not None:
         require_new(Path(out), owners_folder(out))
-    how: dict[str, Any] = {"method": method, "options": options, "seed": seed, "engine": engine}
-    how |= {"learned": learned, "after": after, **changed}
-    said = {key: how.pop(key) for key in changed if key in KEYS}
-    made = _made(microdata, policy_of(policy, said, microdata, "publish"), **how)
+    said = {key: changed.pop(key) for key in [*changed] if key in KEYS}  # type: ignore[misc]
+    how = _Choices(method, options, seed, engine, learned, changed)
+    made = _made(microdata, policy_of(policy, said, microdata, "publish"), how, after)
     if out is not None:
         made.write(out)
     return made
 
 
+class _Choices(NamedTuple):
+    """What a call of `publish` chooses beside the policy."""
+
+    method: Anonymizer | str | None
+    options: PublishOptions | None
+    seed: int | None
+    engine: str
+    learned: bool
+    changed: Mapping[str, Any]  # in the options
+
+
 @_counting_cases
-def _made(
-    microdata: Any,
-    policy: Policy,
-    *,
-    method: Anonymizer | str | None,
-    options: PublishOptions | None,
-    seed: int | None,
-    engine: str,
-    learned: bool,
-    after: str | Path | Sequence[str | Path] | None,
-    together: bool = False,
-    **changed: Any,
-) -> Publication:
-    """Make it, as `publish` says; what is judged `together` with others may ask nothing itself."""
+def _made(microdata: Any, policy: Policy, how: _Choices, after: Any) -> Publication:
+    """Make a release of a table, or of those in it who are in no release before."""
     if not isinstance(microdata, Microdata):
         microdata = policy.microdata(microdata)
     microdata = microdata.leveled(policy.levels)
     if after is not None and after != [] and after != ():
-        how: dict[str, Any] = {"method": method, "options": options, "seed": seed, **changed}
-        how |= {"engine": engine, "learned": learned}
-        return _after(after, microdata, policy, **how)
-    options = options or policy.options
-    task = _Task.of(microdata, policy, method, options, engine, seed, changed)
+        return _after(after, microdata, policy, how)
+    return _certified(_draft(microdata, policy, how))
+
+
+@dataclass(frozen=True, eq=False)
+class _Draft:
+    """A release whose groups hold the policy, before its files are written and judged."""
+
+    task: _Task
+    groups: _Groups
+    tables: _Tables
+    placed: Placed
+    release: Release
+    audit: Audit
+
+
+def _draft(microdata: Microdata, policy: Policy, how: _Choices, *, alone: bool = True) -> _Draft:
+    """Search groups that hold a policy; one that is not judged `alone` may ask nothing itself."""
+    task = _Task.of(microdata, policy, how)
     refuse_misspelt(
-        {own.name: own.domain for own in task.microdata.sensitives}, policy.requirements
+        {own.name: own.domain for own in task.microdata.sensitives}, task.policy.requirements
     )
     groups = _grouped(task)
     tables = _tables_of(task, groups)
     placed = Placed(task.entries, groups.of, tables.called)
     release, seen = _counted(task, tables, placed)
-    judged = _judged(task, groups, tables, release, seen, learned)
-    if judged.idle and not together:
+    audit = _judged(task, groups, tables, release, seen, how.learned)
+    if audit.idle and alone:
         raise NoSafeRelease(NOTHING_JUDGED, ASK_SOMETHING)
-    _stop(task.policy, judged.trials or ())
-    _refuse_unasked(task, release, judged)
-    _refuse_unsafe(task, groups, release, judged)
-    filed = task.policy.filed if task.policy.owned else task.policy
-    scope = judged.scope if filed is task.policy else _scope_of_files(release, filed, judged)
-    files = _judged_files(task, tables, filed)
-    certificate, private, kept, judged = _certify(task, groups, files, filed, judged, scope)
-    return Publication(
-        release,
-        judged,
-        certificate,
-        tables.tables,
-        task.options,
-        private,
-        placed,
-        files.written,
-        kept,
-        {column.attribute.name: column.known for column in tables.coarse},
-        _advice(task, groups, tables, judged, certificate),
-        titles=microdata.titles,
-        _aside=files.aside,
-    )
+    _stop(task.policy, audit.trials or ())
+    _refuse_unasked(task, release, audit)
+    _refuse_unsafe(task, groups, release, audit)
+    return _Draft(task, groups, tables, placed, release, audit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -567,13 +528,10 @@ class _Task:
         cls,
         raw: Microdata,
         policy: Policy,
-        method: Anonymizer | str | None,
-        options: PublishOptions,
-        engine: str,
-        seed: int | None,
-        changed: dict[str, Any],
+        how: _Choices,
     ) -> _Task:
         """Settle options and method, count equal rows, and refuse what cannot be published."""
+        method, options, changed = how.method, how.options or policy.options, {**how.changed}
         if not isinstance(options, PublishOptions):
             raise InputError(f"options must be PublishOptions, not {type(options).__name__}")
         if method is None or isinstance(method, str):
@@ -583,7 +541,7 @@ class _Task:
         policy = replace(policy, schema=raw.schema, options=options)
         anonymizer = method_of(method if method is not None else options.method, policy)
         policy = in_its_form(anonymizer, policy)
-        entries = Entries.of(raw, policy, anonymizer, engine)
+        entries = entries_of(raw, policy, anonymizer, how.engine)
         policy = marked(policy, entries.microdata)
         for population in policy.compared:
             population.hold(entries.microdata)
@@ -593,7 +551,7 @@ class _Task:
         _refuse_laid_conditions(policy)
         format_of(policy.options).refuse_texts(entries.microdata, policy)
         written = as_written(anonymizer, entries.microdata, policy)
-        return cls(raw, entries, policy, anonymizer, seed, written)
+        return cls(raw, entries, policy, anonymizer, how.seed, written)
 
     @property
     def microdata(self) -> Microdata:
@@ -619,7 +577,7 @@ class _Groups:
 class _Tables:
     """What is written."""
 
-    tables: Mapping[str, pa.Table]
+    tables: InMemory | Stored
     called: Mapping[str, pa.Array]  # of each group, by group column
     coarse: Sequence[Coarsened] = ()
     ncp: dict[str, float] = field(default_factory=dict)
@@ -629,7 +587,7 @@ def _grouped(task: _Task) -> _Groups:
     """Let the method divide the people."""
     _log.info("grouping %d people", task.microdata.n_people)
     found = grouping_of(task.method, task.written, task.policy, task.seed, explain=True)
-    method = found.settled or task.method
+    method = found.method or task.method
     of, many = _people(found.of_row, task.microdata, type(method).__name__)
     return _Groups(found, method, of, many)
 
@@ -639,7 +597,7 @@ def _tables_of(task: _Task, groups: _Groups) -> _Tables:
     _log.info("writing %d groups as tables", groups.many)
     microdata, options, random = task.microdata, task.options, generator(task.seed, "publish")
     most, of, many = task.entries.rows_per_part(options), groups.of, groups.many
-    if options.form != "generalized":
+    if not options.labelled:
         ids = group_ids(many, random)
         made = bucketized(microdata, of, ids, random, options.unlinked, most)
         return _Tables(task.entries.kept(made, task.policy), {GROUP: pa.array(ids)})
@@ -658,12 +616,7 @@ def _tables_of(task: _Task, groups: _Groups) -> _Tables:
 def _counted(task: _Task, tables: _Tables, placed: Placed) -> tuple[Release, Sight | None]:
     """The release as its reader counts it; and as somebody sees it who knows exact columns."""
     options, schema, columns = task.options, task.microdata.schema, tuple(tables.called)
-    opened: dict[str, Table]
-    if isinstance(tables.tables, Stored):
-        opened = {**tables.tables.opened()}
-    else:
-        format_of(options).refuse_rows(tables.tables)
-        opened = {part: open_table(table) for part, table in tables.tables.items()}
+    opened = tables.tables.opened(format_of(options))
     for table in opened.values():
         table.name = "the release"
     exact = schema.quasi_identifiers
@@ -716,7 +669,7 @@ def _judged(
 
 def _refuse_unasked(task: _Task, release: Release, judged: Audit) -> None:
     """Refuse groups that do not hold what no search asks."""
-    exactly = task.options.written != "generalized"
+    exactly = not task.options.labelled
     unasked = [
         (each.requirement, each.found)
         for each in judged.criteria
@@ -757,14 +710,8 @@ def _refuse_unsafe(task: _Task, groups: _Groups, release: Release, judged: Audit
             '. Try method = "art", or ask for more facts in the search: require facts by '
             "themselves, too, with more of them"
         )
-    if task.options.written == "generalized":
+    if task.options.labelled:
         _refuse_boxes(method, policy, release.counts)
-
-
-def _scope_of_files(release: Release, filed: Policy, judged: Audit) -> Scope:
-    """The scope of verdicts on the files, under the part of the policy that files can show."""
-    claims: dict[str, Any] = {key: getattr(judged.scope, key) for key in CLAIMED}
-    return replace(scope_of(release, filed), **claims)
 
 
 def _advice(
@@ -778,7 +725,7 @@ def _advice(
     return tuple(map(in_cases, said) if certificate.in_cases else said)
 
 
-def _after(folders: Any, microdata: Microdata, policy: Policy, **how: Any) -> Publication:
+def _after(folders: Any, microdata: Microdata, policy: Policy, how: _Choices) -> Publication:
     """Publish who is in no earlier release, where the policy holds of all together."""
     several = load("foreknow.several.earlier_releases")
     earlier = several.Earlier.open(folders)
@@ -807,7 +754,7 @@ def _after(folders: Any, microdata: Microdata, policy: Policy, **how: Any) -> Pu
             "k_anonymity, which implies k_map"
         )
     try:
-        made = _made(newcomers, policy, after=None, together=True, **how)
+        draft = _draft(newcomers, policy, how, alone=False)
     except NoSafeRelease as error:
         raise NoSafeRelease(f"{since} {error.said}", [several.TOO_FEW, *error.way_out]) from None
     except SchemaError as error:  # such as values that few of them have
@@ -815,46 +762,25 @@ def _after(folders: Any, microdata: Microdata, policy: Policy, **how: Any) -> Pu
         if newcomers.n_people < least:
             why = f"Fewer than {least} are too few for a group or a label: {several.WAIT}."
         raise SchemaError(f"{since} {why} Of those who are new: {error}") from None
-    tried = how["learned"] or bool(policy.tries)
-    placed = made.placed if tried else None
+    placed = draft.placed if how.learned or policy.tries else None
     together, values = earlier.judged(
-        made.release, made.audit.policy, several.NEW, microdata, placed
+        draft.release, draft.audit.policy, several.NEW, microdata, placed
     )
     _stop(policy, together.trials or (), earlier.names)
-    own = made.audit.scope
+    scope = draft.audit.scope
     said_of_rows = ("left_out", "lacking", "people_suppressed", "shared", "numbers")
-    left = {key: getattr(own, key) for key in said_of_rows}
-    scope = replace(together.scope, names_alike=since.alike, **left)
-    together = replace(together, scope=scope)
+    of_rows = {key: getattr(scope, key) for key in said_of_rows}
+    together = replace(together, scope=replace(together.scope, names_alike=since.alike, **of_rows))
     for name, people in since.beside:
         _log.warning("%s, which was not named, shows %d of those who are new", name, people)
-    said = replace(
-        made.certificate, after=earlier.said, notes=(*made.certificate.notes, earlier.note)
-    )
-    earlier_people = tuple(len(own) for own in earlier.groups)
-    judged = replace(
-        made.audit,
-        scope=replace(own, earlier=earlier_people),
+    audit = replace(
+        draft.audit,
+        scope=replace(scope, earlier=tuple(map(len, earlier.groups))),
         tried_together=bool(together.trials),
     )
-    made = replace(made, audit=judged, certificate=said, since=since, together=together)
     # Of sets that a hierarchy or a level names, it must be certified what is in any release.
-    return replace(made, certificate=_certified_by(made, values))
-
-
-def _certified_by(made: Publication, values: Mapping[str, Labels]) -> Certificate:
-    """The certificate of a publication, judged afresh by the sets of some values."""
-    certificate = made.certificate
-    written = made._written
-    required, findings = _verified(written, made.audit.policy, values)
-    with_witnesses(findings, made.audit.verdicts)
-    scope = remarks_as_written(certificate, written, required["require"]).to_dict()
-    scope |= {key: certificate.scope[key] for key in CLAIMED if key in certificate.scope}
-    if made._kept is not None:
-        required["require"] = withheld(made._kept, required["require"])
-    return replace(
-        certificate, policy=required, findings=_certified(findings, made._kept), scope=scope
-    )
+    made = _certified(replace(draft, audit=audit), values, earlier)
+    return replace(made, since=since, together=together)
 
 
 def _with_method(
@@ -910,7 +836,7 @@ def _refuse_laid_conditions(policy: Policy) -> None:
     """Refuse rules on exact columns that have a hierarchy: a reader may take values for labels."""
     schema = policy.needed_schema
     laid = [name for name in schema.conditions if name in schema.hierarchies]
-    if policy.options.written == "bucketized" and laid:
+    if laid and not policy.options.labelled:
         raise UnsupportedError(
             f"impossible: where names {laid[0]!r}, which has a hierarchy, and the bucketized form "
             "publishes it as it is, so a reader cannot tell its values from labels; leave its "
@@ -949,137 +875,122 @@ def _stop(policy: Policy, trials: Sequence[Trial], before: Sequence[str] = ()) -
             )
 
 
-class _JudgedFiles(NamedTuple):
-    """What the verifier reads, and its files, where they are published as they are."""
+def _certified(
+    draft: _Draft, values: Mapping[str, Labels] | None = None, earlier: Any = None
+) -> Publication:
+    """Write the files of a release, let the judge judge them, and certify what it finds.
 
-    written: Written
-    aside: Aside | None
-    in_memory: Written | None  # what was written there, where that was still to be judged
-
-
-def _judged_files(task: _Task, tables: _Tables, policy: Policy) -> _JudgedFiles:
-    """Tables in memory as their files will have them; large ones are written first, and read."""
-    entries, options, schema = task.entries, task.options, task.microdata.schema
-    files = format_of(options)
-    stored = tables.tables if isinstance(tables.tables, Stored) else None
-    own: Mapping[str, Any]
-    # what is known is certified as a reader of the file has it
-    own = stored.paths if stored else files.as_read(tables.tables, policy.known_other)
-    parts = parts_of_sensitive(schema.sensitives, (*options.unlinked, *schema.several))
-    written = Written(
-        options.written,
-        tuple(tables.called),
-        schema.sensitive,
-        own,
-        semantics=schema.to_dict()["semantics"],
-        populations=policy.populations,
-        parts={name: part for part, names in parts.items() for name in names},
-        exact=schema.quasi_identifiers if options.written == "bucketized" else (),
-        shuffled=options.unlinked if "release" in own else (),
-        beside=schema.other,
-        rules=rules_of(policy.to_dict()["schema"]),
-    )
-    if files.typed:
-        return _JudgedFiles(written, stored, None)
-    if not stored and not entries.are_many:
-        return _JudgedFiles(written, None, None)
-    in_csv = replace(written, **files.spelling(task.microdata.numeric))
-    aside = Aside(own, partial(_write, in_csv, tables.tables, options))
-    return _JudgedFiles(replace(in_csv, tables=aside.paths), aside, written)
-
-
-def _certify(
-    task: _Task, groups: _Groups, files: _JudgedFiles, policy: Policy, audit: Audit, scope: Scope
-) -> tuple[Certificate, dict[str, Any], KeptPriors | None, Audit]:
-    """Let the verifier judge what is written; anything but agreement and safety is a bug."""
-    entries, microdata, options = task.entries, task.microdata, task.options
-    written, aside, in_memory = files
-    key = secrets.token_hex(32)
-    with ThreadPoolExecutor(1) as beside:
-        digest = beside.submit(entries.digest, bytes.fromhex(key))
-        values = policy.combined(microdata).values
-        said, findings = _verified(written, policy, values)
-    # What only the owner can count was judged before, of the owner's table.
-    if not task.policy.owned:
-        judged = with_witnesses(findings, audit.verdicts)
-        _refuse_not_safe(judged)
-        audit = replace(audit, verdicts=tuple(judged))
-    counts, held = audit.counts, written.held
-    lost = (len(held), held.people.sum()) != (counts.n_groups, counts.n_people)
-    if lost or (in_memory is not None and not same_groups(held, in_memory.held)):
-        raise InternalError("the release differs from what was written")
-    notes, minimal = traits_of(groups.method).notes, traits_of(groups.method).minimal
-    lattice = groups.found.lattice
-    cut_off = lattice is not None and not lattice.complete
-    rare = [a.name for a in task.written.attributes if a.cells and a.cells.grid is None]
-    loosely = not all(required.searched_exactly for required in policy.requirements)
-    learned = learned_tables(policy)
+    Sets are made of some `values`, of those of the table where none are given.
+    """
+    task, audit, release = draft.task, draft.audit, draft.release
+    policy = task.policy.filed if task.policy.owned else task.policy
+    said = policy.published(values or policy.combined(task.microdata).values)
+    required, learned = said["require"], learned_tables(policy)
     kept = keep(secrets.token_bytes(32), learned) if learned else None
     if kept is not None:
-        said["require"] = withheld(kept, said["require"])
-    of_lists = any(getattr(each.criterion, "lists", ()) for each in policy.requirements)
-    certificate = Certificate(
+        said["require"] = withheld(kept, required)
+    notes = [*([learned_note(learned)] if learned else []), *_notes(draft, policy)]
+    certificate = _uncertified(draft, said, policy)
+    if earlier is not None:
+        notes.append(earlier.note)
+        certificate = replace(certificate, after=earlier.said)
+    key = secrets.token_hex(32)
+    with ThreadPoolExecutor(1) as beside:
+        digest = beside.submit(task.entries.digest, bytes.fromhex(key))
+        files = draft.tables.tables.filed(format_of(task.options), certificate)
+        written = written_of(certificate, files.paths, policy.populations)
+        try:
+            findings = findings_of(written, required)
+        except CertificateError as error:
+            raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None
+    if not same_groups(written.held, release.counts):
+        raise InternalError("the release differs from what was written")
+    _refuse_not_safe(findings)
+    # What only the owner can count was judged before, of the owner's table.
+    if not task.policy.owned:
+        audit = replace(audit, verdicts=tuple(with_witnesses(findings, audit.verdicts)))
+    claims = {name: getattr(audit.scope, name) for name in CLAIMED}
+    scope = replace(remarks_as_written(certificate, written, required), **claims)
+    certificate = replace(
+        certificate,
+        findings=_published(findings, kept),
+        source={**certificate.source, "digest": digest.result()},
+        notes=tuple(notes),
+        scope=for_readers(scope, task.microdata.schema).to_dict(),
+    )
+    return Publication(
+        release,
+        audit,
+        certificate,
+        draft.tables.tables,
+        task.options,
+        {"digest_key": key, "seed": task.seed, "source": task.microdata.name},
+        draft.placed,
+        files,
+        Contents.of(certificate, written),
+        kept,
+        {column.attribute.name: column.known for column in draft.tables.coarse},
+        _advice(task, draft.groups, draft.tables, audit, certificate),
+        titles=task.raw.titles,
+    )
+
+
+def _uncertified(draft: _Draft, said: Mapping[str, Any], policy: Policy) -> Certificate:
+    """A certificate that says how a release is written, and nothing yet of what is found."""
+    task, method, counts = draft.task, draft.groups.method, draft.audit.counts
+    microdata, options, minimal = task.microdata, task.options, traits_of(method).minimal
+    return Certificate(
         policy=said,
         form=options.written,
         format=options.format or "csv",
-        groups=tuple(written.groups),
-        sensitive=written.sensitive,
+        groups=tuple(draft.tables.called),
+        sensitive=microdata.schema.sensitive,
         people=counts.n_people,
         n_groups=counts.n_groups,
-        method={**settings_of(groups.method), "name": type(groups.method).__name__},
-        findings=_certified(findings, kept),
-        source={
-            "rows": microdata.n_rows,
-            "digest": digest.result(),
-            "digest_kind": KEYED if isinstance(entries.rows, Microdata) else OF_COUNTS,
-        },
+        method={**settings_of(method), "name": type(method).__name__},
+        findings=(),
+        source={"rows": microdata.n_rows, "digest": "", "digest_kind": task.entries.digest_kind},
         seeded=task.seed is not None,
-        semantics=written.semantics,
+        semantics=microdata.schema.to_dict()["semantics"],
         minimal=policy.monotone()
-        and not (loosely or cut_off)
+        and not (_is_loose(policy) or _is_cut_off(draft.groups))
         and minimal is not None
         and bool(minimal(policy)),
-        grids=dict(audit.utility.grids),
+        grids=dict(draft.audit.utility.grids),
         **format_of(options).spelling(microdata.numeric),
-        notes=(
-            *([learned_note(learned)] if learned else []),
-            *([] if policy.monotone() or policy.attributes or of_lists else [NOT_MINIMAL]),
-            *([OF_LISTS] if of_lists else []),
-            *([PERHAPS_LARGER] if loosely and minimal is not None else []),
-            *(notes(policy, task.seed) if notes is not None else ()),
-            *(TRIED.format(", ".join(each.attack.by)) for each in policy.tries),
-            *([CUT_OFF] if cut_off else []),
-            *([note_of_others(rare, task.policy.least_listed)] if rare else []),
-        ),
-        scope=_for_readers(scope, microdata.schema),
+        notes=(),
+        scope={},
     )
-    if aside is not None:
-        aside.contents = Contents.of(certificate, written.with_fields(columns=certificate.columns))
-    private = {"digest_key": key, "seed": task.seed, "source": microdata.name}
-    return certificate, private, kept, audit
 
 
-def _for_readers(scope: Scope, schema: Schema) -> dict[str, Any]:
-    """What a certificate says of what nothing looked at; what the verifier judged, it vouches for.
-
-    That is a kind of another package by a key of Foreknow's.
-    """
-    known = {*VERIFIERS, *GAUGES}
-    foreign = tuple(own for own in scope.foreign if own.partition(" ")[0] not in known)
-    return for_readers(replace(scope, foreign=foreign, if_known={}), schema).to_dict()
+def _is_loose(policy: Policy) -> bool:
+    """Whether a search asks for more than a requirement does."""
+    return not all(required.searched_exactly for required in policy.requirements)
 
 
-def _verified(
-    written: Written, policy: Policy, values: Any
-) -> tuple[dict[str, Any], list[Verdict]]:
-    """The policy as it is certified of some values, and what the judge finds: safe, or a bug."""
-    said = policy.published(values)
-    try:
-        findings = findings_of(written, said["require"])
-    except CertificateError as error:
-        raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None
-    _refuse_not_safe(findings)
-    return said, findings
+def _is_cut_off(groups: _Groups) -> bool:
+    lattice = groups.found.lattice
+    return lattice is not None and not lattice.complete
+
+
+def _notes(draft: _Draft, policy: Policy) -> Iterator[str]:
+    """What a certificate notes of how groups were made."""
+    task, traits = draft.task, traits_of(draft.groups.method)
+    of_lists = any(getattr(own.criterion, "lists", ()) for own in policy.requirements)
+    if of_lists:
+        yield OF_LISTS
+    elif not (policy.monotone() or policy.attributes):
+        yield NOT_MINIMAL
+    if _is_loose(policy) and traits.minimal is not None:
+        yield PERHAPS_LARGER
+    if traits.notes is not None:
+        yield from traits.notes(policy, task.seed)
+    yield from (TRIED.format(", ".join(each.attack.by)) for each in policy.tries)
+    if _is_cut_off(draft.groups):
+        yield CUT_OFF
+    rare = [a.name for a in task.written.attributes if a.cells and a.cells.grid is None]
+    if rare:
+        yield note_of_others(rare, task.policy.least_listed)
 
 
 def _refuse_not_safe(verdicts: Sequence[Verdict]) -> None:
@@ -1091,7 +1002,7 @@ def _refuse_not_safe(verdicts: Sequence[Verdict]) -> None:
         )
 
 
-def _certified(findings: Sequence[Verdict], kept: KeptPriors | None) -> tuple[dict[str, Any], ...]:
+def _published(findings: Sequence[Verdict], kept: KeptPriors | None) -> tuple[dict[str, Any], ...]:
     """Findings as a certificate has them: without what tells of priors that are kept."""
     said = [finding.to_dict() for finding in findings]
     return tuple(said if kept is None else map(kept.withheld_finding, said))

@@ -7,7 +7,7 @@ the method.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from types import NoneType
@@ -18,6 +18,7 @@ import numpy as np
 from foreknow.atomic_files import as_json, write_whole
 from foreknow.auditing.named_values import refuse_misspelt
 from foreknow.certificates import Certificate
+from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import GroupLabels, Labels
 from foreknow.hints import hinted
 from foreknow.methods.proof import NOT_JUDGED
@@ -36,7 +37,7 @@ from foreknow_judge.certificate import (
     check_certificate,
     has_kept_priors,
 )
-from foreknow_judge.counting import GroupBags
+from foreknow_judge.counting import Column, GroupBags
 from foreknow_judge.documents import from_json
 from foreknow_judge.errors import CertificateError, InputError, PolicyError, Problem
 from foreknow_judge.registry import Kinds
@@ -291,20 +292,35 @@ def _never_proved(known: CertificateRead) -> Iterator[str]:
         )
 
 
-def same_groups(one: GroupBags, other: GroupBags) -> bool:
-    """Whether two releases have the same groups, with as many people of each value."""
+def same_groups(held: GroupBags, counts: GroupCounts) -> bool:
+    """Whether files have the groups of a release, with as many people of each value."""
+    groups: Any = counts.groups
+    parts = groups.parts if isinstance(groups, GroupLabels) else [(groups, np.arange(len(groups)))]
+    labels = [Column.of_texts(_texts(own), codes) for own, codes in parts]
+    order = np.lexsort([column.codes for column in reversed(labels)])
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    values = Column.of_texts(_texts(counts.values), counts.codes)
+    of_group, names = place[counts.cell_groups], values.texts.to_pylist()
+    labels = [column.take(order) for column in labels]
+    bags = GroupBags(labels, names, of_group, values.codes, counts.counts)
     return (
-        len(one.labels) == len(other.labels)
-        and one.names == other.names
-        and all(
-            mine.texts.equals(others.texts) and np.array_equal(mine.codes, others.codes)
-            for mine, others in zip(one.labels, other.labels, strict=True)
-        )
-        and all(
-            np.array_equal(getattr(one, part), getattr(other, part))
-            for part in ("people", "starts", "codes", "counts")
-        )
+        np.array_equal(held.people, counts.sizes[order])
+        and np.array_equal(held.starts, bags.starts)
+        and np.array_equal(held.counts, bags.counts)
+        and [held.names[code] for code in held.codes] == [names[code] for code in bags.codes]
+        and len(held.labels) == len(labels)
+        and all(map(_equal, held.labels, labels))
     )
+
+
+def _texts(labels: Iterable[Any]) -> list[str | None]:
+    return [None if label is None else str(label) for label in labels]
+
+
+def _equal(one: Column, other: Column) -> bool:
+    """Whether two columns have the same texts in their rows."""
+    return bool(one.texts.take(one.codes).equals(other.texts.take(other.codes)))
 
 
 def certified_policy(known: Certificate) -> Policy:

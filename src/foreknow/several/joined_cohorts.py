@@ -62,7 +62,7 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
 
     known = [own.people for own in each if own.people is not None]
     # Who is recognized by exact columns is recognized in one release.
-    exact = (cohort, *_recognized(first)) if known and first.recognized else ()
+    exact = (cohort, *_bare(first, first.recognized)) if known and first.recognized else ()
     people = stack(known, cohort if ids is None or exact else None) if known else None
     by_column = cohort if ids is None else None
     made = [
@@ -89,7 +89,7 @@ def places_in(joint: Release, releases: Sequence[Release], names: Sequence[str])
     found = []
     for number, (release, name) in enumerate(zip(releases, names, strict=True), start=1):
         own: Any = release.counts.groups
-        kept = [at for at, column in enumerate(release.group_columns) if column != release.cohort]
+        kept = [release.group_columns.index(column) for column in _groups(release)]
         texts = [[_text(_parts(label)[at]) for at in kept] for label in own]
         called = [
             (name, *text) if release.by_values else (id_of(number, name, text[0]),)
@@ -146,11 +146,11 @@ def _semantics(like: Release, sensitives: Sequence[str]) -> Semantics:
 
 def _groups(release: Release) -> list[str]:
     """The columns that make its groups, but for one that says whom it shows for the first time."""
-    return [name for name in release.group_columns if name != release.cohort]
+    return _bare(release, release.group_columns)
 
 
-def _recognized(release: Release) -> tuple[str, ...]:
-    return tuple(name for name in release.recognized if name != release.cohort)
+def _bare(release: Release, columns: Sequence[str]) -> list[str]:
+    return [name for name in columns if name != release.cohort]
 
 
 def _shape(release: Release, parts: Parts) -> dict[str, list[str]]:

@@ -203,7 +203,7 @@ class ART(Grouper):
             reading=[own.reading for own in known],
             amounts=[own.amounts for own in known],
             unique=self.unique,
-            one_profile=policy is not None and policy.options.written == "generalized",
+            one_profile=policy is not None and policy.options.labelled,
         )
         if problem.unique and problem.share is None:
             raise InputError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -21,8 +21,10 @@ from foreknow.methods.protocol import (
     Grouper,
     Grouping,
     Traits,
+    asked_policy,
     check_needs,
     notes_of_seed,
+    nothing_safe,
 )
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
@@ -30,7 +32,6 @@ from foreknow.randomness import generator
 from foreknow_judge.errors import InputError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.settings import FromOne, Settings
-from foreknow_judge.text import people_text
 
 # Decoys that are drawn at once, where groups bear on one another.
 _TOGETHER = 1 << 14
@@ -101,19 +102,13 @@ class Decoy(Grouper):
         return Grouping(microdata.rows_of(search.finish(random)))
 
     def _start(self, microdata: Microdata, policy: Policy | None) -> Search:
-        if policy is None:
-            raise InputError("Decoy needs a policy: what must the groups withstand?")
-        policy = replace(policy, schema=microdata.schema)
+        policy = asked_policy(self, policy, microdata)
         check_needs(self, policy)
         _check(policy)
-        everybody = np.zeros(microdata.n_people, dtype=np.int64)
-        everyone = microdata.counts(everybody)
+        everyone = microdata.everyone()
         failures = policy.failures(everyone)
         if failures:
-            raise NoSafeRelease(
-                f"not even one group of {people_text(everyone.n_people, 'all')} is safe: "
-                f"{'; '.join(failures)}"
-            )
+            raise NoSafeRelease(nothing_safe(everyone.n_people, failures))
         points = Points.of(microdata)
         guards = Guards.of(policy, everyone)
         tries = True

@@ -22,7 +22,13 @@ from foreknow.data.microdata import Attribute, Microdata
 from foreknow.methods.decoy.deals import Deal, bags_of_deals, most_groups
 from foreknow.methods.decoy.draws import Strayed, drawn, ranks
 from foreknow.methods.decoy.guards import AMOUNTS, COUPLED, Guards
-from foreknow.methods.mondrian.cuts import Cuts, PartedCounts, cuts_of, sides
+from foreknow.methods.mondrian.cuts import (
+    Cuts,
+    counts_of_table,
+    cuts_of,
+    sides,
+    whole_proposals,
+)
 from foreknow.methods.points import Points
 from foreknow.policy.ledger import PolicyEvaluation
 
@@ -241,7 +247,7 @@ class Search:
 
     def counts(self, bags: IntArray) -> GroupCounts:
         """Groups of so many of each value."""
-        return PartedCounts.of_table(self.labels, "single", None, bags).part(0, len(bags))
+        return counts_of_table(self.labels, bags)
 
     def safe(self, bags: IntArray, owner: IntArray) -> BoolArray:
         """Whether every limit is kept with the groups of each proposal."""
@@ -267,17 +273,11 @@ class Search:
 
     def _measured(self, judge: Judge, bags: IntArray, owner: IntArray) -> BoolArray:
         found = np.ones(int(owner.max(initial=-1)) + 1, dtype=bool)
-        step = max(_CELLS // bags.shape[1], 1)
-        ends = np.append(np.flatnonzero(owner[1:] != owner[:-1]) + 1, len(owner))
-        start = 0
-        while start < len(owner):
-            stop = int(ends[max(np.searchsorted(ends, start + step, side="right") - 1, 0)])
-            if stop <= start:
-                stop = int(ends[np.searchsorted(ends, start, side="right")])
+        offsets = np.arange(len(bags) + 1) * bags.shape[1]
+        for start, stop in whole_proposals(owner, offsets, _CELLS):
             first = owner[start]
             held = judge(self.counts(bags[start:stop]), owner[start:stop] - first).safe_each()
             found[first : first + len(held)] = held
-            start = stop
         return found
 
     def tried(

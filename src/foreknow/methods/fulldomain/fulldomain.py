@@ -6,7 +6,7 @@ import logging
 import math
 import time
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
@@ -24,14 +24,21 @@ from foreknow.methods.fulldomain.losses import OBJECTIVES, Loss
 from foreknow.methods.fulldomain.rollup import Rollup, View
 from foreknow.methods.fulldomain.search import LatticeSearch, OutOfTime
 from foreknow.methods.fulldomain.suppression import Judge, NodeVerdict
-from foreknow.methods.protocol import ADVICE, Grouper, Grouping, Traits, share_of_people
+from foreknow.methods.protocol import (
+    ADVICE,
+    Grouper,
+    Grouping,
+    Traits,
+    asked_policy,
+    nothing_safe,
+    share_of_people,
+)
 from foreknow.numbers import is_real
 from foreknow.policy.policy import Policy
 from foreknow.settings import Number as NumberSetting
 from foreknow_judge.errors import InputError
 from foreknow_judge.numbers import Number
 from foreknow_judge.settings import Settings
-from foreknow_judge.text import people_text
 
 _log = logging.getLogger(__name__)
 _FINDS = ("best", "minimal", "chain")
@@ -119,15 +126,15 @@ class FullDomain(Grouper):
             raise InputError(f"FullDomain: seconds must be above 0, not {self.seconds!r}")
 
     def grouping(
-        self,
-        microdata: Microdata,
-        policy: Policy | None = None,
-        seed: int | None = None,
-        *,
-        explain: bool = False,
+        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
     ) -> Grouping:
         """Group the rows of a table, to be written at the levels of the chosen node."""
-        found = self.search(microdata, policy, explain=explain)
+        found = self.search(microdata, policy)
+        return Grouping(found.groups, found.floors, found)
+
+    def explained(self, microdata: Microdata, policy: Policy | None, seed: int | None) -> Grouping:
+        """The same, with more said of the lattice, for a report."""
+        found = self.search(microdata, policy, explain=True)
         return Grouping(found.groups, found.floors, found)
 
     def search(
@@ -154,10 +161,8 @@ class FullDomain(Grouper):
         SchemaError
             If the schemas of the table and of the policy differ.
         """
-        if policy is None:
-            raise InputError("FullDomain needs a policy: what must the groups withstand?")
         until = None if self.seconds is None else time.monotonic() + self.seconds
-        policy = replace(policy.under(microdata.schema), schema=microdata.schema)
+        policy = asked_policy(self, policy, microdata)
         microdata = policy.combined(microdata)
         rollup = Rollup(microdata)
         n_nodes = math.prod(top + 1 for top in rollup.tops)
@@ -263,7 +268,6 @@ class FullDomain(Grouper):
             deterministic=True,
             symmetric=True,
             minimal=self._is_minimal,
-            grouping=self.grouping,
             replay=self._replay if found and self.find != "chain" else None,
             timed=self.seconds is not None,
         )
@@ -306,9 +310,7 @@ class FullDomain(Grouper):
         problem = judge.failures(view)
         if not problem:
             raise InternalError("one group of everybody was refused, though it fails nothing")
-        everybody = people_text(rollup.n_people, "all")
-        said = f"not even one group of {everybody} is safe: {problem}{below}"
-        return judge.no_release(said, view)
+        return judge.no_release(f"{nothing_safe(rollup.n_people, [problem])}{below}", view)
 
     def _below_the_top(self, checked: int, n_nodes: int, complete: bool) -> str:
         if complete and n_nodes == 1:

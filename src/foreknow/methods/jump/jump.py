@@ -129,18 +129,14 @@ class InOrder(Grouper):
         return walked(self.given, self._strategy(), table, self.steps)
 
     def grouping(
-        self,
-        microdata: Microdata,
-        policy: Policy | None = None,
-        seed: int | None = None,
-        *,
-        explain: bool = False,
+        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
     ) -> Grouping:
         """Group the rows of a table, to be written at the levels of the released function."""
-        found = self.search(microdata, policy)
-        if explain:
-            found = found.required()
-        return Grouping(found.groups, found.floors, settled=found.method)
+        return self.search(microdata, policy).grouping
+
+    def explained(self, microdata: Microdata, policy: Policy | None, seed: int | None) -> Grouping:
+        """The same; where nothing is released, the error also says what that discloses."""
+        return self.search(microdata, policy).required().grouping
 
     def search(self, microdata: Microdata, policy: Policy | None = None) -> JumpResult:
         """Try the functions on the rows of a table.
@@ -164,7 +160,7 @@ class InOrder(Grouper):
         """
         own = self.settled(microdata)
         if self._kind != "naive":  # which claims nothing
-            own._refuse_lookalikes(policy is not None and policy.options.written == "generalized")
+            own._refuse_lookalikes(policy is not None and policy.options.labelled)
         try:
             run = own.run(values_of(microdata))
         except BeyondReach as error:
@@ -241,7 +237,6 @@ class InOrder(Grouper):
             proof=Proof(_COUNTED, "docs/methods/safe-and-jump.md", self._foresees),
             notes=self._notes,
             advice="another property may help",
-            grouping=self.grouping,
             # Values and rows are named as they are; levels may be of cells.
             exact=() if all(one.levels for one in self.functions or ()) else None,
         )
@@ -291,6 +286,11 @@ class JumpResult:
         names = [attribute.name for attribute in self._microdata.attributes]
         node = node_of(self.released, self._microdata)
         return {name: np.full(n_groups, level) for name, level in zip(names, node, strict=True)}
+
+    @builtins.property
+    def grouping(self) -> Grouping:
+        """The groups, to be written at the levels of the released function."""
+        return Grouping(self.groups, self.floors, method=self.method)
 
     def required(self) -> JumpResult:
         """Itself; where nothing is released, `NoSafeRelease` also says what that discloses."""
@@ -525,7 +525,7 @@ class SecretRun:
 
 
 @dataclass(frozen=True, init=False)
-class SecretChoice:
+class SecretChoice(Grouper):
     """Run the naive algorithm on a secret subset of the functions (Tables 15 and 16).
 
     **Not safe** (Theorem 8): an adversary who knows the functions, but not the secret, can be surer
@@ -569,7 +569,7 @@ class SecretChoice:
     @builtins.property
     def traits(self) -> Traits:
         """It is refused where `publish` asks to explain."""
-        return Traits(symmetric=self.symmetric, random=True, grouping=self.grouping)
+        return Traits(symmetric=self.symmetric, random=True)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, as of `Naive`."""
@@ -602,27 +602,18 @@ class SecretChoice:
             released, secret, {own: found for own, found in sets.items() if found.size}
         )
 
-    def partition(
-        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
-    ) -> IntArray:
-        """Group the rows of a table with a random secret; see `Naive.partition`."""
-        return self._naive(self._drawn(seed)).partition(microdata, policy)
-
     def grouping(
-        self,
-        microdata: Microdata,
-        policy: Policy | None = None,
-        seed: int | None = None,
-        *,
-        explain: bool = False,
+        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
     ) -> Grouping:
-        """Group the rows of a table to attack them; refused where `publish` asks to explain."""
-        if explain:
-            raise UnsupportedError(
-                "SecretChoice is not safe: it is kept as a bad example, to be attacked, not to be "
-                "published; take Jump, of which nothing needs to be secret"
-            )
-        return Grouping(self.partition(microdata, policy, seed))
+        """Group the rows of a table with a random secret, as `Naive` does."""
+        return self._naive(self._drawn(seed)).grouping(microdata, policy)
+
+    def explained(self, microdata: Microdata, policy: Policy | None, seed: int | None) -> Grouping:
+        """Refuse, as `publish` asks for it."""
+        raise UnsupportedError(
+            "SecretChoice is not safe: it is kept as a bad example, to be attacked, not to be "
+            "published; take Jump, of which nothing needs to be secret"
+        )
 
     def _drawn(self, seed: int | None) -> tuple[int, ...]:
         generator = random.SystemRandom() if seed is None else random.Random(seed)

@@ -11,6 +11,7 @@ values, lower ones first; among equal gains, the schema's first attribute.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -164,6 +165,11 @@ class _Halves:
     scale: float
     of_levels: bool = False  # the left side is a child of the lowest node
 
+    @property
+    def saved(self) -> NDArray[np.float64]:
+        """What the left sides gain."""
+        return np.asarray(self.left * (self.wide - self.wide_left) / self.scale)
+
     def even(self) -> _Candidates:
         """As cuts that keep both sides: the most even first."""
         right = self.total - self.left
@@ -187,7 +193,7 @@ class _Halves:
 
     def apart(self, loss: NDArray[np.float64], n_levels: int) -> _Candidates:
         """All children apart, of which the one that costs least is suppressed; of three or more."""
-        saved = self.left * (self.wide - self.wide_left) / self.scale
+        saved = self.saved
         least = np.full(len(loss), np.inf)
         np.minimum.at(least, self.group, saved + self.left * loss[self.group])
         net = np.bincount(self.group, weights=saved, minlength=len(loss)) - least
@@ -243,24 +249,23 @@ def _apart(attribute: Attribute, cells: _Cells) -> _Halves:
 
 def _children(attribute: Attribute, cells: _Cells) -> list[_Halves]:
     """Cuts of one child of the lowest node of a group from the others, which keep its width."""
-    levels, n_groups = _levels(attribute), cells.n_groups
+    levels = _levels(attribute)
     level, found = _lowest(levels, cells), []
+    scale = max(len(attribute.domain) - 1.0, 1.0)
     for j in range(1, len(levels)):
         inside = (level == j)[cells.group]
+        if j > 1 and not inside.any():
+            continue
         wide, narrow = np.bincount(levels[j]) - 1.0, np.bincount(levels[j - 1]) - 1.0
-        starts, nodes, people = _by_node(cells, levels[j - 1], inside)
-        g = np.repeat(np.arange(n_groups), np.diff(starts))
+        below, n_nodes = levels[j - 1][cells.values[inside]], len(narrow)
+        starts, nodes, people = count_pairs(
+            cells.group[inside], below, cells.n_groups, n_nodes, cells.counts[inside]
+        )
+        g = np.repeat(np.arange(cells.n_groups), np.diff(starts))
         own, at = wide[levels[j][cells.low[g]]], (j - 1) + (nodes + 1) * len(levels)
-        scale = max(len(attribute.domain) - 1.0, 1.0)
         total = cells.total[g]
         found.append(_Halves(g, at, people, total, own, narrow[nodes], own, scale, of_levels=True))
     return found
-
-
-def _by_node(cells: _Cells, nodes: IntArray, inside: NDArray[np.bool_]) -> tuple[IntArray, ...]:
-    """People of some groups by the nodes below theirs: where groups start, nodes, and how many."""
-    below, n_nodes = nodes[cells.values[inside]], int(nodes.max()) + 1
-    return count_pairs(cells.group[inside], below, cells.n_groups, n_nodes, cells.counts[inside])
 
 
 def _lowest(levels: list[IntArray], cells: _Cells) -> IntArray:
@@ -276,29 +281,20 @@ def _levels(attribute: Attribute) -> list[IntArray]:
 
 
 def _level_cuts(attribute: Attribute, cells: _Cells, most: int) -> Cuts:
-    n_groups = cells.n_groups
-    scale = max(len(attribute.domain) - 1.0, 1.0)
-    levels = _levels(attribute)
-    level = _lowest(levels, cells)
+    levels, n_groups = _levels(attribute), cells.n_groups
     gains = np.full((n_groups, 1 + most), -np.inf)
     at = np.zeros((n_groups, 1 + most), dtype=np.int64)
-    at[:, 0] = level - 1
-    for j in range(1, len(levels)):
-        here = level == j
-        inside = here[cells.group]
-        if not inside.any():
-            continue
-        wide, narrow = np.bincount(levels[j]) - 1.0, np.bincount(levels[j - 1]) - 1.0
-        starts, nodes, people = _by_node(cells, levels[j - 1], inside)
-        g = np.repeat(np.arange(n_groups), np.diff(starts))
-        saved = people * (wide[levels[j][cells.low]][g] - narrow[nodes]) / scale
-        gains[here, 0] = np.bincount(g, weights=saved, minlength=n_groups)[here]
-        several = np.diff(starts)[g] > 2  # of two children, one apart is all apart
-        g, nodes, people, saved = g[several], nodes[several], people[several], saved[several]
-        single = _Candidates(g, np.abs(2 * people - cells.total[g]), saved, nodes)
+    at[:, 0] = _lowest(levels, cells) - 1
+    for halves in _children(attribute, cells):
+        saved, children = halves.saved, np.bincount(halves.group, minlength=n_groups)
+        here = children > 0
+        gains[here, 0] = np.bincount(halves.group, weights=saved, minlength=n_groups)[here]
+        several = children[halves.group] > 2  # of two children, one apart is all apart
+        group, unevenness = halves.group[several], np.abs(2 * halves.left - halves.total)[several]
+        single = _Candidates(group, unevenness, saved[several], halves.at[several])
         chosen, rank = single.first(most)
-        gains[g[chosen], 1 + rank] = saved[chosen]
-        at[g[chosen], 1 + rank] = (j - 1) + (nodes[chosen] + 1) * len(levels)
+        gains[group[chosen], 1 + rank] = single.gain[chosen]
+        at[group[chosen], 1 + rank] = single.at[chosen]
     return Cuts(gains, at)
 
 
@@ -338,3 +334,20 @@ class PartedCounts:
             offsets = np.concatenate(([0], np.cumsum(many)))
         sizes = row_sums(counts, offsets) if self.people is None else self.people[start:stop]
         return GroupCounts(sizes, offsets, codes, counts, self.labels, None, self.semantics)
+
+
+def counts_of_table(labels: Labels, table: IntArray) -> GroupCounts:
+    """Counts of groups of people with one value each, of a dense table of groups by values."""
+    return PartedCounts.of_table(labels, "single", None, table).part(0, len(table))
+
+
+def whole_proposals(owner: IntArray, offsets: IntArray, most: int) -> Iterator[tuple[int, int]]:
+    """Runs of groups, of as many whole proposals as have so many cells together; one at least."""
+    ends: IntArray = np.append(np.flatnonzero(owner[1:] != owner[:-1]) + 1, len(owner))
+    start = 0
+    while start < len(owner):
+        fitting = int(np.searchsorted(offsets[ends] - offsets[start], most, side="right")) - 1
+        one = int(np.searchsorted(ends, start, side="right"))
+        stop = int(ends[max(fitting, one)])
+        yield start, stop
+        start = stop

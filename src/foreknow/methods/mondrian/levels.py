@@ -18,7 +18,7 @@ from foreknow.data.arrays import IntArray, count_pairs, order_of, ranges
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import narrowest
 from foreknow.data.microdata import Microdata
-from foreknow.methods.mondrian.cuts import Cuts, PartedCounts, cuts_of, sides
+from foreknow.methods.mondrian.cuts import Cuts, PartedCounts, cuts_of, sides, whole_proposals
 from foreknow.methods.points import Points
 from foreknow.policy.ledger import PolicyEvaluation, PolicyLedger
 
@@ -307,18 +307,11 @@ class Level:
     ) -> Iterator[tuple[PolicyEvaluation, GroupCounts]]:
         """Weigh the proposals, some at a time; `alone`: as groups that replace nothing."""
         tally, owner = self.tally(children), children.owner
-        ends: IntArray = np.append(np.flatnonzero(owner[1:] != owner[:-1]) + 1, len(owner))
-        start = 0
-        while start < len(owner):
-            cells = tally.offsets[ends] - tally.offsets[start]
-            fitting = int(np.searchsorted(cells, _CELLS, side="right")) - 1
-            one = int(np.searchsorted(ends, start, side="right"))  # at least one proposal
-            stop = int(ends[max(fitting, one)])
+        for start, stop in whole_proposals(owner, tally.offsets, _CELLS):
             part, own = tally.part(start, stop), owner[start:stop] - owner[start]
             # What a proposal replaces is what its children have together.
             whole = None if alone or not ledger.looks_back else part.merge(own)
             yield ledger.evaluate(whole, part, own), part
-            start = stop
 
     def tally(self, children: Children) -> PartedCounts:
         """Count the sensitive values of each child."""

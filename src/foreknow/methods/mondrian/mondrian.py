@@ -9,7 +9,7 @@ import logging
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from typing import Annotated, Any, ClassVar
@@ -31,7 +31,9 @@ from foreknow.methods.protocol import (
     Grouper,
     Grouping,
     Traits,
+    asked_policy,
     notes_of_seed,
+    nothing_safe,
     share_of_people,
 )
 from foreknow.policy.ledger import PolicyLedger
@@ -42,7 +44,6 @@ from foreknow.settings import Number as NumberSetting
 from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.numbers import Number
 from foreknow_judge.settings import FromOne, Settings
-from foreknow_judge.text import people_text
 
 _log = logging.getLogger(__name__)
 # How many cuts in a row may fail to bring an unsafe release nearer to safety.
@@ -139,17 +140,10 @@ class Mondrian(Grouper):
             raise InputError(f"Mondrian: {error}, not {self.refine!r}") from None
 
     def grouping(
-        self,
-        microdata: Microdata,
-        policy: Policy | None = None,
-        seed: int | None = None,
-        *,
-        explain: bool = False,
+        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
     ) -> Grouping:
         """Group the rows of a table; of suppressed people nothing is written."""
-        if policy is None:
-            raise InputError("Mondrian needs a policy: what must the groups withstand?")
-        policy = replace(policy, schema=microdata.schema)
+        policy = asked_policy(self, policy, microdata)
         microdata = policy.combined(microdata)
         most = int(share_of_people("suppression", self.suppression) * microdata.n_people)
         seconds = seconds_of(self.refine)
@@ -209,7 +203,6 @@ class Mondrian(Grouper):
             symmetric=True,
             minimal=lambda policy: policy.monotone() and not (self.suppression or timed),
             replay=None if self.suppression or timed else self._replay,
-            grouping=self.grouping if self.suppression else None,
             notes=(lambda policy, seed: notes_of_seed(seed)) if timed else None,
         )
 
@@ -236,10 +229,7 @@ class Mondrian(Grouper):
         failures = policy.failures(everyone)
         if not failures:
             return  # safe, but closer to a limit than the ledger can tell: nothing may be divided
-        problem = (
-            f"not even one group of {people_text(everyone.n_people, 'all')} is safe: "
-            f"{'; '.join(failures)}"
-        )
+        problem = nothing_safe(everyone.n_people, failures)
         if ledger.monotone or not ledger.looks_back:
             raise no_safe_release(problem, policy, everyone)
         _log.info("one group of everybody is not safe; looking for groups that are")

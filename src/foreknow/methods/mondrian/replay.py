@@ -19,7 +19,7 @@ from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Labels
 from foreknow.data.microdata import Microdata
-from foreknow.methods.mondrian.cuts import PartedCounts
+from foreknow.methods.mondrian.cuts import counts_of_table
 from foreknow.methods.mondrian.levels import Children, Choice, Level
 from foreknow.methods.points import Points
 from foreknow.methods.refusal import Refusal
@@ -136,7 +136,7 @@ class Replay:
         shape = len(self._owner), len(self._labels)
         keys = self._children * shape[1] + codes[self._people]
         dense = np.bincount(keys, minlength=shape[0] * shape[1]).reshape(shape)
-        counts = PartedCounts.of_table(self._labels, "single", None, dense).part(0, shape[0])
+        counts = counts_of_table(self._labels, dense)
         if not self._first.evaluate(None, counts, self._owner).safe_each().any():
             return True
         if self._last.evaluate(None, counts, self._owner).safe_each().any():

@@ -155,12 +155,7 @@ class Streamliner(WithL):
         return hash((self.l, self.variant, frozenset(self.weights.items())))
 
     def grouping(
-        self,
-        microdata: Microdata,
-        policy: Policy | None = None,
-        seed: int | None = None,
-        *,
-        explain: bool = False,
+        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
     ) -> Grouping:
         """Group the rows of a table; also names the l that was chosen."""
         sizes = self._sizes(microdata)
@@ -177,7 +172,7 @@ class Streamliner(WithL):
         own, made = settled_l(
             own, microdata, policy, sizes, groups_of, smallest=self.variant != "ria"
         )
-        return Grouping(microdata.rows_of(made), settled=own)
+        return Grouping(microdata.rows_of(made), method=own)
 
     @property
     def traits(self) -> Traits:
@@ -189,7 +184,6 @@ class Streamliner(WithL):
             proof=self._proof,
             notes=self._notes,
             advice=ADVICE,
-            grouping=self.grouping,
             settled=self.settled,
         )
 
