@@ -11,8 +11,6 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 Group: TypeAlias = tuple[str | None, ...]
@@ -36,42 +34,37 @@ class Measured(NamedTuple):
 class Column(NamedTuple):
     """A column: its distinct texts in order, and for each row the place of its text among them."""
 
-    texts: pa.Array
+    texts: Sequence[str | None]
     codes: Ints
 
     @property
     def lacks(self) -> bool:
         """True if the text of some row is missing; the missing text is the first."""
-        return len(self.texts) > 0 and not self.texts[0].is_valid
+        return [*self.texts[:1]] == [None]
 
     def at(self, row: int) -> str | None:
         """The text of a row."""
-        text: str | None = self.texts[int(self.codes[row])].as_py()
-        return text
+        return self.texts[int(self.codes[row])]
 
     def to_list(self) -> list[str | None]:
         """The text of each row."""
-        texts = self.texts.to_pylist()
-        return [texts[code] for code in self.codes.tolist()]
+        return [self.texts[code] for code in self.codes.tolist()]
 
     def take(self, rows: Ints) -> Column:
         """The column for some of its rows."""
         return Column(self.texts, self.codes[rows])
 
     @classmethod
-    def of(cls, texts: pa.Array, codes: Ints) -> Column:
+    def of(cls, texts: Sequence[str | None], codes: Ints) -> Column:
         """A column of texts that may be in any order and may repeat."""
-        encoded = texts.dictionary_encode("encode")
-        order = pc.array_sort_indices(encoded.dictionary, null_placement="at_start")
-        place = np.empty(len(order), np.int32)
-        place[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
-        rank = place[encoded.indices.to_numpy()]
-        return cls(encoded.dictionary.take(order), rank[codes])
+        known = [*[None] * (None in texts), *sorted({text for text in texts if text is not None})]
+        place = {text: i for i, text in enumerate(known)}
+        return cls(known, np.array([place[text] for text in texts], np.int32)[codes])
 
     @classmethod
-    def of_texts(cls, texts: Sequence[str | None], codes: Ints) -> Column:
-        """The same of texts that are at hand, not in Arrow."""
-        return cls.of(pa.array(texts, pa.string()), codes)
+    def of_each(cls, texts: Sequence[str | None]) -> Column:
+        """A column of the text of each row."""
+        return cls.of(texts, np.arange(len(texts)))
 
 
 class DistinctRows(NamedTuple):
@@ -111,7 +104,7 @@ class DistinctRows(NamedTuple):
             first, of_group = distinct(of_group, *(column.codes for column in divided))
             labels = [column.take(self.of_group[first]) for column in labels]
             labels += [column.take(first) for column in divided]
-        return GroupBags(labels, values.texts.to_pylist(), of_group, values.codes, counts)
+        return GroupBags(labels, values.texts, of_group, values.codes, counts)
 
 
 class GroupBags(Mapping[Group, tuple[int, Bag]]):
@@ -122,7 +115,12 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
     """
 
     def __init__(
-        self, labels: Sequence[Column], names: list[str], of_group: Ints, codes: Ints, counts: Ints
+        self,
+        labels: Sequence[Column],
+        names: Sequence[Any],
+        of_group: Ints,
+        codes: Ints,
+        counts: Ints,
     ) -> None:
         """Cells may come in any order; those of the same group and value are added up."""
         self.labels, self.names = labels, names  # labels: columns with a row for each group
@@ -234,10 +232,8 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
 
     def merged(self, one_of: Mapping[str, str]) -> GroupBags:
         """The same counts with values merged; `one_of` gives the new name of each."""
-        called = pa.array([one_of.get(name, name) for name in self.names], pa.string())
-        merged = Column.of(called, self.codes)
-        names = merged.texts.to_pylist()
-        found = GroupBags(self.labels, names, self.of_group, merged.codes, self.counts)
+        merged = Column.of([one_of.get(name, name) for name in self.names], self.codes)
+        found = GroupBags(self.labels, merged.texts, self.of_group, merged.codes, self.counts)
         found.people = self.people
         return found
 

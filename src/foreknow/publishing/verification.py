@@ -297,7 +297,7 @@ def same_groups(one: GroupBags, other: GroupBags) -> bool:
         len(one.labels) == len(other.labels)
         and one.names == other.names
         and all(
-            mine.texts.equals(others.texts) and np.array_equal(mine.codes, others.codes)
+            mine.texts == others.texts and np.array_equal(mine.codes, others.codes)
             for mine, others in zip(one.labels, other.labels, strict=True)
         )
         and all(
