@@ -17,8 +17,8 @@ Group: TypeAlias = tuple[str | None, ...]
 Bag: TypeAlias = dict[str, int]
 Ints: TypeAlias = NDArray[Any]  # whole numbers
 
-# If keys span at most this many times the rows, a table is used instead of sorting.
-_ROOM = 8
+# If keys span at most this many times the rows, a table of flags is used instead of sorting.
+_ROOM = 32
 _MOST = 1 << 62
 
 
@@ -166,7 +166,7 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
         most = self.counts.max(initial=0)
         if len(self) * (int(most) + 1) < _MOST:
             keys = self.of_group * (most + 1) + (most - self.counts)
-            if len(self) * (int(most) + 1) <= _room(keys):
+            if 4 * len(self) * (int(most) + 1) <= _room(keys):
                 times = np.bincount(keys)
                 keys = np.repeat(np.arange(len(times)), times)
             else:
@@ -286,11 +286,11 @@ def _order(key: Ints, span: int) -> Ints:
     """The rows by their keys, which are below `span`; those with the same key as they stand."""
     rows = np.arange(len(key))
     if span <= _room(key):
-        place = np.full(span, -1, np.int64)
-        place[key] = rows
-        order = place[place >= 0]
-        if len(order) == len(key):
-            return np.asarray(order)
+        key, span = _ranked(key, span)
+        if span == len(key):
+            order = np.empty_like(rows)
+            order[key] = rows
+            return order
     if span * len(key) >= _MOST:
         return np.argsort(key, kind="stable")
     rows += key * len(key)
@@ -303,10 +303,15 @@ def _ranked(numbers: Ints, span: int) -> tuple[Ints, int]:
     if span > _room(numbers):
         known, ranks = np.unique(numbers, return_inverse=True)
         return ranks, len(known)
-    seen = np.zeros(span, bool)
+    seen = np.zeros(-(-span // 64) * 64, bool)
     seen[numbers] = True
-    rank = np.cumsum(seen, dtype=np.int32 if len(numbers) < 1 << 31 else np.int64)
-    return rank[numbers].astype(np.int64) - 1, int(rank[-1])
+    words = np.packbits(seen, bitorder="little").view("<u8")
+    up_to = np.cumsum(np.bitwise_count(words), dtype=np.int64)
+    word = numbers >> 6
+    rank, later = up_to[word], words[word]
+    later >>= (numbers & 63).astype(np.uint8)
+    rank -= np.bitwise_count(later)  # of the number itself and of those above it in its word
+    return rank, int(up_to[-1])
 
 
 def highest(above: Ints, below: Ints) -> tuple[Fraction, int]:
