@@ -40,7 +40,7 @@ class Column(NamedTuple):
     @property
     def lacks(self) -> bool:
         """True if the text of some row is missing; the missing text is the first."""
-        return [*self.texts[:1]] == [None]
+        return None in self.texts[:1]
 
     def at(self, row: int) -> str | None:
         """The text of a row."""
@@ -60,11 +60,6 @@ class Column(NamedTuple):
         known = [*[None] * (None in texts), *sorted({text for text in texts if text is not None})]
         place = {text: i for i, text in enumerate(known)}
         return cls(known, np.array([place[text] for text in texts], np.int32)[codes])
-
-    @classmethod
-    def of_each(cls, texts: Sequence[str | None]) -> Column:
-        """A column of the text of each row."""
-        return cls.of(texts, np.arange(len(texts)))
 
 
 class DistinctRows(NamedTuple):
@@ -284,18 +279,13 @@ def _key(columns: Sequence[Ints]) -> tuple[Ints, int]:
 
 def _order(key: Ints, span: int) -> Ints:
     """The rows by their keys, which are below `span`; those with the same key as they stand."""
-    rows = np.arange(len(key))
     if span <= _room(key):
-        key, span = _ranked(key, span)
-        if span == len(key):
-            order = np.empty_like(rows)
-            order[key] = rows
+        rank, n = _ranked(key, span)
+        if n == len(key):
+            order = np.empty_like(rank)
+            order[rank] = np.arange(n)
             return order
-    if span * len(key) >= _MOST:
-        return np.argsort(key, kind="stable")
-    rows += key * len(key)
-    rows.sort(kind="stable")  # in half the time of argsort
-    return np.asarray(rows % len(key))
+    return np.argsort(key, kind="stable")
 
 
 def _ranked(numbers: Ints, span: int) -> tuple[Ints, int]:

@@ -29,7 +29,6 @@ _WHOLE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)")
 # How `escape_formulas` marks texts; taking one apostrophe off undoes it.
 _DISARMED = re.compile(r"'('*[=+\-@\t\r])")
 _EXCHANGED = str.maketrans(".,", ",.")
-_LONG = 1 << 17  # rows
 _SMALL = 1 << 20  # bytes
 _ARMED = re.compile(r"[=+\-@\t\r]")
 
@@ -124,8 +123,9 @@ def count_rows(
         mask = sum((key not in sight) << at for at, key in enumerate(reversed(keys)))
         if few:
             rows = [row for row in found if row[-1] == mask]
-            places = [*map(keys.index, sight)]
-            columns = [Column.of_each([row[place] for row in rows]) for place in places]
+            every = np.arange(len(rows))
+            places = map(keys.index, sight)
+            columns = [Column.of([row[place] for row in rows], every) for place in places]
             counted.append((columns, np.array([row[-2] for row in rows], np.int64)))
             continue
         rows = found if len(sights) == 1 else found.filter(found["which"].to_numpy() == mask)
@@ -140,11 +140,7 @@ def count_rows(
 
 def has_few_texts(file: File | None) -> bool:
     """Whether a file is a CSV file of so few bytes that its texts are soon read without Arrow."""
-    return (
-        isinstance(file, CsvFile)
-        and file.path.suffix == ".csv"
-        and file.path.stat().st_size <= _SMALL
-    )
+    return isinstance(file, CsvFile) and file.path.stat().st_size <= _SMALL
 
 
 def _told_apart(key: str, kind: str) -> str:
@@ -153,9 +149,7 @@ def _told_apart(key: str, kind: str) -> str:
 
 
 def _encoded(columns: Sequence[Any]) -> list[Any]:
-    """Columns with the distinct values of each once, and codes; in threads if they are long."""
-    if len(columns[0]) < _LONG:
-        return [column.dictionary_encode("encode") for column in columns]
+    """Columns with the distinct values of each once, and codes."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor() as threads:
