@@ -57,7 +57,8 @@ class Column(NamedTuple):
     @classmethod
     def of(cls, texts: Sequence[str | None], codes: Ints) -> Column:
         """A column of texts that may be in any order and may repeat."""
-        known = [*[None] * (None in texts), *sorted({text for text in texts if text is not None})]
+        order = sorted(text for text in dict.fromkeys(texts) if text is not None)
+        known = [*[None] * (None in texts), *order]
         place = {text: i for i, text in enumerate(known)}
         return cls(known, np.array([place[text] for text in texts], np.int32)[codes])
 
