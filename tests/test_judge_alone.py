@@ -68,14 +68,26 @@ def test_judge_loads_without_foreknow():
 
 def test_the_command_does_not_load_pandas():
     """PyArrow would import it with its first array, which takes as long as all the rest."""
-    folder = Path(__file__).parent / "certificates" / "facts-generalized-csv"
+    assert "pandas" not in loaded("atoms-generalized-parquet")
+
+
+def test_few_texts_want_no_arrow():
+    assert "pyarrow" not in loaded("facts-generalized-csv")
+
+
+def loaded(name):
+    """The modules that the command loads to verify a release."""
+    folder = Path(__file__).parent / "certificates" / name
     check = (
-        "import sys\n"
-        "from foreknow_judge.lines import main\n"
-        f"code = main([{str(folder)!r}])\n"
-        "assert code == 0 and 'pandas' not in sys.modules, code\n"
+        "import os, sys\n"
+        "from foreknow_judge.command import run\n"
+        f"sys.argv = ['foreknow-verify', {str(folder)!r}]\n"
+        "end = os._exit\n"
+        "os._exit = lambda code: (print(*sys.modules, flush=True), end(code))\n"
+        "run()\n"
     )
-    subprocess.run([sys.executable, "-c", check], check=True, stdout=subprocess.DEVNULL)
+    done = subprocess.run([sys.executable, "-c", check], check=True, capture_output=True, text=True)
+    return done.stdout.split()
 
 
 # What an interrupt breaks into: a query of DuckDB, and what cannot fail.

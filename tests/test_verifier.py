@@ -474,7 +474,7 @@ def sorted_alike(rows, times):
     assert [kinds[at] for at in sort] == rows
     assert [*first] == [rows.index(kind) for kind in kinds]
     columns[0] //= times
-    names = [Column(pa.array([*"abcde"]), codes) for codes in columns]
+    names = [Column([*"abcde"], codes) for codes in columns]
     groups = dict(zip("xy", names, strict=False))
     made = counting.DistinctRows.of(groups, {"ill": names[2]}, np.arange(len(rows)))
     cells = zip(*(made.column(name).codes.tolist() for name in ("x", "y", "ill")), strict=True)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import pyarrow as pa
 
 from foreknow_judge.counting import Column, DistinctRows, Ints
 from foreknow_judge.errors import CertificateError
@@ -64,8 +63,8 @@ class Cohorts(Written):
         groups = [name for name in self.groups if name != self.release]
         releases = [self._counted(name, groups, table, beside) for name in self.releases]
         sizes = [len(rows.times) for rows in releases]
-        names = pa.array([*self.releases], pa.string())
-        labels = {self.release: Column.of(names, np.repeat(np.arange(len(releases)), sizes))}
+        which = np.repeat(np.arange(len(releases)), sizes)
+        labels = {self.release: Column.of([*self.releases], which)}
         labels |= {name: _stacked([rows.column(name) for rows in releases]) for name in groups}
         others = {name: _stacked([rows.column(name) for rows in releases]) for name in beside}
         times: Ints = np.concatenate([rows.times for rows in releases])
@@ -103,4 +102,4 @@ def _stacked(columns: Sequence[Column]) -> Column:
     codes = [
         own.codes.astype(np.int64) + start for own, start in zip(columns, starts, strict=False)
     ]
-    return Column.of(pa.concat_arrays([own.texts for own in columns]), np.concatenate(codes))
+    return Column.of([text for own in columns for text in own.texts], np.concatenate(codes))

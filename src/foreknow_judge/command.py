@@ -9,30 +9,38 @@ import sys
 def run() -> None:
     """Run the command; little is imported before it, since until then no signal is watched."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is to be ignored
-        signal.signal(signal.SIGINT, _end)
-    # A fifth of the time of a small release, for nothing: modules are no garbage, and nothing here
-    # multiplies matrices.
+        signal.signal(signal.SIGINT, _interrupted)
+    # A fifth of the time of a small release, for nothing: modules are no garbage, nothing here
+    # multiplies matrices, and plugins of pydantic could only change what is refused.
     gc.set_threshold(200_000)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "1"
     from foreknow_judge.lines import main
+    from foreknow_judge.no_pandas import NoPandas
 
+    sys.meta_path.insert(0, NoPandas)
     try:
         code = main()
-    except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  nobody reads any longer
+    except BrokenPipeError:  # nobody reads any longer
         code = 2
-    gc.freeze()
-    sys.exit(code)
+    _end(code)
 
 
-def _end(*_: object) -> None:
-    """End the process here: what is raised, DuckDB and modules that are imported turn or lose."""
+def _interrupted(*_: object) -> None:
+    _end(130, b"interrupted; nothing was written\n")
+
+
+def _end(code: int, words: bytes = b"") -> None:
+    """End the process here: what is raised, DuckDB and modules that are imported turn or lose.
+
+    Taking all modules down again takes long, too.
+    """
     aside = getattr(sys.modules.get("foreknow_judge.duckdb_files"), "_scratch", None)
     try:
         if aside is not None:
             from shutil import rmtree
 
             rmtree(aside[1], ignore_errors=True)
-        os.write(2, b"interrupted; nothing was written\n")
+        os.write(2, words)
     finally:
-        os._exit(130)
+        os._exit(code)

@@ -11,16 +11,14 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 Group: TypeAlias = tuple[str | None, ...]
 Bag: TypeAlias = dict[str, int]
 Ints: TypeAlias = NDArray[Any]  # whole numbers
 
-# If keys span at most this many times the rows, a table is used instead of sorting.
-_ROOM = 8
+# If keys span at most this many times the rows, a table of flags is used instead of sorting.
+_ROOM = 32
 _MOST = 1 << 62
 
 
@@ -36,42 +34,33 @@ class Measured(NamedTuple):
 class Column(NamedTuple):
     """A column: its distinct texts in order, and for each row the place of its text among them."""
 
-    texts: pa.Array
+    texts: Sequence[str | None]
     codes: Ints
 
     @property
     def lacks(self) -> bool:
         """True if the text of some row is missing; the missing text is the first."""
-        return len(self.texts) > 0 and not self.texts[0].is_valid
+        return None in self.texts[:1]
 
     def at(self, row: int) -> str | None:
         """The text of a row."""
-        text: str | None = self.texts[int(self.codes[row])].as_py()
-        return text
+        return self.texts[int(self.codes[row])]
 
     def to_list(self) -> list[str | None]:
         """The text of each row."""
-        texts = self.texts.to_pylist()
-        return [texts[code] for code in self.codes.tolist()]
+        return [self.texts[code] for code in self.codes.tolist()]
 
     def take(self, rows: Ints) -> Column:
         """The column for some of its rows."""
         return Column(self.texts, self.codes[rows])
 
     @classmethod
-    def of(cls, texts: pa.Array, codes: Ints) -> Column:
+    def of(cls, texts: Sequence[str | None], codes: Ints) -> Column:
         """A column of texts that may be in any order and may repeat."""
-        encoded = texts.dictionary_encode("encode")
-        order = pc.array_sort_indices(encoded.dictionary, null_placement="at_start")
-        place = np.empty(len(order), np.int32)
-        place[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
-        rank = place[encoded.indices.to_numpy()]
-        return cls(encoded.dictionary.take(order), rank[codes])
-
-    @classmethod
-    def of_texts(cls, texts: Sequence[str | None], codes: Ints) -> Column:
-        """The same of texts that are at hand, not in Arrow."""
-        return cls.of(pa.array(texts, pa.string()), codes)
+        order = sorted(text for text in dict.fromkeys(texts) if text is not None)
+        known = [*[None] * (None in texts), *order]
+        place = {text: i for i, text in enumerate(known)}
+        return cls(known, np.array([place[text] for text in texts], np.int32)[codes])
 
 
 class DistinctRows(NamedTuple):
@@ -111,7 +100,7 @@ class DistinctRows(NamedTuple):
             first, of_group = distinct(of_group, *(column.codes for column in divided))
             labels = [column.take(self.of_group[first]) for column in labels]
             labels += [column.take(first) for column in divided]
-        return GroupBags(labels, values.texts.to_pylist(), of_group, values.codes, counts)
+        return GroupBags(labels, values.texts, of_group, values.codes, counts)
 
 
 class GroupBags(Mapping[Group, tuple[int, Bag]]):
@@ -122,7 +111,12 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
     """
 
     def __init__(
-        self, labels: Sequence[Column], names: list[str], of_group: Ints, codes: Ints, counts: Ints
+        self,
+        labels: Sequence[Column],
+        names: Sequence[Any],
+        of_group: Ints,
+        codes: Ints,
+        counts: Ints,
     ) -> None:
         """Cells may come in any order; those of the same group and value are added up."""
         self.labels, self.names = labels, names  # labels: columns with a row for each group
@@ -168,7 +162,7 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
         most = self.counts.max(initial=0)
         if len(self) * (int(most) + 1) < _MOST:
             keys = self.of_group * (most + 1) + (most - self.counts)
-            if len(self) * (int(most) + 1) <= _room(keys):
+            if 4 * len(self) * (int(most) + 1) <= _room(keys):
                 times = np.bincount(keys)
                 keys = np.repeat(np.arange(len(times)), times)
             else:
@@ -234,10 +228,8 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
 
     def merged(self, one_of: Mapping[str, str]) -> GroupBags:
         """The same counts with values merged; `one_of` gives the new name of each."""
-        called = pa.array([one_of.get(name, name) for name in self.names], pa.string())
-        merged = Column.of(called, self.codes)
-        names = merged.texts.to_pylist()
-        found = GroupBags(self.labels, names, self.of_group, merged.codes, self.counts)
+        merged = Column.of([one_of.get(name, name) for name in self.names], self.codes)
+        found = GroupBags(self.labels, merged.texts, self.of_group, merged.codes, self.counts)
         found.people = self.people
         return found
 
@@ -288,18 +280,13 @@ def _key(columns: Sequence[Ints]) -> tuple[Ints, int]:
 
 def _order(key: Ints, span: int) -> Ints:
     """The rows by their keys, which are below `span`; those with the same key as they stand."""
-    rows = np.arange(len(key))
     if span <= _room(key):
-        place = np.full(span, -1, np.int64)
-        place[key] = rows
-        order = place[place >= 0]
-        if len(order) == len(key):
-            return np.asarray(order)
-    if span * len(key) >= _MOST:
-        return np.argsort(key, kind="stable")
-    rows += key * len(key)
-    rows.sort(kind="stable")  # in half the time of argsort
-    return np.asarray(rows % len(key))
+        rank, n = _ranked(key, span)
+        if n == len(key):
+            order = np.empty_like(rank)
+            order[rank] = np.arange(n)
+            return order
+    return np.argsort(key, kind="stable")
 
 
 def _ranked(numbers: Ints, span: int) -> tuple[Ints, int]:
@@ -307,10 +294,15 @@ def _ranked(numbers: Ints, span: int) -> tuple[Ints, int]:
     if span > _room(numbers):
         known, ranks = np.unique(numbers, return_inverse=True)
         return ranks, len(known)
-    seen = np.zeros(span, bool)
+    seen = np.zeros(-(-span // 64) * 64, bool)
     seen[numbers] = True
-    rank = np.cumsum(seen, dtype=np.int32 if len(numbers) < 1 << 31 else np.int64)
-    return rank[numbers].astype(np.int64) - 1, int(rank[-1])
+    words = np.packbits(seen, bitorder="little").view("<u8")
+    up_to = np.cumsum(np.bitwise_count(words), dtype=np.int64)
+    word = numbers >> 6
+    rank, later = up_to[word], words[word]
+    later >>= (numbers & 63).astype(np.uint8)
+    rank -= np.bitwise_count(later)  # of the number itself and of those above it in its word
+    return rank, int(up_to[-1])
 
 
 def highest(above: Ints, below: Ints) -> tuple[Fraction, int]:

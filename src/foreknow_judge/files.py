@@ -8,13 +8,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from foreknow_judge.counting import Column, Ints
 from foreknow_judge.duckdb_files import CsvFile, Stamp, literal, read_parquet, refuse_large_files
 from foreknow_judge.errors import CertificateError, DataError
-from foreknow_judge.parquet_layout import ROWS, is_ours
 
 File: TypeAlias = CsvFile | Stamp
 
@@ -32,7 +29,7 @@ _WHOLE = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)")
 # How `escape_formulas` marks texts; taking one apostrophe off undoes it.
 _DISARMED = re.compile(r"'('*[=+\-@\t\r])")
 _EXCHANGED = str.maketrans(".,", ",.")
-_LONG = 1 << 17  # rows
+_SMALL = 1 << 20  # bytes
 _ARMED = re.compile(r"[=+\-@\t\r]")
 
 
@@ -87,6 +84,8 @@ def _columns_of(connection: Any, path: Path) -> list[tuple[Any, ...]]:
 
 def holds_rows_alone(connection: Any, path: Path) -> bool:
     """Whether a Parquet file has the layout of a release, and so holds nothing but its rows."""
+    from foreknow_judge.parquet_layout import ROWS, is_ours
+
     asked = (
         "SELECT count(*) FROM parquet_metadata(?) WHERE compression <> 'UNCOMPRESSED' "
         f"OR row_group_num_rows > {ROWS} OR num_values > {ROWS}"
@@ -96,9 +95,12 @@ def holds_rows_alone(connection: Any, path: Path) -> bool:
 
 
 def count_rows(
-    connection: Any, relation: Any, sights: Sequence[Sequence[str]]
+    connection: Any, relation: Any, sights: Sequence[Sequence[str]], few: bool = False
 ) -> list[tuple[list[Column], Ints]]:
-    """For each sight (set of columns), distinct rows as they print, with counts; in one scan."""
+    """For each sight (set of columns), distinct rows as they print, with counts; in one scan.
+
+    A `few` texts are taken without Arrow, since importing it takes longer than all the rest.
+    """
     kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
     keys = list(dict.fromkeys(key for sight in sights for key in sight))
     for key in keys:
@@ -114,13 +116,19 @@ def count_rows(
     )
     # A query of SQL would take three times as long for a small table: it makes a view first.
     written = relation.project(", ".join(inner))
-    found = written.aggregate(f"{texts}, count(*) AS n, {which} AS which", by).to_arrow_table()
+    counts = written.aggregate(f"{texts}, count(*) AS n, {which} AS which", by)
+    found: Any = counts.fetchall() if few else counts.to_arrow_table()
     counted = []
     for sight in sights:
-        rows = found
-        if len(sights) > 1:
-            mask = sum((key not in sight) << at for at, key in enumerate(reversed(keys)))
-            rows = found.filter(pc.equal(found["which"], mask))
+        mask = sum((key not in sight) << at for at, key in enumerate(reversed(keys)))
+        if few:
+            rows = [row for row in found if row[-1] == mask]
+            every = np.arange(len(rows))
+            places = map(keys.index, sight)
+            columns = [Column.of([row[place] for row in rows], every) for place in places]
+            counted.append((columns, np.array([row[-2] for row in rows], np.int64)))
+            continue
+        rows = found if len(sights) == 1 else found.filter(found["which"].to_numpy() == mask)
         encoded = _encoded([rows.column(keys.index(key)) for key in sight])
         columns = [
             _as_printed(connection, own, kinds[key])
@@ -130,37 +138,42 @@ def count_rows(
     return counted
 
 
+def has_few_texts(file: File | None) -> bool:
+    """Whether a file is a CSV file of so few bytes that its texts are soon read without Arrow."""
+    return isinstance(file, CsvFile) and file.path.stat().st_size <= _SMALL
+
+
 def _told_apart(key: str, kind: str) -> str:
     """The SQL by which DuckDB groups a column: floats as texts, so that 0.0 and -0.0 differ."""
     return f"CAST({key} AS VARCHAR)" if kind in ("FLOAT", "DOUBLE") else key
 
 
-def _encoded(columns: Sequence[pa.ChunkedArray]) -> list[pa.ChunkedArray]:
-    """Columns with the distinct values of each once, and codes; in threads if they are long."""
-    if len(columns[0]) < _LONG:
-        return [column.dictionary_encode("encode") for column in columns]
+def _encoded(columns: Sequence[Any]) -> list[Any]:
+    """Columns with the distinct values of each once, and codes."""
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor() as threads:
         return [*threads.map(lambda column: column.dictionary_encode("encode"), columns)]
 
 
-def _as_printed(connection: Any, encoded: pa.ChunkedArray, kind: str) -> Column:
+def _as_printed(connection: Any, encoded: Any, kind: str) -> Column:
     """A column of DuckDB, of texts or whole numbers, as the texts that Python prints."""
     chunks = encoded.chunks
     if not chunks:
-        return Column(pa.array([], pa.string()), np.zeros(0, np.int32))
+        return Column((), np.zeros(0, np.int32))
     known = chunks[0].dictionary
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
     if _WHOLE.fullmatch(kind):
-        known = known.cast(pa.string())
+        known = known.cast("string")
     elif not _AS_TEXT.fullmatch(kind):
-        known = _as_python(connection, known, kind)
-    return Column.of(known, codes)
+        return Column.of(_as_python(connection, known, kind), codes)
+    return Column.of(known.to_pylist(), codes)
 
 
-def _as_python(connection: Any, texts: pa.Array, kind: str) -> pa.Array:
+def _as_python(connection: Any, texts: Any, kind: str) -> list[str | None]:
     """Texts of DuckDB as Python prints the same values; infinite moments stay as they are."""
+    import pyarrow as pa
+
     endless = "NULL"
     if kind.startswith(("DATE", "TIMESTAMP")):
         moment = f"CAST(t AS {kind})"
@@ -173,35 +186,33 @@ def _as_python(connection: Any, texts: pa.Array, kind: str) -> pa.Array:
         text: None if text is None else str(value) if endless is None else endless
         for text, endless, value in rows.fetchall()
     }
-    return pa.array([said[text] for text in texts.to_pylist()], pa.string())
+    return [said[text] for text in texts.to_pylist()]
 
 
 def merge_empties(column: Column) -> Column:
     """A column of a CSV file with empty fields, in quotes or not, as missing texts."""
-    empty = [text for text in column.texts[:2].to_pylist() if not text]
+    empty = [text for text in column.texts[:2] if not text]
     if len(empty) > 1:
         raise DataError("two-empties")
     if empty != [""]:
         return column
-    texts = pa.array([None, *column.texts[1:].to_pylist()], pa.string())
-    return Column(texts, column.codes)
+    return Column([None, *column.texts[1:]], column.codes)
 
 
 def swap_commas_and_points(column: Column) -> Column:
     """The column with commas and points swapped."""
-    texts = [text and text.translate(_EXCHANGED) for text in column.texts.to_pylist()]
-    return Column.of(pa.array(texts, pa.string()), column.codes)
+    texts = [text and text.translate(_EXCHANGED) for text in column.texts]
+    return Column.of(texts, column.codes)
 
 
 def unescape_formulas(column: Column, surely: bool) -> Column:
     """The column without apostrophes that mark formulas; `surely`: refuse unmarked formulas."""
-    marked = pc.match_substring_regex(column.texts, r"^'*[=+\-@\t\r]")
-    if not pc.any(marked).as_py():
+    texts = [unescape_formula(text, surely) for text in column.texts]
+    if texts == column.texts:
         return column
-    texts = [unescape_formula(text, surely) for text in column.texts.to_pylist()]
     if len(set(texts)) < len(texts):
         raise CertificateError("mixed-formulas")
-    return Column.of(pa.array(texts, pa.string()), column.codes)
+    return Column.of(texts, column.codes)
 
 
 def unescape_formula(text: str | None, surely: bool) -> str | None:

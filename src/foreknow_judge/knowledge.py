@@ -113,7 +113,7 @@ def _joint_values(
     written, rules, n = asked.written, asked.written.rules, len(asked.columns)
     known = asked.columns[len(written.groups) :]
     apart = written.groups_of(written.sensitive, (*known, *asked.beside))
-    columns = [apart.names, *(column.texts.to_pylist() for column in apart.labels[n:])]
+    columns = [apart.names, *(column.texts for column in apart.labels[n:])]
     positions, rules_of = list[int](), list[dict[Any, frozenset[int]]]()
     for name, texts in zip((written.sensitive, *asked.beside), columns, strict=True):
         of_column = rules.positions_for(name)

@@ -43,9 +43,8 @@ def gauge_levels(
         if column not in columns:
             raise CertificateError("unknown-column", "levels: the release", column=column)
         labels = held.labels[columns.index(column)]
-        texts = labels.texts.to_pylist()
-        whole = not any({".", "<"} & {*(text or "")} for text in texts)
-        more = np.array([shows_more(text, own, whole) for text in texts], bool)
+        whole = not any({".", "<"} & {*(text or "")} for text in labels.texts)
+        more = np.array([shows_more(text, own, whole) for text in labels.texts], bool)
         shows |= more[labels.codes]
     at = int(np.argmax(shows))
     many = int(held.people[shows].sum())

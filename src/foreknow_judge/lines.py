@@ -80,10 +80,7 @@ def _parser() -> argparse.ArgumentParser:
 def _verify(options: argparse.Namespace) -> tuple[int, list[str]]:
     """The exit code, and the lines to print."""
     # Imported here, so that --help and a mistake in the options answer at once.
-    from foreknow_judge.no_pandas import spare_pandas
     from foreknow_judge.verify import certificate_path, judge, judge_after, load_certificate
-
-    spare_pandas()
 
     path = certificate_path(options.folder)
     certificate, _ = load_certificate(path)

@@ -6,11 +6,12 @@ import sys
 from typing import Any
 
 
-class _NoPandas:
+class NoPandas:
     """An import finder that raises an error for pandas."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> None:
+        """Find nothing, or say that there is no pandas."""
         if name == "pandas":
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
@@ -24,10 +25,10 @@ def spare_pandas() -> None:
     if "pandas" in sys.modules:
         return
     spared = True
-    sys.meta_path.insert(0, _NoPandas)
+    sys.meta_path.insert(0, NoPandas)
     try:
         import pyarrow
 
         pyarrow.array([0])
     finally:
-        sys.meta_path.remove(_NoPandas)
+        sys.meta_path.remove(NoPandas)

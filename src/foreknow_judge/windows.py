@@ -8,8 +8,7 @@ a group has in it changes only at a few values; between two changes its cell sta
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from fractions import Fraction
 from itertools import pairwise
@@ -58,7 +57,7 @@ def worst_near(
     line = _line(set(held.names))
     numbers = sorted(set(line.at.values()))
     end = _end_of(width, line)
-    reach = np.array([bisect_right(numbers, end(number)) - 1 for number in numbers], np.int64)
+    reach = np.array(_reach([end(number) for number in numbers], numbers), np.int64)
     place = {number: i for i, number in enumerate(numbers)}
     at = np.array([place[line.at[name]] for name in held.names], np.int64)
     placed = GroupBags(held.labels, held.names, held.of_group, at[held.codes], held.counts)
@@ -78,6 +77,16 @@ def worst_near(
     if m and worst.odds:  # relatives may be in a group without the first value of the window
         worst = min([worst, *_of_all(few, reach, l, law, worst.odds)])
     return _words(numbers[worst.value], end, line), held.group(worst.group), worst.chance
+
+
+def _reach(ends: Sequence[Fraction], numbers: Sequence[Fraction]) -> list[int]:
+    """The place of the last number up to each end; both are in order."""
+    places, place = list[int](), 0
+    for end in ends:
+        while place < len(numbers) and numbers[place] <= end:
+            place += 1
+        places.append(place - 1)
+    return places
 
 
 def _bounds(held: GroupBags, reach: Ints, l: int) -> DistinctProfiles:

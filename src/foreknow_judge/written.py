@@ -11,7 +11,6 @@ from typing import Any, get_args
 
 import duckdb
 import numpy as np
-import pyarrow as pa
 
 from foreknow_judge.counting import Column, DistinctRows, Group, GroupBags, Ints, distinct
 from foreknow_judge.duckdb_files import CsvFile, connect
@@ -20,6 +19,7 @@ from foreknow_judge.files import (
     File,
     count_rows,
     files_of,
+    has_few_texts,
     holds_rows_alone,
     merge_empties,
     open_written,
@@ -179,7 +179,7 @@ def suppressed_columns(written: Written) -> tuple[str, ...]:
     return tuple(
         column
         for column, labels in zip(labelled, written.held.labels, strict=False)
-        if all(set(label or "") == {"*"} for label in labels.texts.to_pylist())
+        if all(set(label or "") == {"*"} for label in labels.texts)
     )
 
 
@@ -235,7 +235,7 @@ def read_population(source: Any, columns: Sequence[str], named: Sequence[str] = 
         if names:
             ((who, often),) = count_rows(connection, relation, [names])
             # A missing text and an empty one come first, and name nobody.
-            lacks = [sum(not text for text in own.texts[:2].to_pylist()) for own in who]
+            lacks = [sum(not text for text in own.texts[:2]) for own in who]
             known = np.all([own.codes >= n for own, n in zip(who, lacks, strict=True)], axis=0)
             if (often[known] > 1).any():
                 raise CertificateError("person-twice")
@@ -286,7 +286,7 @@ def _together(one: Sequence[Column], other: Sequence[Column]) -> tuple[list[Colu
     """The groups of two tables together: labels, and where each table's groups are among them."""
     n_groups, columns = len(one[0].codes), []
     for mine, others in zip(one, other, strict=True):
-        texts = pa.concat_arrays([mine.texts, others.texts])
+        texts = [*mine.texts, *others.texts]
         codes = np.concatenate([mine.codes, len(mine.texts) + others.codes])
         columns.append(Column.of(texts, codes))
     first, place = distinct(*(column.codes for column in columns))
@@ -313,7 +313,7 @@ def _read_tally(written: Written, sensitive: str, known: Sequence[str]) -> Group
     others = [name for name in together if name not in (*known, sensitive)]
     rows = written.count_rows(part, [*known, *others, sensitive, "count"])
     values, amounts = rows.column(sensitive), rows.column("count")
-    amount = np.array([_amount(text) for text in amounts.texts.to_pylist()], np.int64)
+    amount = np.array([_amount(text) for text in amounts.texts], np.int64)
     counts = amount[amounts.codes]
     wrong = counts == 0
     if values.lacks:
@@ -374,7 +374,7 @@ def count_sights(written: Written, table: str, sights: Sequence[tuple[str, ...]]
                 raise CertificateError("unknown-column", "the release", column=name)
         places = [[f"c{header.index(name)}" for name in sight] for sight in sights]
         with _nothing_beside_rows(written, table):
-            found = count_rows(connection, relation, places)
+            found = count_rows(connection, relation, places, has_few_texts(file))
         if file is not None:
             file.check(int(found[0][1].sum()))
         for sight, (columns, times) in zip(sights, found, strict=True):

@@ -48,10 +48,10 @@ def uneven(seed, many):
 def held_of(bags):
     """The counts of groups as the judge has them."""
     groups = np.repeat(np.arange(len(bags)), list(map(len, bags)))
-    values = Column.of_texts([str(value) for bag in bags for value in bag], np.arange(len(groups)))
-    labels = Column.of_texts([f"{at:03}" for at in range(len(bags))], np.arange(len(bags)))
+    values = Column.of([str(value) for bag in bags for value in bag], np.arange(len(groups)))
+    labels = Column.of([f"{at:03}" for at in range(len(bags))], np.arange(len(bags)))
     ones = np.ones(len(groups), np.int64)
-    return GroupBags([labels], values.texts.to_pylist(), groups, values.codes, ones)
+    return GroupBags([labels], values.texts, groups, values.codes, ones)
 
 
 def worst_of_each(held, windows, amounts):

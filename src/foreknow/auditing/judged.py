@@ -217,7 +217,7 @@ def _written(
 def _texts(codes: Any, labels: Sequence[Any]) -> Column:
     """A column of labels as they print."""
     texts = [None if label is None else _encodable(str(label)) for label in labels]
-    return Column.of_texts(texts, np.asarray(codes))
+    return Column.of(texts, np.asarray(codes))
 
 
 def _encodable(given: Any) -> Any:

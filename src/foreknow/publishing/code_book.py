@@ -78,7 +78,7 @@ def _texts_of(written: Written, table: str) -> dict[str, pa.Array]:
             bare or "", bare or ""
         )
         rows = written.count_rows(table, [called] if called not in groups else [])
-        found[name] = rows.column(called).texts
+        found[name] = pa.array(rows.column(called).texts, pa.string())
     return found
 
 

@@ -296,12 +296,12 @@ def same_groups(held: GroupBags, counts: GroupCounts) -> bool:
     """Whether files have the groups of a release, with as many people of each value."""
     groups: Any = counts.groups
     parts = groups.parts if isinstance(groups, GroupLabels) else [(groups, np.arange(len(groups)))]
-    labels = [Column.of_texts(_texts(own), codes) for own, codes in parts]
+    labels = [Column.of(_texts(own), codes) for own, codes in parts]
     order = np.lexsort([column.codes for column in reversed(labels)])
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
-    values = Column.of_texts(_texts(counts.values), counts.codes)
-    of_group, names = place[counts.cell_groups], values.texts.to_pylist()
+    values = Column.of(_texts(counts.values), counts.codes)
+    of_group, names = place[counts.cell_groups], list(values.texts)
     labels = [column.take(order) for column in labels]
     bags = GroupBags(labels, names, of_group, values.codes, counts.counts)
     return (
@@ -320,7 +320,10 @@ def _texts(labels: Iterable[Any]) -> list[str | None]:
 
 def _equal(one: Column, other: Column) -> bool:
     """Whether two columns have the same texts in their rows."""
-    return bool(one.texts.take(one.codes).equals(other.texts.take(other.codes)))
+    texts, other_texts = (
+        np.array(column.texts, dtype=object)[column.codes] for column in (one, other)
+    )
+    return np.array_equal(texts, other_texts)
 
 
 def certified_policy(known: Certificate) -> Policy:
