@@ -13,11 +13,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 from math import inf
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from foreknow_judge.counting import Group
 from foreknow_judge.errors import CertificateError
+from foreknow_judge.facts import Worst
 
 # How many people have each signature, and each value.
 Shape: TypeAlias = "tuple[tuple[int, ...], tuple[int, ...]]"
@@ -111,9 +114,12 @@ _At: TypeAlias = "tuple[_Part, int, int, int]"
 
 
 def worst_exchanged(
-    shapes: Mapping[Shape, Sequence[PriorGroup]], asked: ExchangeQuestion, relative: bool
-) -> tuple[str, int, Fraction, Fraction] | None:
-    """The worst case: its value, the place of its case, bound and prior; None if there is none."""
+    shapes: Mapping[Shape, Sequence[PriorGroup]],
+    asked: ExchangeQuestion,
+    relative: bool,
+    groups: Sequence[Group],
+) -> Worst:
+    """The worst case; `groups` are those of the cases, by their places."""
     if sum(asked.amounts[1:]) > _MOST_PEOPLE:
         raise CertificateError(
             "too-large", "the number of people who are known or linked, with priors,"
@@ -143,7 +149,7 @@ def worst_exchanged(
     if len(near) > _MOST_TIES:
         raise CertificateError("too-large", "the number of people as bad as the worst")
     exactly: dict[int, Fraction] = {}
-    best: Any = None
+    cases = []
     for part, case, signature, x in near:
         secret = int(part.secrets[case, x])
         if secret not in exactly:
@@ -153,10 +159,10 @@ def worst_exchanged(
         odds = _exact(part.shape, own, signature, columns, asked, 0)[0]
         chance = Fraction(0) if odds == inf else 1 / (1 + odds * exactly[secret])
         prior = Fraction(own.before[signature][x], own.scales[signature])
-        found = -(chance / prior if relative else chance), names[secret], own.place
-        if best is None or found < best[0]:
-            best = found, (names[secret], own.place, chance, prior)
-    return None if best is None else best[1]
+        cases.append((names[secret], own.place, chance, prior))
+    # Of equally bad ones, the first value and its first group.
+    in_order = sorted(cases, key=itemgetter(0, 1))
+    return Worst.among((Worst(x, groups[at], *own) for x, at, *own in in_order), relative)
 
 
 def _floats(case: PriorGroup) -> list[list[float]]:

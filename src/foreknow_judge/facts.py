@@ -34,14 +34,38 @@ class Cell(NamedTuple):
         return cls(row[0], row[1], tuple(row[2:]))
 
 
+class Worst(NamedTuple):
+    """The worst case, or that nobody has a value that is asked about."""
+
+    value: str | None = None
+    group: Group | None = None
+    chance: Fraction = Fraction(0)  # the adversary's probability
+    prior: Fraction = Fraction(1)  # 1 if there are no priors
+
+    @classmethod
+    def among(cls, cases: Iterable[Worst], relative: bool) -> Worst:
+        """The case with the highest chance (divided by its prior if `relative`), the first one."""
+        return max(
+            cases,
+            key=lambda case: case.chance / case.prior if relative else case.chance,
+            default=cls(),
+        )
+
+
 def worst_facts(
     held: GroupBags, about: Collection[str], semantics: str, l: int, k: int, m: int
-) -> tuple[str | None, Group | None, Fraction]:
-    """The worst case: the value, its group and the adversary's probability."""
-    worst = worst_of(DistinctProfiles.of(held, about, semantics, l), Theorem2.of(semantics, k, m))
+) -> Worst:
+    """The worst case of facts."""
+    law = Theorem2.of(semantics, k, m)
+    return worst_case(held, DistinctProfiles.of(held, about, semantics, l), law)
+
+
+def worst_case(held: GroupBags, cells: DistinctProfiles, law: Theorem2) -> Worst:
+    """The worst case over all cells of some groups."""
+    worst = worst_of(cells, law)
     if worst is None:
-        return None, None, Fraction(0)
-    return held.names[worst.value], held.group(worst.group), worst.chance
+        return Worst()
+    return Worst(held.names[worst.value], held.group(worst.group), worst.chance)
 
 
 class LeastOdds(NamedTuple):
@@ -300,19 +324,17 @@ def least_of(ratios: Iterable[Ratio]) -> Ratio:
 # ---- implications -------------------------------------------------------------------------------
 
 
-def worst_implications(
-    held: GroupBags, wanted: Collection[str], k: int
-) -> tuple[str | None, Group | None, Fraction]:
-    """The worst case: the value, the target's group and the adversary's probability."""
+def worst_implications(held: GroupBags, wanted: Collection[str], k: int) -> Worst:
+    """The worst case of implications, with the target's group."""
     about, odds, cell = odds_by_implications(held, wanted, k)
     if not len(about):
-        return None, None, Fraction(0)
+        return Worst()
     value, group, least = held.codes[about], held.of_group[about], least_of(odds)
     places = np.array([not is_less(least, chance) for chance in odds], bool)[cell]
     # Ties: the first value, then its first group, in the order of `held`.
     worst_value = value[places].min()
     surest = int(group[places & (value == worst_value)].min())
-    return held.names[worst_value], held.group(surest), 1 / (1 + Fraction(*least))
+    return Worst(held.names[worst_value], held.group(surest), 1 / (1 + Fraction(*least)))
 
 
 def odds_by_implications(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from fractions import Fraction
 from itertools import accumulate
 from typing import Any, NamedTuple, TypeAlias
 
@@ -17,7 +16,7 @@ import numpy as np
 
 from foreknow_judge.counting import Group, GroupBags, Ints, distinct
 from foreknow_judge.errors import CertificateError
-from foreknow_judge.facts import Cell, DistinctProfiles, Ratio, Theorem2, worst_of
+from foreknow_judge.facts import Cell, DistinctProfiles, Ratio, Theorem2, Worst, worst_case
 from foreknow_judge.named_values import in_range, values_named
 from foreknow_judge.numbers import read_number
 from foreknow_judge.text import plain_spelling
@@ -196,8 +195,8 @@ def _refuse(group: Group, bag: Sequence[JointValue], people: Counter[Cannot]) ->
 
 def worst_with_rules(
     held: GroupBags, about: Collection[str], able: ImpossibleCounts, l: int, k: int, m: int
-) -> tuple[str | None, Group | None, Fraction]:
-    """The worst case: the value, its group and the adversary's probability."""
+) -> Worst:
+    """The worst case if some people cannot have some values."""
     wanted = np.array([name in about for name in held.names], bool)
     restricted = np.array([{*kinds} != {Cannot()} for kinds in able.people], bool)
     rows: dict[tuple[int, tuple[int, ...]], int] = {}
@@ -217,13 +216,8 @@ def worst_with_rules(
     values = np.concatenate([[value for value, _ in rows], columns[0][first]]).astype(np.int64)
     groups = np.concatenate([[*rows.values()], group[first]]).astype(np.int64)
     profiles = [np.array([row for _, row in rows]).reshape(-1, 6), np.stack(columns[1:], 1)[first]]
-    worst = worst_of(
-        DistinctProfiles(values, groups, np.concatenate(profiles).astype(np.int64)),
-        Theorem2.by(odds_with_rules, k, m),
-    )
-    if worst is None:
-        return None, None, Fraction(0)
-    return held.names[worst.value], held.group(worst.group), worst.chance
+    cells = DistinctProfiles(values, groups, np.concatenate(profiles).astype(np.int64))
+    return worst_case(held, cells, Theorem2.by(odds_with_rules, k, m))
 
 
 def numbers_of_group(

@@ -19,13 +19,11 @@ import numpy as np
 from foreknow_judge.counting import Bag, Group, Ints
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.exchanges import Amounts, ExchangeQuestion, PriorGroup, Shape, worst_exchanged
+from foreknow_judge.facts import Worst
 
-# A value, a group, the posterior and the prior.
-Worst: TypeAlias = "tuple[str | None, Group | None, Fraction, Fraction]"
 Signature: TypeAlias = "tuple[str | None, ...]"
 # Values that are one secret: its name, and the values.
 _Set: TypeAlias = "tuple[str, Collection[str]]"
-_NOBODY: Worst = (None, None, Fraction(0), Fraction(1))
 
 # Bounds: weights of one group, weights computed at once, bits of a common denominator.
 _MOST_STATES, _AT_ONCE = 1 << 20, 1 << 17
@@ -124,16 +122,15 @@ def worst_priors(
         signed = sorted(people[group].items(), key=lambda item: (-item[1], str(item[0])))
         values = sorted(bag.items(), key=lambda item: (-item[1], item[0]))
         alike.setdefault((tuple(signed), tuple(values)), group)
-    shapes: dict[Shape, list[PriorGroup]] = {}
+    groups, shapes = list(alike.values()), dict[Shape, list[PriorGroup]]()
     for place, (signed, bag) in enumerate(alike):
         for shape, case in _cases(place, signed, bag, chances, asked):
             shapes.setdefault(shape, []).append(case)
     if any(amounts[1:]):
         for shape, cases in shapes.items():
             _require_worlds(shape, cases)
-        found = worst_exchanged(shapes, asked, relative)
-        return _NOBODY if found is None else (found[0], [*alike.values()][found[1]], *found[2:])
-    groups, best, top = list(alike.values()), _NOBODY, (0, 1)
+        return worst_exchanged(shapes, asked, relative, groups)
+    best, top = Worst(), (0, 1)
     first: tuple[str, int] = ("", 0)  # ties: the first value, then its first group
     for shape, cases in sorted(shapes.items(), key=lambda own: _kinds(own[0])):
         if (states := _states(_kinds(shape))) > _MOST_STATES:
@@ -152,7 +149,7 @@ def worst_priors(
                 if more > 0 or (more == 0 and own < first):
                     prior = Fraction(before[c, s, x], some[c].scales[s])
                     chance = Fraction(weight[c, s, x], total[c, s, x])
-                    best, top = (value, groups[some[c].place], chance, prior), (one, other)
+                    best, top = Worst(value, groups[some[c].place], chance, prior), (one, other)
                     first = own
     return best
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields
-from fractions import Fraction
 from typing import Any
 
 from pydantic import ValidationError
@@ -15,17 +14,14 @@ from pydantic import ValidationError
 from foreknow_judge.counting import GroupBags, Measured
 from foreknow_judge.criteria import GAUGES, Gauge, limits_values
 from foreknow_judge.errors import CertificateError, UnsupportedError
+from foreknow_judge.facts import Worst
 from foreknow_judge.grammar import AskedTable
 from foreknow_judge.kinds import settings_of
 from foreknow_judge.knowledge import VERIFIERS, Judge, Question
 from foreknow_judge.named_values import exempt_values, values_named
-from foreknow_judge.priors import Worst
 from foreknow_judge.settings import Table, malformed
 from foreknow_judge.verdict import Figure, Limit, Seal, Verdict, WorstCase
 from foreknow_judge.written import Written, group_name, population_of
-
-# The result for secrets of which nobody has a value.
-_NOBODY: Worst = (None, None, Fraction(0), Fraction(1))
 
 
 def verdicts(
@@ -154,11 +150,7 @@ def _verdicts_on_knowledge(
             raise CertificateError("no-rules", kind)
         if table.below is None and table.limits and not judge.relative:
             raise CertificateError("limit-of-priors", next(iter(table.limits)))
-        worst = max(
-            (judge.judge(own, settings) for own in asked),
-            key=lambda found: found[2] / found[3] if relative else found[2],
-            default=_NOBODY,
-        )
+        worst = Worst.among((judge.judge(own, settings) for own in asked), relative)
         worst = written.worst_of_people(worst, kind, settings, asked, sight)
         value, group, chance, before = worst
         limit = Limit(amount, table.below is None and bool(table.limits), relative)

@@ -6,7 +6,6 @@ claimed to meet; both are compared with what is found.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -384,26 +383,14 @@ class _RequirementsAtHand(NamedTuple):
         population: Places | None,
     ) -> _RequirementsAtHand:
         """The requirements of a certificate or of the reader's policy, with the files at hand."""
-        if own_policy is not None:
-            asked = cls(own_policy.tables["require"], own_policy.populations)
-        else:
-            asked = cls._by_certificate(known, folder, priors, population)
-        if priors is not None and asked.kept is None:
-            raise CertificateError("not-asked-for", "--priors")
-        return asked
-
-    @classmethod
-    def _by_certificate(
-        cls,
-        known: Certificate,
-        folder: Path,
-        priors: str | Path | None,
-        population: Places | None,
-    ) -> _RequirementsAtHand:
-        required, kept = known.policy["require"], None
+        required = (known.policy if own_policy is None else own_policy.tables)["require"]
         without_priors = [place for place, table in enumerate(required) if has_kept_priors(table)]
-        at_hand = priors or _kept_beside(folder) if without_priors else None
-        if at_hand is not None:
+        if priors is not None and not without_priors:
+            raise CertificateError("not-asked-for", "--priors")
+        if own_policy is not None:
+            return cls(required, own_policy.populations)
+        kept = None
+        if without_priors and (at_hand := priors or _kept_beside(folder)):
             kept = KeptPriors.load(at_hand)
             required, without_priors = kept.filled(required), []
         populations = populations_of(known, population)
@@ -473,10 +460,6 @@ def _judge_files(
         stamp.check()
     except InputError as error:
         return None, [*problems, *Problem.each(error.code, [str(error)])]
-    except (UnicodeDecodeError, csv.Error) as error:
-        why = error if isinstance(error, csv.Error) else "it is not UTF-8"
-        unread = Problem.each("unreadable-file", [f"the release cannot be read: {why}"])
-        return None, [*problems, *unread]
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
         raise CertificateError("malformed-policy") from error
     unsafe = [finding for finding in findings if not finding.safe]
