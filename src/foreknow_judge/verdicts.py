@@ -174,8 +174,6 @@ def questions_of(written: Written, table: AskedTable, relative: bool) -> list[Qu
     whole, columns = written.groups_of(sensitive, known), (*written.groups, *known)
     about = set(whole.names)
     of: dict[str, Any] = {"relative": relative, "columns": columns, "seal": Seal}
-    if table.has_label:
-        raise CertificateError("label-not-written-out")
     if secret.sets:
         asked = []
         for name, members in sorted(_sets(written, table, about).items()):

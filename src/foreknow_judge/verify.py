@@ -440,12 +440,13 @@ def _judge_files(
     required = asked.required
     written = written_of(known, place.tables, asked.populations)
     try:
+        if own_policy is not None:
+            written.prepare([])
+            required = own_policy.written_out(written)
         written.prepare(read_requirements(required))
         people, n_groups = count_people(written)
         if not people:
             raise CertificateError("no-rows")
-        if own_policy is not None:
-            required = own_policy.written_out(written)
         findings = [
             finding
             for number, table in enumerate(required)

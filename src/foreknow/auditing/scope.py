@@ -185,14 +185,14 @@ def _are_amounts(counts: GroupCounts, required: Sequence[Requirement]) -> bool:
 
 def _question_of(required: Requirement, values: Labels) -> Question:
     """A requirement on the values of a table, as a question for the judge."""
-    secret = required.secret
+    secret = Secret(*required.secret[:4])
     if required.about_sets:
         members = required.sets(values)  # this refuses values that cannot be compared with a range
         ranges = {
             name: own.to_dict() if isinstance(own, Range) else own
             for name, own in (secret.sets or members).items()
         }
-        excluded = () if secret.level is not None else secret.excluded
+        excluded = () if required.secret.level is not None else secret.excluded
         secret = Secret(secret.values, excluded, ranges)
     absent = tuple(map(str, required.absent))
     return Question(required.name, required.sensitive, secret, bool(required.points), absent)

@@ -43,7 +43,7 @@ from foreknow_judge.registry import Kinds
 from foreknow_judge.remarks import remarks_of_files
 from foreknow_judge.scope import Scope
 from foreknow_judge.verdict import Verdict
-from foreknow_judge.verdicts import read_requirements, verdicts
+from foreknow_judge.verdicts import verdicts
 from foreknow_judge.verify import OwnPolicy, certificate_path
 from foreknow_judge.written import Written
 
@@ -214,7 +214,7 @@ def findings_of(written: Written, required: Sequence[Mapping[str, Any]]) -> list
 
 
 def _kinds_of(required: Sequence[Mapping[str, Any]]) -> Kinds:
-    return registered_kinds(key for table in read_requirements(required) for key in table.kinds)
+    return registered_kinds(key for table in required for key in table)
 
 
 def remarks_as_written(
