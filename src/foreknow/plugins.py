@@ -30,8 +30,8 @@ def named(group: str, taken: Collection[str]) -> tuple[EntryPoint, ...]:
 def kinds(group: str, known: Iterable[Any]) -> tuple[Any, ...]:
     """The classes of other packages in a group; each is called by its key in a requirement."""
     # commands that read no policy do without these
-    from foreknow_judge.grammar import RequireTable
     from foreknow.settings import known_keys
+    from foreknow_judge.grammar import RequireTable
 
     found = []
     taken = {*known_keys(RequireTable), "at_level", "absent", *(kind.key for kind in known)}

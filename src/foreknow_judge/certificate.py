@@ -46,14 +46,12 @@ from foreknow_judge.grammar import (
 )
 from foreknow_judge.kinds import PriorSettings
 from foreknow_judge.layout import multivalued_columns
-from foreknow_judge.named_values import range_ends
 from foreknow_judge.numbers import as_fraction, as_threshold
 from foreknow_judge.registry import OURS, Kinds
 from foreknow_judge.roles import Roles
 from foreknow_judge.scope import Scope
 from foreknow_judge.settings import Settings, Table, malformed
 from foreknow_judge.support import refuse_knowledge, refuse_release
-from foreknow_judge.windows import refuse_width
 
 FORMAT = "foreknow certificate"
 FORMAT_VERSION = 1
@@ -130,7 +128,9 @@ def _required(given: Any, info: ValidationInfo) -> Any:
     kinds = _kinds_of(info)
     table = _require_table(tuple(kinds.knowledge.items()), tuple(kinds.criteria.items()))
     required = table.model_validate(given)
-    _check_amounts(required, kinds)
+    single = [own for own in required.kinds.values() if not isinstance(own, list)]
+    if not kinds.criteria.keys() & required.kinds and len(required.limits) != len(single):
+        raise CertificateError("one-limit", "a requirement")
     return required
 
 
@@ -599,25 +599,6 @@ def _uncounted(
         if form == "bucketized" or apart or schema.shown not in required.known:
             return "what households share is not judged by whose row shows it"
     return None
-
-
-def _check_amounts(required: CertifiedTable, kinds: Kinds) -> None:
-    """Refuse unreadable widths and ranges, and a missing or superfluous limit."""
-    secret = required.secret
-    if secret.width is not None:
-        refuse_width(secret.width)
-    for members in secret.sets.values():
-        if isinstance(members, Mapping):
-            range_ends(members)
-    if kinds.criteria.keys() & required.kinds.keys():
-        if not required.of_whole_groups:
-            raise CertificateError("not-by-itself", next(iter(required.kinds)))
-        return
-    several = [isinstance(settings, list) for settings in required.kinds.values()]
-    if len(required.limits) != several.count(False):
-        raise CertificateError("one-limit", "a requirement")
-    if required.limits and required.below is None and _PRIORS not in required.kinds:
-        raise CertificateError("limit-of-priors", next(iter(required.limits)))
 
 
 def map_prior_tables(required: Table, change: Callable[[Table], Table]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ fractions decide among these.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
@@ -129,6 +130,8 @@ def worst_exchanged(
     for shape, cases in shapes.items():
         if sum(shape[0]) * len(shape[1]) ** 2 > _MOST_NUMBERS:
             raise CertificateError("too-large", "a group with priors")
+        for case in cases:
+            _require_worlds(*shape, case.rows)
         step = max(1, _AT_ONCE // (sum(shape[0]) * len(shape[1]) ** 2))
         for at in range(0, len(cases), step):
             parts.append(_Part.of(shape, cases[at : at + step], asked, links))
@@ -149,7 +152,7 @@ def worst_exchanged(
     if len(near) > _MOST_TIES:
         raise CertificateError("too-large", "the number of people as bad as the worst")
     exactly: dict[int, Fraction] = {}
-    cases = []
+    bad = []
     for part, case, signature, x in near:
         secret = int(part.secrets[case, x])
         if secret not in exactly:
@@ -159,10 +162,36 @@ def worst_exchanged(
         odds = _exact(part.shape, own, signature, columns, asked, 0)[0]
         chance = Fraction(0) if odds == inf else 1 / (1 + odds * exactly[secret])
         prior = Fraction(own.before[signature][x], own.scales[signature])
-        cases.append((names[secret], own.place, chance, prior))
+        worst = Worst(names[secret], groups[own.place], chance, prior)
+        bad.append((names[secret], own.place, worst))
     # Of equally bad ones, the first value and its first group.
-    in_order = sorted(cases, key=itemgetter(0, 1))
-    return Worst.among((Worst(x, groups[at], *own) for x, at, *own in in_order), relative)
+    bad.sort(key=itemgetter(0, 1))
+    return Worst.among((worst for *_, worst in bad), relative)
+
+
+def _require_worlds(people: Sequence[int], counts: Sequence[int], rows: Any) -> None:
+    """Refuse a group whose values cannot all be assigned to people who can have them."""
+    holders = [Counter[int]() for _ in counts]  # of each value, by their signature
+
+    def finds_value(who: int, tried: set[int]) -> bool:
+        """Give somebody a value, whose holders may have to find others."""
+        for x in range(len(counts)):
+            if not rows[who][x] or x in tried:
+                continue
+            tried.add(x)
+            if holders[x].total() < counts[x]:
+                holders[x][who] += 1
+                return True
+            for other in [s for s in holders[x] if holders[x][s]]:
+                if finds_value(other, tried):
+                    holders[x].subtract([other])
+                    holders[x][who] += 1
+                    return True
+        return False
+
+    each = (who for who, many in enumerate(people) for _ in range(many))
+    if not (all(map(all, rows)) or all(finds_value(who, set()) for who in each)):
+        raise CertificateError("no-world")
 
 
 def _floats(case: PriorGroup) -> list[list[float]]:

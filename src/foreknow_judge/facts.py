@@ -121,32 +121,13 @@ class DistinctProfiles(NamedTuple):
         return cls(value, held.of_group[asked][first], np.stack(rows, 1))
 
     def front(self) -> Iterator[tuple[int, list[Cell]]]:
-        """For each value, the cells that no other cell dominates.
+        """For each value, the cells that no cell dominates which differs in two columns only.
 
         Fewer people, more holders and more `others` never raise the odds, neither of a target nor
         of relatives, so dominated cells can be skipped.
         """
         worse = self.rows * np.array([-1] + [1] * (self.rows.shape[1] - 1))
-        worst = self._least_beaten(worse)
-        left = worst[np.lexsort((*(-worse[worst].T[::-1]), -worse[worst, 1], self.value[worst]))]
-        kept = [left[:0]]
-        while len(left):  # the first cell left of each value is undominated
-            new = np.diff(self.value[left], prepend=-1) > 0
-            kept.append(left[new])
-            over = worse[kept[-1]][np.cumsum(new) - 1]
-            left = left[(worse[left] > over).any(axis=1)]
-        cells = np.concatenate(kept)
-        cells = cells[np.argsort(self.value[cells], kind="stable")]
-        pairs = zip(self.value[cells].tolist(), self.rows[cells].tolist(), strict=True)
-        for value, some in groupby(pairs, itemgetter(0)):
-            yield value, [Cell.of(row) for _, row in some]
-
-    def _least_beaten(self, worse: Ints) -> Ints:
-        """The cells that are not dominated by a cell that differs in two columns only.
-
-        This pass drops most cells without comparing each with all others.
-        """
-        unbeaten = np.arange(len(worse))
+        unbeaten = np.argsort(self.value, kind="stable")
         for pair in combinations(range(worse.shape[1]), 2):
             by_one, by_other = worse[unbeaten].T[[*pair]]
             alike = [self.value[unbeaten], *np.delete(worse[unbeaten], pair, axis=1).T]
@@ -160,7 +141,9 @@ class DistinctProfiles(NamedTuple):
             height = by_other[order] + step * np.cumsum(new)
             new[1:] |= height[1:] > np.maximum.accumulate(height)[:-1]
             unbeaten = unbeaten[np.sort(order[new])]
-        return unbeaten
+        pairs = zip(self.value[unbeaten].tolist(), self.rows[unbeaten].tolist(), strict=True)
+        for value, some in groupby(pairs, itemgetter(0)):
+            yield value, [Cell.of(row) for _, row in some]
 
     def first(self, value: int, target: Target) -> int:
         """The first group in which the odds are as low as `target.least`."""

@@ -127,8 +127,6 @@ def worst_priors(
         for shape, case in _cases(place, signed, bag, chances, asked):
             shapes.setdefault(shape, []).append(case)
     if any(amounts[1:]):
-        for shape, cases in shapes.items():
-            _require_worlds(shape, cases)
         return worst_exchanged(shapes, asked, relative, groups)
     best, top = Worst(), (0, 1)
     first: tuple[str, int] = ("", 0)  # ties: the first value, then its first group
@@ -210,41 +208,6 @@ def _judged(
         weight = weight * max(shape[1][1], 1)
         total = weight + lacking
     return weight, total, np.array([case.before for case in cases], object)
-
-
-def _require_worlds(shape: Shape, cases: Sequence[PriorGroup]) -> None:
-    """Refuse groups whose values cannot all be assigned to people who can have them."""
-    for case in cases:
-        if not (all(map(all, case.rows)) or _is_possible(*shape, case.rows)):
-            raise CertificateError("no-world")
-
-
-def _is_possible(people: Sequence[int], counts: Sequence[int], rows: Any) -> bool:
-    """Whether everybody can get a value: a matching, found by augmenting paths."""
-    given, room = [[0] * len(counts) for _ in people], [*counts]
-    for start, lacking in enumerate(people):
-        while lacking:
-            taker: dict[int, int] = {}  # of each value
-            gives: dict[int, int | None] = {start: None}  # what each taker has too much then
-            queue, end = [start], None
-            for who in queue:
-                for x in range(len(counts)):
-                    if end is None and rows[who][x] and x not in taker:
-                        taker[x], end = who, x if room[x] else None
-                        fresh = [s for s, own in enumerate(given) if own[x] and s not in gives]
-                        queue += fresh
-                        gives |= dict.fromkeys(fresh, x)
-            if end is None:
-                return False
-            room[end] -= 1
-            lacking -= 1
-            while end is not None:
-                who = taker[end]
-                given[who][end] += 1
-                end = gives[who]
-                if end is not None:
-                    given[who][end] -= 1
-    return True
 
 
 def _kinds(shape: Shape) -> tuple[int, ...]:
