@@ -130,8 +130,8 @@ def worst_exchanged(
     for shape, cases in shapes.items():
         if sum(shape[0]) * len(shape[1]) ** 2 > _MOST_NUMBERS:
             raise CertificateError("too-large", "a group with priors")
-        for case in cases:
-            _require_worlds(*shape, case.rows)
+        for one in cases:
+            _require_worlds(*shape, one.rows)
         step = max(1, _AT_ONCE // (sum(shape[0]) * len(shape[1]) ** 2))
         for at in range(0, len(cases), step):
             parts.append(_Part.of(shape, cases[at : at + step], asked, links))
