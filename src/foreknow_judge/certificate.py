@@ -180,6 +180,11 @@ def _scope_table() -> TypeAdapter[Scope]:
     return TypeAdapter(Scope)
 
 
+def read_scope(given: Any) -> Scope:
+    """The scope of a certificate, or a part of it."""
+    return _scope_table().validate_python(given)
+
+
 # ---- the certificate ----------------------------------------------------------------------------
 
 _Findings = Annotated[
@@ -187,7 +192,7 @@ _Findings = Annotated[
     Strict(False),
     Field(min_length=1),
 ]
-_Scope = Annotated[Table, PlainValidator(lambda given: _scope_table().validate_python(given))]
+_Scope = Annotated[Table, PlainValidator(read_scope)]
 _Texts = Annotated[tuple[str, ...], Strict(False)]
 _Earlier = Annotated[
     tuple[Annotated[Table, PlainValidator(_After.model_validate)], ...], Strict(False)

@@ -67,7 +67,6 @@ class _Part(NamedTuple):
 
     shape: Shape
     cases: Sequence[PriorGroup]
-    columns: list[list[list[int]]]  # by case and secret
     secrets: Any  # by case and secret, its place among the names, or their number
     odds: Any
     extreme: bool  # whether products of its chances may be out of the range of floats
@@ -97,17 +96,15 @@ class _Part(NamedTuple):
             with np.errstate(divide="ignore"):
                 added = np.where(every[:, None, :], 1 / odds, 0.0).sum(axis=-1, keepdims=True)
                 odds = 1 / added
-            columns = [[[x for x in range(len(own)) if own[x]]] for own in every.tolist()]
             secrets = np.where(every.any(axis=1, keepdims=True), 0, 1)
         else:
-            columns = [[[x] for x in range(len(shape[1]))] for _ in cases]
             places = {name: place for place, name in enumerate(names)}
             secrets = np.full(every.shape, len(names))
             for row, case in zip(secrets, cases, strict=True):
                 row[: len(case.values)] = [places.get(x, len(names)) for x in case.values]
         odds = np.where((secrets < len(names))[:, None, :], odds, inf)
         extreme = bool(((table > 0) & (table < _EXTREME)).any())
-        return cls(shape, cases, columns, secrets, odds, extreme)
+        return cls(shape, cases, secrets, odds, extreme)
 
 
 # A secret of people of one signature: part, case, signature and column of its odds.
@@ -158,8 +155,8 @@ def worst_exchanged(
         if secret not in exactly:
             ties = _ties(parts, secret, None if extreme else linked[:, secret])
             exactly[secret] = _exact_factor(ties, asked, links)
-        own, columns = part.cases[case], part.columns[case][x]
-        odds = _exact(part.shape, own, signature, columns, asked, 0)[0]
+        own = part.cases[case]
+        odds = _exact((part, case, signature, x), asked, 0)[0]
         chance = Fraction(0) if odds == inf else 1 / (1 + odds * exactly[secret])
         prior = Fraction(own.before[signature][x], own.scales[signature])
         worst = Worst(names[secret], groups[own.place], chance, prior)
@@ -300,26 +297,21 @@ def _ties(parts: Sequence[_Part], secret: int, linked: Any) -> list[_At]:
 def _exact_factor(ties: Sequence[_At], asked: ExchangeQuestion, links: int) -> Fraction:
     """A lower bound of the chance that none of the linked people has the secret."""
     least: list[Any] = [inf] * links
-    for part, case, signature, x in ties:
-        columns = part.columns[case][x]
-        own = _exact(part.shape, part.cases[case], signature, columns, asked, links)[1:]
-        least = list(map(min, least, own))
+    for at in ties:
+        least = list(map(min, least, _exact(at, asked, links)[1:]))
     factor = Fraction(1)
     for odds in least:
         factor *= 1 if odds == inf else odds / (1 + odds)
     return factor
 
 
-def _exact(
-    shape: Shape,
-    case: PriorGroup,
-    target: int,
-    secret: Sequence[int],
-    asked: ExchangeQuestion,
-    links: int,
-) -> list[Any]:
+def _exact(at: _At, asked: ExchangeQuestion, links: int) -> list[Any]:
     """The odds of the target, then those of linked people, as fractions or infinity."""
-    (people, counts), (ruled_out, known, _), rows = shape, asked.amounts, case.rows
+    part, place, target, x = at
+    (people, counts), (ruled_out, known, _), case = part.shape, asked.amounts, part.cases[place]
+    rows, secret = case.rows, [x]
+    if asked.name is not None:
+        secret = [y for y, value in enumerate(case.values) if value in asked.wanted]
     n_people, mine = sum(people), rows[target]
     ruled_out, known = min(ruled_out, len(counts)), min(known, n_people)
     if asked.binary:

@@ -12,7 +12,6 @@ import numpy as np
 
 from foreknow_judge.certificate import Certificate
 from foreknow_judge.counting import GroupBags
-from foreknow_judge.criteria import of_people
 from foreknow_judge.errors import PolicyError, nearest
 from foreknow_judge.grammar import AskedTable, Secret
 from foreknow_judge.layout import Layout, multivalued_columns
@@ -55,7 +54,8 @@ def remarks_of_files(
 ) -> Scope:
     """What no requirement looks at, as far as the files of a release show."""
     tables = read_requirements(required)
-    on_values = [table for table in tables if not of_people(table, kinds.gauges)]
+    on_people = [table for table in tables if any(map(kinds.counts_people, table.kinds))]
+    on_values = [table for table in tables if table not in on_people]
     rows = known.beside if known.form == "generalized" else ()
     several = multivalued_columns(known.semantics, known.sensitives)
     every = (*known.sensitives, *(() if several else rows))
@@ -65,8 +65,7 @@ def remarks_of_files(
         layout.seen(table.sensitive, table.known).with_priors(_attributes_of_all(table))
         for table in on_values
     ]
-    of_sizes = [table.known for table in tables if of_people(table, kinds.gauges)]
-    looked_at = {*layout.looked_at(sights, of_sizes)}
+    looked_at = {*layout.looked_at(sights, [table.known for table in on_people])}
     for table in tables:
         looked_at |= set().union(*_attributes(table))
     linked = [name for name in known.sensitives if name in layout.linked]

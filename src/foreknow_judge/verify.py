@@ -14,7 +14,13 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from foreknow_judge._version import __version__
-from foreknow_judge.certificate import Certificate, bytes_of_certificate, digest_of, has_kept_priors
+from foreknow_judge.certificate import (
+    Certificate,
+    bytes_of_certificate,
+    digest_of,
+    has_kept_priors,
+    read_scope,
+)
 from foreknow_judge.cohorts import Cohorts
 from foreknow_judge.criteria import digests_of
 from foreknow_judge.differences import differences, failure_message, scope_differences
@@ -163,8 +169,6 @@ class Verification(Plain):
 
 Places: TypeAlias = str | Path | Sequence[str | Path]
 _THIS = "this release"
-# Claims of a certificate that are lists.
-_LISTED = ("shared", "numbers", "word", "several_answers", "amounts", "near")
 # Further checks of a release whose files are as certified; they yield what is wrong.
 Further: TypeAlias = Callable[[Certificate, Written, Path | None], Iterable[str]]
 
@@ -533,11 +537,5 @@ def rules_of(schema: Table) -> Rules:
 
 def _claims(certified: Table) -> Scope:
     """What a certificate claims and its files cannot show."""
-    claims = {key: certified[key] for key in CLAIMED if key in certified}
-    if claims["method"] == NOT_JUDGED:
-        claims["method"] = None
-    listed = {
-        key: tuple(tuple(x) if isinstance(x, list) else x for x in claims.get(key, ()))
-        for key in _LISTED
-    }
-    return Scope(**{**claims, **listed})
+    claims = read_scope({key: certified[key] for key in CLAIMED if key in certified})
+    return replace(claims, method=None) if claims.method == NOT_JUDGED else claims
