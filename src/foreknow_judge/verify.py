@@ -17,7 +17,6 @@ from foreknow_judge._version import __version__
 from foreknow_judge.certificate import (
     Certificate,
     bytes_of_certificate,
-    digest_of,
     has_kept_priors,
     read_scope,
 )
@@ -250,50 +249,45 @@ def judge_after(
     kinds: Kinds = OURS,
 ) -> tuple[Verification, list[Problem]]:
     """Verify the earlier releases, and judge all as one by the requirements of the last."""
-    before_paths = paths_of(after)
-    names = names_apart([path.resolve().name for path in before_paths], _THIS)
-    earlier = dict(zip(names, before_paths, strict=True))
-    problems, digests = list[Problem](), set[str]()
-    certificates: dict[str, Certificate] = {}
-    for name, path in earlier.items():
-        certificates[name], digest = load_certificate(path / CERTIFICATE, kinds)
-        digests.add(digest)
-        _, wrong = judge(certificates[name], path, kinds=kinds)
+    before = paths_of(after)
+    names = names_apart([path.resolve().name for path in before], _THIS)
+    releases, digests, problems = dict[str, tuple[Certificate, Path]](), [], list[Problem]()
+    named = {entry["certificate"]: entry["people"] for entry in known.after}
+    for name, path in zip(names, before, strict=True):
+        certificate, digest = load_certificate(path / CERTIFICATE, kinds)
+        releases[name] = certificate, path
+        digests.append(digest)
+        _, wrong = judge(certificate, path, kinds=kinds)
         for problem in wrong:
             problems += Problem.each(problem.code, [f"{name}: {problem}"])
-    digests_named = {entry["certificate"] for entry in known.after}
-    if not digests_named:
-        raise CertificateError("not-asked-for", "after")
-    if len(earlier) < len(before_paths) or digests != digests_named:
-        raise CertificateError("other-releases")
-    for name, certificate in certificates.items():
-        if any(entry["certificate"] not in digests_named for entry in certificate.after):
-            raise CertificateError("unnamed-release", name)
-    people = {entry["certificate"]: entry["people"] for entry in known.after}
-    for name, path in earlier.items():
-        if people[digest_of(path / CERTIFICATE)] != certificates[name].people:
+        if named.get(digest, certificate.people) != certificate.people:
             other = f"{name} has other people than the certificate says"
             problems += Problem.each("other-figures", [other])
+    if not named:
+        raise CertificateError("not-asked-for", "after")
+    if sorted(digests) != sorted(named):
+        raise CertificateError("other-releases")
+    shown = tuple((name, certificate.people) for name, (certificate, _) in releases.items())
+    everybody = known.people + sum(people for _, people in shown)
+    releases[_THIS] = known, folder
+    for name, (certificate, _) in releases.items():
+        if any(entry["certificate"] not in named for entry in certificate.after):
+            raise CertificateError("unnamed-release", name)
+        for key in ("impossible", "shared"):
+            if certificate.schema.get(key):
+                raise CertificateError("not-together", key)
     if any(has_kept_priors(table) for table in found.requirements):
         raise CertificateError("not-together", "the priors that the owner keeps")
-    for key in ("impossible", "shared"):
-        if any(c.schema.get(key) for c in (known, *certificates.values())):
-            raise CertificateError("not-together", key)
-    folders = {**earlier, _THIS: folder}
-    every_certificate = {**certificates, _THIS: known}
-    paths = {name: own.paths(folders[name]) for name, own in every_certificate.items()}
+    paths = {name: certificate.paths(path) for name, (certificate, path) in releases.items()}
     every = [path for of in paths.values() for files in of.values() for path in files]
     with opened_once(every) as opened:
         written = {}
-        for name, certificate in every_certificate.items():
-            changed = changed_files(certificate, paths[name], opened, folders[name])
+        for name, (certificate, path) in releases.items():
+            changed = changed_files(certificate, paths[name], opened, path)
             problems += Problem.each("digest-differs", changed)
-            tables = {part: [opened[path] for path in files] for part, files in paths[name].items()}
-            written[name] = written_of(certificate, tables, {})
+            written[name] = written_of(certificate, _opened_tables(paths[name], opened), {})
         several = Cohorts.of(written)
         together = verdicts(several, found.requirements, kinds.judges, kinds.gauges)
-        shown = tuple((name, c.people) for name, c in certificates.items())
-        everybody = known.people + sum(people for _, people in shown)
         if count_people(several)[0] != everybody:
             other = "some people are in no release that the certificate names"
             problems += Problem.each("other-figures", [other])
@@ -318,12 +312,14 @@ class _ReleaseFiles(NamedTuple):
     @property
     def tables(self) -> dict[str, list[Path]]:
         """The opened files of each table."""
-        return {part: [self.opened[path] for path in files] for part, files in self.paths.items()}
+        return _opened_tables(self.paths, self.opened)
 
-    @property
-    def book(self) -> Path | None:
-        """The code book; None where a single file was given."""
-        return None if self.given.is_file() else self.folder / CODE_BOOK
+
+def _opened_tables(
+    paths: Mapping[str, list[Path]], opened: Mapping[Path, Path]
+) -> dict[str, list[Path]]:
+    """The opened files of each table."""
+    return {part: [opened[path] for path in files] for part, files in paths.items()}
 
 
 class _RequirementsAtHand(NamedTuple):
@@ -418,7 +414,8 @@ def _judge_files(
         more = list[Problem]()
         if further is not None and not problems:
             files = written if own_policy is None else written_of(as_written, place.tables, {})
-            more += Problem.each("other-figures", further(as_written, files, place.book))
+            book = None if place.given.is_file() else place.folder / CODE_BOOK
+            more += Problem.each("other-figures", further(as_written, files, book))
         stamp.check()
     except InputError as error:
         return None, [*problems, *Problem.each(error.code, [str(error)])]
