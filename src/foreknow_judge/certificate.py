@@ -442,17 +442,14 @@ def _contradiction(read: Any, requirements: Sequence[Table], kinds: Kinds) -> st
         return "unlinked columns are sensitive or among other"
     parts = parts_of(release.form, release.semantics, schema.sensitives, unlinked)
     files = {name for part in parts for name in files_of(part, release.format, release.files)}
-    if [*release.groups] != wanted:
-        return (
-            f"the groups of the release are by {[*release.groups]}, those of its policy by {wanted}"
-        )
-    if release.sensitive != schema.sensitives[0]:
-        return (
-            f"the sensitive column of the release is {release.sensitive!r}, that of its policy "
-            f"{schema.sensitives[0]!r}"
-        )
-    shared = bool(schema.shared)
-    refuse_release("the certificate", release.form, semantics, shared=shared)
+    for what, made, by_policy in (
+        ("groups of the release are by", [*release.groups], wanted),
+        ("sensitive column of the release is", release.sensitive, schema.sensitives[0]),
+        ("semantics of the release are", release.semantics, semantics),
+    ):
+        if made != by_policy:
+            return f"the {what} {made!r}; by its policy {by_policy!r}"
+    refuse_release("the certificate", release.form, semantics, shared=bool(schema.shared))
     for required, given in zip(read.policy.require, requirements, strict=True):
         if not {required.sensitive or release.sensitive} <= {*schema.sensitives}:
             return f"a requirement is about {required.sensitive!r}, which is no sensitive column"
@@ -468,7 +465,7 @@ def _contradiction(read: Any, requirements: Sequence[Table], kinds: Kinds) -> st
         if not of_people:
             secret = required.sensitive or release.sensitive
             _refuse_unsupported(required, given, secret, unlinked)
-        if (uncounted := _uncounted(schema, required, release.form, unlinked)) and not of_people:
+        if (uncounted := _uncounted(schema, required, unlinked)) and not of_people:
             return uncounted
     for required in requirements:
         for column, own in required.get("levels", {}).items():
@@ -483,11 +480,6 @@ def _contradiction(read: Any, requirements: Sequence[Table], kinds: Kinds) -> st
                 continue
             if (column := _read_otherwise(read.policy.schema_, settings)) is not None:
                 return f"{key} reads labels of {column!r} by another hierarchy than the schema"
-    if release.semantics != semantics:
-        return (
-            f"the semantics of the release are {release.semantics!r}, those of its policy "
-            f"{semantics!r}"
-        )
     if release.files and set(release.files) != files:
         return f"the files of such a release are {', '.join(sorted(files))}, and no others"
     if (otherwise := _published_otherwise(read)) is not None:
@@ -595,13 +587,11 @@ def _refuse_unsupported(
     refuse_knowledge("the certificate", secret, required.known, unlinked, relative_links=linked)
 
 
-def _uncounted(
-    schema: Roles, required: CertifiedTable, form: str, unlinked: Sequence[str]
-) -> str | None:
+def _uncounted(schema: Roles, required: CertifiedTable, unlinked: Sequence[str]) -> str | None:
     """A message if something bears on the secret of a requirement but is not counted for it."""
     if schema.shared:
         apart = {schema.shown, *schema.shared} & {*unlinked}
-        if form == "bucketized" or apart or schema.shown not in required.known:
+        if apart or schema.shown not in required.known:
             return "what households share is not judged by whose row shows it"
     return None
 

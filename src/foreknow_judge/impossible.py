@@ -16,7 +16,15 @@ import numpy as np
 
 from foreknow_judge.counting import Group, GroupBags, Ints, distinct
 from foreknow_judge.errors import CertificateError
-from foreknow_judge.facts import Cell, DistinctProfiles, Ratio, Theorem2, Worst, worst_case
+from foreknow_judge.facts import (
+    Cell,
+    DistinctProfiles,
+    Ratio,
+    Theorem2,
+    Worst,
+    numbers_of_cells,
+    worst_case,
+)
 from foreknow_judge.named_values import in_range, values_named
 from foreknow_judge.numbers import read_number
 from foreknow_judge.text import plain_spelling
@@ -200,23 +208,19 @@ def worst_with_rules(
     wanted = np.array([name in about for name in held.names], bool)
     restricted = np.array([{*kinds} != {Cannot()} for kinds in able.people], bool)
     rows: dict[tuple[int, tuple[int, ...]], int] = {}
-    for number in np.flatnonzero(restricted).tolist():
-        for value, row in numbers_of_group(
-            held.cells(number), able.people[number], able.rules_of, wanted, l
-        ):
-            rows.setdefault((value, row), number)
-    of_everybody = wanted[held.codes] & ~restricted[held.of_group]
-    group, holders = held.of_group[of_everybody], held.counts[of_everybody]
-    people, l = held.people[group], min(l, int(held.n_values.max(initial=0)))
-    others, with_own = held.top_sum(l)[group], held.top_sum(l + 1)[group]
-    remaining = np.maximum(people - with_own, people - others - holders)
-    none = np.zeros_like(remaining)
-    columns = [held.codes[of_everybody], people, holders, -remaining, none, none, none]
-    first = distinct(*columns[:3], remaining)[0]
-    values = np.concatenate([[value for value, _ in rows], columns[0][first]]).astype(np.int64)
-    groups = np.concatenate([[*rows.values()], group[first]]).astype(np.int64)
-    profiles = [np.array([row for _, row in rows]).reshape(-1, 6), np.stack(columns[1:], 1)[first]]
-    cells = DistinctProfiles(values, groups, np.concatenate(profiles).astype(np.int64))
+    for group in np.flatnonzero(restricted).tolist():
+        of_group = held.cells(group), able.people[group], able.rules_of, wanted, l
+        for code, row in numbers_of_group(*of_group):
+            rows.setdefault((code, row), group)
+    asked, columns = numbers_of_cells(held, about, "single", l)
+    of_everybody = np.flatnonzero(~restricted[held.of_group[asked]])
+    first = of_everybody[distinct(*(column[of_everybody] for column in columns))[0]]
+    value, people, holders, others = (column[first] for column in columns)
+    groups, none = held.of_group[asked][first], 0 * people
+    free = [value, groups, people, holders, holders + others - people, none, none, none]
+    bound = [(code, group, *row) for (code, row), group in rows.items()]
+    table = np.concatenate([np.array(bound, np.int64).reshape(-1, 8), np.stack(free, 1)])
+    cells = DistinctProfiles(table[:, 0], table[:, 1], table[:, 2:])
     return worst_case(held, cells, Theorem2.by(odds_with_rules, k, m))
 
 

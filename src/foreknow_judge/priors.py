@@ -46,15 +46,15 @@ class Chances:
             }
             if not self.attributes or len(self.rows) < len(table["rows"]):
                 raise ValueError("attributes, and each signature once")
-            wrong = [row for row in self.rows.values() if len(row) != len(self.values)]
-            if wrong or not all(0 <= chance <= 1 for row in self.rows.values() for chance in row):
-                raise ValueError(f"{len(self.values)} probabilities from 0 to 1 in each row")
-            if any(0 < chance < _LEAST_CHANCE for row in self.rows.values() for chance in row):
-                raise ValueError("probabilities that are 0, or large enough for floats")
-            if any(_common(row).bit_length() > _MOST_BITS for row in self.rows.values()):
-                raise ValueError("probabilities whose common denominator is not that large")
-            if any(sum(row) > 1 + Fraction(1, 10**9) for row in self.rows.values()):
-                raise ValueError("probabilities that add up to at most 1 in each row")
+            for row in self.rows.values():
+                if len(row) != len(self.values) or not 0 <= min(row) <= max(row) <= 1:
+                    raise ValueError(f"{len(self.values)} probabilities from 0 to 1 in each row")
+                if any(0 < chance < _LEAST_CHANCE for chance in row):
+                    raise ValueError("probabilities that are 0, or large enough for floats")
+                if _common(row).bit_length() > _MOST_BITS:
+                    raise ValueError("probabilities whose common denominator is not that large")
+                if sum(row) > 1 + Fraction(1, 10**9):
+                    raise ValueError("probabilities that add up to at most 1 in each row")
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
             raise CertificateError("malformed-priors", error) from None
 
