@@ -76,7 +76,7 @@ class _Part(NamedTuple):
         cls, shape: Shape, cases: Sequence[PriorGroup], asked: ExchangeQuestion, links: int
     ) -> _Part:
         """Work out the odds in floats."""
-        names, table = asked.names, np.array([_floats(case) for case in cases])
+        names, table = asked.names, np.array([_floats(case.rows, case.scales) for case in cases])
         wanted = np.array([[value in asked.wanted for value in case.values] for case in cases])
         every = np.zeros((len(cases), len(shape[1])), bool)
         every[:, : wanted.shape[1]] = wanted
@@ -191,8 +191,9 @@ def _require_worlds(people: Sequence[int], counts: Sequence[int], rows: Any) -> 
         raise CertificateError("no-world")
 
 
-def _floats(case: PriorGroup) -> list[list[float]]:
-    return [[p / scale for p in row] for row, scale in zip(case.rows, case.scales, strict=True)]
+def _floats(rows: Sequence[Sequence[int]], scales: Sequence[int]) -> Any:
+    """Chances as floats, by signature and value."""
+    return np.array([[p / scale for p in row] for row, scale in zip(rows, scales, strict=True)])
 
 
 def _scores(part: _Part, factor: Any, relative: bool) -> Any:
@@ -205,8 +206,7 @@ def _scores(part: _Part, factor: Any, relative: bool) -> Any:
         width = found.shape[-1]
         before = np.ones(found.shape)
         for place, case in enumerate(part.cases):
-            rows = zip(case.before, case.scales, strict=True)
-            own = np.array([[p / scale for p in row[:width]] for row, scale in rows])
+            own = _floats(case.before, case.scales)[:, :width]
             before[place, :, : own.shape[1]] = own
         found = found / np.where(able, before, 1.0)
     return found

@@ -95,7 +95,7 @@ def possible_holders(asked: Question) -> ImpossibleCounts | None:
     bags, people = _joint_values(asked)
     of_value = {value: kind for bag in bags.values() for value, kind, _ in bag}
     kinds, nothing = (
-        {of_value[name] for name in of_value if name in asked.members},
+        {of_value[name] for name in asked.members if name in of_value},
         frozenset[int](),
     )
     if len(kinds) > 1:

@@ -9,8 +9,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from pydantic import ValidationError
-
 from foreknow_judge.counting import GroupBags, Measured
 from foreknow_judge.criteria import GAUGES, Gauge, limits_values
 from foreknow_judge.errors import CertificateError, UnsupportedError
@@ -19,7 +17,7 @@ from foreknow_judge.grammar import AskedTable
 from foreknow_judge.kinds import settings_of
 from foreknow_judge.knowledge import VERIFIERS, Judge, Question
 from foreknow_judge.named_values import exempt_values, values_named
-from foreknow_judge.settings import Table, malformed
+from foreknow_judge.settings import Table, checked
 from foreknow_judge.verdict import Figure, Limit, Seal, Verdict, WorstCase
 from foreknow_judge.written import Written, group_name, population_of
 
@@ -119,13 +117,8 @@ def decided(figure: Figure, safe: bool) -> Verdict:
 
 def read_requirements(requirements: Sequence[Table]) -> list[AskedTable]:
     """Read ``[[require]]`` tables."""
-    tables = []
-    for place, table in enumerate(requirements):
-        try:
-            tables.append(AskedTable.model_validate(table))
-        except ValidationError as error:
-            raise malformed(f"require[{place}]", error) from None
-    return tables
+    tables = enumerate(requirements)
+    return [checked(AskedTable, table, f"require[{place}]") for place, table in tables]
 
 
 def _verdicts_on_knowledge(
@@ -182,8 +175,8 @@ def questions_of(written: Written, table: AskedTable, relative: bool) -> list[Qu
             held = _merged(whole, {name: members}, about)
             one = _unused_name(name, about - set(members))
             spec = secret.sets[name if name in secret.sets else ""]
-            set_of: dict[str, Any] = {"members": members, "apart": whole, "spec": spec}
-            asked.append(Question(held, {one}, written, **of, **set_of))
+            of_set = Question(held, {one}, written, **of, members=members, apart=whole, spec=spec)
+            asked.append(of_set)
         return asked
     if secret.width is not None:
         if written.semantics != "single":

@@ -152,14 +152,6 @@ class Verification(Plain):
         asks = finding.required.limits and not finding.idle
         return asks and bool(finding.found.limits_values)
 
-    def __repr__(self) -> str:
-        columns = "" if len(self.sensitives) < 2 else f"; {', '.join(self.sensitives)}"
-        noun = "cases" if self.scope.cases else "people"
-        return (
-            f"Verification({', '.join(self.files)}: {self.people} {noun} in {self.n_groups} groups"
-            f"{columns})"
-        )
-
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the version of their format."""
         head = {"format": self.format, "version": self.version, "foreknow": __version__}

@@ -54,6 +54,14 @@ __all__ = ["Verification", "findings_of", "judge", "judge_after", "load_signed",
 class Verification(judges.Verification, Result):
     """What was judged, and what was found; see `foreknow_judge.verify.Verification`."""
 
+    def __repr__(self) -> str:
+        columns = "" if len(self.sensitives) < 2 else f"; {', '.join(self.sensitives)}"
+        noun = "cases" if self.scope.cases else "people"
+        return (
+            f"Verification({', '.join(self.files)}: {self.people} {noun} in {self.n_groups} groups"
+            f"{columns})"
+        )
+
 
 @hinted
 def verify(
