@@ -128,6 +128,8 @@ def _required(given: Any, info: ValidationInfo) -> Any:
     kinds = _kinds_of(info)
     table = _require_table(tuple(kinds.knowledge.items()), tuple(kinds.criteria.items()))
     required = table.model_validate(given)
+    if not required.kinds:
+        raise ValueError("it names no adversary and no criterion")
     single = [own for own in required.kinds.values() if not isinstance(own, list)]
     if not kinds.criteria.keys() & required.kinds and len(required.limits) != len(single):
         raise CertificateError("one-limit", "a requirement")

@@ -94,10 +94,8 @@ def possible_holders(asked: Question) -> ImpossibleCounts | None:
         raise CertificateError("one-value-only", "impossible")
     bags, people = _joint_values(asked)
     of_value = {value: kind for bag in bags.values() for value, kind, _ in bag}
-    kinds, nothing = (
-        {of_value[name] for name in asked.members if name in of_value},
-        frozenset[int](),
-    )
+    kinds = {of_value[name] for name in asked.members if name in of_value}
+    nothing = frozenset[int]()
     if len(kinds) > 1:
         raise CertificateError("impossible-in-part", next(iter(asked.about)))
     if asked.members:
