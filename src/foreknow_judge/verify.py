@@ -173,6 +173,49 @@ class OwnPolicy(NamedTuple):
     written_out: Callable[[Written], Sequence[Table]]
 
 
+def verify(
+    folder: str | Path,
+    *,
+    priors: str | Path | None = None,
+    population: Places | None = None,
+    after: Places | None = None,
+) -> Verification:
+    """Judge a written release afresh, from its files, and compare it with its certificate.
+
+    Parameters
+    ----------
+    folder : path
+        What `publish` wrote, or its ``certificate.json``.
+    priors : path, optional
+        The owner's ``priors.json``, where priors were learned and so are not in the certificate.
+    population : path or list of these, optional
+        The population that groups were compared with (`k_map`, `delta_presence`).
+    after : path or sequence of path, optional
+        The folders of all releases that were published before, as the certificate says: each is
+        verified, and all are judged as one.
+
+    Returns
+    -------
+    Verification
+
+    Raises
+    ------
+    CertificateError
+        If the release is not as certified, is not safe, or holds more than its policy accounts
+        for; if the certificate cannot be read, or contradicts itself.
+    """
+    path = certificate_path(folder)
+    certificate, _ = load_certificate(path)
+    alone = after is None
+    verification, problems = judge(certificate, path.parent, None, priors, population, alone=alone)
+    if verification is not None and after is not None:
+        verification, more = judge_after(certificate, path.parent, verification, after)
+        problems += more
+    if verification is None or problems:
+        raise CertificateError("not-as-certified", "; ".join(problems))
+    return verification
+
+
 def certificate_path(folder: str | Path) -> Path:
     """The path of a certificate, from its folder, itself, or a file beside it."""
     path = Path(folder)
