@@ -505,7 +505,7 @@ _ROWS = [
     (
         "levels-origin",
         "foreknow_judge.levels:_wide",
-        "(cut - as_fraction(origin)) % width",
+        "(cut - origin) % width",
         "cut % width",
         "intervals begin anywhere",
         "test_levels",
