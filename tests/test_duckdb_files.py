@@ -125,6 +125,7 @@ def test_what_is_published_and_verified_is_the_file_that_was_named(tmp_path, for
 
 SPILL = """
 import signal, sys
+import foreknow
 from foreknow_judge import duckdb_files
 c = duckdb_files.connect()
 c.execute("SET memory_limit = '40MB'; SET threads = 1; SET enable_progress_bar = false")
@@ -173,7 +174,8 @@ def test_rows_that_are_written_aside_are_private_and_swept_after_a_kill(aside, t
 def run(aside, code=0):
     """Connect in another process that ends with an exit code."""
     aside = (
-        f"from foreknow_judge import duckdb_files; duckdb_files.connect(); raise SystemExit({code})"
+        "import foreknow; from foreknow_judge import duckdb_files; duckdb_files.connect(); "
+        f"raise SystemExit({code})"
     )
     done = subprocess.run([sys.executable, "-c", aside], check=False)
     assert done.returncode == code

@@ -48,7 +48,7 @@ PLACES = {
     "jump": 1,
     "naive": 1,
     "any_of": 11,
-    "at_level": 3,
+    "at_level": 4,
     "at_most_times": 8,
     "knowing": 13,
     "within": 11,

@@ -23,7 +23,7 @@ from foreknow_judge import facts as kernel
 from foreknow_judge import written as verifier
 from foreknow_judge.counting import Column
 from foreknow_judge.errors import CertificateError, UnsupportedError
-from foreknow_judge.facts import worst_implications
+from foreknow_judge.facts import Worst, worst_implications
 from foreknow_judge.impossible import Rules
 from foreknow_judge.verdict import Limit
 from foreknow_judge.verdicts import verdicts as verify
@@ -416,7 +416,7 @@ def test_implications_are_those_of_the_audit_for_every_value_and_for_the_worst(g
     found = fk.Implications(k).disclosures(counts)
     for value in counts.values:
         assert worst_implications(held, {value}, k)[2] == found[value].exact
-    value, group, probability = worst_implications(held, set(counts.values), k)
+    value, group, probability, _ = worst_implications(held, set(counts.values), k)
     assert probability == fk.Implications(k).disclosure(counts).exact == found[value].exact
     assert value in held[group][1]
 
@@ -436,8 +436,8 @@ def test_implications_reach_everywhere(bags, k):
 
 def test_nobody_asked_about_is_nobody_at_risk():
     held = written("generalized", generalized(["ab"])).held
-    assert worst_implications(held, set(), 1) == (None, None, 0)
-    assert worst_implications(held, {"c"}, 1) == (None, None, 0)
+    assert worst_implications(held, set(), 1) == Worst()
+    assert worst_implications(held, {"c"}, 1) == Worst()
 
 
 @pytest.mark.parametrize("columns", [["group"], ["group", "job"]])

@@ -28,7 +28,10 @@ Fraction(1, 2)
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import Any
+
+from foreknow_judge import scratch as _scratch
 
 # Where each public name lives, which the stub says, also in a zip file; a room is entered when one
 # of its names is first asked for.
@@ -39,6 +42,16 @@ _HOME = {line[-1]: line[1] for line in _LINES if line[:1] == ["from"]}
 _ALIAS = {line[0]: line[2] for line in _LINES if line[1:2] == ["="]}
 
 __all__ = sorted(_HOME)
+
+
+def _locked_folder(parent: Path) -> tuple[Path, int]:
+    """A folder for what a database writes aside, which the next process removes after a kill."""
+    from foreknow.atomic_files import locked_folder
+
+    return locked_folder(parent)
+
+
+_scratch.locked = _locked_folder
 
 
 def __getattr__(name: str) -> Any:

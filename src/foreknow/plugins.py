@@ -34,7 +34,7 @@ def kinds(group: str, known: Iterable[Any]) -> tuple[Any, ...]:
     from foreknow_judge.grammar import RequireTable
 
     found = []
-    taken = {*known_keys(RequireTable), *(kind.key for kind in known)}
+    taken = {*known_keys(RequireTable), "at_level", "absent", *(kind.key for kind in known)}
     for each in named(group, taken):
         try:
             kind = each.load()

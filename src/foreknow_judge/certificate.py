@@ -46,14 +46,12 @@ from foreknow_judge.grammar import (
 )
 from foreknow_judge.kinds import PriorSettings
 from foreknow_judge.layout import multivalued_columns
-from foreknow_judge.named_values import range_ends
 from foreknow_judge.numbers import as_fraction, as_threshold
 from foreknow_judge.registry import OURS, Kinds
 from foreknow_judge.roles import Roles
 from foreknow_judge.scope import Scope
 from foreknow_judge.settings import Settings, Table, malformed
 from foreknow_judge.support import refuse_knowledge, refuse_release
-from foreknow_judge.windows import refuse_width
 
 FORMAT = "foreknow certificate"
 FORMAT_VERSION = 1
@@ -130,7 +128,11 @@ def _required(given: Any, info: ValidationInfo) -> Any:
     kinds = _kinds_of(info)
     table = _require_table(tuple(kinds.knowledge.items()), tuple(kinds.criteria.items()))
     required = table.model_validate(given)
-    _check_amounts(required, kinds)
+    if not required.kinds:
+        raise ValueError("it names no adversary and no criterion")
+    single = [own for own in required.kinds.values() if not isinstance(own, list)]
+    if not kinds.criteria.keys() & required.kinds and len(required.limits) != len(single):
+        raise CertificateError("one-limit", "a requirement")
     return required
 
 
@@ -180,6 +182,11 @@ def _scope_table() -> TypeAdapter[Scope]:
     return TypeAdapter(Scope)
 
 
+def read_scope(given: Any) -> Scope:
+    """The scope of a certificate, or a part of it."""
+    return _scope_table().validate_python(given)
+
+
 # ---- the certificate ----------------------------------------------------------------------------
 
 _Findings = Annotated[
@@ -187,7 +194,7 @@ _Findings = Annotated[
     Strict(False),
     Field(min_length=1),
 ]
-_Scope = Annotated[Table, PlainValidator(lambda given: _scope_table().validate_python(given))]
+_Scope = Annotated[Table, PlainValidator(read_scope)]
 _Texts = Annotated[tuple[str, ...], Strict(False)]
 _Earlier = Annotated[
     tuple[Annotated[Table, PlainValidator(_After.model_validate)], ...], Strict(False)
@@ -437,17 +444,14 @@ def _contradiction(read: Any, requirements: Sequence[Table], kinds: Kinds) -> st
         return "unlinked columns are sensitive or among other"
     parts = parts_of(release.form, release.semantics, schema.sensitives, unlinked)
     files = {name for part in parts for name in files_of(part, release.format, release.files)}
-    if [*release.groups] != wanted:
-        return (
-            f"the groups of the release are by {[*release.groups]}, those of its policy by {wanted}"
-        )
-    if release.sensitive != schema.sensitives[0]:
-        return (
-            f"the sensitive column of the release is {release.sensitive!r}, that of its policy "
-            f"{schema.sensitives[0]!r}"
-        )
-    shared = bool(schema.shared)
-    refuse_release("the certificate", release.form, semantics, shared=shared)
+    for what, made, by_policy in (
+        ("groups of the release are by", [*release.groups], wanted),
+        ("sensitive column of the release is", release.sensitive, schema.sensitives[0]),
+        ("semantics of the release are", release.semantics, semantics),
+    ):
+        if made != by_policy:
+            return f"the {what} {made!r}; by its policy {by_policy!r}"
+    refuse_release("the certificate", release.form, semantics, shared=bool(schema.shared))
     for required, given in zip(read.policy.require, requirements, strict=True):
         if not {required.sensitive or release.sensitive} <= {*schema.sensitives}:
             return f"a requirement is about {required.sensitive!r}, which is no sensitive column"
@@ -463,7 +467,7 @@ def _contradiction(read: Any, requirements: Sequence[Table], kinds: Kinds) -> st
         if not of_people:
             secret = required.sensitive or release.sensitive
             _refuse_unsupported(required, given, secret, unlinked)
-        if (uncounted := _uncounted(schema, required, release.form, unlinked)) and not of_people:
+        if (uncounted := _uncounted(schema, required, unlinked)) and not of_people:
             return uncounted
     for required in requirements:
         for column, own in required.get("levels", {}).items():
@@ -478,11 +482,6 @@ def _contradiction(read: Any, requirements: Sequence[Table], kinds: Kinds) -> st
                 continue
             if (column := _read_otherwise(read.policy.schema_, settings)) is not None:
                 return f"{key} reads labels of {column!r} by another hierarchy than the schema"
-    if release.semantics != semantics:
-        return (
-            f"the semantics of the release are {release.semantics!r}, those of its policy "
-            f"{semantics!r}"
-        )
     if release.files and set(release.files) != files:
         return f"the files of such a release are {', '.join(sorted(files))}, and no others"
     if (otherwise := _published_otherwise(read)) is not None:
@@ -590,34 +589,13 @@ def _refuse_unsupported(
     refuse_knowledge("the certificate", secret, required.known, unlinked, relative_links=linked)
 
 
-def _uncounted(
-    schema: Roles, required: CertifiedTable, form: str, unlinked: Sequence[str]
-) -> str | None:
+def _uncounted(schema: Roles, required: CertifiedTable, unlinked: Sequence[str]) -> str | None:
     """A message if something bears on the secret of a requirement but is not counted for it."""
     if schema.shared:
         apart = {schema.shown, *schema.shared} & {*unlinked}
-        if form == "bucketized" or apart or schema.shown not in required.known:
+        if apart or schema.shown not in required.known:
             return "what households share is not judged by whose row shows it"
     return None
-
-
-def _check_amounts(required: CertifiedTable, kinds: Kinds) -> None:
-    """Refuse unreadable widths and ranges, and a missing or superfluous limit."""
-    secret = required.secret
-    if secret.width is not None:
-        refuse_width(secret.width)
-    for members in secret.sets.values():
-        if isinstance(members, Mapping):
-            range_ends(members)
-    if kinds.criteria.keys() & required.kinds.keys():
-        if not required.of_whole_groups:
-            raise CertificateError("not-by-itself", next(iter(required.kinds)))
-        return
-    several = [isinstance(settings, list) for settings in required.kinds.values()]
-    if len(required.limits) != several.count(False):
-        raise CertificateError("one-limit", "a requirement")
-    if required.limits and required.below is None and _PRIORS not in required.kinds:
-        raise CertificateError("limit-of-priors", next(iter(required.limits)))
 
 
 def map_prior_tables(required: Table, change: Callable[[Table], Table]) -> dict[str, Any]:

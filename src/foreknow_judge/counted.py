@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from foreknow_judge.cases import KINDS, cells_of, worst_sum
 from foreknow_judge.counting import Column, DistinctRows, Ints
 from foreknow_judge.errors import UnsupportedError
+from foreknow_judge.facts import Worst
 from foreknow_judge.files import File
 from foreknow_judge.grammar import AskedTable
-from foreknow_judge.priors import Worst
 from foreknow_judge.written import Written
 
 
@@ -54,6 +53,6 @@ class Counted(Written):
         persons = rows.counts(known, rows.column(self.person), rows.times)
         for own in questions:
             value, chance = worst_sum(own.held, persons, *cells_of(own, kind, settings))
-            if chance > worst[2]:
-                worst = value, None, chance, Fraction(1)
+            if chance > worst.chance:
+                worst = Worst(value, None, chance)
         return worst

@@ -16,7 +16,6 @@ from foreknow_judge.closeness import (
 )
 from foreknow_judge.counting import Group, GroupBags, Measured
 from foreknow_judge.diversity import gauge_alpha_k, gauge_l_diversity
-from foreknow_judge.grammar import AskedTable
 from foreknow_judge.levels import gauge_levels
 from foreknow_judge.population import gauge_delta_presence, gauge_k_map
 from foreknow_judge.risk import gauge_population_risk, gauge_risk
@@ -49,11 +48,6 @@ def limits_values(gauge: Gauge, settings: Any, held: GroupBags, more: Sequence[A
     labels = [column.take(np.zeros(len(values), np.int64)) for column in held.labels]
     by_value = GroupBags(labels, held.names, np.arange(len(values)), values, held.totals[values])
     return not Measured(*gauge.measure(by_value, settings, *more)).holds
-
-
-def of_people(table: AskedTable, gauges: Mapping[str, Gauge]) -> bool:
-    """Whether a requirement is a criterion of how many people there are."""
-    return any(gauges[key].of_people for key in gauges.keys() & table.kinds.keys())
 
 
 def digests_of(requirements: Sequence[Mapping[str, Any]]) -> list[tuple[int, str]]:

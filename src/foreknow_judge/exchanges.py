@@ -9,15 +9,19 @@ fractions decide among these.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 from math import inf
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from foreknow_judge.counting import Group
 from foreknow_judge.errors import CertificateError
+from foreknow_judge.facts import Worst
 
 # How many people have each signature, and each value.
 Shape: TypeAlias = "tuple[tuple[int, ...], tuple[int, ...]]"
@@ -63,7 +67,6 @@ class _Part(NamedTuple):
 
     shape: Shape
     cases: Sequence[PriorGroup]
-    columns: list[list[list[int]]]  # by case and secret
     secrets: Any  # by case and secret, its place among the names, or their number
     odds: Any
     extreme: bool  # whether products of its chances may be out of the range of floats
@@ -73,7 +76,7 @@ class _Part(NamedTuple):
         cls, shape: Shape, cases: Sequence[PriorGroup], asked: ExchangeQuestion, links: int
     ) -> _Part:
         """Work out the odds in floats."""
-        names, table = asked.names, np.array([_floats(case) for case in cases])
+        names, table = asked.names, np.array([_floats(case.rows, case.scales) for case in cases])
         wanted = np.array([[value in asked.wanted for value in case.values] for case in cases])
         every = np.zeros((len(cases), len(shape[1])), bool)
         every[:, : wanted.shape[1]] = wanted
@@ -93,17 +96,15 @@ class _Part(NamedTuple):
             with np.errstate(divide="ignore"):
                 added = np.where(every[:, None, :], 1 / odds, 0.0).sum(axis=-1, keepdims=True)
                 odds = 1 / added
-            columns = [[[x for x in range(len(own)) if own[x]]] for own in every.tolist()]
             secrets = np.where(every.any(axis=1, keepdims=True), 0, 1)
         else:
-            columns = [[[x] for x in range(len(shape[1]))] for _ in cases]
             places = {name: place for place, name in enumerate(names)}
             secrets = np.full(every.shape, len(names))
             for row, case in zip(secrets, cases, strict=True):
                 row[: len(case.values)] = [places.get(x, len(names)) for x in case.values]
         odds = np.where((secrets < len(names))[:, None, :], odds, inf)
         extreme = bool(((table > 0) & (table < _EXTREME)).any())
-        return cls(shape, cases, columns, secrets, odds, extreme)
+        return cls(shape, cases, secrets, odds, extreme)
 
 
 # A secret of people of one signature: part, case, signature and column of its odds.
@@ -111,9 +112,12 @@ _At: TypeAlias = "tuple[_Part, int, int, int]"
 
 
 def worst_exchanged(
-    shapes: Mapping[Shape, Sequence[PriorGroup]], asked: ExchangeQuestion, relative: bool
-) -> tuple[str, int, Fraction, Fraction] | None:
-    """The worst case: its value, the place of its case, bound and prior; None if there is none."""
+    shapes: Mapping[Shape, Sequence[PriorGroup]],
+    asked: ExchangeQuestion,
+    relative: bool,
+    groups: Sequence[Group],
+) -> Worst:
+    """The worst case; `groups` are those of the cases, by their places."""
     if sum(asked.amounts[1:]) > _MOST_PEOPLE:
         raise CertificateError(
             "too-large", "the number of people who are known or linked, with priors,"
@@ -123,6 +127,8 @@ def worst_exchanged(
     for shape, cases in shapes.items():
         if sum(shape[0]) * len(shape[1]) ** 2 > _MOST_NUMBERS:
             raise CertificateError("too-large", "a group with priors")
+        for one in cases:
+            _require_worlds(*shape, one.rows)
         step = max(1, _AT_ONCE // (sum(shape[0]) * len(shape[1]) ** 2))
         for at in range(0, len(cases), step):
             parts.append(_Part.of(shape, cases[at : at + step], asked, links))
@@ -143,24 +149,51 @@ def worst_exchanged(
     if len(near) > _MOST_TIES:
         raise CertificateError("too-large", "the number of people as bad as the worst")
     exactly: dict[int, Fraction] = {}
-    best: Any = None
+    bad = []
     for part, case, signature, x in near:
         secret = int(part.secrets[case, x])
         if secret not in exactly:
             ties = _ties(parts, secret, None if extreme else linked[:, secret])
             exactly[secret] = _exact_factor(ties, asked, links)
-        own, columns = part.cases[case], part.columns[case][x]
-        odds = _exact(part.shape, own, signature, columns, asked, 0)[0]
+        own = part.cases[case]
+        odds = _exact((part, case, signature, x), asked, 0)[0]
         chance = Fraction(0) if odds == inf else 1 / (1 + odds * exactly[secret])
         prior = Fraction(own.before[signature][x], own.scales[signature])
-        found = -(chance / prior if relative else chance), names[secret], own.place
-        if best is None or found < best[0]:
-            best = found, (names[secret], own.place, chance, prior)
-    return None if best is None else best[1]
+        worst = Worst(names[secret], groups[own.place], chance, prior)
+        bad.append((names[secret], own.place, worst))
+    # Of equally bad ones, the first value and its first group.
+    bad.sort(key=itemgetter(0, 1))
+    return Worst.among((worst for *_, worst in bad), relative)
 
 
-def _floats(case: PriorGroup) -> list[list[float]]:
-    return [[p / scale for p in row] for row, scale in zip(case.rows, case.scales, strict=True)]
+def _require_worlds(people: Sequence[int], counts: Sequence[int], rows: Any) -> None:
+    """Refuse a group whose values cannot all be assigned to people who can have them."""
+    holders = [Counter[int]() for _ in counts]  # of each value, by their signature
+
+    def finds_value(who: int, tried: set[int]) -> bool:
+        """Give somebody a value, whose holders may have to find others."""
+        for x in range(len(counts)):
+            if not rows[who][x] or x in tried:
+                continue
+            tried.add(x)
+            if holders[x].total() < counts[x]:
+                holders[x][who] += 1
+                return True
+            for other in [s for s in holders[x] if holders[x][s]]:
+                if finds_value(other, tried):
+                    holders[x].subtract([other])
+                    holders[x][who] += 1
+                    return True
+        return False
+
+    each = (who for who, many in enumerate(people) for _ in range(many))
+    if not (all(map(all, rows)) or all(finds_value(who, set()) for who in each)):
+        raise CertificateError("no-world")
+
+
+def _floats(rows: Sequence[Sequence[int]], scales: Sequence[int]) -> Any:
+    """Chances as floats, by signature and value."""
+    return np.array([[p / scale for p in row] for row, scale in zip(rows, scales, strict=True)])
 
 
 def _scores(part: _Part, factor: Any, relative: bool) -> Any:
@@ -173,8 +206,7 @@ def _scores(part: _Part, factor: Any, relative: bool) -> Any:
         width = found.shape[-1]
         before = np.ones(found.shape)
         for place, case in enumerate(part.cases):
-            rows = zip(case.before, case.scales, strict=True)
-            own = np.array([[p / scale for p in row[:width]] for row, scale in rows])
+            own = _floats(case.before, case.scales)[:, :width]
             before[place, :, : own.shape[1]] = own
         found = found / np.where(able, before, 1.0)
     return found
@@ -265,26 +297,21 @@ def _ties(parts: Sequence[_Part], secret: int, linked: Any) -> list[_At]:
 def _exact_factor(ties: Sequence[_At], asked: ExchangeQuestion, links: int) -> Fraction:
     """A lower bound of the chance that none of the linked people has the secret."""
     least: list[Any] = [inf] * links
-    for part, case, signature, x in ties:
-        columns = part.columns[case][x]
-        own = _exact(part.shape, part.cases[case], signature, columns, asked, links)[1:]
-        least = list(map(min, least, own))
+    for at in ties:
+        least = list(map(min, least, _exact(at, asked, links)[1:]))
     factor = Fraction(1)
     for odds in least:
         factor *= 1 if odds == inf else odds / (1 + odds)
     return factor
 
 
-def _exact(
-    shape: Shape,
-    case: PriorGroup,
-    target: int,
-    secret: Sequence[int],
-    asked: ExchangeQuestion,
-    links: int,
-) -> list[Any]:
+def _exact(at: _At, asked: ExchangeQuestion, links: int) -> list[Any]:
     """The odds of the target, then those of linked people, as fractions or infinity."""
-    (people, counts), (ruled_out, known, _), rows = shape, asked.amounts, case.rows
+    part, place, target, x = at
+    (people, counts), (ruled_out, known, _), case = part.shape, asked.amounts, part.cases[place]
+    rows, secret = case.rows, [x]
+    if asked.name is not None:
+        secret = [y for y, value in enumerate(case.values) if value in asked.wanted]
     n_people, mine = sum(people), rows[target]
     ruled_out, known = min(ruled_out, len(counts)), min(known, n_people)
     if asked.binary:

@@ -34,14 +34,38 @@ class Cell(NamedTuple):
         return cls(row[0], row[1], tuple(row[2:]))
 
 
+class Worst(NamedTuple):
+    """The worst case, or that nobody has a value that is asked about."""
+
+    value: str | None = None
+    group: Group | None = None
+    chance: Fraction = Fraction(0)  # the adversary's probability
+    prior: Fraction = Fraction(1)  # 1 if there are no priors
+
+    @classmethod
+    def among(cls, cases: Iterable[Worst], relative: bool) -> Worst:
+        """The case with the highest chance (divided by its prior if `relative`), the first one."""
+        return max(
+            cases,
+            key=lambda case: case.chance / case.prior if relative else case.chance,
+            default=cls(),
+        )
+
+
 def worst_facts(
     held: GroupBags, about: Collection[str], semantics: str, l: int, k: int, m: int
-) -> tuple[str | None, Group | None, Fraction]:
-    """The worst case: the value, its group and the adversary's probability."""
-    worst = worst_of(DistinctProfiles.of(held, about, semantics, l), Theorem2.of(semantics, k, m))
+) -> Worst:
+    """The worst case of facts."""
+    law = Theorem2.of(semantics, k, m)
+    return worst_case(held, DistinctProfiles.of(held, about, semantics, l), law)
+
+
+def worst_case(held: GroupBags, cells: DistinctProfiles, law: Theorem2) -> Worst:
+    """The worst case over all cells of some groups."""
+    worst = worst_of(cells, law)
     if worst is None:
-        return None, None, Fraction(0)
-    return held.names[worst.value], held.group(worst.group), worst.chance
+        return Worst()
+    return Worst(held.names[worst.value], held.group(worst.group), worst.chance)
 
 
 class LeastOdds(NamedTuple):
@@ -97,32 +121,13 @@ class DistinctProfiles(NamedTuple):
         return cls(value, held.of_group[asked][first], np.stack(rows, 1))
 
     def front(self) -> Iterator[tuple[int, list[Cell]]]:
-        """For each value, the cells that no other cell dominates.
+        """For each value, the cells that no cell dominates which differs in two columns only.
 
         Fewer people, more holders and more `others` never raise the odds, neither of a target nor
         of relatives, so dominated cells can be skipped.
         """
         worse = self.rows * np.array([-1] + [1] * (self.rows.shape[1] - 1))
-        worst = self._least_beaten(worse)
-        left = worst[np.lexsort((*(-worse[worst].T[::-1]), -worse[worst, 1], self.value[worst]))]
-        kept = [left[:0]]
-        while len(left):  # the first cell left of each value is undominated
-            new = np.diff(self.value[left], prepend=-1) > 0
-            kept.append(left[new])
-            over = worse[kept[-1]][np.cumsum(new) - 1]
-            left = left[(worse[left] > over).any(axis=1)]
-        cells = np.concatenate(kept)
-        cells = cells[np.argsort(self.value[cells], kind="stable")]
-        pairs = zip(self.value[cells].tolist(), self.rows[cells].tolist(), strict=True)
-        for value, some in groupby(pairs, itemgetter(0)):
-            yield value, [Cell.of(row) for _, row in some]
-
-    def _least_beaten(self, worse: Ints) -> Ints:
-        """The cells that are not dominated by a cell that differs in two columns only.
-
-        This pass drops most cells without comparing each with all others.
-        """
-        unbeaten = np.arange(len(worse))
+        unbeaten = np.argsort(self.value, kind="stable")
         for pair in combinations(range(worse.shape[1]), 2):
             by_one, by_other = worse[unbeaten].T[[*pair]]
             alike = [self.value[unbeaten], *np.delete(worse[unbeaten], pair, axis=1).T]
@@ -136,7 +141,9 @@ class DistinctProfiles(NamedTuple):
             height = by_other[order] + step * np.cumsum(new)
             new[1:] |= height[1:] > np.maximum.accumulate(height)[:-1]
             unbeaten = unbeaten[np.sort(order[new])]
-        return unbeaten
+        pairs = zip(self.value[unbeaten].tolist(), self.rows[unbeaten].tolist(), strict=True)
+        for value, some in groupby(pairs, itemgetter(0)):
+            yield value, [Cell.of(row) for _, row in some]
 
     def first(self, value: int, target: Target) -> int:
         """The first group in which the odds are as low as `target.least`."""
@@ -300,19 +307,17 @@ def least_of(ratios: Iterable[Ratio]) -> Ratio:
 # ---- implications -------------------------------------------------------------------------------
 
 
-def worst_implications(
-    held: GroupBags, wanted: Collection[str], k: int
-) -> tuple[str | None, Group | None, Fraction]:
-    """The worst case: the value, the target's group and the adversary's probability."""
+def worst_implications(held: GroupBags, wanted: Collection[str], k: int) -> Worst:
+    """The worst case of implications, with the target's group."""
     about, odds, cell = odds_by_implications(held, wanted, k)
     if not len(about):
-        return None, None, Fraction(0)
+        return Worst()
     value, group, least = held.codes[about], held.of_group[about], least_of(odds)
     places = np.array([not is_less(least, chance) for chance in odds], bool)[cell]
     # Ties: the first value, then its first group, in the order of `held`.
     worst_value = value[places].min()
     surest = int(group[places & (value == worst_value)].min())
-    return held.names[worst_value], held.group(surest), 1 / (1 + Fraction(*least))
+    return Worst(held.names[worst_value], held.group(surest), 1 / (1 + Fraction(*least)))
 
 
 def odds_by_implications(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from foreknow_judge.certificate import Certificate, digest_of, files_of
-from foreknow_judge.errors import CertificateError, InputError
+from foreknow_judge.errors import InputError
 from foreknow_judge.file_names import CODE_BOOK, LATTICE, MEMBERS, OWNER, PRIORS, REPORT
 
 FOR_THE_OWNER = frozenset((LATTICE, OWNER, PRIORS, MEMBERS))
@@ -96,33 +96,20 @@ def _not_as_certified(path: Path, digest: str) -> Iterator[str]:
         yield f"{path.name} is not the file that was certified (digest differs)"
 
 
-def _not_there(path: Path) -> list[str]:
-    if path.is_symlink():
-        return [f"{path.name} is a link, and no file of the folder"]
-    if not path.is_file():
-        return [f"{path.name} is missing, which was certified; it belongs to the release"]
-    return []
-
-
 def wrong_companions(
-    known: Certificate,
-    release: Path,
-    folder: Path,
-    others: Sequence[str],
+    known: Certificate, release: Path, folder: Path, others: Sequence[str]
 ) -> Iterator[str]:
-    """Messages about the report and the code book, which belong to a release."""
-    report = folder / REPORT
-    if known.report and REPORT in others:
-        if report.is_symlink():
-            yield f"{REPORT} is a link, and no file of the folder"
-        if not report.is_file():
-            raise CertificateError("no-file", report)
-        yield from _not_as_certified(report, known.report)
-    elif known.report is not None and not release.is_file():
-        yield f"{REPORT} is missing, which was certified; it belongs to the release"
-    if known.code_book is not None and not release.is_file():
-        book = folder / CODE_BOOK
-        yield from _not_there(book) or _not_as_certified(book, known.code_book)
+    """Messages about the report and the code book, which belong to the folder of a release."""
+    for name, digest in ((REPORT, known.report), (CODE_BOOK, known.code_book)):
+        path = folder / name
+        if digest is None or (release.is_file() and name not in others):
+            continue
+        if path.is_symlink():
+            yield f"{name} is a link, and no file of the folder"
+        elif not path.is_file():
+            yield f"{name} is missing, which was certified; it belongs to the release"
+        else:
+            yield from _not_as_certified(path, digest)
 
 
 def _is_document(path: Path) -> bool:

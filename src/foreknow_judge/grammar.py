@@ -48,19 +48,18 @@ Flag: TypeAlias = Annotated[bool, Strict()]
 Names: TypeAlias = Annotated[tuple[str, ...], LISTED, AfterValidator(each_once)]
 T = TypeVar("T", bound=Settings)
 LIMITS = ("below", "at_most", "at_most_times")
-SECRET = ("values", "except", "any_of", "at_level", "within")
+SECRET = ("values", "except", "any_of", "within")
 
 
 # ---- [[require]] --------------------------------------------------------------------------------
 
+# What says by itself which values are secret, and why.
+_ALONE = {
+    "within": "; within is about every value",
+    "any_of": "; any_of is one secret",
+    "values": "",
+}
 _SETS = {"anyOf": [{"type": kind} for kind in ("array", "object", "string")]}
-
-
-class Sets(dict[str, Any]):
-    """Sets of values, or ranges of numbers, by name; hashable, so it must not change."""
-
-    def __hash__(self) -> int:  # type: ignore[override]
-        return hash(frozenset(self.items()))
 
 
 class Secret(NamedTuple):
@@ -69,28 +68,12 @@ class Secret(NamedTuple):
     values: tuple[Any, ...] | None = None  # each by itself; None if no list names them
     excluded: tuple[Any, ...] = ()  # values that are exempt
     sets: Mapping[str, Any] = {}  # one secret each: values or a range, by name; "" if unnamed
-    label: str | None = None  # in the column's hierarchy: all values below it are one secret
-    level: int | None = None  # of that hierarchy: each label there is a secret
     width: Any = None  # numbers or dates in any window of this width are one secret
-
-    @classmethod
-    def of(cls, said: Any) -> Secret:
-        """The secret of a table, or of a requirement that was made of one."""
-        given = said.any_of
-        label = given if isinstance(given, str) else None
-        named = given if isinstance(given, Mapping) else {"": given}
-        sets = {} if given is None or label is not None else named
-        return cls(said.values, said.excluded, sets, label, said.at_level, said.within)
-
-    @property
-    def as_one(self) -> bool:
-        """Whether sets of values are one secret each."""
-        return bool(self.sets) or self.label is not None or self.level is not None
 
     @property
     def singly(self) -> bool:
         """Whether each value is a secret by itself."""
-        return not self.as_one and self.width is None
+        return not self.sets and self.width is None
 
 
 class KnownPoint(NamedTuple):
@@ -111,10 +94,7 @@ class RequireTable(Settings):
     values: tuple[Any, ...] | None = None
     excluded: tuple[Any, ...] = Field(default=(), alias="except")
     any_of: Annotated[Any, WithJsonSchema(_SETS)] = None
-    at_level: int | None = None
     within: Any = None
-    # Values that it names even though perhaps nobody has them.
-    absent: tuple[Any, ...] = ()
     sensitive: str | None = None
     knowing: tuple[Any, ...] | None = None
     below: Any = None
@@ -128,13 +108,11 @@ class RequireTable(Settings):
         if not isinstance(given, Mapping):
             return given
         read = {key: own for key, own in given.items() if own is not None}
-        for key in ("values", "except", "absent", "knowing"):
+        for key in ("values", "except", "knowing"):
             if key in read:
-                read[key] = _labels(key, read[key])
+                read[key] = labels_of(key, read[key])
         if "any_of" in read:
-            read["any_of"] = _members(read["any_of"])
-        if (level := read.get("at_level")) is not None and type(level) is not int:
-            raise ValueError(f"at_level must be a whole number from 1, not {level!r}")
+            read["any_of"] = cls.members_of(read["any_of"])
         if not isinstance(read.get("sensitive", ""), str):
             raise ValueError(f"sensitive names one column, not {read['sensitive']!r}")
         for key in ("below", "at_most"):
@@ -147,57 +125,49 @@ class RequireTable(Settings):
             read["at_most_times"] = as_times(read["at_most_times"])
         return read
 
+    @classmethod
+    def members_of(cls, given: Any) -> Any:
+        """Read `any_of`: a list of values, or sets and ranges by name."""
+        if isinstance(given, Mapping):
+            read: Any = {
+                str(name): own if isinstance(own, Mapping) else labels_of(f"any_of.{name}", own)
+                for name, own in given.items()
+            }
+            if "" in read:
+                raise ValueError("any_of. is empty; name the set, its values")
+        else:
+            read = labels_of("any_of", given)
+        if not read:
+            raise ValueError("any_of is empty; name the values of the set")
+        return read
+
     @model_validator(mode="after")
     def _agree(self) -> RequireTable:
         """Refuse keys that contradict each other."""
-        about = [key for key in self.said if key in SECRET]
+        about = [key for key in SECRET if key in self.said]
         if self.values == ():
             raise ValueError("values is empty; leave it out to mean every value")
-        if self.within is not None and len(about) > 1:
-            other = next(key for key in about if key != "within")
-            raise ValueError(f"give within or {other}, not both; within is about every value")
-        sets = "any_of" if self.at_level is None else "at_level"
-        beside = [key for key in about if key != sets and (sets, key) != ("at_level", "except")]
-        if sets in about and beside:
-            why = "any_of is one secret" if sets == "any_of" else "at_level is about all of a level"
-            raise ValueError(f"give {sets} or {beside[0]}, not both; {why}")
-        if len(about) > 1 and sets not in about:
-            raise ValueError("give values or except, not both")
+        for key, why in _ALONE.items():
+            others = [other for other in about if other != key]
+            if key in about and others:
+                raise ValueError(f"give {key} or {others[0]}, not both{why}")
         if len(self.limits) > 1:
             raise ValueError(f"give {' or '.join(self.limits)}, not both")
-        self._check_kinds()
         return self
-
-    def _check_kinds(self) -> None:
-        """Require one adversary; or points, each with a limit of its own; or a criterion."""
-        of, known = self.kinds, (*self.knowledge, *self.criteria)
-        if known and not of:
-            raise ValueError(
-                f"it names no adversary; give one of {', '.join(self.knowledge)}, or of "
-                f"{', '.join(self.criteria)}"
-            )
-        wanted = [key for key in of if key in self.criteria]
-        if wanted and len(of) > 1:
-            raise ValueError(f"{wanted[0]} stands by itself; make it a requirement of its own")
-        alone = [key for key, own in of.items() if not isinstance(own, (list, tuple))]
-        if alone and len(of) > 1:
-            raise ValueError(
-                "several adversaries in one requirement need a threshold each: write "
-                f"{alone[0]} = [{{ ..., below = ... }}], or make it a requirement of its own"
-            )
 
     @property
     def said(self) -> dict[str, Any]:
         """What the table says besides its adversary or criterion, by key."""
-        keys = {
-            of.alias or key: getattr(self, key) for key, of in RequireTable.model_fields.items()
-        }
+        fields, kinds = type(self).model_fields.items(), self.kinds
+        keys = {of.alias or key: getattr(self, key) for key, of in fields if key not in kinds}
         return {key: given for key, given in keys.items() if given not in (None, ())}
 
     @property
     def secret(self) -> Secret:
         """Which values it is about."""
-        return Secret.of(self)
+        named = self.any_of if isinstance(self.any_of, Mapping) else {"": self.any_of}
+        sets = {} if self.any_of is None else named
+        return Secret(self.values, self.excluded, sets, self.within)
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -233,11 +203,6 @@ class AskedTable(RequireTable):
     model_config = ConfigDict(extra="allow")
 
     @property
-    def has_label(self) -> bool:
-        """Whether it is about labels of a hierarchy that were not written out yet."""
-        return self.secret.label is not None or self.secret.level is not None
-
-    @property
     def points(self) -> Iterator[KnownPoint]:
         """Each kind of knowledge with its limit, once for each of its points."""
         limits = self.limits.values()
@@ -262,10 +227,6 @@ class CertifiedTable(AskedTable):
     @classmethod
     def _as_written(cls, given: Any, handler: Any) -> Any:
         read = handler(given)
-        if read.absent:
-            raise ValueError("absent is about a table, and no part of a certificate")
-        if read.has_label:
-            raise ValueError("a label of a hierarchy is written out as its values, under any_of")
         for key, own in plain(read.said).items():
             if given[key] != own:
                 raise ValueError(f"{key} is written in another way than certificates have it")
@@ -289,7 +250,7 @@ def as_times(number: Any, name: str = "at_most_times") -> Fraction:
     return times
 
 
-def _labels(key: str, given: Any) -> tuple[str, ...]:
+def labels_of(key: str, given: Any) -> tuple[str, ...]:
     """Labels as texts, which is how they are compared, since a CSV file has no types."""
     if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
         raise ValueError(f"{key} must be a list, such as [{given!r}]")
@@ -313,25 +274,6 @@ def _refuse_nested(key: str, labels: Iterable[Any]) -> None:
     for label in labels:
         if label is None or isinstance(label, (list, tuple, set, Mapping)):
             raise ValueError(f"{key}: {label!r} is no value; write texts and numbers")
-
-
-def _members(given: Any) -> Any:
-    """Read `any_of`: a label, a list of values, or sets and ranges by name."""
-    if isinstance(given, (str, Sets)):  # one that was read may have no members
-        return given
-    if not isinstance(given, Mapping):
-        if not (members := _labels("any_of", given)):
-            raise ValueError("any_of is empty; name the values of the set")
-        return members
-    if not given:
-        raise ValueError("any_of is empty; name a set and its values")
-    sets = Sets()
-    for name, own in given.items():
-        is_range = isinstance(own, Mapping) or hasattr(own, "holds")  # or one that was read
-        sets[str(name)] = own if is_range else _labels(f"any_of.{name}", own)
-        if not name:
-            raise ValueError(f"any_of.{name} is empty; name the set, its values")
-    return sets
 
 
 # ---- the other tables ---------------------------------------------------------------------------
@@ -371,7 +313,7 @@ class SharedTable(Settings):
 class ImpossibleTable(Settings):
     """A ``[[schema.impossible]]`` table: values that nobody has who has some others."""
 
-    values: Annotated[Any, BeforeValidator(lambda given: _labels("values", given))]
+    values: Annotated[Any, BeforeValidator(lambda given: labels_of("values", given))]
     where: dict[str, Any]
     sensitive: str | None = None
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from fractions import Fraction
 from itertools import accumulate
 from typing import Any, NamedTuple, TypeAlias
 
@@ -17,7 +16,15 @@ import numpy as np
 
 from foreknow_judge.counting import Group, GroupBags, Ints, distinct
 from foreknow_judge.errors import CertificateError
-from foreknow_judge.facts import Cell, DistinctProfiles, Ratio, Theorem2, worst_of
+from foreknow_judge.facts import (
+    Cell,
+    DistinctProfiles,
+    Ratio,
+    Theorem2,
+    Worst,
+    numbers_of_cells,
+    worst_case,
+)
 from foreknow_judge.named_values import in_range, values_named
 from foreknow_judge.numbers import read_number
 from foreknow_judge.text import plain_spelling
@@ -196,34 +203,25 @@ def _refuse(group: Group, bag: Sequence[JointValue], people: Counter[Cannot]) ->
 
 def worst_with_rules(
     held: GroupBags, about: Collection[str], able: ImpossibleCounts, l: int, k: int, m: int
-) -> tuple[str | None, Group | None, Fraction]:
-    """The worst case: the value, its group and the adversary's probability."""
+) -> Worst:
+    """The worst case if some people cannot have some values."""
     wanted = np.array([name in about for name in held.names], bool)
     restricted = np.array([{*kinds} != {Cannot()} for kinds in able.people], bool)
     rows: dict[tuple[int, tuple[int, ...]], int] = {}
-    for number in np.flatnonzero(restricted).tolist():
-        for value, row in numbers_of_group(
-            held.cells(number), able.people[number], able.rules_of, wanted, l
-        ):
-            rows.setdefault((value, row), number)
-    of_everybody = wanted[held.codes] & ~restricted[held.of_group]
-    group, holders = held.of_group[of_everybody], held.counts[of_everybody]
-    people, l = held.people[group], min(l, int(held.n_values.max(initial=0)))
-    others, with_own = held.top_sum(l)[group], held.top_sum(l + 1)[group]
-    remaining = np.maximum(people - with_own, people - others - holders)
-    none = np.zeros_like(remaining)
-    columns = [held.codes[of_everybody], people, holders, -remaining, none, none, none]
-    first = distinct(*columns[:3], remaining)[0]
-    values = np.concatenate([[value for value, _ in rows], columns[0][first]]).astype(np.int64)
-    groups = np.concatenate([[*rows.values()], group[first]]).astype(np.int64)
-    profiles = [np.array([row for _, row in rows]).reshape(-1, 6), np.stack(columns[1:], 1)[first]]
-    worst = worst_of(
-        DistinctProfiles(values, groups, np.concatenate(profiles).astype(np.int64)),
-        Theorem2.by(odds_with_rules, k, m),
-    )
-    if worst is None:
-        return None, None, Fraction(0)
-    return held.names[worst.value], held.group(worst.group), worst.chance
+    for group in np.flatnonzero(restricted).tolist():
+        of_group = held.cells(group), able.people[group], able.rules_of, wanted, l
+        for code, row in numbers_of_group(*of_group):
+            rows.setdefault((code, row), group)
+    asked, columns = numbers_of_cells(held, about, "single", l)
+    of_everybody = np.flatnonzero(~restricted[held.of_group[asked]])
+    first = of_everybody[distinct(*(column[of_everybody] for column in columns))[0]]
+    value, people, holders, others = (column[first] for column in columns)
+    groups, none = held.of_group[asked][first], 0 * people
+    free = [value, groups, people, holders, holders + others - people, none, none, none]
+    bound = [(code, group, *row) for (code, row), group in rows.items()]
+    table = np.concatenate([np.array(bound, np.int64).reshape(-1, 8), np.stack(free, 1)])
+    cells = DistinctProfiles(table[:, 0], table[:, 1], table[:, 2:])
+    return worst_case(held, cells, Theorem2.by(odds_with_rules, k, m))
 
 
 def numbers_of_group(

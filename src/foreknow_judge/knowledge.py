@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from foreknow_judge.counting import Bag, Group, GroupBags
 from foreknow_judge.errors import CertificateError, UnsupportedError
-from foreknow_judge.facts import worst_facts, worst_implications
+from foreknow_judge.facts import Worst, worst_facts, worst_implications
 from foreknow_judge.impossible import (
     Cannot,
     ImpossibleCounts,
@@ -22,7 +22,7 @@ from foreknow_judge.impossible import (
 from foreknow_judge.joint import surest
 from foreknow_judge.kinds import AmountSettings, FactsSettings, PriorSettings
 from foreknow_judge.named_values import values_named
-from foreknow_judge.priors import Chances, Worst, worst_priors
+from foreknow_judge.priors import Chances, worst_priors
 from foreknow_judge.verdict import Seal
 from foreknow_judge.windows import worst_near
 from foreknow_judge.written import Written, people_with
@@ -77,10 +77,10 @@ def _judge_facts(asked: Question, facts: FactsSettings) -> Worst:
     if asked.beside and asked.width is None and not facts.m:
         return _worst_beside(asked, facts.l, facts.k)
     if (able := possible_holders(asked)) is not None:
-        return *worst_with_rules(asked.held, asked.about, able, *amounts), Fraction(1)
+        return worst_with_rules(asked.held, asked.about, able, *amounts)
     if asked.width is not None:
-        return *worst_near(asked.held, asked.width, *amounts), Fraction(1)
-    return *worst_facts(asked.held, asked.about, asked.written.semantics, *amounts), Fraction(1)
+        return Worst(*worst_near(asked.held, asked.width, *amounts))
+    return worst_facts(asked.held, asked.about, asked.written.semantics, *amounts)
 
 
 def possible_holders(asked: Question) -> ImpossibleCounts | None:
@@ -94,10 +94,8 @@ def possible_holders(asked: Question) -> ImpossibleCounts | None:
         raise CertificateError("one-value-only", "impossible")
     bags, people = _joint_values(asked)
     of_value = {value: kind for bag in bags.values() for value, kind, _ in bag}
-    kinds, nothing = (
-        {of_value[name] for name in of_value if name in asked.members},
-        frozenset[int](),
-    )
+    kinds = {of_value[name] for name in asked.members if name in of_value}
+    nothing = frozenset[int]()
     if len(kinds) > 1:
         raise CertificateError("impossible-in-part", next(iter(asked.about)))
     if asked.members:
@@ -132,19 +130,18 @@ def _joint_values(
 
 def _worst_beside(asked: Question, l: int, k: int) -> Worst:
     """The worst case if columns with rules stand beside the secret."""
-    worst: Worst = (None, None, Fraction(0), Fraction(1))
     bags, people = _joint_values(asked)
+    cases = []
     for group, (_, held) in asked.held.items():
         joint = tuple(bags[group]), frozenset(people[group].items())
         for name in (name for name in held if name in asked.about):
             chance = surest(*joint, frozenset(asked.members or [name]), l, k)
-            if chance > worst[2]:
-                worst = name, group, chance, Fraction(1)
-    return worst
+            cases.append(Worst(name, group, chance))
+    return Worst.among(cases, False)
 
 
 def _judge_implications(asked: Question, settings: AmountSettings) -> Worst:
-    return *worst_implications(asked.held, asked.about, settings.k), Fraction(1)
+    return worst_implications(asked.held, asked.about, settings.k)
 
 
 def _judge_negations(asked: Question, settings: AmountSettings) -> Worst:
@@ -157,7 +154,7 @@ def _judge_negations(asked: Question, settings: AmountSettings) -> Worst:
     k = settings.k
     if asked.beside or possible_holders(asked) is not None:
         splits = [FactsSettings(l=l, k=k - l) for l in range(min(k, len(asked.held.names)) + 1)]
-        return max((_judge_facts(asked, own) for own in splits), key=lambda found: found[2])
+        return Worst.among((_judge_facts(asked, own) for own in splits), False)
     return _judge_facts(asked, FactsSettings(l=k))
 
 
@@ -169,7 +166,7 @@ def _are_exchanges(settings: PriorSettings) -> bool:
 def _judge_priors(asked: Question, settings: PriorSettings) -> Worst:
     """Judge by each table of priors; attributes are read from the table of people."""
     facts, reading = settings.facts or FactsSettings(), settings.semantics
-    worst: Worst = (None, None, Fraction(0), Fraction(1))
+    cases = []
     for table in settings.tables:
         chances = Chances(table)
         people = people_with(asked.written, chances.attributes, asked.columns)
@@ -183,9 +180,8 @@ def _judge_priors(asked: Question, settings: PriorSettings) -> Worst:
                 _refuse_unheld(chances, asked)
                 chances = chances.united(asked.members, name)
         known = chances, reading, asked.relative, together, (facts.l, facts.k, facts.m)
-        found = worst_priors(held, people, asked.about, *known)
-        worst = max(worst, found, key=lambda item: item[2] / item[3] if asked.relative else item[2])
-    return worst
+        cases.append(worst_priors(held, people, asked.about, *known))
+    return Worst.among(cases, asked.relative)
 
 
 def _refuse_unheld(chances: Chances, asked: Question) -> None:

@@ -117,13 +117,15 @@ def _wide(label: str, hierarchy: Table, level: int, whole: bool) -> bool:
     """Whether a range begins and ends where intervals of the level do."""
     if level > len(hierarchy["intervals"]):
         raise CertificateError("no-level")
-    width, origin = as_fraction(hierarchy["intervals"][level - 1]), hierarchy.get("origin", 0)
+    width, origin = map(
+        as_fraction, (hierarchy["intervals"][level - 1], hierarchy.get("origin", 0))
+    )
     if width <= 0:
         raise CertificateError("no-level")
     if _ALL.fullmatch(label):
         return True
-    finest = as_fraction(hierarchy["intervals"][0]), as_fraction(origin)
-    whole = whole and all(number.denominator == 1 for number in finest)
+    finest = as_fraction(hierarchy["intervals"][0])
+    whole = whole and finest.denominator == origin.denominator == 1
     cuts = []
     if found := re.fullmatch(f"({_NUMBER}) or more", label):
         cuts = [_exactly(found[1])]
@@ -131,7 +133,7 @@ def _wide(label: str, hierarchy: Table, level: int, whole: bool) -> bool:
         cuts = [_exactly(found[1]), _exactly(found[2])]
     elif whole and (found := re.fullmatch(f"({_NUMBER})(?: to ({_NUMBER}))?", label)):
         cuts = [_exactly(found[1]), _exactly(found[2] or found[1]) + 1]
-    fits = all((cut - as_fraction(origin)) % width == 0 for cut in cuts)
+    fits = all((cut - origin) % width == 0 for cut in cuts)
     return bool(cuts) and fits and cuts == sorted({*cuts})
 
 

@@ -102,7 +102,6 @@ _ROWS = {
     "no-windows": "No windows | within is for windows of numbers, of which {key} say nothing",
     "wrong-sets": "Wrong sets | {key} cannot be about such sets of values",
     "set-of-all": "Set of all values | any_of is of some values, not of all, and not where a person may have several of them, each once",
-    "label-not-written-out": "Label not written out | a label of a hierarchy is not written out as its values",
     "spelt-otherwise": "Spelt otherwise | {where}: nobody has {value!r}, but {same!r} is the same number or word | write it as the table does: {same!r}",
     "impossible-shared": "Impossible and shared | impossible is about people, and shared about households",
     "impossible-in-part": "Impossible in part | {value!r} is counted as one value, and some people cannot have all of its values",

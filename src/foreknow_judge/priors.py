@@ -19,13 +19,11 @@ import numpy as np
 from foreknow_judge.counting import Bag, Group, Ints
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.exchanges import Amounts, ExchangeQuestion, PriorGroup, Shape, worst_exchanged
+from foreknow_judge.facts import Worst
 
-# A value, a group, the posterior and the prior.
-Worst: TypeAlias = "tuple[str | None, Group | None, Fraction, Fraction]"
 Signature: TypeAlias = "tuple[str | None, ...]"
 # Values that are one secret: its name, and the values.
 _Set: TypeAlias = "tuple[str, Collection[str]]"
-_NOBODY: Worst = (None, None, Fraction(0), Fraction(1))
 
 # Bounds: weights of one group, weights computed at once, bits of a common denominator.
 _MOST_STATES, _AT_ONCE = 1 << 20, 1 << 17
@@ -48,15 +46,15 @@ class Chances:
             }
             if not self.attributes or len(self.rows) < len(table["rows"]):
                 raise ValueError("attributes, and each signature once")
-            wrong = [row for row in self.rows.values() if len(row) != len(self.values)]
-            if wrong or not all(0 <= chance <= 1 for row in self.rows.values() for chance in row):
-                raise ValueError(f"{len(self.values)} probabilities from 0 to 1 in each row")
-            if any(0 < chance < _LEAST_CHANCE for row in self.rows.values() for chance in row):
-                raise ValueError("probabilities that are 0, or large enough for floats")
-            if any(_common(row).bit_length() > _MOST_BITS for row in self.rows.values()):
-                raise ValueError("probabilities whose common denominator is not that large")
-            if any(sum(row) > 1 + Fraction(1, 10**9) for row in self.rows.values()):
-                raise ValueError("probabilities that add up to at most 1 in each row")
+            for row in self.rows.values():
+                if len(row) != len(self.values) or not 0 <= min(row) <= max(row) <= 1:
+                    raise ValueError(f"{len(self.values)} probabilities from 0 to 1 in each row")
+                if any(0 < chance < _LEAST_CHANCE for chance in row):
+                    raise ValueError("probabilities that are 0, or large enough for floats")
+                if _common(row).bit_length() > _MOST_BITS:
+                    raise ValueError("probabilities whose common denominator is not that large")
+                if sum(row) > 1 + Fraction(1, 10**9):
+                    raise ValueError("probabilities that add up to at most 1 in each row")
         except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
             raise CertificateError("malformed-priors", error) from None
 
@@ -124,16 +122,13 @@ def worst_priors(
         signed = sorted(people[group].items(), key=lambda item: (-item[1], str(item[0])))
         values = sorted(bag.items(), key=lambda item: (-item[1], item[0]))
         alike.setdefault((tuple(signed), tuple(values)), group)
-    shapes: dict[Shape, list[PriorGroup]] = {}
+    groups, shapes = list(alike.values()), dict[Shape, list[PriorGroup]]()
     for place, (signed, bag) in enumerate(alike):
         for shape, case in _cases(place, signed, bag, chances, asked):
             shapes.setdefault(shape, []).append(case)
     if any(amounts[1:]):
-        for shape, cases in shapes.items():
-            _require_worlds(shape, cases)
-        found = worst_exchanged(shapes, asked, relative)
-        return _NOBODY if found is None else (found[0], [*alike.values()][found[1]], *found[2:])
-    groups, best, top = list(alike.values()), _NOBODY, (0, 1)
+        return worst_exchanged(shapes, asked, relative, groups)
+    best, top = Worst(), (0, 1)
     first: tuple[str, int] = ("", 0)  # ties: the first value, then its first group
     for shape, cases in sorted(shapes.items(), key=lambda own: _kinds(own[0])):
         if (states := _states(_kinds(shape))) > _MOST_STATES:
@@ -152,7 +147,7 @@ def worst_priors(
                 if more > 0 or (more == 0 and own < first):
                     prior = Fraction(before[c, s, x], some[c].scales[s])
                     chance = Fraction(weight[c, s, x], total[c, s, x])
-                    best, top = (value, groups[some[c].place], chance, prior), (one, other)
+                    best, top = Worst(value, groups[some[c].place], chance, prior), (one, other)
                     first = own
     return best
 
@@ -213,41 +208,6 @@ def _judged(
         weight = weight * max(shape[1][1], 1)
         total = weight + lacking
     return weight, total, np.array([case.before for case in cases], object)
-
-
-def _require_worlds(shape: Shape, cases: Sequence[PriorGroup]) -> None:
-    """Refuse groups whose values cannot all be assigned to people who can have them."""
-    for case in cases:
-        if not (all(map(all, case.rows)) or _is_possible(*shape, case.rows)):
-            raise CertificateError("no-world")
-
-
-def _is_possible(people: Sequence[int], counts: Sequence[int], rows: Any) -> bool:
-    """Whether everybody can get a value: a matching, found by augmenting paths."""
-    given, room = [[0] * len(counts) for _ in people], [*counts]
-    for start, lacking in enumerate(people):
-        while lacking:
-            taker: dict[int, int] = {}  # of each value
-            gives: dict[int, int | None] = {start: None}  # what each taker has too much then
-            queue, end = [start], None
-            for who in queue:
-                for x in range(len(counts)):
-                    if end is None and rows[who][x] and x not in taker:
-                        taker[x], end = who, x if room[x] else None
-                        fresh = [s for s, own in enumerate(given) if own[x] and s not in gives]
-                        queue += fresh
-                        gives |= dict.fromkeys(fresh, x)
-            if end is None:
-                return False
-            room[end] -= 1
-            lacking -= 1
-            while end is not None:
-                who = taker[end]
-                given[who][end] += 1
-                end = gives[who]
-                if end is not None:
-                    given[who][end] -= 1
-    return True
 
 
 def _kinds(shape: Shape) -> tuple[int, ...]:

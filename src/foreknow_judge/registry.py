@@ -29,9 +29,9 @@ class Kinds(NamedTuple):
 
     def by_other_columns(self, key: str) -> bool:
         """Whether a criterion tells people apart by other published columns too, by default."""
-        gauge = self.gauges.get(key)
-        counts = gauge is not None and gauge.of_people
-        return gauge is not None and counts and not (gauge.of_population or gauge.of_labels)
+        if not self.counts_people(key):
+            return False
+        return not (self.gauges[key].of_population or self.gauges[key].of_labels)
 
     def compares_population(self, key: str) -> bool:
         """Whether a criterion compares groups with a population."""

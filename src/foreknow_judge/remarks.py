@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -12,7 +12,6 @@ import numpy as np
 
 from foreknow_judge.certificate import Certificate
 from foreknow_judge.counting import GroupBags
-from foreknow_judge.criteria import of_people
 from foreknow_judge.errors import PolicyError, nearest
 from foreknow_judge.grammar import AskedTable, Secret
 from foreknow_judge.layout import Layout, multivalued_columns
@@ -55,7 +54,8 @@ def remarks_of_files(
 ) -> Scope:
     """What no requirement looks at, as far as the files of a release show."""
     tables = read_requirements(required)
-    on_values = [table for table in tables if not of_people(table, kinds.gauges)]
+    on_people = [table for table in tables if any(map(kinds.counts_people, table.kinds))]
+    on_values = [table for table in tables if table not in on_people]
     rows = known.beside if known.form == "generalized" else ()
     several = multivalued_columns(known.semantics, known.sensitives)
     every = (*known.sensitives, *(() if several else rows))
@@ -65,8 +65,7 @@ def remarks_of_files(
         layout.seen(table.sensitive, table.known).with_priors(_attributes_of_all(table))
         for table in on_values
     ]
-    of_sizes = [table.known for table in tables if of_people(table, kinds.gauges)]
-    looked_at = {*layout.looked_at(sights, of_sizes)}
+    looked_at = {*layout.looked_at(sights, [table.known for table in on_people])}
     looked_at.update(*(columns for table in tables for columns in _attributes(table)))
     linked = [name for name in known.sensitives if name in layout.linked]
     beside_each_other = linked if len(linked) > 1 and sights else []
@@ -102,7 +101,7 @@ def remarks_on_values(
     unrequired, ends, names = list[str](), set[Any](), dict[str, set[Any]]()
     single: dict[str, Any] = {}
     for column, held in columns.items():
-        alike_values |= {*alike(_values_of(held))}
+        alike_values |= {*alike(_holders(held))}
         asked = [
             question
             for question in questions or ()
@@ -113,7 +112,7 @@ def remarks_on_values(
             continue
         on_knowledge = [question for question in asked if question.limits_inference]
         if questions is not None:
-            for value, people in _unprotected(held, on_knowledge):
+            for value, people in _unprotected(held, on_knowledge).items():
                 free[f"{column} {value}" if several else value] += people
             single = _single_values(held, on_knowledge)
             if "values_and_people" in single:
@@ -138,9 +137,10 @@ def remarks_on_values(
     }
 
 
-def _values_of(held: GroupBags) -> list[str]:
-    """The values that somebody has, in order."""
-    return [held.names[code] for code in np.flatnonzero(held.totals).tolist()]
+def _holders(held: GroupBags) -> dict[str, int]:
+    """How many people have each value that somebody has, in order of the values."""
+    people = zip(held.names, held.totals.tolist(), strict=True)
+    return {value: many for value, many in people if many}
 
 
 def values_about(secret: Secret, values: Collection[str]) -> set[str]:
@@ -151,28 +151,29 @@ def values_about(secret: Secret, values: Collection[str]) -> set[str]:
     return about - exempt_values(secret.excluded, values)
 
 
-def _unprotected(held: GroupBags, questions: Iterable[Question]) -> Iterator[tuple[str, int]]:
+def _unprotected(held: GroupBags, questions: Iterable[Question]) -> dict[str, int]:
     """Values that no requirement is about, and how many people have each."""
-    free = {*_values_of(held)}
+    free = _holders(held)
     for question in questions:
-        free -= values_about(question.secret, held.names)
-        free -= {SHOWN_ELSEWHERE}.intersection(question.secret.excluded)
-    people = dict(zip(held.names, held.totals.tolist(), strict=True))
-    yield from ((value, people[value]) for value in sorted(free))
+        about = values_about(question.secret, held.names)
+        if SHOWN_ELSEWHERE in question.secret.excluded:
+            about.add(SHOWN_ELSEWHERE)
+        free = {value: people for value, people in free.items() if value not in about}
+    return free
 
 
 def _single_values(held: GroupBags, questions: Sequence[Question]) -> dict[str, Any]:
     """Remarks on values that are judged by themselves, if that protects less than it seems to."""
-    single = [question.secret for question in questions if question.secret.singly]
-    in_sets = [question.secret for question in questions if question.secret.sets]
-    about = set[str]().union(*(values_about(secret, held.names) for secret in single))
-    about.difference_update(*(values_about(secret, held.names) for secret in in_sets))
+    secrets = [question.secret for question in questions]
+    single = [values_about(secret, held.names) for secret in secrets if secret.singly]
+    in_sets = [values_about(secret, held.names) for secret in secrets if secret.sets]
+    about = set[str]().union(*single).difference(*in_sets)
     remarks: dict[str, Any] = {}
-    people_of = dict(zip(held.names, held.totals.tolist(), strict=True))
-    values, people = np.count_nonzero(held.totals), int(held.totals.sum())
+    holders = _holders(held)
+    values, people = len(holders), sum(holders.values())
     if single and len(single) == len(questions) and people >= _FEW and values * 10 >= people * 8:
-        remarks["values_and_people"] = int(values), people
-    ranked = sorted((v for v in about if people_of[v]), key=lambda v: (-people_of[v], v))
+        remarks["values_and_people"] = values, people
+    ranked = sorted(about & holders.keys(), key=lambda value: (-holders[value], value))
     if len(ranked) > 1:
         remarks |= {"apart": tuple(ranked[:_LISTED]), "more_apart": len(ranked[_LISTED:])}
     return remarks
@@ -183,14 +184,14 @@ def _single_values(held: GroupBags, questions: Sequence[Question]) -> dict[str, 
 
 def _named_values(held: GroupBags, questions: Iterable[Question]) -> dict[str, Any]:
     """Remarks on the values that requirements on a column name; see `Scope`."""
-    there = sorted(_values_of(held))
+    there = sorted(_holders(held))
     known, absent, idle, no_numbers = {*there}, set[str](), set[str](), set[str]()
     begin_alike = set[tuple[str, str]]()
     for question in questions:
         secret = question.secret
         lists = [own for own in secret.sets.values() if not isinstance(own, Mapping)]
         values = [*map(str, secret.values or ())]
-        texts = [str(text) for own in (values, *lists) for text in own]
+        texts = [*values, *(str(text) for own in lists for text in own)]
         for text in (*texts, *map(str, secret.excluded)):
             if text in known or text in (SHOWN_ELSEWHERE, *question.absent):
                 continue

@@ -7,25 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields
-from fractions import Fraction
 from typing import Any
-
-from pydantic import ValidationError
 
 from foreknow_judge.counting import GroupBags, Measured
 from foreknow_judge.criteria import GAUGES, Gauge, limits_values
 from foreknow_judge.errors import CertificateError, UnsupportedError
+from foreknow_judge.facts import Worst
 from foreknow_judge.grammar import AskedTable
 from foreknow_judge.kinds import settings_of
 from foreknow_judge.knowledge import VERIFIERS, Judge, Question
 from foreknow_judge.named_values import exempt_values, values_named
-from foreknow_judge.priors import Worst
-from foreknow_judge.settings import Table, malformed
+from foreknow_judge.settings import Table, checked
 from foreknow_judge.verdict import Figure, Limit, Seal, Verdict, WorstCase
 from foreknow_judge.written import Written, group_name, population_of
-
-# The result for secrets of which nobody has a value.
-_NOBODY: Worst = (None, None, Fraction(0), Fraction(1))
 
 
 def verdicts(
@@ -123,13 +117,8 @@ def decided(figure: Figure, safe: bool) -> Verdict:
 
 def read_requirements(requirements: Sequence[Table]) -> list[AskedTable]:
     """Read ``[[require]]`` tables."""
-    tables = []
-    for place, table in enumerate(requirements):
-        try:
-            tables.append(AskedTable.model_validate(table))
-        except ValidationError as error:
-            raise malformed(f"require[{place}]", error) from None
-    return tables
+    tables = enumerate(requirements)
+    return [checked(AskedTable, table, f"require[{place}]") for place, table in tables]
 
 
 def _verdicts_on_knowledge(
@@ -154,11 +143,7 @@ def _verdicts_on_knowledge(
             raise CertificateError("no-rules", kind)
         if table.below is None and table.limits and not judge.relative:
             raise CertificateError("limit-of-priors", next(iter(table.limits)))
-        worst = max(
-            (judge.judge(own, settings) for own in asked),
-            key=lambda found: found[2] / found[3] if relative else found[2],
-            default=_NOBODY,
-        )
+        worst = Worst.among((judge.judge(own, settings) for own in asked), relative)
         worst = written.worst_of_people(worst, kind, settings, asked, sight)
         value, group, chance, before = worst
         limit = Limit(amount, table.below is None and bool(table.limits), relative)
@@ -182,8 +167,6 @@ def questions_of(written: Written, table: AskedTable, relative: bool) -> list[Qu
     whole, columns = written.groups_of(sensitive, known), (*written.groups, *known)
     about = set(whole.names)
     of: dict[str, Any] = {"relative": relative, "columns": columns, "seal": Seal}
-    if table.has_label:
-        raise CertificateError("label-not-written-out")
     if secret.sets:
         asked = []
         for name, members in sorted(_sets(written, table, about).items()):
@@ -192,8 +175,8 @@ def questions_of(written: Written, table: AskedTable, relative: bool) -> list[Qu
             held = _merged(whole, {name: members}, about)
             one = _unused_name(name, about - set(members))
             spec = secret.sets[name if name in secret.sets else ""]
-            set_of: dict[str, Any] = {"members": members, "apart": whole, "spec": spec}
-            asked.append(Question(held, {one}, written, **of, **set_of))
+            of_set = Question(held, {one}, written, **of, members=members, apart=whole, spec=spec)
+            asked.append(of_set)
         return asked
     if secret.width is not None:
         if written.semantics != "single":

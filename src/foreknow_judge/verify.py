@@ -6,7 +6,6 @@ claimed to meet; both are compared with what is found.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -15,7 +14,12 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from foreknow_judge._version import __version__
-from foreknow_judge.certificate import Certificate, bytes_of_certificate, digest_of, has_kept_priors
+from foreknow_judge.certificate import (
+    Certificate,
+    bytes_of_certificate,
+    has_kept_priors,
+    read_scope,
+)
 from foreknow_judge.cohorts import Cohorts
 from foreknow_judge.criteria import digests_of
 from foreknow_judge.differences import differences, failure_message, scope_differences
@@ -148,14 +152,6 @@ class Verification(Plain):
         asks = finding.required.limits and not finding.idle
         return asks and bool(finding.found.limits_values)
 
-    def __repr__(self) -> str:
-        columns = "" if len(self.sensitives) < 2 else f"; {', '.join(self.sensitives)}"
-        noun = "cases" if self.scope.cases else "people"
-        return (
-            f"Verification({', '.join(self.files)}: {self.people} {noun} in {self.n_groups} groups"
-            f"{columns})"
-        )
-
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the version of their format."""
         head = {"format": self.format, "version": self.version, "foreknow": __version__}
@@ -164,8 +160,6 @@ class Verification(Plain):
 
 Places: TypeAlias = str | Path | Sequence[str | Path]
 _THIS = "this release"
-# Claims of a certificate that are lists.
-_LISTED = ("shared", "numbers", "word", "several_answers", "amounts", "near")
 # Further checks of a release whose files are as certified; they yield what is wrong.
 Further: TypeAlias = Callable[[Certificate, Written, Path | None], Iterable[str]]
 
@@ -290,50 +284,45 @@ def judge_after(
     kinds: Kinds = OURS,
 ) -> tuple[Verification, list[Problem]]:
     """Verify the earlier releases, and judge all as one by the requirements of the last."""
-    before_paths = paths_of(after)
-    names = names_apart([path.resolve().name for path in before_paths], _THIS)
-    earlier = dict(zip(names, before_paths, strict=True))
-    problems, digests = list[Problem](), set[str]()
-    certificates: dict[str, Certificate] = {}
-    for name, path in earlier.items():
-        certificates[name], digest = load_certificate(path / CERTIFICATE, kinds)
-        digests.add(digest)
-        _, wrong = judge(certificates[name], path, kinds=kinds)
+    before = paths_of(after)
+    names = names_apart([path.resolve().name for path in before], _THIS)
+    releases, digests, problems = dict[str, tuple[Certificate, Path]](), [], list[Problem]()
+    named = {entry["certificate"]: entry["people"] for entry in known.after}
+    for name, path in zip(names, before, strict=True):
+        certificate, digest = load_certificate(path / CERTIFICATE, kinds)
+        releases[name] = certificate, path
+        digests.append(digest)
+        _, wrong = judge(certificate, path, kinds=kinds)
         for problem in wrong:
             problems += Problem.each(problem.code, [f"{name}: {problem}"])
-    digests_named = {entry["certificate"] for entry in known.after}
-    if not digests_named:
-        raise CertificateError("not-asked-for", "after")
-    if len(earlier) < len(before_paths) or digests != digests_named:
-        raise CertificateError("other-releases")
-    for name, certificate in certificates.items():
-        if any(entry["certificate"] not in digests_named for entry in certificate.after):
-            raise CertificateError("unnamed-release", name)
-    people = {entry["certificate"]: entry["people"] for entry in known.after}
-    for name, path in earlier.items():
-        if people[digest_of(path / CERTIFICATE)] != certificates[name].people:
+        if named.get(digest, certificate.people) != certificate.people:
             other = f"{name} has other people than the certificate says"
             problems += Problem.each("other-figures", [other])
+    if not named:
+        raise CertificateError("not-asked-for", "after")
+    if sorted(digests) != sorted(named):
+        raise CertificateError("other-releases")
+    shown = tuple((name, certificate.people) for name, (certificate, _) in releases.items())
+    everybody = known.people + sum(people for _, people in shown)
+    releases[_THIS] = known, folder
+    for name, (certificate, _) in releases.items():
+        if any(entry["certificate"] not in named for entry in certificate.after):
+            raise CertificateError("unnamed-release", name)
+        for key in ("impossible", "shared"):
+            if certificate.schema.get(key):
+                raise CertificateError("not-together", key)
     if any(has_kept_priors(table) for table in found.requirements):
         raise CertificateError("not-together", "the priors that the owner keeps")
-    for key in ("impossible", "shared"):
-        if any(c.schema.get(key) for c in (known, *certificates.values())):
-            raise CertificateError("not-together", key)
-    folders = {**earlier, _THIS: folder}
-    every_certificate = {**certificates, _THIS: known}
-    paths = {name: own.paths(folders[name]) for name, own in every_certificate.items()}
+    paths = {name: certificate.paths(path) for name, (certificate, path) in releases.items()}
     every = [path for of in paths.values() for files in of.values() for path in files]
     with opened_once(every) as opened:
         written = {}
-        for name, certificate in every_certificate.items():
-            changed = changed_files(certificate, paths[name], opened, folders[name])
+        for name, (certificate, path) in releases.items():
+            changed = changed_files(certificate, paths[name], opened, path)
             problems += Problem.each("digest-differs", changed)
-            tables = {part: [opened[path] for path in files] for part, files in paths[name].items()}
-            written[name] = written_of(certificate, tables, {})
+            written[name] = written_of(certificate, _opened_tables(paths[name], opened), {})
         several = Cohorts.of(written)
         together = verdicts(several, found.requirements, kinds.judges, kinds.gauges)
-        shown = tuple((name, c.people) for name, c in certificates.items())
-        everybody = known.people + sum(people for _, people in shown)
         if count_people(several)[0] != everybody:
             other = "some people are in no release that the certificate names"
             problems += Problem.each("other-figures", [other])
@@ -358,12 +347,14 @@ class _ReleaseFiles(NamedTuple):
     @property
     def tables(self) -> dict[str, list[Path]]:
         """The opened files of each table."""
-        return {part: [self.opened[path] for path in files] for part, files in self.paths.items()}
+        return _opened_tables(self.paths, self.opened)
 
-    @property
-    def book(self) -> Path | None:
-        """The code book; None where a single file was given."""
-        return None if self.given.is_file() else self.folder / CODE_BOOK
+
+def _opened_tables(
+    paths: Mapping[str, list[Path]], opened: Mapping[Path, Path]
+) -> dict[str, list[Path]]:
+    """The opened files of each table."""
+    return {part: [opened[path] for path in files] for part, files in paths.items()}
 
 
 class _RequirementsAtHand(NamedTuple):
@@ -384,26 +375,14 @@ class _RequirementsAtHand(NamedTuple):
         population: Places | None,
     ) -> _RequirementsAtHand:
         """The requirements of a certificate or of the reader's policy, with the files at hand."""
-        if own_policy is not None:
-            asked = cls(own_policy.tables["require"], own_policy.populations)
-        else:
-            asked = cls._by_certificate(known, folder, priors, population)
-        if priors is not None and asked.kept is None:
-            raise CertificateError("not-asked-for", "--priors")
-        return asked
-
-    @classmethod
-    def _by_certificate(
-        cls,
-        known: Certificate,
-        folder: Path,
-        priors: str | Path | None,
-        population: Places | None,
-    ) -> _RequirementsAtHand:
-        required, kept = known.policy["require"], None
+        required = (known.policy if own_policy is None else own_policy.tables)["require"]
         without_priors = [place for place, table in enumerate(required) if has_kept_priors(table)]
-        at_hand = priors or _kept_beside(folder) if without_priors else None
-        if at_hand is not None:
+        if priors is not None and not without_priors:
+            raise CertificateError("not-asked-for", "--priors")
+        if own_policy is not None:
+            return cls(required, own_policy.populations)
+        kept = None
+        if without_priors and (at_hand := priors or _kept_beside(folder)):
             kept = KeptPriors.load(at_hand)
             required, without_priors = kept.filled(required), []
         populations = populations_of(known, population)
@@ -453,12 +432,13 @@ def _judge_files(
     required = asked.required
     written = written_of(known, place.tables, asked.populations)
     try:
+        if own_policy is not None:
+            written.prepare([])
+            required = own_policy.written_out(written)
         written.prepare(read_requirements(required))
         people, n_groups = count_people(written)
         if not people:
             raise CertificateError("no-rows")
-        if own_policy is not None:
-            required = own_policy.written_out(written)
         findings = [
             finding
             for number, table in enumerate(required)
@@ -469,14 +449,11 @@ def _judge_files(
         more = list[Problem]()
         if further is not None and not problems:
             files = written if own_policy is None else written_of(as_written, place.tables, {})
-            more += Problem.each("other-figures", further(as_written, files, place.book))
+            book = None if place.given.is_file() else place.folder / CODE_BOOK
+            more += Problem.each("other-figures", further(as_written, files, book))
         stamp.check()
     except InputError as error:
         return None, [*problems, *Problem.each(error.code, [str(error)])]
-    except (UnicodeDecodeError, csv.Error) as error:
-        why = error if isinstance(error, csv.Error) else "it is not UTF-8"
-        unread = Problem.each("unreadable-file", [f"the release cannot be read: {why}"])
-        return None, [*problems, *unread]
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
         raise CertificateError("malformed-policy") from error
     unsafe = [finding for finding in findings if not finding.safe]
@@ -592,11 +569,5 @@ def rules_of(schema: Table) -> Rules:
 
 def _claims(certified: Table) -> Scope:
     """What a certificate claims and its files cannot show."""
-    claims = {key: certified[key] for key in CLAIMED if key in certified}
-    if claims["method"] == NOT_JUDGED:
-        claims["method"] = None
-    listed = {
-        key: tuple(tuple(x) if isinstance(x, list) else x for x in claims.get(key, ()))
-        for key in _LISTED
-    }
-    return Scope(**{**claims, **listed})
+    claims = read_scope({key: certified[key] for key in CLAIMED if key in certified})
+    return replace(claims, method=None) if claims.method == NOT_JUDGED else claims

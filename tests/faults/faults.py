@@ -56,8 +56,8 @@ _ROWS = [
     (
         "relative-by-chance",
         "foreknow_judge.verdicts:_verdicts_on_knowledge",
-        "key=lambda found: found[2] / found[3] if relative else found[2]",
-        "key=lambda found: found[2]",
+        "for own in asked), relative)",
+        "for own in asked), False)",
         "of sets under a relative limit, the likeliest is judged and not the nearest to its limit",
         "adversaries/test_any_of_priors",
     ),
@@ -252,8 +252,8 @@ _ROWS = [
     (
         "priors-surest-of-tables",
         "foreknow_judge.knowledge:_judge_priors",
-        "item[2] / item[3] if asked.relative else item[2]",
-        "item[2]",
+        "Worst.among(cases, asked.relative)",
+        "Worst.among(cases, False)",
         "of several tables under a relative limit, the surest is judged",
         "test_relative_limits test_verifier_priors",
     ),
@@ -505,7 +505,7 @@ _ROWS = [
     (
         "levels-origin",
         "foreknow_judge.levels:_wide",
-        "(cut - as_fraction(origin)) % width",
+        "(cut - origin) % width",
         "cut % width",
         "intervals begin anywhere",
         "test_levels",
@@ -886,8 +886,8 @@ _ROWS = [
     (
         "earlier-unnamed",
         "foreknow_judge.verify:judge_after",
-        "if len(earlier) < len(before_paths) or digests != digests_named:",
-        "if len(earlier) < len(before_paths) or not digests <= digests_named:",
+        "if sorted(digests) != sorted(named):",
+        "if not {*digests} <= {*named}:",
         "an earlier release that the certificate names is left out",
         "several/test_after",
     ),

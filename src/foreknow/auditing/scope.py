@@ -47,14 +47,14 @@ def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
 
 def _question_of(required: Requirement, values: Labels) -> Question:
     """A requirement on the values of a table, as a question for the judge."""
-    secret = required.secret
+    secret = Secret(*required.secret[:4])
     if required.about_sets:
         members = required.sets(values)  # this refuses values that cannot be compared with a range
         ranges = {
             name: values_of.to_dict() if isinstance(values_of, Range) else values_of
             for name, values_of in (secret.sets or members).items()
         }
-        excluded = () if secret.level is not None else secret.excluded
+        excluded = () if required.secret.level is not None else secret.excluded
         secret = Secret(secret.values, excluded, ranges)
     absent = tuple(map(str, required.absent))
     return Question(required.name, required.sensitive, secret, bool(required.points), absent)

@@ -9,9 +9,9 @@ from typing import Any
 
 from foreknow.data.engines.profile import Profile
 from foreknow.planning.suggestion import PolicySuggestion
+from foreknow.policy.tables import SECRET
 from foreknow.report.words import listing, some, visible
 from foreknow.toml import from_toml, toml_key, toml_value
-from foreknow_judge.grammar import SECRET
 from foreknow_judge.printed import one_line
 
 _QUESTION = "DECIDE: "

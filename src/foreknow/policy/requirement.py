@@ -42,12 +42,12 @@ from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.people import refuse_no_sum
 from foreknow.policy.sets import TargetValues, meant, sets_of, written
 from foreknow.policy.subjects import Values, subject_of
-from foreknow.policy.tables import PolicyTable
+from foreknow.policy.tables import SECRET, PolicyTable, Secret, Sets
 from foreknow.result import page_of
 from foreknow.settings import read
 from foreknow_judge.errors import InputError, PolicyError, UnsupportedError
 from foreknow_judge.frozen import set_fields
-from foreknow_judge.grammar import LIMITS, SECRET, Secret, Sets
+from foreknow_judge.grammar import LIMITS
 from foreknow_judge.json_values import plain
 from foreknow_judge.layout import Seen
 from foreknow_judge.numbers import Number, as_threshold

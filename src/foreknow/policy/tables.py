@@ -16,16 +16,17 @@ from pydantic import (
 
 from foreknow_judge.grammar import (
     LIMITS,
-    SECRET,
     FileFormat,
     Form,
     RequireTable,
     SchemaTable,
-    Sets,
+    labels_of,
     require_table,
 )
 from foreknow_judge.settings import Settings
 
+# Keys that say what must stay hidden; in a certificate, labels are written out as their values.
+SECRET = ("values", "except", "any_of", "at_level", "within")
 Style: TypeAlias = Literal["range", "exact", "hierarchy", "set"]
 
 
@@ -54,9 +55,49 @@ _WORDS: dict[str, dict[str, Any]] = {
 }
 
 
+class Sets(dict[str, Any]):
+    """Sets of values, or ranges of numbers, by name; hashable, so it must not change."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))
+
+
+class Secret(NamedTuple):
+    """What must stay hidden, as `foreknow_judge.grammar.Secret`; or labels of a hierarchy."""
+
+    values: tuple[Any, ...] | None = None  # each by itself; None if no list names them
+    excluded: tuple[Any, ...] = ()  # values that are exempt
+    sets: Mapping[str, Any] = {}  # one secret each: values or a range, by name; "" if unnamed
+    width: Any = None  # numbers or dates in any window of this width are one secret
+    label: str | None = None  # in the column's hierarchy: all values below it are one secret
+    level: int | None = None  # of that hierarchy: each label there is a secret
+
+    @classmethod
+    def of(cls, said: Any) -> Secret:
+        """The secret of a table, or of a requirement that was made of one."""
+        given = said.any_of
+        label = given if isinstance(given, str) else None
+        named = given if isinstance(given, Mapping) else {"": given}
+        sets = {} if given is None or label is not None else named
+        return cls(said.values, said.excluded, sets, said.within, label, said.at_level)
+
+    @property
+    def as_one(self) -> bool:
+        """Whether sets of values are one secret each."""
+        return bool(self.sets) or self.label is not None or self.level is not None
+
+    @property
+    def singly(self) -> bool:
+        """Whether each value is a secret by itself."""
+        return not self.as_one and self.width is None
+
+
 class PolicyTable(RequireTable):
     """A ``[[require]]`` table of a policy file, in which labels stand for their values."""
 
+    at_level: int | None = None
+    # Values that it names even though perhaps nobody has them.
+    absent: tuple[Any, ...] = ()
     # Kinds that are known on top of others: given beside a kind, they become settings of it.
     on_top: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
@@ -93,13 +134,62 @@ class PolicyTable(RequireTable):
 
     @model_validator(mode="before")
     @classmethod
-    def _refuse_empty_sets(cls, given: Any) -> Any:
-        sets = given.get("any_of") if isinstance(given, Mapping) else None
-        if isinstance(sets, Mapping) and not isinstance(sets, Sets):  # one that was read may be
-            for name, own in sets.items():
-                if isinstance(own, (list, tuple)) and not own:
-                    raise ValueError(f"any_of.{name} is empty; name the set, its values")
-        return given
+    def _read_labels(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        read = dict(given)
+        if read.get("absent") is not None:
+            read["absent"] = labels_of("absent", read["absent"])
+        elif "absent" in read:
+            del read["absent"]
+        if (level := read.get("at_level")) is not None and type(level) is not int:
+            raise ValueError(f"at_level must be a whole number from 1, not {level!r}")
+        return read
+
+    @classmethod
+    def members_of(cls, given: Any) -> Any:
+        """Read `any_of`, which may be a label of a hierarchy."""
+        if isinstance(given, (str, Sets)):  # one that was read may have no members
+            return given
+        if not isinstance(given, Mapping):
+            return super().members_of(given)
+        for name, own in given.items():
+            if isinstance(own, (list, tuple)) and not own:
+                raise ValueError(f"any_of.{name} is empty; name the set, its values")
+        ranges = {str(name): own for name, own in given.items() if hasattr(own, "holds")}
+        lists = {name: own for name, own in given.items() if str(name) not in ranges}
+        read = super().members_of(lists) if lists or not ranges else {}
+        return Sets({str(name): {**read, **ranges}[str(name)] for name in given})
+
+    @model_validator(mode="after")
+    def _refuse_level_beside(self) -> PolicyTable:
+        others = [key for key in SECRET if key in self.said and key not in ("at_level", "except")]
+        if self.at_level is not None and others:
+            words = ("within", "at_level") if "within" in others else ("at_level", others[0])
+            why = "within is about every value"
+            why = why if "within" in others else "at_level is about all of a level"
+            raise ValueError(f"give {words[0]} or {words[1]}, not both; {why}")
+        return self
+
+    @model_validator(mode="after")
+    def _check_kinds(self) -> PolicyTable:
+        """Require one adversary; or points, each with a limit of its own; or a criterion."""
+        of = self.kinds
+        if (self.knowledge or self.criteria) and not of:
+            raise ValueError(
+                f"it names no adversary; give one of {', '.join(self.knowledge)}, or of "
+                f"{', '.join(self.criteria)}"
+            )
+        wanted = [key for key in of if key in self.criteria]
+        if wanted and len(of) > 1:
+            raise ValueError(f"{wanted[0]} stands by itself; make it a requirement of its own")
+        alone = [key for key, own in of.items() if not isinstance(own, (list, tuple))]
+        if alone and len(of) > 1:
+            raise ValueError(
+                "several adversaries in one requirement need a threshold each: write "
+                f"{alone[0]} = [{{ ..., below = ... }}], or make it a requirement of its own"
+            )
+        return self
 
     @model_validator(mode="after")
     def _refuse_known_secret(self) -> PolicyTable:

@@ -26,9 +26,10 @@ from foreknow.errors import NoSafeRelease
 from foreknow.figures import significant
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
+from foreknow.policy.tables import SECRET
 from foreknow.toml import toml_value
 from foreknow_judge.errors import InputError
-from foreknow_judge.grammar import LIMITS, SECRET
+from foreknow_judge.grammar import LIMITS
 from foreknow_judge.printed import visible
 
 # The most values named in one line, and the most lines with amounts.

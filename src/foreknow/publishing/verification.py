@@ -44,7 +44,7 @@ from foreknow_judge.registry import Kinds
 from foreknow_judge.remarks import remarks_of_files
 from foreknow_judge.scope import Scope
 from foreknow_judge.verdict import Verdict
-from foreknow_judge.verdicts import read_requirements, verdicts
+from foreknow_judge.verdicts import verdicts
 from foreknow_judge.verify import OwnPolicy, certificate_path
 from foreknow_judge.written import Written
 
@@ -54,6 +54,14 @@ __all__ = ["Verification", "findings_of", "judge", "judge_after", "load_signed",
 @dataclass(frozen=True, repr=False)
 class Verification(judges.Verification, Result):
     """What was judged, and what was found; see `foreknow_judge.verify.Verification`."""
+
+    def __repr__(self) -> str:
+        columns = "" if len(self.sensitives) < 2 else f"; {', '.join(self.sensitives)}"
+        noun = "cases" if self.scope.cases else "people"
+        return (
+            f"Verification({', '.join(self.files)}: {self.people} {noun} in {self.n_groups} groups"
+            f"{columns})"
+        )
 
 
 @hinted
@@ -215,7 +223,7 @@ def findings_of(written: Written, required: Sequence[Mapping[str, Any]]) -> list
 
 
 def _kinds_of(required: Sequence[Mapping[str, Any]]) -> Kinds:
-    return registered_kinds(key for table in read_requirements(required) for key in table.kinds)
+    return registered_kinds(key for table in required for key in table)
 
 
 def remarks_as_written(

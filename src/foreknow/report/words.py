@@ -13,10 +13,10 @@ from foreknow.data.labels import GroupLabel, Label
 from foreknow.data.windows import Range, Width, Window
 from foreknow.figures import percentage
 from foreknow.numbers import Rounding, fixed, rounded
+from foreknow.policy.tables import Secret
 from foreknow.wording import PLURALS
 from foreknow.wording import listing as listing
 from foreknow.wording import noun_of as noun_of
-from foreknow_judge.grammar import Secret
 from foreknow_judge.numbers import CLOSE
 from foreknow_judge.printed import quoted
 from foreknow_judge.printed import visible as visible

@@ -25,6 +25,7 @@ from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.from_call import BY_DEFAULT
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
+from foreknow.policy.tables import Secret
 from foreknow.report.blocks import (
     Block,
     Cell,
@@ -97,7 +98,6 @@ from foreknow.report.words import (
     times_text,
     visible,
 )
-from foreknow_judge.grammar import Secret
 from foreknow_judge.said import ASSUMPTIONS, unlimited
 from foreknow_judge.scope import Scope
 from foreknow_judge.verdict import Verdict

@@ -10,6 +10,7 @@ from typing import Any
 from foreknow.auditing.remarks import FURTHER_RELEASES, OTHER_RELEASES, Reader
 from foreknow.criteria import registry as criteria
 from foreknow.figures import significant
+from foreknow.policy.tables import Secret
 from foreknow.publishing.verification import Verification
 from foreknow.report.blocks import Block, Heading, Items, Mood, Sentence
 from foreknow.report.knowledge import NOUN, Terms
@@ -26,7 +27,7 @@ from foreknow.report.scope import (
 )
 from foreknow.report.words import listing, named, nouns_of, secret_words, setting_text, some
 from foreknow.wording import unit_counted
-from foreknow_judge.grammar import AskedTable, Secret
+from foreknow_judge.grammar import AskedTable
 from foreknow_judge.numbers import exact_text
 from foreknow_judge.printed import one_line, visible
 from foreknow_judge.said import (
@@ -221,7 +222,7 @@ def _amounts(amounts: Mapping[str, Any]) -> str:
 
 def _secret(required: Mapping[str, Any]) -> Secret:
     """Which values a requirement of a certificate is about."""
-    return AskedTable.model_validate(required).secret
+    return Secret(*AskedTable.model_validate(required).secret)
 
 
 def _listed(labels: Iterable[Any], most: int = 6, joined: str = "and") -> str:
