@@ -55,24 +55,24 @@ _scratch.locked = _locked_folder
 
 
 def __getattr__(name: str) -> Any:
-    own = _ALIAS.get(name, name)
+    home_name = _ALIAS.get(name, name)
     if name == "sample":
         return import_module("foreknow.sample")
-    if own not in _HOME:
-        said = f"module 'foreknow' has no attribute {name!r}"
+    if home_name not in _HOME:
+        message = f"module 'foreknow' has no attribute {name!r}"
         if name.startswith("__"):
-            raise AttributeError(said)
+            raise AttributeError(message)
         from foreknow.errors import did_you_mean
         from foreknow.names import ADVICE
 
         instead, near = ADVICE.get(name), did_you_mean(name, (*__all__, *_ALIAS))
         hint = f"; {instead}" if instead else near if "did you" in near else "; see dir(foreknow)"
-        raise AttributeError(f"{said}{hint}")
+        raise AttributeError(f"{message}{hint}")
     from foreknow.leaves import load
 
-    found = load(f"{_HOME[own]}:{own}")
-    globals()[name] = found
-    return found
+    value = load(f"{_HOME[home_name]}:{home_name}")
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -57,11 +57,11 @@ def write_whole(path: str | Path, text: str, *, private: bool = False) -> None:
             with target.open("wb") as stream:
                 stream.write(text.encode("utf-8", "backslashreplace"))
             return
-        with _aside(target.parent) as whole:
-            _fill(whole, text, 0o600 if private else 0o666)
+        with _aside(target.parent) as complete:
+            _fill(complete, text, 0o600 if private else 0o666)
             if target.exists() and not private:
-                whole.chmod(stat.S_IMODE(target.stat().st_mode))
-            whole.replace(target)
+                complete.chmod(stat.S_IMODE(target.stat().st_mode))
+            complete.replace(target)
 
 
 @contextmanager
@@ -71,11 +71,11 @@ def replaced(path: str | Path, *, private: bool = True) -> Iterator[Path]:
     If it is private, only we can look in.
     """
     target = Path(path)
-    with _clear_errors(target), _aside(Path(os.path.realpath(target)).parent) as whole:
-        yield whole
+    with _clear_errors(target), _aside(Path(os.path.realpath(target)).parent) as complete:
+        yield complete
         if private:
-            whole.chmod(0o600)
-        whole.replace(Path(os.path.realpath(target)))
+            complete.chmod(0o600)
+        complete.replace(Path(os.path.realpath(target)))
 
 
 def write_new(path: str | Path, text: str) -> None:
@@ -84,10 +84,10 @@ def write_new(path: str | Path, text: str) -> None:
     with _clear_errors(target):
         if target.exists() or target.is_symlink():
             raise OutputError(f"{str(path)!r} exists already; name a new file, or remove it first")
-        with _aside(target.absolute().parent) as whole:
-            _fill(whole, text, 0o600)
+        with _aside(target.absolute().parent) as complete:
+            _fill(complete, text, 0o600)
             try:
-                os.link(whole, target)  # which fails where a name exists by now
+                os.link(complete, target)  # which fails where a name exists by now
             except FileExistsError:
                 raise OutputError(
                     f"{str(path)!r} appeared meanwhile; nothing was written"
@@ -102,57 +102,61 @@ def _fill(path: Path, text: str, mode: int) -> None:
 
 
 @contextmanager
-def whole_folders(path: str | Path, kept: str | Path) -> Iterator[tuple[Path, Path]]:
+def whole_folders(path: str | Path, owner_path: str | Path) -> Iterator[tuple[Path, Path]]:
     """Fill two new folders aside, the second private; both get their names at the end."""
-    target, own_target = Path(path), Path(kept)
+    target, own_target = Path(path), Path(owner_path)
     require_new(target, own_target)
-    with _clear_errors(target), ExitStack() as opened:
-        whole = opened.enter_context(_aside(target.absolute().parent))
+    with _clear_errors(target), ExitStack() as stack:
+        release_folder = stack.enter_context(_aside(target.absolute().parent))
         with _clear_errors(own_target):
-            own = opened.enter_context(_aside(own_target.absolute().parent))
-        whole.mkdir()
-        whole.chmod(whole.stat().st_mode | 0o700)  # we must look into it, whatever the umask says
-        make_private(own)
-        yield whole, own
-        for file in own.rglob("*"):
+            owner_folder = stack.enter_context(_aside(own_target.absolute().parent))
+        release_folder.mkdir()
+        release_folder.chmod(
+            release_folder.stat().st_mode | 0o700
+        )  # we must look into it, whatever the umask says
+        make_private(owner_folder)
+        yield release_folder, owner_folder
+        for file in owner_folder.rglob("*"):
             file.chmod(0o700 if file.is_dir() else 0o600)
-        for file in (*whole.rglob("*"), *own.rglob("*")):
+        for file in (*release_folder.rglob("*"), *owner_folder.rglob("*")):
             if file.is_file():
-                with file.open("rb") as written:
-                    os.fsync(written.fileno())
-        name_both(whole.parent, (whole, target), (own, own_target))
+                with file.open("rb") as stream:
+                    os.fsync(stream.fileno())
+        name_both(release_folder.parent, (release_folder, target), (owner_folder, own_target))
 
 
-def name_both(folder: Path, release: tuple[Path, Path], kept: tuple[Path, Path]) -> None:
+def name_both(folder: Path, release: tuple[Path, Path], owner_folders: tuple[Path, Path]) -> None:
     """Give two folders their names, of which the first lies in a scratch folder: both or neither.
 
     What is kept is named first. Killed between, it is removed by the next sweep.
     """
-    (whole, target), (own, own_target) = release, kept
+    (release_folder, target), (owner_folder, own_target) = release, owner_folders
     try:
-        note_beside(folder, whole, own, own_target)
-        for each in (target, own_target):
-            if each.exists() or each.is_symlink():
-                raise OutputError(f"{str(each)!r} appeared meanwhile; nothing was written")
-        own.rename(own_target)
-        whole.rename(target)
+        note_beside(folder, release_folder, owner_folder, own_target)
+        for folder_path in (target, own_target):
+            if folder_path.exists() or folder_path.is_symlink():
+                raise OutputError(f"{str(folder_path)!r} appeared meanwhile; nothing was written")
+        owner_folder.rename(own_target)
+        release_folder.rename(target)
     except BaseException:
-        if whole.exists() and not own.exists():
-            own_target.rename(own)
+        if release_folder.exists() and not owner_folder.exists():
+            own_target.rename(owner_folder)
         raise
     finally:
-        ((own if own.exists() else own_target) / UNFINISHED).unlink(missing_ok=True)
+        ((owner_folder if owner_folder.exists() else own_target) / UNFINISHED).unlink(
+            missing_ok=True
+        )
 
 
-def note_beside(folder: Path, whole: Path, moved: Path, target: Path) -> None:
-    """Note in `folder` that `moved` becomes `target` just before `whole`, inside it, is moved.
+def note_beside(folder: Path, release_folder: Path, moved: Path, target: Path) -> None:
+    """Note in `folder` that `moved` becomes `target` just before its `release_folder` is moved.
 
     If we die in between, `target` is removed. It is recognized by a nonce, which is written into it
     and into the note.
     """
     nonce = secrets.token_hex(16)
     (moved / UNFINISHED).write_text(nonce, "utf-8")
-    note = f"{nonce}\n{whole.relative_to(folder).as_posix()}\n{target.absolute()}"
+    note = f"{nonce}\n{release_folder.relative_to(folder).as_posix()}\n{target.absolute()}"
     (folder / BESIDE).write_text(note, "utf-8")
 
 
@@ -166,19 +170,19 @@ def _settle_beside(folder: Path) -> None:
     """
     with suppress(OSError, ValueError):
         note, noted = _read_own(folder / BESIDE)
-        nonce, whole, path = note.split("\n", 2)
+        nonce, release_name, path = note.split("\n", 2)
         target = Path(path)
         carried, _ = _read_own(target / UNFINISHED)
         if _NONCE.fullmatch(nonce) is None or carried != nonce or target.is_symlink():
             return
         if not target.is_absolute() or not target.parent.samefile(folder.parent):
             return
-        if not (folder / whole).exists():
+        if not (folder / release_name).exists():
             (target / UNFINISHED).unlink()  # both were moved
             return
         began = (folder / LOCK).lstat().st_ctime_ns
-        held = [each.lstat() for each in target.rglob("*")]
-        times = [time for each in held for time in (each.st_mtime_ns, each.st_ctime_ns)]
+        stats = [entry.lstat() for entry in target.rglob("*")]
+        times = [time for entry in stats for time in (entry.st_mtime_ns, entry.st_ctime_ns)]
         if all(began <= time <= noted for time in times):
             shutil.rmtree(target)
 
@@ -187,10 +191,10 @@ def _read_own(path: Path) -> tuple[str, int]:
     """The text of a small file of ours, and its change time; opening a pipe does not block."""
     file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        about = os.fstat(file)
-        if not stat.S_ISREG(about.st_mode) or about.st_uid != os.geteuid():
+        status = os.fstat(file)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
             raise ValueError(f"{str(path)!r} is no file of ours")
-        return os.read(file, _MOST_BYTES).decode("utf-8"), about.st_ctime_ns
+        return os.read(file, _MOST_BYTES).decode("utf-8"), status.st_ctime_ns
     finally:
         os.close(file)
 
@@ -215,9 +219,9 @@ def _aside(parent: Path) -> Iterator[Path]:
         os.close(lock)
 
 
-def require_new(path: str | Path, kept: str | Path) -> None:
+def require_new(path: str | Path, owner_path: str | Path) -> None:
     """Raise `OutputError` if something of either name exists, or it is no name for engines."""
-    if os.path.realpath(path) == os.path.realpath(kept):
+    if os.path.realpath(path) == os.path.realpath(owner_path):
         raise OutputError(
             f"{str(path)!r} is to be published, and cannot be the owner's folder too; name another"
         )
@@ -229,17 +233,19 @@ def require_new(path: str | Path, kept: str | Path) -> None:
             f"{str(path)!r} is a file, and a release is a folder, with its certificate: name it "
             f"{str(name)!r}; the table is then {str(name / f'release{ends}')!r}"
         )
-    for each in (Path(path), Path(kept)):
+    for folder_path in (Path(path), Path(owner_path)):
         try:
-            str(each).encode()
+            str(folder_path).encode()
         except UnicodeEncodeError:
-            raise OutputError(f"{str(each)!r}: the name is not UTF-8; choose another") from None
-        with _clear_errors(each):
-            os.stat(each.absolute().parent)
-            sweep(each.absolute().parent, _NOTES)
-            if each.exists() or each.is_symlink():
+            raise OutputError(
+                f"{str(folder_path)!r}: the name is not UTF-8; choose another"
+            ) from None
+        with _clear_errors(folder_path):
+            os.stat(folder_path.absolute().parent)
+            sweep(folder_path.absolute().parent, _NOTES)
+            if folder_path.exists() or folder_path.is_symlink():
                 raise OutputError(
-                    f"{str(each)!r} exists already; name a new folder, or remove it first"
+                    f"{str(folder_path)!r} exists already; name a new folder, or remove it first"
                 )
 
 

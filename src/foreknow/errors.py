@@ -47,11 +47,11 @@ class StatementError(InputError):
 
     code = "statement"
 
-    def __init__(self, said: str, text: str | None = None, position: int | None = None) -> None:
-        self.said, self.text, self.position = said, text, position
+    def __init__(self, message: str, text: str | None = None, position: int | None = None) -> None:
+        self.said, self.text, self.position = message, text, position
         if text is not None and position is not None:
-            said += _pointing(text, position)
-        super().__init__(said)
+            message += _pointing(text, position)
+        super().__init__(message)
 
     def placed(self, where: str) -> StatementError:
         """The same error, with `where` in front of its message."""
@@ -63,8 +63,8 @@ class ContradictionError(StatementError):
 
     code = "contradiction"
 
-    def __init__(self, message: str, together: tuple[int, ...] = ()) -> None:
-        self.together = together
+    def __init__(self, message: str, statements: tuple[int, ...] = ()) -> None:
+        self.together = statements
         super().__init__(message)
 
 
@@ -81,9 +81,9 @@ class NoSafeRelease(ForeknowError):
 
     code = "no-safe-release"
 
-    def __init__(self, said: str, way_out: Iterable[str] = ()) -> None:
-        self.said, self.way_out = said, tuple(way_out)
-        super().__init__("\n".join([said, *self.way_out]))
+    def __init__(self, problem: str, way_out: Iterable[str] = ()) -> None:
+        self.said, self.way_out = problem, tuple(way_out)
+        super().__init__("\n".join([problem, *self.way_out]))
 
 
 class NotSettled(ForeknowError):
@@ -108,11 +108,13 @@ def _pointing(text: str, position: int) -> str:
     """The line of a text that contains a position, with a caret below it."""
     start = text.rfind("\n", 0, position) + 1
     line = text[start:].split("\n")[0]
-    at = position - start
-    first = max(0, at - _BESIDE)
-    shown = "".join(char if char.isprintable() else " " for char in line[first : at + _BESIDE])
-    width = sum(map(_cells, shown[: at - first]))
-    return f"\n  {shown}\n  {' ' * width}^"
+    offset = position - start
+    first = max(0, offset - _BESIDE)
+    excerpt = "".join(
+        char if char.isprintable() else " " for char in line[first : offset + _BESIDE]
+    )
+    width = sum(map(_cells, excerpt[: offset - first]))
+    return f"\n  {excerpt}\n  {' ' * width}^"
 
 
 def _cells(char: str) -> int:
@@ -120,28 +122,28 @@ def _cells(char: str) -> int:
     return 0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF")
 
 
-def unknown_column(name: str, known: Iterable[str], where: str = "the table") -> DataError:
+def unknown_column(name: str, names: Iterable[str], where: str = "the table") -> DataError:
     """The error for a column that does not exist; it suggests the nearest name."""
-    columns = [str(column) for column in known]
+    columns = [str(column) for column in names]
     return DataError(f"{where} has no column {name!r}{did_you_mean(name, columns)}")
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Return a hint that names the nearest known name, or all of them when they are few.
 
     >>> did_you_mean("diseas", ["disease", "age"])
     "; did you mean 'disease'?"
     """
-    options = list(known)
+    options = list(names)
     lower = {option.lower(): option for option in options}
     near = difflib.get_close_matches(name.lower(), lower, n=1)
-    near = near or [each for each in lower if name.lower() == _initials(each)]
+    near = near or [option for option in lower if name.lower() == _initials(option)]
     if near:
         return f"; did you mean {lower[near[0]]!r}?"
     if not options:
         return ""
-    shown = ", ".join(repr(o) for o in options[:8])
-    return f"; known: {shown}" + (", ..." if len(options) > 8 else "")
+    listed = ", ".join(repr(o) for o in options[:8])
+    return f"; known: {listed}" + (", ..." if len(options) > 8 else "")
 
 
 def _initials(name: str) -> str:

@@ -13,17 +13,17 @@ from foreknow.numbers import EXACT, MOST_DECIMALS, Rounding, decimal_text, fixed
 from foreknow_judge.numbers import as_fraction
 
 
-def read_moment(given: Any) -> datetime | None:
+def read_moment(moment: Any) -> datetime | None:
     """A date or ISO text as a date-time without zone; None for anything else."""
-    if isinstance(given, str):
+    if isinstance(moment, str):
         try:
-            given = datetime.fromisoformat(given)
+            moment = datetime.fromisoformat(moment)
         except ValueError:
             return None
-    if isinstance(given, datetime):
+    if isinstance(moment, datetime):
         # Ordered by instant, the days of different zones would not stay side by side.
-        return given.replace(tzinfo=None)
-    return datetime.combine(given, time.min) if isinstance(given, date) else None
+        return moment.replace(tzinfo=None)
+    return datetime.combine(moment, time.min) if isinstance(moment, date) else None
 
 
 def days_of(moment: date | time) -> float:
@@ -64,10 +64,10 @@ def percentage(
     percents = 100 * (share if isinstance(share, (int, Fraction)) else as_fraction(share))
     if percents in (0, 100):
         return f"{percents}%"
-    for more in range(digits, MOST_DECIMALS):
-        printed = rounded(percents, more, to)
+    for decimals in range(digits, MOST_DECIMALS):
+        printed = rounded(percents, decimals, to)
         if printed not in (0, 100) and told_apart(printed / 100):
-            digits = more
+            digits = decimals
             break
     else:
         digits, printed = MOST_DECIMALS, rounded(percents, MOST_DECIMALS, to)
@@ -90,8 +90,8 @@ def significant(
     if value in (0, apart):
         return str(value)
     first = floor(log10(value)) if value > Fraction(1, 10**300) else -300
-    for more in range(max(0, digits - 1 - first), MOST_DECIMALS + 300):
-        printed = rounded(value, more, to)
+    for decimals in range(max(0, digits - 1 - first), MOST_DECIMALS + 300):
+        printed = rounded(value, decimals, to)
         if printed not in (0, apart):
-            return decimal_text(int(printed * 10**more), more)
+            return decimal_text(int(printed * 10**decimals), decimals)
     return decimal_text(int(rounded(value, 400, to) * 10**400), 400)

@@ -29,41 +29,56 @@ def hinted(
     `keys`, the call takes these, too.
     """
     parameters = inspect.signature(call).parameters.values()
-    known = [p.name for p in parameters if p.name not in ("self", "cls") and p.kind not in (2, 4)]
-    rest = [_keys_of(call, p) for p in parameters if p.kind is p.VAR_KEYWORD]
-    known += dict.fromkeys([*keys, *(key for own in rest for key in own or ())])
+    parameter_names = [
+        p.name for p in parameters if p.name not in ("self", "cls") and p.kind not in (2, 4)
+    ]
+    keyword_names = [_keys_of(call, p) for p in parameters if p.kind is p.VAR_KEYWORD]
+    parameter_names += dict.fromkeys(
+        [*keys, *(key for keys in keyword_names for key in keys or ())]
+    )
     bound = any(p.name in ("self", "cls") for p in parameters)
-    called = name or call.__name__
+    call_name = name or call.__name__
 
     @wraps(call)
-    def checked(*args: P.args, **given: P.kwargs) -> R:
-        named: Any = renamed(given, known, len(args) - bound) if given else {}
-        odd = next((each for each in named if each not in known), None)
+    def checked(*args: P.args, **arguments: P.kwargs) -> R:
+        renamed_arguments: Any = (
+            renamed(arguments, parameter_names, len(args) - bound) if arguments else {}
+        )
+        odd = next(
+            (
+                parameter_name
+                for parameter_name in renamed_arguments
+                if parameter_name not in parameter_names
+            ),
+            None,
+        )
         try:
-            if odd is not None and rest and None not in rest:
+            if odd is not None and keyword_names and None not in keyword_names:
                 raise TypeError
-            return call(*args, **named)
+            return call(*args, **renamed_arguments)
         except TypeError as error:
             trace = error.__traceback__
             if trace is None or trace.tb_next is not None:
                 raise  # in the call, not of it
             if odd is None:
-                shape = ", ".join(f"{each}=..." for each in known)
-                said = f"{error}; write {called}({shape})".replace(call.__qualname__, called)
+                shape = ", ".join(f"{parameter_name}=..." for parameter_name in parameter_names)
+                message = f"{error}; write {call_name}({shape})".replace(
+                    call.__qualname__, call_name
+                )
             else:
-                said = f"{called} takes no {odd!r}"
-                said += ELSEWHERE.get(odd) or did_you_mean(odd, known)
-            raise CallError(said + advice) from None
+                message = f"{call_name} takes no {odd!r}"
+                message += ELSEWHERE.get(odd) or did_you_mean(odd, parameter_names)
+            raise CallError(message + advice) from None
 
     return checked
 
 
 def _keys_of(call: Any, parameter: inspect.Parameter) -> list[str] | None:
     """What ``**`` takes, where a typed dictionary says it; None where that is anything."""
-    said = str(parameter.annotation)
-    if not said.startswith("Unpack["):
+    annotation = str(parameter.annotation)
+    if not annotation.startswith("Unpack["):
         return None
-    return list(call.__globals__[said[7:-1]].__annotations__)
+    return list(call.__globals__[annotation[7:-1]].__annotations__)
 
 
 def hints(advice: str = "") -> Callable[[C], C]:
@@ -78,12 +93,12 @@ def hints(advice: str = "") -> Callable[[C], C]:
     return of_class
 
 
-def _lacking(own: Any, name: str) -> Any:
+def _lacking(holder: Any, name: str) -> Any:
     """Refuse an attribute that is not there; what others call by that name is said."""
-    if hasattr(type(own), name):  # a property that failed says why
-        return object.__getattribute__(own, name)
-    said = f"{type(own).__name__!r} object has no attribute {name!r}"
-    raise AttributeError(f"{said}; {does}" if (does := OF_OBJECTS.get(name)) else said)
+    if hasattr(type(holder), name):  # a property that failed says why
+        return object.__getattribute__(holder, name)
+    message = f"{type(holder).__name__!r} object has no attribute {name!r}"
+    raise AttributeError(f"{message}; {does}" if (does := OF_OBJECTS.get(name)) else message)
 
 
 class Plain(PlainValues):

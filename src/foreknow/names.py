@@ -145,7 +145,7 @@ _OF_OBJECTS = {
 
 def _by_name(table: Mapping[str, str]) -> dict[str, str]:
     """What is said of each name."""
-    return {name: said for names, said in table.items() for name in names.split()}
+    return {name: hint for names, hint in table.items() for name in names.split()}
 
 
 # Of a name that is not in `foreknow`, and of what an object does not have.
@@ -162,24 +162,35 @@ class CallableModule(ModuleType):
         return vars(sys.modules[package])["__getattr__"](name)(*args, **said)
 
 
-def own_name(name: str, known: Iterable[str]) -> str | None:
+def own_name(name: str, parameter_names: Iterable[str]) -> str | None:
     """The parameter that another name stands for, if a function has it.
 
     >>> own_name("qi", ["table", "quasi_identifiers"]), own_name("k", ["k", "k_anonymity"])
     ('quasi_identifiers', None)
     """
-    own = PARAMETERS.get(name)
-    return own if own in (known := set(known)) and name not in known else None
+    parameter = PARAMETERS.get(name)
+    return (
+        parameter
+        if parameter in (parameter_names := set(parameter_names)) and name not in parameter_names
+        else None
+    )
 
 
-def renamed(given: Mapping[str, Any], known: list[str], filled: int) -> dict[str, Any]:
+def renamed(
+    arguments_by_name: Mapping[str, Any], parameter_names: list[str], filled: int
+) -> dict[str, Any]:
     """Arguments by name, under the names that a function has for them; it has `filled` others."""
     arguments: dict[str, Any] = {}
-    for name, value in given.items():
-        target = own_name(name, known)
-        if name in TABLES and name not in known and known[0] in TABLES and not filled:
-            target = known[0]
-        if target is None or target in given or target in arguments:
+    for name, value in arguments_by_name.items():
+        target = own_name(name, parameter_names)
+        if (
+            name in TABLES
+            and name not in parameter_names
+            and parameter_names[0] in TABLES
+            and not filled
+        ):
+            target = parameter_names[0]
+        if target is None or target in arguments_by_name or target in arguments:
             target = name
         arguments[target] = value
     return arguments

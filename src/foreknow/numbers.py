@@ -17,24 +17,26 @@ Rounding: TypeAlias = Literal["nearest", "up", "down"]
 EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
-def whole_number(given: Any, name: str, least: int, more: str = "") -> int:
-    """Read a whole number of at least `least`; `more` tells in the message what else is allowed.
+def whole_number(number_like: Any, name: str, minimum: int, also_allowed: str = "") -> int:
+    """Read a whole number of at least `minimum`; the message names what is `also_allowed`.
 
     >>> whole_number(2, "l", 1)
     2
     """
     try:
-        number = least - 1 if isinstance(given, bool) else index(given)
+        number = minimum - 1 if isinstance(number_like, bool) else index(number_like)
     except TypeError:
-        number = least - 1
-    if number < least:
-        raise InputError(f"{name} must be a whole number from {least}{more}, not {given!r}")
+        number = minimum - 1
+    if number < minimum:
+        raise InputError(
+            f"{name} must be a whole number from {minimum}{also_allowed}, not {number_like!r}"
+        )
     return number
 
 
-def is_real(given: object) -> bool:
+def is_real(value: object) -> bool:
     """True for an int or a float, but not for a bool."""
-    return isinstance(given, (int, float)) and not isinstance(given, bool)
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def floor_of(number: Decimal, places: int) -> int:
@@ -50,8 +52,8 @@ def decimal_text(units: int, digits: int) -> str:
     """
     if digits == 0:
         return str(units)
-    whole, part = divmod(abs(units), 10**digits)
-    text = f"{whole}.{part:0{digits}d}".rstrip("0").rstrip(".")
+    units_before_point, part = divmod(abs(units), 10**digits)
+    text = f"{units_before_point}.{part:0{digits}d}".rstrip("0").rstrip(".")
     return f"-{text}" if units < 0 else text
 
 
@@ -74,6 +76,6 @@ def fixed(number: Fraction, digits: int) -> str:
     ('2.50', '7')
     """
     units = int(number * 10**digits)
-    whole, part = divmod(abs(units), 10**digits)
-    text = f"{whole:,}.{part:0{digits}d}" if digits else f"{whole:,}"
+    units_before_point, part = divmod(abs(units), 10**digits)
+    text = f"{units_before_point:,}.{part:0{digits}d}" if digits else f"{units_before_point:,}"
     return f"-{text}" if units < 0 else text

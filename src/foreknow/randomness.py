@@ -48,8 +48,8 @@ class SecretGenerator(np.random.Generator):
 
     def __init__(self, key: bytes | None = None) -> None:
         self._stream = _Stream(secrets.token_bytes(KEY) if key is None else key)
-        taken: Any = self._stream  # for a bit generator, of which it has what NumPy asks
-        super().__init__(taken)
+        stream: Any = self._stream  # for a bit generator, of which it has what NumPy asks
+        super().__init__(stream)
 
     def __reduce__(self) -> Any:
         raise TypeError("a secret generator is not copied: both would draw the same")
@@ -102,9 +102,9 @@ class SecretGenerator(np.random.Generator):
         span = (last.astype(np.int64) - first.astype(np.int64)).astype(np.uint64).reshape(-1)
         words = self._stream.words(span.size).copy()
         # So many words are left over when all are dealt out; who gets one of them draws again.
-        rest = (np.uint64(0) - span) % span
-        while len(again := np.flatnonzero(words < rest)):
-            words[again] = self._stream.words(len(again))
+        remainder = (np.uint64(0) - span) % span
+        while len(redrawn := np.flatnonzero(words < remainder)):
+            words[redrawn] = self._stream.words(len(redrawn))
         return first + (words % span).astype(np.int64).reshape(shape)
 
     def _order(self, n: int) -> NDArray[np.int64]:
@@ -142,19 +142,19 @@ class _Stream:
             half(lambda _: take() >> 32),
             share(lambda _: (take() >> 11) * 2.0**-53),
         )
-        own = [ctypes.cast(each, ctypes.c_void_p) for each in self._functions]
-        self._table = (ctypes.c_void_p * 5)(None, *own, own[0])
+        pointers = [ctypes.cast(function, ctypes.c_void_p) for function in self._functions]
+        self._table = (ctypes.c_void_p * 5)(None, *pointers, pointers[0])
         new = ctypes.pythonapi.PyCapsule_New
         new.restype = ctypes.py_object
         new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
         self._name = b"BitGenerator"
         self.capsule = new(ctypes.addressof(self._table), self._name, None)
 
-    def words(self, many: int) -> NDArray[np.uint64]:
+    def words(self, n_words: int) -> NDArray[np.uint64]:
         """So many new words of 64 bits."""
         self._counter += 1
         stream = hashlib.shake_256(self._key + self._counter.to_bytes(8, "little"))
-        return np.frombuffer(stream.digest(8 * many), "<u8").astype(np.uint64, copy=False)
+        return np.frombuffer(stream.digest(8 * n_words), "<u8").astype(np.uint64, copy=False)
 
     def _each(self) -> Iterator[int]:
         while True:

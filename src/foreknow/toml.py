@@ -43,15 +43,17 @@ def from_toml(text: str, number: Callable[[str], Any] = Decimal) -> dict[str, An
         raise ValueError("it is nested too deeply") from None
     except ValueError as error:
         # Python's own words on whole numbers that are too long tell how to allow them.
-        said = "a whole number has too many digits" if "int_max_str" in str(error) else str(error)
-        raise ValueError(said) from None
+        message = (
+            "a whole number has too many digits" if "int_max_str" in str(error) else str(error)
+        )
+        raise ValueError(message) from None
     refuse_texts(table)
     return table
 
 
-def read_text(path: Path, most: int, kind: type[InputError], what: str) -> str:
+def read_text(path: Path, max_bytes: int, kind: type[InputError], what: str) -> str:
     """Read a UTF-8 text of at most so many bytes, with or without a byte order mark."""
-    return decode_utf8(read_bytes(path, most, kind, what), kind, what)
+    return decode_utf8(read_bytes(path, max_bytes, kind, what), kind, what)
 
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")

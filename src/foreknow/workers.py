@@ -65,11 +65,11 @@ def side_by_side(
     try:
         for worker in workers:
             worker.start()
-        left = len(jobs)
-        while left and not (stopped is not None and stopped()):
+        n_unfinished = len(jobs)
+        while n_unfinished and not (stopped is not None and stopped()):
             with suppress(queue.Empty):
                 yield done.get(timeout=0.1)
-                left -= 1
+                n_unfinished -= 1
             for worker in workers:
                 worker.check(seconds)
     finally:
@@ -179,21 +179,21 @@ def serve() -> None:
     work: Any = None
     while True:
         try:
-            given = pickle.loads(came.get())
+            received = pickle.loads(came.get())
             if work is None:
-                (work, shared), found = given, None
+                (work, shared), answer = received, None
             else:
-                found = work(shared, given)
+                answer = work(shared, received)
         except Exception as error:
             hint = "; processes=0 may do" if work is None else ""
-            found = Failure(f"{type(error).__name__}: {error}{hint}")
-        answers.write(pickle.dumps(found))
+            answer = Failure(f"{type(error).__name__}: {error}{hint}")
+        answers.write(pickle.dumps(answer))
         answers.flush()
 
 
 def _receive(came: Any) -> None:
     """Hand on what comes; where no more can come, nobody waits for an answer."""
-    with suppress(EOFError), os.fdopen(os.dup(0), "rb") as given:
+    with suppress(EOFError), os.fdopen(os.dup(0), "rb") as stream:
         while True:
-            came.put(pickle.load(given))
+            came.put(pickle.load(stream))
     os.kill(os.getpid(), signal.SIGTERM)

@@ -35,14 +35,16 @@ def taken_at_random(bags: IntArray, sizes: IntArray, random: np.random.Generator
     """So many values of each bag, drawn without putting back; value after value, the rest last."""
     by_value = np.ascontiguousarray(bags.T)
     cells = np.zeros_like(by_value)
-    rest, need = bags.sum(axis=1), sizes.copy()
+    n_rest, need = bags.sum(axis=1), sizes.copy()
     order = np.argsort(-by_value.sum(axis=1), kind="stable")
     for value in order[:-1]:
-        own = by_value[value]
-        rest -= own
+        n_of_value = by_value[value]
+        n_rest -= n_of_value
         # Where nothing else is left, all that is needed is of this value.
-        some = np.flatnonzero((own > 0) & (need > 0))
-        cells[value, some] = random.hypergeometric(own[some], rest[some], need[some])
+        undecided = np.flatnonzero((n_of_value > 0) & (need > 0))
+        cells[value, undecided] = random.hypergeometric(
+            n_of_value[undecided], n_rest[undecided], need[undecided]
+        )
         need -= cells[value]
     cells[order[-1]] = need
     return cells.T
@@ -92,9 +94,11 @@ def _new_lattice(capacities: tuple[int, ...]) -> Lattice:
     before: list[Places] = []
     for done in range(sum(capacities) + 1):
         states = order[starts[done] : starts[done + 1]]
-        for found, sign, able in ((before, -1, used), (after, 1, room)):
-            there = able[:, states].T > 0
-            found.append(np.where(there, place[(states[:, None] + sign * strides) * there], -1))
+        for steps, sign, able in ((before, -1, used), (after, 1, room)):
+            is_possible = able[:, states].T > 0
+            steps.append(
+                np.where(is_possible, place[(states[:, None] + sign * strides) * is_possible], -1)
+            )
     return Lattice(
         capacities, tuple(np.diff(starts).tolist()), tuple(after[:-1]), tuple(before[1:])
     )
@@ -104,7 +108,7 @@ _kept_lattice = lru_cache(maxsize=128)(_new_lattice)
 
 
 def world_weights(
-    rows: NDArray[Any], shape: Lattice, wanted: NDArray[np.bool_]
+    rows: NDArray[Any], shape: Lattice, is_wanted: NDArray[np.bool_]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Weight of the worlds where each wanted item is of each kind; and of all worlds.
 
@@ -124,33 +128,33 @@ def world_weights(
         reached = forward[level + 1][:-1]
         for part in _parts(len(before), kinds, problems):
             reached += _products("skp,kp->sp", forward[level][before[:, part]], rows[level, part])
-    left = np.zeros_like(forward[-1])
-    left[0] += 1
+    backward = np.zeros_like(forward[-1])
+    backward[0] += 1
     weights = np.zeros_like(rows)
     for level in range(items - 1, -1, -1):
         after, come = shape.after[level], forward.pop(level)[:-1]
         ahead = np.zeros((len(come) + 1, problems), dtype=rows.dtype)
         for part in _parts(len(after), kinds, problems):
-            step = left[after[:, part]]
-            if wanted[level]:
+            step = backward[after[:, part]]
+            if is_wanted[level]:
                 weights[level, part] = _products("skp,sp->kp", step, come) * rows[level, part]
             ahead[:-1] += _products("skp,kp->sp", step, rows[level, part])
-        left = ahead
-    return weights, left[0]
+        backward = ahead
+    return weights, backward[0]
 
 
 def _parts(width: int, kinds: int, problems: int) -> Iterator[slice]:
     """Kinds whose steps are gone at once."""
-    many = max(_STEPS // (width * problems), 1)
-    return (slice(k, k + many) for k in range(0, kinds, many))
+    n_kinds_at_once = max(_STEPS // (width * problems), 1)
+    return (slice(k, k + n_kinds_at_once) for k in range(0, kinds, n_kinds_at_once))
 
 
-def _products(how: str, one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+def _products(how: str, first: NDArray[Any], second: NDArray[Any]) -> NDArray[Any]:
     """Sums of products, over kinds or states; of whole numbers of any size, too."""
-    if one.dtype == object:
+    if first.dtype == object:
         by_kind = how == "skp,kp->sp"
-        return np.asarray((one * (other if by_kind else other[:, None])).sum(axis=int(by_kind)))
-    return np.asarray(np.einsum(how, one, other))
+        return np.asarray((first * (second if by_kind else second[:, None])).sum(axis=int(by_kind)))
+    return np.asarray(np.einsum(how, first, second))
 
 
 # ---- apart -------------------------------------------------------------------------------------
@@ -165,15 +169,15 @@ def components(nodes: Iterable[int], links: Callable[[int], Iterable[T]]) -> lis
     parts: dict[int, list[int]] = {}
     home: dict[T, int] = {}  # the part of each link
     for node in nodes:
-        own = tuple(links(node))
-        joined = {home[link] for link in own if link in home}
+        links_of_node = tuple(links(node))
+        joined = {home[link] for link in links_of_node if link in home}
         part = joined.pop() if joined else node
         parts.setdefault(part, []).append(node)
-        for other in joined:
-            if len(parts[other]) > len(parts[part]):
-                part, other = other, part
-            for moved in parts[other]:
+        for other_part in joined:
+            if len(parts[other_part]) > len(parts[part]):
+                part, other_part = other_part, part
+            for moved in parts[other_part]:
                 home.update(dict.fromkeys(links(moved), part))
-            parts[part] += parts.pop(other)
-        home.update(dict.fromkeys(own, part))
+            parts[part] += parts.pop(other_part)
+        home.update(dict.fromkeys(links_of_node, part))
     return list(parts.values())

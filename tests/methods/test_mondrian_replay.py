@@ -22,5 +22,5 @@ def test_a_turn_refuses_what_its_ledger_refuses_at_that_moment():
     after = before.copy()
     assert after.evaluate(None, accepted, owner).accept_greedily().tolist() == [True]
     turn, asked = Turn(before, after, accepted, owner), counts.take(np.array([1]))
-    assert turn.refuses(asked, owner, at=0).tolist() == [False]  # in place of the first
-    assert turn.refuses(asked, owner, at=1).tolist() == [True]  # after it
+    assert turn.refuses(asked, owner, proposal=0).tolist() == [False]  # in place of the first
+    assert turn.refuses(asked, owner, proposal=1).tolist() == [True]  # after it

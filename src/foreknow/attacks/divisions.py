@@ -52,33 +52,37 @@ def taken(bag: IntArray, size: int) -> NDArray[np.int32]:
     [[1, 1], [2, 0]]
     """
     rows = np.zeros((1, 0), dtype=np.int32)
-    left = np.array([size])
+    remaining = np.array([size])
     for value, count in enumerate(bag.tolist()):
-        rest = int(bag[value + 1 :].sum())
-        low, high = np.maximum(left - rest, 0), np.minimum(left, count)
-        many = high - low + 1
-        before = np.repeat(np.arange(len(left)), many)
-        here = np.arange(len(before)) - np.repeat(np.cumsum(many) - many, many) + low[before]
-        rows = np.concatenate((rows[before], here[:, None].astype(np.int32)), axis=1)
-        left = left[before] - here
+        n_rest = int(bag[value + 1 :].sum())
+        low, high = np.maximum(remaining - n_rest, 0), np.minimum(remaining, count)
+        n_ways = high - low + 1
+        before = np.repeat(np.arange(len(remaining)), n_ways)
+        n_taken = (
+            np.arange(len(before)) - np.repeat(np.cumsum(n_ways) - n_ways, n_ways) + low[before]
+        )
+        rows = np.concatenate((rows[before], n_taken[:, None].astype(np.int32)), axis=1)
+        remaining = remaining[before] - n_taken
     return rows
 
 
-def grown(tables: Tables, left: IntArray, size: int, most: float) -> tuple[Tables, IntArray] | None:
+def grown(
+    tables: Tables, remaining: IntArray, size: int, max_tables: float
+) -> tuple[Tables, IntArray] | None:
     """Tables with one more cell, in every way, and the values that are left; None for too many."""
-    kinds, kind = np.unique(left, axis=0, return_inverse=True)
+    kinds, kind = np.unique(remaining, axis=0, return_inverse=True)
     kind = kind.reshape(-1)
     ways = np.array([n_taken(bag, size) for bag in kinds])
     n_tables = ways[kind].sum()
-    if n_tables > most or n_tables * max(tables[0].size, 1) > _NUMBERS:
+    if n_tables > max_tables or n_tables * max(tables[0].size, 1) > _NUMBERS:
         return None
-    each = [taken(bag, size) for bag in kinds]
-    before = np.repeat(np.arange(len(left)), ways[kind].astype(np.int64))
-    cell = np.concatenate([each[number] for number in kind.tolist()])
-    return np.concatenate((tables[before], cell[:, None]), axis=1), left[before] - cell
+    ways_by_kind = [taken(bag, size) for bag in kinds]
+    before = np.repeat(np.arange(len(remaining)), ways[kind].astype(np.int64))
+    cell = np.concatenate([ways_by_kind[number] for number in kind.tolist()])
+    return np.concatenate((tables[before], cell[:, None]), axis=1), remaining[before] - cell
 
 
-def divided(bag: IntArray, sizes: Sequence[int], most: float) -> Tables | None:
+def divided(bag: IntArray, sizes: Sequence[int], max_tables: float) -> Tables | None:
     """Every way to divide a bag over cells of such sizes; None for too many.
 
     >>> divided(np.array([2, 1]), [1, 2], most=5).tolist()
@@ -86,41 +90,41 @@ def divided(bag: IntArray, sizes: Sequence[int], most: float) -> Tables | None:
     """
     if len(bag) == 1:
         return np.array(sizes, dtype=np.int32)[None, :, None]
-    tables, left = np.zeros((1, 0, len(bag)), dtype=np.int32), bag[None].astype(np.int64)
+    tables, remaining = np.zeros((1, 0, len(bag)), dtype=np.int32), bag[None].astype(np.int64)
     for size in sizes[:-1]:
-        step = grown(tables, left, size, most)
+        step = grown(tables, remaining, size, max_tables)
         if step is None:
             return None
-        tables, left = step
-    whole = np.concatenate((tables, left[:, None].astype(np.int32)), axis=1)
-    return whole if len(left) <= most else None
+        tables, remaining = step
+    complete = np.concatenate((tables, remaining[:, None].astype(np.int32)), axis=1)
+    return complete if len(remaining) <= max_tables else None
 
 
-def paired(one: Tables, other: Tables) -> Tables:
+def paired(first: Tables, second: Tables) -> Tables:
     """Every pair of tables, cells side by side."""
-    rows, more = np.divmod(np.arange(len(one) * len(other)), len(other))
-    return np.concatenate((one[rows], other[more]), axis=1)
+    rows, partner = np.divmod(np.arange(len(first) * len(second)), len(second))
+    return np.concatenate((first[rows], second[partner]), axis=1)
 
 
 def ways(tables: Tables) -> NDArray[Any]:
     """How many assignments to people each table of one bag stands for; sums of them are exact."""
     largest = int(tables[0].sum(axis=1).max())
-    whole = assignments(tables[0].sum(axis=0).tolist()) * largest
-    kind: Any = np.int64 if whole < _EXACT else object
+    largest_number = assignments(tables[0].sum(axis=0).tolist()) * largest
+    kind: Any = np.int64 if largest_number < _EXACT else object
     base, sums = largest + 1, tables.cumsum(axis=2, dtype=np.int64)
     pairs, place = np.unique(sums * base + tables, return_inverse=True)
     chosen = [math.comb(*divmod(pair, base)) for pair in pairs.tolist()]
-    each: NDArray[Any] = np.array(chosen, dtype=kind)[place.reshape(len(tables), -1)]
-    return np.asarray(each.prod(axis=1))
+    factors: NDArray[Any] = np.array(chosen, dtype=kind)[place.reshape(len(tables), -1)]
+    return np.asarray(factors.prod(axis=1))
 
 
 def drawn_tables(
-    bag: IntArray, sizes: Sequence[int], many: int, random: np.random.Generator
+    bag: IntArray, sizes: Sequence[int], n_tables: int, random: np.random.Generator
 ) -> Tables:
     """Tables of a bag divided over cells, each assignment to people as likely."""
-    left = np.repeat(bag[None], many, axis=0)
-    tables = np.empty((many, len(sizes), len(bag)), dtype=np.int32)
+    remaining = np.repeat(bag[None], n_tables, axis=0)
+    tables = np.empty((n_tables, len(sizes), len(bag)), dtype=np.int32)
     for cell, size in enumerate(sizes):
-        tables[:, cell] = own = taken_at_random(left, np.full(many, size), random)
-        left = left - own
+        tables[:, cell] = cells = taken_at_random(remaining, np.full(n_tables, size), random)
+        remaining = remaining - cells
     return tables

@@ -27,7 +27,7 @@ def compare(
     models: bool = False,
     target: Annotated[list[str] | None, More(metavar="COLUMN[=VALUE]")] = None,
     output: Results,
-    given: ForwardedOptions,
+    options: ForwardedOptions,
 ) -> int:
     """Show what methods would keep of a table at several limits, and how safe that would be.
 
@@ -51,14 +51,16 @@ def compare(
     from foreknow.comparison.comparison import compare as run
 
     refuse_published(table)
-    given["seconds"] = given["seconds"] or None
+    options["seconds"] = options["seconds"] or None
     with output.progress("Comparing"):
         varied = dict(map(_amount, amounts or ()))
-        found = run(table, rules.rules(table), amounts=varied, models=target or models, **given)
-    output.show(found)
-    if not found.complete:
+        comparison = run(
+            table, rules.rules(table), amounts=varied, models=target or models, **options
+        )
+    output.show(comparison)
+    if not comparison.complete:
         return INTERRUPTED
-    return 0 if found.safe else UNSAFE
+    return 0 if comparison.safe else UNSAFE
 
 
 def _amount(text: str) -> tuple[str, list[int]]:

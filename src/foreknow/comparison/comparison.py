@@ -182,57 +182,58 @@ class Comparison(Result):
     def limits_inference(self) -> bool:
         """Whether any requirement limits what is inferred, and not only who looks alike."""
         if self.safe:  # then it is known whether the table has what requirements are about
-            return any(each.status == "safe" for each in self.safe)
+            return any(candidate.status == "safe" for candidate in self.safe)
         return self.policy.limits_inference
 
     @property
     def safe(self) -> tuple[Candidate, ...]:
         """Those with a release that holds the policy at its limit."""
-        return tuple(each for each in self.candidates if each.safe)
+        return tuple(candidate for candidate in self.candidates if candidate.safe)
 
     @property
     def frontier(self) -> tuple[Candidate, ...]:
         """Of these, those that no other one beats in risk and in query error; the safest first."""
-        measured = [(each.risk, each.query_error, each) for each in self.safe]
-        found = [
-            (risk, error, own)
-            for risk, error, own in measured
+        measured = [(candidate.risk, candidate.query_error, candidate) for candidate in self.safe]
+        unbeaten = [
+            (risk, error, candidate)
+            for risk, error, candidate in measured
             if risk is not None
             and error is not None
             and not any(
-                other is not own
+                rival is not candidate
                 and a is not None
                 and b is not None
                 and a <= risk
                 and b <= error
                 and (a, b) != (risk, error)
-                for a, b, other in measured
+                for a, b, rival in measured
             )
         ]
-        return tuple(own for *_, own in sorted(found, key=lambda each: each[:2]))
+        return tuple(candidate for *_, candidate in sorted(unbeaten, key=lambda entry: entry[:2]))
 
     def _content(self) -> dict[str, Any]:
-        frontier = [self.candidates.index(each) for each in self.frontier]
+        frontier = [self.candidates.index(candidate) for candidate in self.frontier]
         return {**super()._content(), "frontier": frontier}
 
     def to_frame(self, library: str = "pandas") -> Any:
         """The candidates as a frame of "pandas", "polars" or "arrow", a row each."""
         rows = []
-        for each in self.candidates:
-            row = each.to_dict()
+        for candidate in self.candidates:
+            row = candidate.to_dict()
             amounts = row.pop("amounts")
             row.pop("fit")
-            row["score"] = None if each.fit is None else each.fit.score.usual
+            row["score"] = None if candidate.fit is None else candidate.fit.score.usual
             row.pop("trial")
-            row["limit"] = None if each.limit is None else float(each.limit)
+            row["limit"] = None if candidate.limit is None else float(candidate.limit)
             rows.append({"method": row.pop("method"), "limit": row.pop("limit"), **amounts, **row})
         return frame_of(rows, library)
 
     def __repr__(self) -> str:
-        many, safe = len(self.candidates), len(self.safe)
+        n_candidates, safe = len(self.candidates), len(self.safe)
         stopped = "" if self.complete else ", stopped before its end"
         word = "safe" if self.limits_inference else "hold"
-        return f"Comparison({safe} of {many} {word}, {len(self.frontier)} on the frontier{stopped})"
+        frontier = f"{len(self.frontier)} on the frontier{stopped}"
+        return f"Comparison({safe} of {n_candidates} {word}, {frontier})"
 
 
 @dataclass(frozen=True)
@@ -243,12 +244,12 @@ class _Job:
     limit: Fraction | None
     amounts: dict[str, int]
     policy: Policy | None  # None where it contradicts itself, which `why` says
-    own: bool = False  # whether it is the policy as it was given
+    as_given: bool = False  # whether it is the policy as it was given
     why: str = ""
     part: int = 1  # one in so many people, to see how long these take
 
-    def candidate(self, **found: Any) -> Candidate:
-        return Candidate(self.method, self.limit, self.amounts, **found)
+    def candidate(self, **measures: Any) -> Candidate:
+        return Candidate(self.method, self.limit, self.amounts, **measures)
 
 
 @dataclass(frozen=True)
@@ -275,7 +276,7 @@ def compare(
     models: bool | Sequence[str] = False,
     seed: int = 0,
     processes: int | None = None,
-    **said: Unpack[Arguments],
+    **keys: Unpack[Arguments],
 ) -> Comparison:
     """Publish a table by several methods at several limits, measure each release, keep none.
 
@@ -331,68 +332,74 @@ def compare(
     """
     whole_number(seed, "seed", 0)
     whole_number(queries, "queries", 1)
-    many = cores() if processes is None else whole_number(processes, "processes", 0)
+    n_processes = cores() if processes is None else whole_number(processes, "processes", 0)
     if seconds is not None and not (_is_real(seconds) and seconds > 0):
         raise InputError(f"seconds must be above 0, or None, not {seconds!r}")
-    rules = policy_of(policy, said, table, "compare")
+    rules = policy_of(policy, keys, table, "compare")
     microdata = table if isinstance(table, Microdata) else rules.microdata(table)
     rules = marked(replace(rules, schema=microdata.schema), microdata)  # also reads the table
-    refuse_misspelt({own.name: own.domain for own in microdata.sensitives}, rules.requirements)
+    refuse_misspelt({job.name: job.domain for job in microdata.sensitives}, rules.requirements)
     if models is not False:  # refused before anything is published
         load("foreknow.utility.models:Question").of(microdata, None if models is True else models)
     lead = _lead(rules)
     jobs = list(_jobs(rules, lead, _methods(methods, rules), _limits(limits, lead), amounts))
     shared = _Shared(microdata, rules, queries, seed, models)
-    found: dict[int, Candidate] = {}
+    finished: dict[int, Candidate] = {}
     complete = True
     # What differs least from the policy comes first, for those who stop it.
     order = sorted(range(len(jobs)), key=lambda place: _distance(jobs[place], lead))
-    many = min(many, len(jobs))
+    n_processes = min(n_processes, len(jobs))
     try:
-        for place, one in _run(shared, [jobs[place] for place in order], many, seconds):
-            own = jobs[order[place]]
-            found[order[place]] = _settled(own, one, seconds)
-            _log.info("%d of %d done, %s%s", len(found), len(jobs), own.method, _at(own.limit))
-        if many and seconds is not None:
-            found |= _timed(shared, jobs, found, many, seconds)
+        for place, outcome in _run(shared, [jobs[place] for place in order], n_processes, seconds):
+            job = jobs[order[place]]
+            finished[order[place]] = _settled(job, outcome, seconds)
+            _log.info("%d of %d done, %s%s", len(finished), len(jobs), job.method, _at(job.limit))
+        if n_processes and seconds is not None:
+            finished |= _timed(shared, jobs, finished, n_processes, seconds)
     except KeyboardInterrupt:
         complete = False
     stopped = "it was stopped before it was done"
-    candidates = tuple(found.get(i) or job.candidate(why=stopped) for i, job in enumerate(jobs))
+    candidates = tuple(finished.get(i) or job.candidate(why=stopped) for i, job in enumerate(jobs))
     limit = None if lead is None else lead.below
-    span = None if many == 0 else seconds
-    asked = _methods(methods, rules) if methods is not None else [key_of(rules.options.method)]
-    how = queries, seed, span, many, complete, tuple(asked)
+    span = None if n_processes == 0 else seconds
+    named_methods = (
+        _methods(methods, rules) if methods is not None else [key_of(rules.options.method)]
+    )
+    how = queries, seed, span, n_processes, complete, tuple(named_methods)
     return Comparison(microdata.name, rules, limit, candidates, *how)
 
 
 def _run(
-    shared: _Shared, jobs: Sequence[_Job], many: int, seconds: float | None
+    shared: _Shared, jobs: Sequence[_Job], n_processes: int, seconds: float | None
 ) -> Iterator[tuple[int, Any]]:
-    if many:
-        yield from side_by_side(measured, shared, jobs, many, seconds)
+    if n_processes:
+        yield from side_by_side(measured, shared, jobs, n_processes, seconds)
     else:
         for place, job in enumerate(jobs):
             yield place, measured(shared, job)
 
 
 def _timed(
-    shared: _Shared, jobs: Sequence[_Job], found: Mapping[int, Candidate], many: int, seconds: float
+    shared: _Shared,
+    jobs: Sequence[_Job],
+    finished: Mapping[int, Candidate],
+    n_processes: int,
+    seconds: float,
 ) -> dict[int, Candidate]:
     """Those whose time was up with the time they need, by what an eighth of the people takes."""
-    late = [place for place, own in found.items() if own.status == "out of time"]
+    late = [place for place, candidate in finished.items() if candidate.status == "out of time"]
     first = {jobs[place].method: jobs[place] for place in reversed(late)}
     short = [replace(job, part=part) for job in first.values() for part in _PARTS]
     took: dict[str, dict[int, float]] = {}
     n = shared.microdata.n_people
-    for place, own in _run(shared, short, many, seconds) if n >= _FEWEST else ():
-        if isinstance(own, Candidate) and own.seconds is not None:
-            took.setdefault(short[place].method, {})[short[place].part] = own.seconds
-    known = {method: times for method, times in took.items() if len(times) == len(_PARTS)}
+    for place, candidate in _run(shared, short, n_processes, seconds) if n >= _FEWEST else ():
+        if isinstance(candidate, Candidate) and candidate.seconds is not None:
+            took.setdefault(short[place].method, {})[short[place].part] = candidate.seconds
+    measured_times = {method: times for method, times in took.items() if len(times) == len(_PARTS)}
     return {
-        place: _needing(found[place], known[jobs[place].method], n, seconds)
+        place: _needing(finished[place], measured_times[jobs[place].method], n, seconds)
         for place in late
-        if jobs[place].method in known
+        if jobs[place].method in measured_times
     }
 
 
@@ -413,9 +420,11 @@ def grown(took: Mapping[int, float]) -> float:
     >>> grown({16: 1.0, 8: 2.0}), grown({16: 1.0, 8: 4.0})
     (16.0, 256.0)
     """
-    few, more = sorted(took, reverse=True)
-    power = log(max(took[more], 1e-6) / max(took[few], 1e-6)) / log(few / more)
-    return float(took[more] * more ** min(max(power, 1.0), 4.0))
+    smaller_part, larger_part = sorted(took, reverse=True)
+    power = log(max(took[larger_part], 1e-6) / max(took[smaller_part], 1e-6)) / log(
+        smaller_part / larger_part
+    )
+    return float(took[larger_part] * larger_part ** min(max(power, 1.0), 4.0))
 
 
 def rounded(seconds: float) -> str:
@@ -428,13 +437,13 @@ def rounded(seconds: float) -> str:
     return f"{round(seconds, places):,.{max(places, 0)}f}"
 
 
-def _settled(job: _Job, found: Any, seconds: float | None) -> Candidate:
-    if not isinstance(found, Failure):
-        own: Candidate = found
-        return own
-    if found.late:
+def _settled(job: _Job, outcome: Any, seconds: float | None) -> Candidate:
+    if not isinstance(outcome, Failure):
+        candidate: Candidate = outcome
+        return candidate
+    if outcome.late:
         return job.candidate(status="out of time", why=f"it was ended after {seconds:g} seconds")
-    return job.candidate(status="failed", why=found.why)
+    return job.candidate(status="failed", why=outcome.why)
 
 
 def measured(shared: _Shared, job: _Job) -> Candidate:
@@ -443,25 +452,25 @@ def measured(shared: _Shared, job: _Job) -> Candidate:
     if job.policy is None:
         return job.candidate(status="refused", why=job.why)
     if job.part > 1:
-        some = np.arange(microdata.n_rows) % job.part == 0
-        microdata = microdata.only(some)
+        is_in_part = np.arange(microdata.n_rows) % job.part == 0
+        microdata = microdata.only(is_in_part)
     microdata.attributes  # noqa: B018 - to read the table is no work of the method
     begun = perf_counter()
     try:
-        made = publish(microdata, job.policy, method=job.method, seed=seed, learned=False)
+        publication = publish(microdata, job.policy, method=job.method, seed=seed, learned=False)
         seconds = perf_counter() - begun
         if job.part > 1:
             return job.candidate(seconds=seconds)
-        trial = _trial(made, microdata)
+        trial = _trial(publication, microdata)
         error = load("foreknow.utility.query_error:query_error")(
-            made, microdata, queries=shared.queries, seed=seed
+            publication, microdata, queries=shared.queries, seed=seed
         )
-        found = None
+        models = None
         if shared.models is not False:
             targets = None if shared.models is True else shared.models
             models_of = load("foreknow.utility.models:models_of")
-            found = models_of(made, microdata, targets, seed=seed)
-        judged = _judged(made, shared, job)
+            models = models_of(publication, microdata, targets, seed=seed)
+        as_given = _judged(publication, shared, job)
     except NoSafeRelease as none:
         return job.candidate(
             status="no safe release", why=none.said, seconds=perf_counter() - begun
@@ -470,62 +479,64 @@ def measured(shared: _Shared, job: _Job) -> Candidate:
         return job.candidate(status="refused", why=str(refused))
     except Exception as failed:
         return job.candidate(status="failed", why=f"{type(failed).__name__}: {failed}")
-    over, at_most = _over(judged)
+    over, at_most = _over(as_given)
     lead = _lead(shared.policy)
-    verdicts = [verdict for verdict in judged.verdicts if not verdict.of_groups]
+    verdicts = [verdict for verdict in as_given.verdicts if not verdict.of_groups]
     top = None if lead is None else verdicts[shared.policy.points.index(lead)].found
     exact = None if top is None or top.exact is None else str(top.exact)
-    holds: Status = "safe" if made.audit.limits_inference else "holds"
+    holds: Status = "safe" if publication.audit.limits_inference else "holds"
     return job.candidate(
-        status=holds if made.audit.safe else "unsafe",
-        form=made.certificate.form,
-        holds_as_given=judged.safe,
-        loss=made.utility.average_ncp,
+        status=holds if publication.audit.safe else "unsafe",
+        form=publication.certificate.form,
+        holds_as_given=as_given.safe,
+        loss=publication.utility.average_ncp,
         query_error=error.median,
         average_query_error=error.average,
-        people=made.counts.n_people,
-        groups=made.counts.n_groups,
+        people=publication.counts.n_people,
+        groups=publication.counts.n_groups,
         over=over,
         at_most=at_most,
         risk=None if top is None else top.probability,
         exact=exact,
-        method_known=made.audit.scope.method,
+        method_known=publication.audit.scope.method,
         seconds=seconds,
-        misplaced=None if found is None else found.misplaced,
-        fit=None if found is None else next(iter(found.fits), None),
+        misplaced=None if models is None else models.misplaced,
+        fit=None if models is None else next(iter(models.fits), None),
         trial=trial,
     )
 
 
-def _trial(made: Publication, microdata: Microdata) -> Trial | None:
+def _trial(publication: Publication, microdata: Microdata) -> Trial | None:
     """What can be learned of a release with exact columns; None where nothing can be."""
-    if made.certificate.form != "bucketized":
+    if publication.certificate.form != "bucketized":
         return None
     try:
-        trial: Trial = load("foreknow.trials.measured:learned_report")(made, people=microdata)
+        trial: Trial = load("foreknow.trials.measured:learned_report")(
+            publication, people=microdata
+        )
         return trial
     except InputError:
         return None
 
 
-def _judged(made: Publication, shared: _Shared, job: _Job) -> Audit:
+def _judged(publication: Publication, shared: _Shared, job: _Job) -> Audit:
     """The release judged by the policy as it was given."""
-    if job.own:
-        return made.audit
-    policy = replace(shared.policy, options=made.audit.policy.options)
-    return audit(made, policy, learned=False)
+    if job.as_given:
+        return publication.audit
+    policy = replace(shared.policy, options=publication.audit.policy.options)
+    return audit(publication, policy, learned=False)
 
 
-def _over(judged: Audit) -> tuple[int | None, bool]:
+def _over(audit: Audit) -> tuple[int | None, bool]:
     """People over the limits of a policy, of the requirement with the most; whether at most."""
-    most, bound = 0, False
-    for each in judged.exposed:
-        if each.verdict.safe:
+    highest, bound = 0, False
+    for exposed in audit.exposed:
+        if exposed.verdict.safe:
             continue
-        if each.over is None:
+        if exposed.over is None:
             return None, False
-        most, bound = max(most, each.over.people), bound or each.over.at_most
-    return most, bound
+        highest, bound = max(highest, exposed.over.people), bound or exposed.over.at_most
+    return highest, bound
 
 
 # ---- what is compared ----------------------------------------------------------------------
@@ -537,27 +548,27 @@ def _lead(policy: Policy) -> Point | None:
     return min(points, key=lambda point: point.below, default=None)
 
 
-def _methods(given: Sequence[str] | str | None, policy: Policy) -> list[str]:
-    if given is None:
+def _methods(names: Sequence[str] | str | None, policy: Policy) -> list[str]:
+    if names is None:
         return list(dict.fromkeys((*_USUAL, key_of(policy.options.method))))
-    named = [given] if isinstance(given, str) else list(given)
-    if not named or not all(isinstance(name, str) for name in named):
-        known = ", ".join(key for key, _ in METHODS)
-        raise InputError(f"methods must be names such as {known}, not {given!r}")
-    return list(dict.fromkeys(map(key_of, named)))
+    name_list = [names] if isinstance(names, str) else list(names)
+    if not name_list or not all(isinstance(name, str) for name in name_list):
+        method_names = ", ".join(key for key, _ in METHODS)
+        raise InputError(f"methods must be names such as {method_names}, not {names!r}")
+    return list(dict.fromkeys(map(key_of, name_list)))
 
 
-def _limits(given: Any, lead: Point | None) -> Sequence[Fraction | None]:
+def _limits(limits: Any, lead: Point | None) -> Sequence[Fraction | None]:
     if lead is None:
-        if given is not None:
+        if limits is not None:
             raise InputError("no requirement of the policy has a limit that could be another")
         return [None]
-    if given is None:
+    if limits is None:
         return [lead.below * share for share in _AROUND if lead.below * share <= 1]
-    named = [given] if isinstance(given, str) or not isinstance(given, Sequence) else given
-    if not named:
+    numbers = [limits] if isinstance(limits, str) or not isinstance(limits, Sequence) else limits
+    if not numbers:
         raise InputError("limits is empty; leave it out for those around the policy's own")
-    return sorted({as_threshold(number) for number in named})
+    return sorted({as_threshold(number) for number in numbers})
 
 
 def _jobs(
@@ -570,43 +581,55 @@ def _jobs(
     varied = _amounts(policy, amounts)
     settings: list[tuple[Fraction | None, dict[str, int], Policy | None, str]] = []
     for values in product(*varied.values()):
-        known = dict(zip(varied, values, strict=True))
+        amounts_of_job = dict(zip(varied, values, strict=True))
         for limit in limits:
             try:
-                settings.append((limit, known, _changed(policy, lead, limit, known), ""))
+                settings.append(
+                    (limit, amounts_of_job, _changed(policy, lead, limit, amounts_of_job), "")
+                )
             except PolicyError as error:
-                settings.append((limit, known, None, str(error)))
+                settings.append((limit, amounts_of_job, None, str(error)))
     for method in methods:
-        for limit, known, rules, why in settings:
-            yield _Job(method, limit, known, rules, rules is policy, why)
+        for limit, amounts_of_job, rules, why in settings:
+            yield _Job(method, limit, amounts_of_job, rules, rules is policy, why)
 
 
 def _amounts(
-    policy: Policy, given: Mapping[str, Sequence[int] | int] | None
+    policy: Policy, wanted_amounts: Mapping[str, Sequence[int] | int] | None
 ) -> dict[str, list[int]]:
-    known = {name for point in policy.points for name in _known_amounts(point.adversary)}
-    found = {}
-    for name, numbers in (given or {}).items():
-        if name not in known:
+    amount_names = {name for point in policy.points for name in _known_amounts(point.adversary)}
+    amounts_of = {}
+    for name, numbers in (wanted_amounts or {}).items():
+        if name not in amount_names:
             raise InputError(
                 f"amounts: no adversary of the policy has {name!r}"
-                f"{did_you_mean(name, sorted(known))}"
+                f"{did_you_mean(name, sorted(amount_names))}"
             )
-        each = (
+        number_list = (
             [numbers] if isinstance(numbers, int) or not isinstance(numbers, Sequence) else numbers
         )
-        found[name] = sorted({whole_number(number, f"amounts: {name}", 0) for number in each})
-        if not found[name]:
+        amounts_of[name] = sorted(
+            {whole_number(number, f"amounts: {name}", 0) for number in number_list}
+        )
+        if not amounts_of[name]:
             raise InputError(f"amounts: {name} is empty; give whole numbers, such as [1, 3]")
-    return found
+    return amounts_of
 
 
 def _known_amounts(adversary: Any) -> dict[str, int]:
     """Whole numbers that say how much an adversary knows."""
     if not is_dataclass(adversary):
         return {}
-    own = {each.name: getattr(adversary, each.name) for each in fields(adversary) if each.init}
-    return {name: x for name, x in own.items() if isinstance(x, int) and not isinstance(x, bool)}
+    setting_values = {
+        setting.name: getattr(adversary, setting.name)
+        for setting in fields(adversary)
+        if setting.init
+    }
+    return {
+        name: x
+        for name, x in setting_values.items()
+        if isinstance(x, int) and not isinstance(x, bool)
+    }
 
 
 def _changed(
@@ -614,8 +637,10 @@ def _changed(
 ) -> Policy:
     """The policy with other limits and amounts; itself, where these are its own."""
     times = Fraction(1) if lead is None or limit is None else limit / lead.below
-    requirements = [_other(each, times, amounts) for each in policy.requirements]
-    if [each.points for each in requirements] == [each.points for each in policy.requirements]:
+    requirements = [_other(requirement, times, amounts) for requirement in policy.requirements]
+    if [requirement.points for requirement in requirements] == [
+        requirement.points for requirement in policy.requirements
+    ]:
         return policy
     return replace(policy, requirements=requirements)
 
@@ -630,8 +655,8 @@ def _other(requirement: Requirement, times: Fraction, amounts: Mapping[str, int]
 
 
 def _knowing(adversary: Any, amounts: Mapping[str, int]) -> Any:
-    own = {name: x for name, x in amounts.items() if name in _known_amounts(adversary)}
-    return replace(adversary, **own) if own else adversary
+    changed_amounts = {name: x for name, x in amounts.items() if name in _known_amounts(adversary)}
+    return replace(adversary, **changed_amounts) if changed_amounts else adversary
 
 
 def _distance(job: _Job, lead: Point | None) -> Fraction:
@@ -642,8 +667,8 @@ def _at(limit: Fraction | None) -> str:
     return "" if limit is None else f" at {shown(limit)}"
 
 
-def _is_real(given: Any) -> bool:
+def _is_real(number: Any) -> bool:
     try:
-        return not isinstance(given, str) and as_fraction(given) is not None
+        return not isinstance(number, str) and as_fraction(number) is not None
     except InputError:
         return False

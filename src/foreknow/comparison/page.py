@@ -35,81 +35,104 @@ class ComparisonPage(Page[Comparison]):
     @property
     def headline(self) -> str:
         """Say how many releases are compared."""
-        many, safe = len(self.result.candidates), len(self.result.safe)
-        if not safe and any(each.why == NOTHING_JUDGED for each in self.result.candidates):
+        n_candidates, safe = len(self.result.candidates), len(self.result.safe)
+        if not safe and any(
+            candidate.why == NOTHING_JUDGED for candidate in self.result.candidates
+        ):
             return NOTHING_JUDGED.capitalize()
         if not self.result.limits_inference:
             verb = "meets" if safe == 1 else "meet"
-            return f"{number(safe)} of {many} releases tried {verb} the policy{UNLIMITED}"
-        return f"{some(safe, 'safe release', 'safe releases')} of {many} tried"
+            return f"{number(safe)} of {n_candidates} releases tried {verb} the policy{UNLIMITED}"
+        return f"{some(safe, 'safe release', 'safe releases')} of {n_candidates} tried"
 
     def blocks(self) -> Iterator[Block]:
         """The frontier, every run, and why some made no release."""
-        found = self.result
-        yield from [Sentence(said, "lead") for said in self._best()]
-        if any(each.risk is not None for each in found.safe):
-            figure = frontier_figure(found)
-            caption = _CAPTION.format("is safe" if found.limits_inference else "holds the policy")
+        comparison = self.result
+        yield from [Sentence(sentence, "lead") for sentence in self._best()]
+        if any(candidate.risk is not None for candidate in comparison.safe):
+            figure = frontier_figure(comparison)
+            caption = _CAPTION.format(
+                "is safe" if comparison.limits_inference else "holds the policy"
+            )
             yield Figure("frontier", "Risk against utility", figure, caption, level=3)
         yield Heading("Method by method", "methods")
         yield self.table()
-        yield Sentence(_explanation(found), "note")
-        yield from [Sentence(said, "note") for said in _models_explained(found)]
+        yield Sentence(_explanation(comparison), "note")
+        yield from [Sentence(sentence, "note") for sentence in _models_explained(comparison)]
         if reasons := self.reasons():
             yield Heading("Why there is no release", "reasons")
             yield reasons
 
     def table(self) -> Table:
         """A row for each run, the best marked."""
-        found = self.result
-        varied = list(dict.fromkeys(name for each in found.candidates for name in each.amounts))
-        best = found.frontier
-        modelled = any(each.misplaced is not None for each in found.candidates)
+        comparison = self.result
+        varied = list(
+            dict.fromkeys(name for candidate in comparison.candidates for name in candidate.amounts)
+        )
+        best = comparison.frontier
+        modelled = any(candidate.misplaced is not None for candidate in comparison.candidates)
         rows: list[Row] = []
-        for each in self._rows():
-            star = " *" if any(each is own for own in best) else ""
+        for candidate in self._rows():
+            star = " *" if any(candidate is model_columns for model_columns in best) else ""
             rows.append(
                 (
-                    each.method,
-                    _NOTHING if each.limit is None else limit_text(each.limit),
-                    *(number(each.amounts[name]) for name in varied),
-                    self._word(each, star),
-                    loss_text(each),
-                    share_or_none(each.query_error),
-                    *(_models_text(each) if modelled else ()),
-                    risk_text(each),
-                    _NOTHING if each.groups is None else number(each.groups),
-                    _over_text(each),
-                    method_text(each, found.policy),
-                    _NOTHING if each.seconds is None else f"{each.seconds:,.1f}",
+                    candidate.method,
+                    _NOTHING if candidate.limit is None else limit_text(candidate.limit),
+                    *(number(candidate.amounts[name]) for name in varied),
+                    self._word(candidate, star),
+                    loss_text(candidate),
+                    share_or_none(candidate.query_error),
+                    *(_models_text(candidate) if modelled else ()),
+                    risk_text(candidate),
+                    _NOTHING if candidate.groups is None else number(candidate.groups),
+                    _over_text(candidate),
+                    method_text(candidate, comparison.policy),
+                    _NOTHING if candidate.seconds is None else f"{candidate.seconds:,.1f}",
                 )
             )
-        own = ("cells", "model") if modelled else ()
-        head = ("method", "limit", *map(visible, varied), "release", "NCP", "error", *own, "sure")
+        model_columns = ("cells", "model") if modelled else ()
+        head = (
+            "method",
+            "limit",
+            *map(visible, varied),
+            "release",
+            "NCP",
+            "error",
+            *model_columns,
+            "sure",
+        )
         head = (*head, "groups", "over", "known", "sec")
         # Without these as wide as a terminal.
         roomy = [head.index(name) for name in ("sec", *(("known", "groups") if modelled else ()))]
         note = _STARRED if best else ""
         return Table(head, rows, (0, 2 + len(varied)), note, style="runs", roomy=roomy)
 
-    def _word(self, each: Candidate, star: str) -> Cell:
-        return Cell(f"{_WORDS.get(each.status, each.status)}{star}", _mood(each))
+    def _word(self, candidate: Candidate, star: str) -> Cell:
+        return Cell(f"{_WORDS.get(candidate.status, candidate.status)}{star}", _mood(candidate))
 
     def _rows(self) -> Iterator[Candidate]:
         """Runs with a release, and those of methods that were asked for; the rest have a reason."""
-        for each in self.result.candidates:
-            if each.groups is not None or each.method in self.result.asked or not each.why:
-                yield each
+        for candidate in self.result.candidates:
+            if (
+                candidate.groups is not None
+                or candidate.method in self.result.asked
+                or not candidate.why
+            ):
+                yield candidate
 
     def reasons(self) -> Table | None:
         """Each sentence why there is no release, with the runs that it is about."""
         runs: dict[tuple[str, str], list[Candidate]] = {}
-        for each in self.result.candidates:
-            if each.why:
-                runs.setdefault((each.method, each.why), []).append(each)
+        for candidate in self.result.candidates:
+            if candidate.why:
+                runs.setdefault((candidate.method, candidate.why), []).append(candidate)
         rows = [
-            (method, listing([_setting(each) for each in own], most=8), visible(why))
-            for (method, why), own in runs.items()
+            (
+                method,
+                listing([_setting(candidate) for candidate in candidates], most=8),
+                visible(why),
+            )
+            for (method, why), candidates in runs.items()
         ]
         return Table(("method", "limit", "why"), rows, left=(0, 1, 2)) if rows else None
 
@@ -131,20 +154,25 @@ class ComparisonPage(Page[Comparison]):
         return f"{words}; seed {result.seed}"
 
     def _best(self) -> Iterator[str]:
-        found = self.result
-        done = sum(each.status != "stopped" for each in found.candidates)
-        if not found.complete:
-            yield f"It was stopped after {done} of {some(len(found.candidates), 'run', 'runs')}."
+        comparison = self.result
+        done = sum(candidate.status != "stopped" for candidate in comparison.candidates)
+        if not comparison.complete:
+            runs = some(len(comparison.candidates), "run", "runs")
+            yield f"It was stopped after {done} of {runs}."
         ranked = sorted(
-            (each for each in found.safe if each.holds_as_given and each.query_error is not None),
-            key=lambda each: (each.query_error, each.risk or 0),
+            (
+                candidate
+                for candidate in comparison.safe
+                if candidate.holds_as_given and candidate.query_error is not None
+            ),
+            key=lambda candidate: (candidate.query_error, candidate.risk or 0),
         )
         if not ranked:
             yield "No release of these holds the policy as it is."
             yield from self._slow()
             return
-        hidden = [each for each in ranked if each.form != "bucketized"]
-        recognizable = [each for each in ranked if each not in hidden]
+        hidden = [candidate for candidate in ranked if candidate.form != "bucketized"]
+        recognizable = [candidate for candidate in ranked if candidate not in hidden]
         if hidden:
             also = ", and show no exact columns" if recognizable else ""
             yield (
@@ -160,22 +188,28 @@ class ComparisonPage(Page[Comparison]):
         yield from self._slow()
 
     def _slow(self) -> Iterator[str]:
-        found = self.result
-        for each in found.candidates:
-            if each.needs is not None and each.limit == found.limit and not each.amounts:
+        comparison = self.result
+        for candidate in comparison.candidates:
+            if (
+                candidate.needs is not None
+                and candidate.limit == comparison.limit
+                and not candidate.amounts
+            ):
                 yield (
-                    f"{_run(each)} is not among these: {each.why}. It may keep more: foreknow "
-                    f"publish --method {each.method} makes it, or give more --seconds."
+                    f"{_run(candidate)} is not among these: {candidate.why}. It may keep more: "
+                    "foreknow "
+                    f"publish --method {candidate.method} makes it, or give more --seconds."
                 )
 
 
-def _learned(each: Candidate) -> str:
+def _learned(candidate: Candidate) -> str:
     """What an attacker found out who learned from it."""
-    if each.trial is None:
+    if candidate.trial is None:
         return ""
     return (
-        f", and an attacker who learns from it guesses {percentage(each.trial.right)} of people's "
-        f"values right, by the groups alone {percentage(each.trial.baseline)}"
+        f", and an attacker who learns from it guesses {percentage(candidate.trial.right)} of "
+        "people's "
+        f"values right, by the groups alone {percentage(candidate.trial.baseline)}"
     )
 
 
@@ -192,23 +226,25 @@ _NOT_LOOKED_AT = (
 )
 
 
-def _explanation(found: Comparison) -> str:
+def _explanation(comparison: Comparison) -> str:
     """Say what the columns are."""
     limits = (
         "The limit is that of the strictest requirement; the others change in proportion, up to "
         "100%. "
-        if found.limit is not None and len(found.policy.points) > 1
+        if comparison.limit is not None and len(comparison.policy.points) > 1
         else ""
     )
-    own = "" if found.limit is None else f" (limit {limit_text(found.limit)})"
+    limit_note = "" if comparison.limit is None else f" (limit {limit_text(comparison.limit)})"
     means = "Safe: every requirement holds at that limit."
-    if not found.limits_inference:
+    if not comparison.limits_inference:
         means = "Every requirement holds, and none limits inference."
     return (
         f"{means} {_NOT_LOOKED_AT} "
         f"{limits}NCP: 0% is exact, 100% suppressed. Error: the median error of "
-        f"{some(found.queries, 'count', 'counts')} by all quasi-identifiers. Sure: how sure an "
-        f"adversary of the policy as it is can become at worst, by its strictest requirement{own}. "
+        f"{some(comparison.queries, 'count', 'counts')} by all quasi-identifiers. Sure: how sure "
+        "an "
+        "adversary of the policy as it is can become at worst, by its strictest "
+        f"requirement{limit_note}. "
         "Over: people over a limit of that policy, of the requirement with the most. Known: "
         "whether the limits of the run hold also against an adversary who knows the method. Holds: "
         "they do, by a proof. Part: by a proof, if the adversary knows nothing else, or all but "
@@ -217,22 +253,24 @@ def _explanation(found: Comparison) -> str:
     )
 
 
-def _models_text(each: Candidate) -> tuple[str, str]:
+def _models_text(candidate: Candidate) -> tuple[str, str]:
     """People in another cell, and how well the first regression predicts the raw people."""
-    score = None if each.fit is None else each.fit.score.usual
+    score = None if candidate.fit is None else candidate.fit.score.usual
     figure_text = load("foreknow.utility.page:figure_text")
-    return share_or_none(each.misplaced), figure_text(score)
+    return share_or_none(candidate.misplaced), figure_text(score)
 
 
-def _models_explained(found: Comparison) -> Iterator[str]:
+def _models_explained(comparison: Comparison) -> Iterator[str]:
     """Say what the columns of models are."""
-    if all(each.misplaced is None for each in found.candidates):
+    if all(candidate.misplaced is None for candidate in comparison.candidates):
         return
     yield (
         "Cells: the share of people who would have to go to another cell of a cross table of what "
         "models explain, on average over tables."
     )
-    fit = next((each.fit for each in found.candidates if each.fit is not None), None)
+    fit = next(
+        (candidate.fit for candidate in comparison.candidates if candidate.fit is not None), None
+    )
     if fit is None:
         yield f"Model: {load('foreknow.utility.models:NEEDED')}."
         return
@@ -245,27 +283,31 @@ def _models_explained(found: Comparison) -> Iterator[str]:
     )
 
 
-def _mood(each: Candidate) -> Mood:
+def _mood(candidate: Candidate) -> Mood:
     moods: dict[str, Mood] = {"safe": "safe", "holds": "", "unsafe": "unsafe"}
-    return moods.get(each.status, "warning")
+    return moods.get(candidate.status, "warning")
 
 
-def _run(each: Candidate) -> str:
-    return each.method if each.limit is None else f"{each.method} at {_setting(each)}"
+def _run(candidate: Candidate) -> str:
+    return (
+        candidate.method
+        if candidate.limit is None
+        else f"{candidate.method} at {_setting(candidate)}"
+    )
 
 
-def _setting(each: Candidate) -> str:
+def _setting(candidate: Candidate) -> str:
     """Limit and amounts of a run, in few characters."""
-    amounts = ", ".join(f"{name} = {amount}" for name, amount in each.amounts.items())
-    limit = "" if each.limit is None else limit_text(each.limit)
+    amounts = ", ".join(f"{name} = {amount}" for name, amount in candidate.amounts.items())
+    limit = "" if candidate.limit is None else limit_text(candidate.limit)
     return " with ".join(part for part in (limit, amounts) if part) or "the policy"
 
 
-def loss_text(each: Candidate) -> str:
+def loss_text(candidate: Candidate) -> str:
     """The NCP of a release, if there is one."""
-    if each.groups is None:
+    if candidate.groups is None:
         return _NOTHING
-    return "exact" if each.loss is None else share_or_none(each.loss)
+    return "exact" if candidate.loss is None else share_or_none(candidate.loss)
 
 
 def share_or_none(share: float | None) -> str:
@@ -273,44 +315,46 @@ def share_or_none(share: float | None) -> str:
     return _NOTHING if share is None else measure_text(share)
 
 
-def method_text(each: Candidate, policy: Policy | None = None) -> str:
+def method_text(candidate: Candidate, policy: Policy | None = None) -> str:
     """Whether it holds against an adversary who knows the method; by the policy as it is."""
-    if each.method_known is None:
+    if candidate.method_known is None:
         return _NOTHING
-    most = each.method_known.removeprefix(AT_MOST)
-    if most != each.method_known:
+    bound = candidate.method_known.removeprefix(AT_MOST)
+    if bound != candidate.method_known:
         # A bound that is not below the limit proves nothing of it, and never of a criterion.
         required = () if policy is None else policy.requirements
-        other = any(
+        has_relative = any(
             not r.of_people and (r.criterion is not None or any(p.relative for p in r.points))
             for r in required
         )
-        below = not other and each.limit is not None and Fraction(most) < each.limit
+        below = (
+            not has_relative and candidate.limit is not None and Fraction(bound) < candidate.limit
+        )
         return "part" if below else "open"
-    return {AS_REQUIRED: "holds", NOT_JUDGED: "open"}.get(each.method_known, "part")
+    return {AS_REQUIRED: "holds", NOT_JUDGED: "open"}.get(candidate.method_known, "part")
 
 
-def _over_text(each: Candidate) -> str:
-    if each.groups is None:
+def _over_text(candidate: Candidate) -> str:
+    if candidate.groups is None:
         return _NOTHING
-    if each.over is None:
+    if candidate.over is None:
         return "not counted"
-    return f"at most {number(each.over)}" if each.at_most else number(each.over)
+    return f"at most {number(candidate.over)}" if candidate.at_most else number(candidate.over)
 
 
-def risk_text(each: Candidate) -> str:
+def risk_text(candidate: Candidate) -> str:
     """How sure somebody could be; as a percentage on the right side of its limit."""
-    if each.risk is None:
+    if candidate.risk is None:
         return _NOTHING
-    exact = None if each.exact is None else Fraction(each.exact)
-    found = Disclosure(None, each.risk, lambda: exact)
-    return percent(found, each.limit or _ALL, 0, "up")
+    exact = None if candidate.exact is None else Fraction(candidate.exact)
+    disclosure = Disclosure(None, candidate.risk, lambda: exact)
+    return percent(disclosure, candidate.limit or _ALL, 0, "up")
 
 
 # ---- the figure -----------------------------------------------------------------------------
 
 
-def frontier_figure(found: Comparison) -> Chart:
+def frontier_figure(comparison: Comparison) -> Chart:
     """Draw every safe release by its query error and its risk, a symbol for each method."""
 
     def places(candidates: Sequence[Candidate]) -> tuple[list[float], list[float]]:
@@ -318,10 +362,12 @@ def frontier_figure(found: Comparison) -> Chart:
             candidate.risk or 0.0 for candidate in candidates
         ]
 
-    line = Series(*places(found.frontier), "not beaten in both", LIMIT, dash="8 5", width=1.5)
-    drawn = [candidate for candidate in found.safe if candidate.risk is not None]
+    line = Series(*places(comparison.frontier), "not beaten in both", LIMIT, dash="8 5", width=1.5)
+    drawn = [candidate for candidate in comparison.safe if candidate.risk is not None]
     clouds = []
-    for place, method in enumerate(dict.fromkeys(candidate.method for candidate in found.safe)):
+    for place, method in enumerate(
+        dict.fromkeys(candidate.method for candidate in comparison.safe)
+    ):
         color, symbol, _ = STYLES[place % len(STYLES)]
         candidates = [candidate for candidate in drawn if candidate.method == method]
         clouds.append(
@@ -329,7 +375,7 @@ def frontier_figure(found: Comparison) -> Chart:
                 *places(candidates),
                 method,
                 color,
-                [_hover(candidate, found.policy) for candidate in candidates],
+                [_hover(candidate, comparison.policy) for candidate in candidates],
                 symbol,
             )
         )
@@ -339,12 +385,12 @@ def frontier_figure(found: Comparison) -> Chart:
     return Chart(across, up, [line, *clouds], height=360)
 
 
-def _hover(each: Candidate, policy: Policy) -> str:
+def _hover(candidate: Candidate, policy: Policy) -> str:
     lines = [
-        _run(each),
-        f"how sure: {risk_text(each)}; query error: {share_or_none(each.query_error)}",
-        f"{some(each.groups or 0, 'group', 'groups')}, NCP {loss_text(each)}",
-        f"over the policy's limits: {_over_text(each)}",
-        f"against an adversary who knows the method: {method_text(each, policy)}",
+        _run(candidate),
+        f"how sure: {risk_text(candidate)}; query error: {share_or_none(candidate.query_error)}",
+        f"{some(candidate.groups or 0, 'group', 'groups')}, NCP {loss_text(candidate)}",
+        f"over the policy's limits: {_over_text(candidate)}",
+        f"against an adversary who knows the method: {method_text(candidate, policy)}",
     ]
     return "\n".join(lines)

@@ -32,7 +32,7 @@ def evidence(
     columns: Annotated[Columns, Only()],
     key: Path | None = None,
     output: Answers,
-    given: ForwardedOptions,
+    options: ForwardedOptions,
 ) -> None:
     """Write what is known of a release onto one page, for somebody who must accept it.
 
@@ -64,11 +64,11 @@ def evidence(
         raise OutputError(f"{str(page)!r} would lie in what is published; write it elsewhere")
     signer = None if key is None else Signer(key)
     with output.progress("Judging the release afresh"):
-        found = evidence_report(folder, table, columns.given, **given)
+        report = evidence_report(folder, table, columns.given, **options)
     with output.progress("Writing the page"):
-        found.to_html(page)
+        report.to_html(page)
         signed = None if signer is None else signer.sign_file(page)
-    output.show(found)
+    output.show(report)
     if output.quiet:
         return
     print_plain(f"\nWritten to {page}; a browser prints it to PDF.", soft_wrap=True)

@@ -87,9 +87,9 @@ class EvidenceReport(Result):
         return f"EvidenceReport({self.name}: {self.audit!r})"
 
 
-def _plain(found: Audit) -> dict[str, Any]:
+def _plain(audit: Audit) -> dict[str, Any]:
     """An audit as JSON, without what it shares with the other one."""
-    content = found.to_dict()
+    content = audit.to_dict()
     keys = ("safe", "limits_inference", "verdicts", "exposed", "scope", "utility")
     return {key: content[key] for key in keys}
 
@@ -155,47 +155,56 @@ def evidence_report(
     """
     path = Path(folder)
     path = path / CERTIFICATE if path.is_dir() else path
-    known, digest = load_signed(path, key)
-    found, problems = judge(known, path.parent, priors=priors, population=population)
-    if found is None or problems:
+    certificate, digest = load_signed(path, key)
+    finding, problems = judge(certificate, path.parent, priors=priors, population=population)
+    if finding is None or problems:
         raise CertificateError("; ".join(problems))
-    required = known.policy["require"]
+    required = certificate.policy["require"]
     if any(map(has_kept_priors, required)):
-        kept = priors or owners_folder(path.parent) / PRIORS
-        required = _learned(KeptPriors.load(kept).filled(required), required)
-    required = _with_populations(required, populations_of(known, population))
-    for one in required:
-        if "name" in one:  # it heads what was found, and is the publisher's
-            one["name"] = f"“{one['name']}”, as the publisher calls it"
-    rules = Policy.from_dict({"schema": schema_of(known).to_dict(), "require": required})
-    published = open_published(path.parent, known=known)  # the digests of what was judged
-    judged = audit(published, rules, name=path.resolve().parent.name)
+        priors_path = priors or owners_folder(path.parent) / PRIORS
+        required = _learned(KeptPriors.load(priors_path).filled(required), required)
+    required = _with_populations(required, populations_of(certificate, population))
+    for requirement in required:
+        if "name" in requirement:  # it heads what was found, and is the publisher's
+            requirement["name"] = f"“{requirement['name']}”, as the publisher calls it"
+    rules = Policy.from_dict({"schema": schema_of(certificate).to_dict(), "require": required})
+    published = open_published(
+        path.parent, certificate=certificate
+    )  # the digests of what was judged
+    audit_afresh = audit(published, rules, name=path.resolve().parent.name)
     # What the publisher alone knows of scope is in the certificate, and is said as their words.
-    judged = replace(judged, scope=replace(judged.scope, method=found.scope.method))
-    more: dict[str, Any] = {}
+    audit_afresh = replace(
+        audit_afresh, scope=replace(audit_afresh.scope, method=finding.scope.method)
+    )
+    comparison: dict[str, Any] = {}
     if table is not None:
-        more = _before(table, policy, published, rules, path.parent, queries, seed)
-    return EvidenceReport(judged.name, known, digest, key is not None, found, judged, **more)
+        comparison = _before(table, policy, published, rules, path.parent, queries, seed)
+    return EvidenceReport(
+        audit_afresh.name, certificate, digest, key is not None, finding, audit_afresh, **comparison
+    )
 
 
 def _with_populations(required: Any, paths: Mapping[str, Path]) -> list[dict[str, Any]]:
     """Requirements with the populations that were given; no path of a certificate is read."""
     return [
-        {key: _with_path(own, paths) for key, own in table.items()} for table in map(dict, required)
+        {key: _with_path(setting, paths) for key, setting in table.items()}
+        for table in map(dict, required)
     ]
 
 
-def _with_path(own: Any, paths: Mapping[str, Path]) -> Any:
-    if not names_population(own):
-        return own
-    return {**own, "population": str(paths[str(own["digest"])].resolve())}
+def _with_path(setting: Any, paths: Mapping[str, Path]) -> Any:
+    if not names_population(setting):
+        return setting
+    return {**setting, "population": str(paths[str(setting["digest"])].resolve())}
 
 
 def _learned(filled: list[dict[str, Any]], required: Any) -> list[dict[str, Any]]:
     """Note again which tables of priors were learned: what they disclose is not shown."""
     return [
-        map_prior_tables(own, lambda of: {**of, "learned": True}) if has_kept_priors(then) else own
-        for own, then in zip(filled, required, strict=True)
+        map_prior_tables(requirement, lambda prior_table: {**prior_table, "learned": True})
+        if has_kept_priors(then)
+        else requirement
+        for requirement, then in zip(filled, required, strict=True)
     ]
 
 

@@ -264,7 +264,7 @@ def _names_people(looked: Looked) -> bool:
 def _named_release(looked: Looked, *, look: bool = True) -> Release:
     """The release with the names of its people, which the owner's table or folder has."""
     if looked.published:
-        own = OwnRelease.open(looked.path, beside=True)
+        own = OwnRelease.open(looked.path, must_be_beside=True)
         return own.named() if look else own.published.release
     schema = looked.policy.needed_schema
     named_schema = schema.naming()

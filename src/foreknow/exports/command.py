@@ -24,8 +24,8 @@ def export(
     from foreknow.exports.export import export as write
 
     with progress("Verifying and exporting the release", quiet):
-        written = write(folder, to, out)
-    for path in written if not quiet else ():
+        paths = write(folder, to, out)
+    for path in paths if not quiet else ():
         print_plain(
             f"Written to {visible(path)}. The certificate does not cover this file.",
             soft_wrap=True,

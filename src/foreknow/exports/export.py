@@ -81,23 +81,23 @@ def export(folder: str | Path, to: str = "xlsx", out: str | Path | None = None) 
     if target.exists():
         raise OutputError(f"{str(target)!r} exists already; remove it, or name another (out)")
     verify(place)
-    known, _ = load_signed(certified)
-    published = open_published(place, known=known)
+    certificate, _ = load_signed(certified)
+    published = open_published(place, certificate=certificate)
     tables = {part: table.arrow(table.columns) for part, table in published.tables.items()}
     titles = _titles_of(published)
     if to == "xlsx":
         with replaced(target, private=False) as aside:
-            write_workbook(tables, aside, NOTE, named=target.name)
+            write_workbook(tables, aside, NOTE, file_name=target.name)
         return [target]
-    written = []
+    paths = []
     for part, rows in tables.items():
         name = target if len(tables) == 1 else target.with_stem(f"{target.stem}-{part}")
         if name.exists():
             raise OutputError(f"{str(name)!r} exists already; remove it, or name another (out)")
         with replaced(name, private=False) as aside:
-            write_statistics(rows, aside, titles, NOTE, named=name.name)
-        written.append(name)
-    return written
+            write_statistics(rows, aside, titles, NOTE, file_name=name.name)
+        paths.append(name)
+    return paths
 
 
 def _titles_of(published: Published) -> dict[str, str]:

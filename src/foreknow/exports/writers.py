@@ -29,7 +29,9 @@ _ABOUT = "About this file"
 _NEVER = datetime(1980, 1, 1)  # when it was made is nobody's business
 
 
-def write_workbook(tables: Mapping[str, pa.Table], path: Path, note: str, *, named: str) -> None:
+def write_workbook(
+    tables: Mapping[str, pa.Table], path: Path, note: str, *, file_name: str
+) -> None:
     """Write tables as sheets of one workbook, and a last sheet with a note.
 
     Texts stay texts: none is taken for a formula, a link or a date.
@@ -38,10 +40,10 @@ def write_workbook(tables: Mapping[str, pa.Table], path: Path, note: str, *, nam
         import xlsxwriter
     except ImportError:
         raise OutputError(
-            f'{named} takes XlsxWriter: pip install ".[files]" in a clone{_OTHERWISE}'
+            f'{file_name} takes XlsxWriter: pip install ".[files]" in a clone{_OTHERWISE}'
         ) from None
     for table in tables.values():
-        _refuse_too_large(table, named)
+        _refuse_too_large(table, file_name)
     with xlsxwriter.Workbook(str(path), {"constant_memory": True}) as book:
         book.set_properties({"created": _NEVER, "comments": note})
         for name, table in tables.items():
@@ -58,10 +60,10 @@ def write_workbook(tables: Mapping[str, pa.Table], path: Path, note: str, *, nam
         book.add_worksheet(_ABOUT).write_string(0, 0, note)
 
 
-def _refuse_too_large(table: pa.Table, named: str) -> None:
+def _refuse_too_large(table: pa.Table, file_name: str) -> None:
     if len(table) >= _MOST_ROWS or table.num_columns > _MOST_COLUMNS:
         raise OutputError(
-            f"{named}: a sheet has at most {_MOST_ROWS:,} rows and {_MOST_COLUMNS:,} "
+            f"{file_name}: a sheet has at most {_MOST_ROWS:,} rows and {_MOST_COLUMNS:,} "
             f"columns{_OTHERWISE}"
         )
     for name, column in zip(table.column_names, simple(table), strict=True):
@@ -69,30 +71,31 @@ def _refuse_too_large(table: pa.Table, named: str) -> None:
             longest = pc.max(pc.utf8_length(column)).as_py() or 0
             if longest > _MOST_OF_A_CELL:
                 raise OutputError(
-                    f"{named}: a text of column {name!r} has {longest:,} characters, and a cell "
+                    f"{file_name}: a text of column {name!r} has {longest:,} characters, and a "
+                    "cell "
                     f"holds {_MOST_OF_A_CELL:,}{_OTHERWISE}"
                 )
 
 
 def write_statistics(
-    table: pa.Table, path: Path, titles: Mapping[str, str], note: str, *, named: str
+    table: pa.Table, path: Path, titles: Mapping[str, str], note: str, *, file_name: str
 ) -> None:
     """Write one table for SPSS or Stata, by the name of its file; `titles` label its columns."""
     try:
         import pyreadstat
     except ImportError:
         raise OutputError(
-            f'{named} takes pyreadstat: pip install ".[files]" in a clone{_OTHERWISE}'
+            f'{file_name} takes pyreadstat: pip install ".[files]" in a clone{_OTHERWISE}'
         ) from None
-    of_spss = named.lower().endswith(".sav")
+    of_spss = file_name.lower().endswith(".sav")
     names = [name.lower() for name in table.column_names]
     if of_spss and len({*names}) < len(names):
         raise OutputError(
-            f"{named}: names of columns differ by capital letters alone, which are one name to "
+            f"{file_name}: names of columns differ by capital letters alone, which are one name to "
             f"SPSS{_OTHERWISE}"
         )
     columns = [_as_numbers(column) for column in simple(table)]
-    frame = _frame(pa.table(columns, names=table.column_names), named)
+    frame = _frame(pa.table(columns, names=table.column_names), file_name)
     labelled: dict[str, str | None] = {
         name: titles[name] for name in table.column_names if name in titles
     }
@@ -105,7 +108,7 @@ def write_statistics(
             label = "Export; the certificate does not cover this file"
             pyreadstat.write_dta(frame, str(path), column_labels=labelled or None, file_label=label)
     except (pyreadstat.PyreadstatError, pyreadstat.ReadstatError) as error:
-        raise OutputError(f"{named} cannot be written: {error}{_OTHERWISE}") from None
+        raise OutputError(f"{file_name} cannot be written: {error}{_OTHERWISE}") from None
 
 
 def _as_numbers(column: Any) -> Any:
@@ -126,13 +129,13 @@ def _as_numbers(column: Any) -> Any:
 def _printed(numbers: Any) -> list[str | None]:
     """Numbers as programs print them: without decimals where all are whole."""
     values = numbers.to_pylist()
-    whole = all(x is None or (x.is_integer() and abs(x) < _EXACT) for x in values)
-    return [None if x is None else str(int(x)) if whole else repr(x) for x in values]
+    are_whole = all(x is None or (x.is_integer() and abs(x) < _EXACT) for x in values)
+    return [None if x is None else str(int(x)) if are_whole else repr(x) for x in values]
 
 
-def _frame(table: pa.Table, named: str) -> Any:
+def _frame(table: pa.Table, file_name: str) -> Any:
     """A frame of the library that is installed, as pyreadstat takes it."""
     for library in ("polars", "pandas"):
         with suppress(InputError):
             return frame_of(table, library)
-    raise OutputError(f"{named} takes pandas or Polars, and neither is there{_OTHERWISE}")
+    raise OutputError(f"{file_name} takes pandas or Polars, and neither is there{_OTHERWISE}")

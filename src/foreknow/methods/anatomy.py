@@ -70,8 +70,8 @@ def rounds_of(counts: IntArray, l: int) -> IntArray:
         for first in starts[:high].tolist():
             rounds[first + now : first + end] = np.arange(now, end)
         n_turns, done = rate * (end - now), 0
-        for buckets, at in _turns(high, level, gone, reaching, ends, n_turns):
-            place = starts[buckets] + (heights[buckets] - at)
+        for buckets, turn_level in _turns(high, level, gone, reaching, ends, n_turns):
+            place = starts[buckets] + (heights[buckets] - turn_level)
             rounds[place] = now + np.arange(done, done + len(buckets)) // rate
             done += len(buckets)
         now = end
@@ -90,8 +90,8 @@ def _joins(height: int, level: int, rate: int, ends: IntArray) -> int:
     """After how many rounds a high bucket is no higher than the one whose turn is next."""
     levels = level - np.arange(len(ends))
     turns = rate * (height - levels)  # when the bucket is down at each level
-    here = np.flatnonzero((np.concatenate(([0], ends[:-1])) <= turns) & (turns < ends))
-    return height - int(levels[here[0]]) if len(here) else height
+    levels_reached = np.flatnonzero((np.concatenate(([0], ends[:-1])) <= turns) & (turns < ends))
+    return height - int(levels[levels_reached[0]]) if len(levels_reached) else height
 
 
 def _turns(
@@ -101,13 +101,13 @@ def _turns(
     done, below = 0, 0
     while done < n_turns:
         last = max(int(np.searchsorted(ends, min(done + _BLOCK, n_turns))), below)
-        at = level - np.arange(below, last + 1)
-        firsts = np.full(len(at), high)
+        turn_levels = level - np.arange(below, last + 1)
+        firsts = np.full(len(turn_levels), high)
         firsts[0] += 0 if below else gone
-        buckets, offsets = ranges(firsts, reaching[at])
-        more = min(len(buckets), n_turns - done)
-        yield buckets[:more], np.repeat(at, np.diff(offsets))[:more]
-        done += more
+        buckets, offsets = ranges(firsts, reaching[turn_levels])
+        n_turning = min(len(buckets), n_turns - done)
+        yield buckets[:n_turning], np.repeat(turn_levels, np.diff(offsets))[:n_turning]
+        done += n_turning
         below = last + 1
 
 
@@ -167,10 +167,10 @@ class Anatomy(WithL):
     ) -> Grouping:
         """Group the rows of a table; also names the l that was chosen."""
         codes, counts = _codes(microdata)
-        own, groups = settled_l(
-            self, microdata, policy, counts, lambda own: own._groups(codes, counts, seed)
+        method, groups = settled_l(
+            self, microdata, policy, counts, lambda method: method._groups(codes, counts, seed)
         )
-        return Grouping(microdata.rows_of(groups), method=own)
+        return Grouping(microdata.rows_of(groups), method=method)
 
     def _groups(self, codes: Codes, counts: IntArray, seed: int | None) -> IntArray:
         assert self.l is not None
@@ -179,12 +179,14 @@ class Anatomy(WithL):
         ends = np.cumsum(counts)
         rounds = rounds_of(counts, self.l)
         n_groups = len(rounds) // self.l
-        left = np.flatnonzero(rounds < 0)
-        _log.info("%d groups of %d, %d people left to join them", n_groups, self.l, len(left))
-        for person in left.tolist():
+        remaining = np.flatnonzero(rounds < 0)
+        _log.info("%d groups of %d, %d people left to join them", n_groups, self.l, len(remaining))
+        for person in remaining.tolist():
             value = int(np.searchsorted(ends, person, "right"))
-            own = rounds[ends[value] - counts[value] : ends[value]]
-            rounds[person] = _draw_other(np.sort(own[own >= 0]), n_groups, random)
+            rounds_of_value = rounds[ends[value] - counts[value] : ends[value]]
+            rounds[person] = _draw_other(
+                np.sort(rounds_of_value[rounds_of_value >= 0]), n_groups, random
+            )
         groups = np.empty(len(rounds), dtype=np.int64)
         groups[people] = rounds
         return groups
@@ -211,8 +213,8 @@ def _codes(microdata: Microdata) -> tuple[Codes, IntArray]:
     return codes, np.bincount(codes, minlength=len(microdata.values))
 
 
-def _draw_other(taken: IntArray, n_groups: int, random: np.random.Generator) -> int:
-    """Draw one of the groups that are not taken; `taken` is in increasing order."""
-    place = int(random.integers(n_groups - len(taken)))
+def _draw_other(taken_groups: IntArray, n_groups: int, random: np.random.Generator) -> int:
+    """Draw one of the groups that are not taken; `taken_groups` is in increasing order."""
+    place = int(random.integers(n_groups - len(taken_groups)))
     # So many groups that are not taken come before each one that is.
-    return place + int(np.searchsorted(taken - np.arange(len(taken)), place, "right"))
+    return place + int(np.searchsorted(taken_groups - np.arange(len(taken_groups)), place, "right"))

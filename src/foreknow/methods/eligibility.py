@@ -64,21 +64,22 @@ def require_eligible(name: str, l: int, microdata: Microdata, sizes: IntArray) -
     people = int(sizes.sum())
     if l > people:
         raise NoSafeRelease(f"{name}: l = {l} exceeds the number of people, {people:,}")
-    most = people // l
-    frequent = np.flatnonzero(sizes > most)
+    max_people = people // l
+    frequent = np.flatnonzero(sizes > max_people)
     if not len(frequent):
         return
     frequent = frequent[np.argsort(-sizes[frequent], kind="stable")]
-    named = [
-        f"{sizes[code]:,} have {str(microdata.values[code])!r}, which is {sizes[code] - most:,} "
+    value_texts = [
+        f"{sizes[code]:,} have {str(microdata.values[code])!r}, which is "
+        f"{sizes[code] - max_people:,} "
         "too many"
         for code in frequent[:_NAMED].tolist()
     ]
     if len(frequent) > _NAMED:
-        named.append(f"{len(frequent) - _NAMED:,} more are too frequent as well")
+        value_texts.append(f"{len(frequent) - _NAMED:,} more are too frequent as well")
     raise NoSafeRelease(
-        f"{name}: l = {l} allows at most {most:,} of {people:,} people to share a value of "
-        f"{microdata.schema.sensitive!r}: {'; '.join(named)}. {_largest(microdata, sizes)}"
+        f"{name}: l = {l} allows at most {max_people:,} of {people:,} people to share a value of "
+        f"{microdata.schema.sensitive!r}: {'; '.join(value_texts)}. {_largest(microdata, sizes)}"
     )
 
 
@@ -104,27 +105,29 @@ def settled_l(
             f"{name}: l is missing, and cannot be chosen from requirements about priors, since it "
             f"would tell who has what; give it, such as {method.key} = {{ l = 4 }}"
         )
-    most = int(sizes.sum()) // int(sizes.max())
-    if most < 2:
+    max_l = int(sizes.sum()) // int(sizes.max())
+    if max_l < 2:
         raise NoSafeRelease(f"{name}: {_largest(microdata, sizes)}; {_OTHER}")
     failures: list[str] = []
     labelled = in_its_form(method, policy).options.labelled
-    held = None
-    for l in range(2, most + 1):
-        if smallest and l < most and _implied(requirements, int(sizes.sum()), l):
+    fallback = None
+    for l in range(2, max_l + 1):
+        if smallest and l < max_l and _implied(requirements, int(sizes.sum()), l):
             continue
-        own = replace(method, l=l)
-        groups = groups_of(own)
+        candidate = replace(method, l=l)
+        groups = groups_of(candidate)
         counts = microdata.counts(groups)
-        failures = [said for requirement in requirements for said in requirement.failures(counts)]
+        failures = [
+            failure for requirement in requirements for failure in requirement.failures(counts)
+        ]
         if not failures:
             people = int(sizes.sum())
-            proof = traits_of(own).proof if labelled else None
+            proof = traits_of(candidate).proof if labelled else None
             if proof is None or not proof.limit_of_boxes(policy, people, microdata.values):
-                return own, groups
-            held = held or (own, groups)
-    if held is not None:
-        return held
+                return candidate, groups
+            fallback = fallback or (candidate, groups)
+    if fallback is not None:
+        return fallback
     raise NoSafeRelease(
         f"{name}: there is no l with which its groups hold what the policy requires. "
         f"{_largest(microdata, sizes)}; with it, {'; '.join(failures)}. Loosen that, or {_OTHER}"

@@ -37,18 +37,22 @@ def advice_of(
     method: Any,
     microdata: Microdata,
     policy: Policy,
-    judged: Audit,
-    made: KeptDetail,
+    audit: Audit,
+    kept_detail: KeptDetail,
     seed: int | None,
 ) -> Iterator[str]:
     """Where next to nothing is left: what costs so much, and what would keep more."""
     schema, weights = policy.needed_schema, policy.options.weights
-    one, lost, columns = made.groups == 1, made.lost, schema.quasi_identifiers
+    in_one_group, lost, columns = (
+        kept_detail.groups == 1,
+        kept_detail.lost,
+        schema.quasi_identifiers,
+    )
     worthless = len(lost) >= max(2, len(columns) - 1)
-    much = one or worthless or made.loss(weights) >= _MUCH
+    much = in_one_group or worthless or kept_detail.loss(weights) >= _MUCH
     if not much and not lost:
         return
-    if one:
+    if in_one_group:
         yield (
             f"Worthless: {people_text(microdata.n_people, 'all')} are in one group, so the release "
             f"says how often each {schema.sensitive!r} occurs, and ties none to {_or(columns)}"
@@ -57,7 +61,7 @@ def advice_of(
         yield (
             f"{'Worthless: next' if worthless else 'Next'} to nothing is left of {_or(lost, 'and')}"
         )
-    if policy.options.method == "fulldomain" and (one or lost):
+    if policy.options.method == "fulldomain" and (in_one_group or lost):
         flat = [name for name in columns if name not in schema.hierarchies]
         if flat:
             yield (
@@ -65,13 +69,13 @@ def advice_of(
                 "add levels in [schema.hierarchies]"
             )
         yield 'FullDomain writes everybody at one level: method = "mondrian" keeps more'
-    if one and (share := _by_suppressing(method, microdata, policy, seed)):
+    if in_one_group and (share := _by_suppressing(method, microdata, policy, seed)):
         yield share
-    given = given_away(microdata, policy, columns if one else lost)
-    yield from (each.said(schema.sensitive, microdata.n_people) for each in given)
+    revealing = given_away(microdata, policy, columns if in_one_group else lost)
+    yield from (column.said(schema.sensitive, microdata.n_people) for column in revealing)
     if much:  # it publishes a sample many times
-        together = [each.column for each in given]
-        yield from _measured(method, microdata, policy, judged, made, together)
+        revealing_columns = [column.column for column in revealing]
+        yield from _measured(method, microdata, policy, audit, kept_detail, revealing_columns)
 
 
 def _by_suppressing(method: Any, microdata: Microdata, policy: Policy, seed: int | None) -> str:
@@ -80,14 +84,14 @@ def _by_suppressing(method: Any, microdata: Microdata, policy: Policy, seed: int
         return ""
     for share in _SHARES:
         with suppress(InputError, NoSafeRelease):
-            own = replace(method, suppression=float(share))
-            found = grouping_of(own, microdata, policy, seed)
-            many = int(found.of_row.max()) + 1
-            if many > 1:
-                aside = f", of which {people_text(found.suppressed)} in one that keeps nothing"
+            suppressing = replace(method, suppression=float(share))
+            grouping = grouping_of(suppressing, microdata, policy, seed)
+            n_groups = int(grouping.of_row.max()) + 1
+            if n_groups > 1:
+                aside = f", of which {people_text(grouping.suppressed)} in one that keeps nothing"
                 return (
                     f"suppression = {float(share)} in [publish.{policy.options.method}] was tried: "
-                    f"it gives {many:,} groups{aside if found.suppressed else ''}"
+                    f"it gives {n_groups:,} groups{aside if grouping.suppressed else ''}"
                 )
     return ""
 
@@ -96,55 +100,60 @@ def _measured(
     method: Any,
     microdata: Microdata,
     policy: Policy,
-    judged: Audit,
-    made: KeptDetail,
-    together: Sequence[str],
+    audit: Audit,
+    kept_detail: KeptDetail,
+    revealing_columns: Sequence[str],
 ) -> Iterator[str]:
-    """What columns, some `together`, and requirements cost, by publishing a sample without each."""
-    one = made.groups == 1
-    if one and len(policy.requirements) == 1 and policy.points:
-        yield _nearest(_tight(judged))
+    """What columns and requirements cost, by publishing a sample without each."""
+    in_one_group = kept_detail.groups == 1
+    if in_one_group and len(policy.requirements) == 1 and policy.points:
+        yield _nearest(_tight(audit))
     sample = sample_of(microdata, policy, _CELLS) if traits_of(method).counted else None
     everything = None if sample is None else made_of(method, sample, policy)
     if sample is None or everything is None:
         return
-    of = "" if sample is microdata else f", in a sample of {people_text(sample.n_people)}"
+    about_sample = "" if sample is microdata else f", in a sample of {people_text(sample.n_people)}"
     if policy.options.labelled:
-        found = savings(method, sample, policy, everything, together)
-        yield from (said + of for said in worth_saying(found, [] if one else together))
+        measured_savings = savings(method, sample, policy, everything, revealing_columns)
+        yield from (
+            sentence + about_sample
+            for sentence in worth_saying(
+                measured_savings, [] if in_one_group else revealing_columns
+            )
+        )
     relieved = reliefs(method, sample, policy, everything)
-    if one and len(policy.requirements) > 1 and all(each.line for each in relieved):
+    if in_one_group and len(policy.requirements) > 1 and all(relief.line for relief in relieved):
         yield (
             "No requirement by itself keeps everybody in one group: without any one of them there "
             "would be one, too"
         )
     for relief in relieved:
-        yield _relieved(relief, policy, everything, one) + of
+        yield _relieved(relief, policy, everything, in_one_group) + about_sample
 
 
-def _relieved(relief: Relief, policy: Policy, everything: KeptDetail, one: bool) -> str:
+def _relieved(relief: Relief, policy: Policy, everything: KeptDetail, in_one_group: bool) -> str:
     """What a requirement costs, or what a weaker one would keep."""
-    made, requirement = relief.made, policy.requirements[relief.place]
-    loss = [own.loss(policy.options.weights) for own in (made, everything)]
-    kept = f"{made.groups:,} groups"
-    if not one:
-        kept += f", and columns generalized by {loss[0]:.0%}, not {loss[1]:.0%}"
+    without_it, requirement = relief.made, policy.requirements[relief.place]
+    loss = [detail.loss(policy.options.weights) for detail in (without_it, everything)]
+    outcome = f"{without_it.groups:,} groups"
+    if not in_one_group:
+        outcome += f", and columns generalized by {loss[0]:.0%}, not {loss[1]:.0%}"
     if relief.line:
-        return f"{relief.line} in {requirement.name} was tried: it gives {kept}"
+        return f"{relief.line} in {requirement.name} was tried: it gives {outcome}"
     against = "; ".join(map(str, requirement.judged))
     asks = getattr(requirement.criterion, "key", against)
-    if not one:
-        return f"{requirement.name} ({asks}) costs much: without it there would be {kept}"
+    if not in_one_group:
+        return f"{requirement.name} ({asks}) costs much: without it there would be {outcome}"
     return (
         f"{requirement.name} ({asks}) keeps everybody in one group: without it there would be "
-        f"{made.groups:,}"
+        f"{without_it.groups:,}"
     )
 
 
-def _tight(judged: Audit, place: int = 0) -> Verdict:
+def _tight(audit: Audit, place: int = 0) -> Verdict:
     """Of a requirement's verdicts, that which is nearest to its limit."""
-    own = [verdict for verdict in judged.verdicts if verdict.place == place]
-    return max(own, key=lambda verdict: verdict.probability / float(verdict.limit))
+    verdicts = [verdict for verdict in audit.verdicts if verdict.place == place]
+    return max(verdicts, key=lambda verdict: verdict.probability / float(verdict.limit))
 
 
 def _nearest(tight: Verdict) -> str:
@@ -156,5 +165,5 @@ def _nearest(tight: Verdict) -> str:
 
 
 def _or(names: Sequence[str], word: str = "or") -> str:
-    known = list(map(repr, names))
-    return f" {word} ".join([", ".join(known[:-1]), known[-1]] if known[1:] else known)
+    quoted = list(map(repr, names))
+    return f" {word} ".join([", ".join(quoted[:-1]), quoted[-1]] if quoted[1:] else quoted)

@@ -49,9 +49,13 @@ class KeptDetail:
 
     def loss(self, weights: Mapping[str, float], without: Collection[str] = ()) -> float:
         """The average NCP, of all columns but some."""
-        kept = [name for name in self.ncp if name not in without]
-        total = sum(weights.get(name, 1) * self.ncp[name] for name in kept)
-        return total / sum(weights.get(name, 1) for name in kept) if kept else 0.0
+        counted_columns = [name for name in self.ncp if name not in without]
+        total = sum(weights.get(name, 1) * self.ncp[name] for name in counted_columns)
+        return (
+            total / sum(weights.get(name, 1) for name in counted_columns)
+            if counted_columns
+            else 0.0
+        )
 
     @property
     def lost(self) -> list[str]:
@@ -69,9 +73,10 @@ class Saving:
     groups: int
 
     def __str__(self) -> str:
-        named = " and ".join(map(repr, self.columns))
+        column_names = " and ".join(map(repr, self.columns))
         return (
-            f"Without {named} the other columns would be generalized by {self.after:.0%}, not "
+            f"Without {column_names} the other columns would be generalized by {self.after:.0%}, "
+            "not "
             f"{self.before:.0%}, in {self.groups:,} groups"
         )
 
@@ -102,8 +107,8 @@ def sample_of(microdata: Microdata, policy: Policy, cells: int) -> Microdata | N
 
     As many as have so many cells. None where there are more, and none may be left out.
     """
-    most = max(_LEAST, cells // len(microdata.schema.quasi_identifiers))
-    if microdata.n_people <= most:
+    max_people = max(_LEAST, cells // len(microdata.schema.quasi_identifiers))
+    if microdata.n_people <= max_people:
         return microdata
     if microdata.schema.several or policy.owned:
         return None
@@ -111,26 +116,26 @@ def sample_of(microdata: Microdata, policy: Policy, cells: int) -> Microdata | N
     rank = np.random.default_rng(0).permutation(len(codes))
     order = np.lexsort((rank, codes))
     until = np.cumsum(np.ones(len(codes), np.int64) if times is None else times[order])
-    at = (2 * np.arange(most) + 1) * int(until[-1]) // (2 * most)
-    people = order[np.searchsorted(until, at, side="right")]
+    positions = (2 * np.arange(max_people) + 1) * int(until[-1]) // (2 * max_people)
+    people = order[np.searchsorted(until, positions, side="right")]
     return microdata.part(microdata.schema.quasi_identifiers, np.sort(people))
 
 
 def made_of(method: Any, microdata: Microdata, policy: Policy) -> KeptDetail | None:
     """What a publication of a table would keep; None where there is none."""
     names = microdata.schema.quasi_identifiers
-    weights = {name: own for name, own in policy.options.weights.items() if name in names}
+    weights = {name: weight for name, weight in policy.options.weights.items() if name in names}
     options = replace(policy.options, weights=weights)
     with suppress(InputError, NoSafeRelease):
         policy = replace(policy, schema=microdata.schema, options=options, tries=())
-        found = grouping_of(method, microdata, policy, 0)
-        groups = found.of_row[microdata.kept]
+        grouping = grouping_of(method, microdata, policy, 0)
+        groups = grouping.of_row[microdata.kept]
         n_groups = int(groups.max()) + 1
         people = np.bincount(groups, microdata.times)
         ncp, covered = {}, {}
         for attribute in microdata.attributes:
             style = style_of(attribute, options.labels.get(attribute.name))
-            floor = (found.floors or {}).get(attribute.name)
+            floor = (grouping.floors or {}).get(attribute.name)
             label = coarsened(attribute, groups, n_groups, style, floor)
             ncp[attribute.name] = label.ncp(people)
             covered[attribute.name] = float(_covered(label) @ people / people.sum())
@@ -153,39 +158,42 @@ def savings(
     sample: Microdata,
     policy: Policy,
     everything: KeptDetail,
-    together: Collection[str] = (),
+    also_tried: Collection[str] = (),
 ) -> list[Saving]:
     """What leaving out each column in turn would keep of the others, the most first.
 
-    And some `together`. Not of columns that requirements need.
+    And some `also_tried`. Not of columns that requirements need.
     """
     names, needed = sample.schema.quasi_identifiers, {*policy.attributes, *sample.schema.conditions}
-    weights, found = policy.options.weights, []
+    weights, measured = policy.options.weights, []
     widest = sorted(names, key=lambda name: -everything.ncp[name])[:_MOST_COLUMNS]
     tried: list[tuple[str, ...]] = [(name,) for name in names if name in widest]
-    if 1 < len(together) < len(names):
-        tried.append(tuple(together))
+    if 1 < len(also_tried) < len(names):
+        tried.append(tuple(also_tried))
     for out in tried:
-        rest = [name for name in names if name not in out]
-        if not rest or needed.intersection(out):
+        remaining = [name for name in names if name not in out]
+        if not remaining or needed.intersection(out):
             continue
         _log.info("measuring what is kept without %s", " and ".join(out))
-        made = made_of(method, sample.part(rest), policy)
+        without_columns = made_of(method, sample.part(remaining), policy)
         before = everything.loss(weights, out)
-        if made is not None:
-            found.append(Saving(out, before, made.loss(weights), made.groups))
-    return sorted(found, key=lambda saving: saving.after - saving.before)
+        if without_columns is not None:
+            measured.append(
+                Saving(out, before, without_columns.loss(weights), without_columns.groups)
+            )
+    return sorted(measured, key=lambda saving: saving.after - saving.before)
 
 
-def worth_saying(found: Sequence[Saving], together: Sequence[str]) -> list[str]:
+def worth_saying(measured: Sequence[Saving], also_tried: Sequence[str]) -> list[str]:
     """The largest savings, in words; or that columns that keep nothing cost nothing, if tried."""
-    said = [str(saving) for saving in found if saving.before - saving.after >= WORTH]
-    if not said and any(saving.columns == tuple(together) for saving in found):
-        named = " and ".join(map(repr, together))
-        said = [
-            f"Leaving out {named} would keep no more of the other columns, and lose next to nothing"
+    sentences = [str(saving) for saving in measured if saving.before - saving.after >= WORTH]
+    if not sentences and any(saving.columns == tuple(also_tried) for saving in measured):
+        column_names = " and ".join(map(repr, also_tried))
+        sentences = [
+            f"Leaving out {column_names} would keep no more of the other columns, and lose next "
+            "to nothing"
         ]
-    return said[:_NAMED]
+    return sentences[:_NAMED]
 
 
 def given_away(microdata: Microdata, policy: Policy, columns: Iterable[str]) -> list[TellingColumn]:
@@ -193,8 +201,8 @@ def given_away(microdata: Microdata, policy: Policy, columns: Iterable[str]) -> 
     limits = _limits(microdata, policy)
     if limits is None:
         return []
-    found = [_given(a, microdata, limits) for a in microdata.attributes if a.name in {*columns}]
-    return [each for each in found if each is not None]
+    telling = [_given(a, microdata, limits) for a in microdata.attributes if a.name in {*columns}]
+    return [column for column in telling if column is not None]
 
 
 @dataclass(frozen=True)
@@ -215,30 +223,33 @@ def reliefs(method: Any, sample: Microdata, policy: Policy, everything: KeptDeta
     before = everything.loss(weights)
 
     def tried(place: int, *instead: Requirement) -> KeptDetail | None:
-        others = [*required[:place], *instead, *required[place + 1 :]]
+        requirements = [*required[:place], *instead, *required[place + 1 :]]
         with suppress(InputError):
-            made = made_of(method, sample, replace(policy, requirements=others))
-            if made is not None and (
-                before - made.loss(weights) >= WORTH or made.groups > 1 == everything.groups
+            without_it = made_of(method, sample, replace(policy, requirements=requirements))
+            if without_it is not None and (
+                before - without_it.loss(weights) >= WORTH
+                or without_it.groups > 1 == everything.groups
             ):
-                return made
+                return without_it
         return None
 
     binding: list[Relief] = []
     if len(required) > 1:
         for place, requirement in enumerate(required[:_MOST_REQUIRED]):
             _log.info("measuring what %s costs", requirement.name)
-            if (made := tried(place)) is not None:
-                binding.append(Relief(place, "", made))
-        binding.sort(key=lambda each: each.made.loss(weights))
-    found = [*binding]
-    for place in [each.place for each in binding] or range(len(required))[:1]:
-        for other in weaker(required[place]):
-            if (made := tried(place, other)) is not None:
+            if (outcome := tried(place)) is not None:
+                binding.append(Relief(place, "", outcome))
+        binding.sort(key=lambda relief: relief.made.loss(weights))
+    all_reliefs = [*binding]
+    for place in [relief.place for relief in binding] or range(len(required))[:1]:
+        for weaker_requirement in weaker(required[place]):
+            if (outcome := tried(place, weaker_requirement)) is not None:
                 with suppress(InputError):  # what has no line in a file, such as priors of a frame
-                    found.append(Relief(place, line_of(required[place], other), made))
+                    all_reliefs.append(
+                        Relief(place, line_of(required[place], weaker_requirement), outcome)
+                    )
                 break
-    return found
+    return all_reliefs
 
 
 def _limits(microdata: Microdata, policy: Policy) -> Any:
@@ -247,36 +258,38 @@ def _limits(microdata: Microdata, policy: Policy) -> Any:
         return None
     everyone = microdata.everyone()
     limits = np.full(len(microdata.values), np.inf)
-    for each in policy.requirements:
+    for requirement in policy.requirements:
         # What a limit forbids: to reach it, or more than it.
-        own = [float(p.below) + 1e-9 * p.inclusive for p in each.points if not p.relative]
-        other = each.sensitive not in (None, microdata.schema.sensitive)
-        if not own or other or each.about_sets or each.of_windows:
+        point_limits = [
+            float(p.below) + 1e-9 * p.inclusive for p in requirement.points if not p.relative
+        ]
+        is_elsewhere = requirement.sensitive not in (None, microdata.schema.sensitive)
+        if not point_limits or is_elsewhere or requirement.about_sets or requirement.of_windows:
             continue
-        about = np.asarray(each.by([]).count(everyone).meant.about)
-        limits[about] = np.minimum(limits[about], min(own))
+        value_places = np.asarray(requirement.by([]).count(everyone).meant.about)
+        limits[value_places] = np.minimum(limits[value_places], min(point_limits))
     return limits if np.isfinite(limits).any() else None
 
 
 def _given(attribute: Attribute, microdata: Microdata, limits: Any) -> TellingColumn | None:
     values, n_values = microdata.sensitive_codes, len(limits)
     times: Any = microdata.times
-    many = len(attribute.domain)
-    if many * n_values > 1 << 24:
+    n_labels = len(attribute.domain)
+    if n_labels * n_values > 1 << 24:
         return None
     keys = attribute.codes.astype(np.int64) * n_values + values
-    cells = np.bincount(keys, times, many * n_values).reshape(many, n_values)
+    cells = np.bincount(keys, times, n_labels * n_values).reshape(n_labels, n_values)
     people = cells.sum(axis=1)
     shares = cells / np.maximum(people, 1)[:, None]
     # Of few people so many may have one value by chance alone.
     chance = _DEVIATIONS * np.sqrt(shares * (1 - shares) / np.maximum(people, 1)[:, None])
     over = (shares - chance >= limits) & (people >= _PEOPLE)[:, None]
-    told = int(people[over.any(axis=1)].sum())
-    if told < _SHARE * people.sum():
+    n_over = int(people[over.any(axis=1)].sum())
+    if n_over < _SHARE * people.sum():
         return None
     place = int(np.argmax(np.where(over, shares + people[:, None] / people.sum() * 1e-3, 0)))
     code, value = divmod(place, n_values)
     label = exact_labels(attribute)[code]
     share = float(shares[code, value])
-    named = str(microdata.values[value])
-    return TellingColumn(attribute.name, told, label, int(people[code]), named, share)
+    value_text = str(microdata.values[value])
+    return TellingColumn(attribute.name, n_over, label, int(people[code]), value_text, share)

@@ -219,7 +219,9 @@ class PolicySuggestion(Plain):
     @property
     def questions(self) -> tuple[str, ...]:
         """What needs a decision, a sentence for each column."""
-        return tuple(f"{each.name}: {each.question}" for each in self.columns if each.question)
+        return tuple(
+            f"{column.name}: {column.question}" for column in self.columns if column.question
+        )
 
     def to_toml(self, folder: str | Path = ".") -> str:
         """The policy file, with what was found about each column and limit as comments.
@@ -255,7 +257,7 @@ class _Rows:
     name: str = ""  # the column that tells people apart who have several
     why: str = ""
     people: int = 0  # where they are not the rows
-    most: int = 1  # rows of one person
+    max_rows: int = 1  # rows of one person
 
     unit: ClassVar[Unit] = "person"
     noun: ClassVar[str] = "people"
@@ -265,7 +267,8 @@ class _Rows:
     def question(self) -> str:
         """What is to be decided of the column."""
         return (
-            f"it repeats, so rows are cases of people, who have up to {self.most:,} each. If a row "
+            f"it repeats, so rows are cases of people, who have up to {self.max_rows:,} each. If "
+            "a row "
             "is a person all the same, take it out here, and unit, person and of, and take the "
             "limit that is named for rows that are people"
         )
@@ -302,15 +305,16 @@ class _Sizes(NamedTuple):
         if m < needed:
             limit = percentage(_WORTH, 0, "up")
             covers = f"only m = {needed}, with which no limit up to {limit} can be met, covers"
-        said = (
+        sentence = (
             f"Up to {self.largest:,} {self.noun} share a value of {homes}: if these are "
             f"households, {covers} “if any of my household has it, so have I”, and no m that all "
             "have the same"
         )
         if m >= needed:
-            return said
+            return sentence
         return (
-            f"{_DECIDE}: {said}. m = {m} covers those of up to {m + 1}. If a value of so many is "
+            f"{_DECIDE}: {sentence}. m = {m} covers those of up to {m + 1}. If a value of so many "
+            "is "
             "no household, say that it stands for a missing value (missing, in [schema.reading])"
         )
 
@@ -355,41 +359,43 @@ def suggest_policy(
     >>> found.policy.schema.sensitive, found.policy.schema.quasi_identifiers
     ('diagnosis', ('age', 'sex', 'zip', 'admitted', 'marital'))
     """
-    given = Reading() if reading is None else Reading.of(reading)
-    opened, found, known = looked_at(table, given)
+    read_settings = Reading() if reading is None else Reading.of(reading)
+    opened_table, profiles, detected = looked_at(table, read_settings)
     chosen = [quasi_identifiers] if isinstance(quasi_identifiers, str) else quasi_identifiers
-    named = [] if sensitive is None else [sensitive]
-    require(opened, [*named, *(chosen or ())])
-    rows = max((each.rows for each in found), default=0)
+    named_columns = [] if sensitive is None else [sensitive]
+    require(opened_table, [*named_columns, *(chosen or ())])
+    rows = max((profile.rows for profile in profiles), default=0)
     if not rows:
-        raise DataError(f"{opened.name} has no rows")
-    folder, files = _hierarchy_files(table, found)
-    numbers = _person_numbers(opened, found)
-    by_choice = [n.name for n in numbers if n.name in (*named, *(chosen or ()))]
+        raise DataError(f"{opened_table.name} has no rows")
+    folder, files = _hierarchy_files(table, profiles)
+    numbers = _person_numbers(opened_table, profiles)
+    by_choice = [n.name for n in numbers if n.name in (*named_columns, *(chosen or ()))]
     numbers = [number for number in numbers if number.name not in by_choice]
-    roles = _Roles(opened.name, found, sensitive, chosen, files, numbers)
-    counted = numbers[0] if numbers else _Rows()
+    roles = _Roles(opened_table.name, profiles, sensitive, chosen, files, numbers)
+    rows_are = numbers[0] if numbers else _Rows()
     if numbers:
         repeated = [numbers[0].name]
     else:
-        _leave_out_names(opened, roles, found)
-        repeated = [*_in_doubt(roles, found)]
+        _leave_out_names(opened_table, roles, profiles)
+        repeated = [*_in_doubt(roles, profiles)]
     repeated += by_choice
-    schema, columns = _schema(found, roles, known, folder, files, repeated, counted)
+    schema, columns = _schema(profiles, roles, detected, folder, files, repeated, rows_are)
     rows_alone = replace(schema, unit="row", person=None)  # whoever these rows are about
-    microdata = Microdata(opened, rows_alone)
+    microdata = Microdata(opened_table, rows_alone)
     # Every value has its place in the hierarchies, or this says which has not.
     known_values = [attribute.domain for attribute in microdata.attributes]
     everyone = microdata.counts(np.zeros(microdata.n_people, dtype=np.int64))
-    profile = next(each for each in found if each.name == schema.sensitive)
-    homes = shared(opened, schema)
-    sizes = _Sizes.of(opened, homes, counted)
-    required, notes, question = _requirements(everyone, profile, sizes, counted)
+    profile = next(profile for profile in profiles if profile.name == schema.sensitive)
+    homes = shared(opened_table, schema)
+    sizes = _Sizes.of(opened_table, homes, rows_are)
+    required, notes, question = _requirements(everyone, profile, sizes, rows_are)
     if numbers:
-        alone = _Rows()
-        of_rows, *_ = _requirements(everyone, profile, _Sizes.of(opened, homes, alone), alone)
-        said = (f"{key} = {toml_value(x)}" for key, x in _limit_table(of_rows[0]).items())
-        notes.append(f"The limit where rows are people: {', '.join(said)}")
+        plain_rows = _Rows()
+        of_rows, *_ = _requirements(
+            everyone, profile, _Sizes.of(opened_table, homes, plain_rows), plain_rows
+        )
+        limit_terms = (f"{key} = {toml_value(x)}" for key, x in _limit_table(of_rows[0]).items())
+        notes.append(f"The limit where rows are people: {', '.join(limit_terms)}")
     if question:
         columns = [
             replace(c, question=c.question or question) if c.role == "sensitive" else c
@@ -409,10 +415,10 @@ def suggest_policy(
             "shown once for each then"
             for name in homes
             if name != schema.sensitive and not schema.several
-            if agrees(opened, name, schema.sensitive)
+            if agrees(opened_table, name, schema.sensitive)
         ]
     return PolicySuggestion(
-        opened.name,
+        opened_table.name,
         rows,
         tuple(columns),
         policy,
@@ -432,7 +438,7 @@ class _Roles:
     def __init__(
         self,
         table: str,
-        found: Sequence[Profile],
+        profiles: Sequence[Profile],
         sensitive: str | None,
         chosen: Sequence[str] | None,
         files: Mapping[str, _File],
@@ -442,11 +448,11 @@ class _Roles:
         of_people = {number.name: _of_number(number) for number in numbers}
         if numbers:
             of_people[numbers[0].name] = "identifier", numbers[0].why
-        for each in found:
-            fixed = _unusable(each) or of_people.get(each.name) or _identifier(each)
-            if fixed and each.name != sensitive and each.name not in (chosen or ()):
-                self.of[each.name] = fixed
-        free = [each for each in found if each.name not in self.of]
+        for profile in profiles:
+            fixed = _unusable(profile) or of_people.get(profile.name) or _identifier(profile)
+            if fixed and profile.name != sensitive and profile.name not in (chosen or ()):
+                self.of[profile.name] = fixed
+        free = [profile for profile in profiles if profile.name not in self.of]
         if sensitive is None:
             hidden = self._sensitive([e for e in free if e.name not in (chosen or ())], chosen)
             if hidden is None:
@@ -458,40 +464,44 @@ class _Roles:
             sensitive = hidden
         else:
             self.of[sensitive] = "sensitive", "you named it"
-        for each in free:
-            if each.name in files and files[each.name].hierarchy:
+        for profile in free:
+            if profile.name in files and files[profile.name].hierarchy:
                 continue
-            if each.name != sensitive and (why := _unlistable(each)):
-                self.of[each.name] = "undecided", why
-        free = [each for each in free if each.name not in self.of]
-        for each in free:
+            if profile.name != sensitive and (why := _unlistable(profile)):
+                self.of[profile.name] = "undecided", why
+        free = [profile for profile in free if profile.name not in self.of]
+        for profile in free:
             if chosen is not None:
-                known = each.name in chosen
-                why = "you named it" if known else "you did not name it"
-                self.of[each.name] = ("quasi-identifier" if known else "undecided"), why
-            elif each.name in files and files[each.name].named:
+                is_named = profile.name in chosen
+                why = "you named it" if is_named else "you did not name it"
+                self.of[profile.name] = ("quasi-identifier" if is_named else "undecided"), why
+            elif profile.name in files and files[profile.name].is_named:
                 why = "a hierarchy file for it lies beside the table"
-                self.of[each.name] = "quasi-identifier", why
-            elif _KNOWN.keys() & words_of(each.name) or each.kind == "date":
-                why = "dates of a person are often known" if each.kind == "date" else ""
+                self.of[profile.name] = "quasi-identifier", why
+            elif _KNOWN.keys() & words_of(profile.name) or profile.kind == "date":
+                why = "dates of a person are often known" if profile.kind == "date" else ""
                 why = why or "by its name, others may know it of a person"
-                self.of[each.name] = "quasi-identifier", why
-        many = sum(role == "quasi-identifier" for role, _ in self.of.values())
-        few = [
+                self.of[profile.name] = "quasi-identifier", why
+        n_known = sum(role == "quasi-identifier" for role, _ in self.of.values())
+        of_few_values = [
             e
             for e in free
             if e.name not in self.of
             and e.distinct <= _FEW
             and not _OFTEN_NAMES.keys() & words_of(e.name)
         ]
-        rest = [e for e in free if e.name not in self.of and e not in few]
-        for each in [*few, *rest]:
-            if many < (_LEAST_COLUMNS if each in few else 1):
-                why = "others might know it: it has few values" if each in few else "none is left"
-                self.of[each.name], many = ("quasi-identifier", why), many + 1
+        of_many_values = [e for e in free if e.name not in self.of and e not in of_few_values]
+        for profile in [*of_few_values, *of_many_values]:
+            if n_known < (_LEAST_COLUMNS if profile in of_few_values else 1):
+                why = (
+                    "others might know it: it has few values"
+                    if profile in of_few_values
+                    else "none is left"
+                )
+                self.of[profile.name], n_known = ("quasi-identifier", why), n_known + 1
             else:
-                self.of[each.name] = "undecided", "nothing says who may know it"
-        if not many:
+                self.of[profile.name] = "undecided", "nothing says who may know it"
+        if not n_known:
             raise DataError(
                 f"{table}: no column is left that others may know of a person, beside "
                 f"{sensitive!r} and what names people; name some: --quasi-identifiers COLUMNS, or "
@@ -501,68 +511,76 @@ class _Roles:
     def _sensitive(self, free: Sequence[Profile], chosen: Sequence[str] | None) -> str | None:
         """The column that must stay hidden: by its name, or the last of few values."""
         for word in _SECRET:
-            for each in free:
-                if word in words_of(each.name) and not _is_remark(word, each):
-                    self.of[each.name] = "sensitive", f"its name has the word {word!r}"
-                    return each.name
-        known = [e for e in free if _KNOWN.keys() & words_of(e.name) or e.kind == "date"]
-        others = [e for e in free if e not in known]
-        few = [e for e in others if e.distinct <= 5 * _FEW]
-        people = [e for e in few if not (_PLACES.keys() & words_of(e.name) or is_household(e.name))]
-        for part in (people, few, others, known):
+            for profile in free:
+                if word in words_of(profile.name) and not _is_remark(word, profile):
+                    self.of[profile.name] = "sensitive", f"its name has the word {word!r}"
+                    return profile.name
+        often_known = [e for e in free if _KNOWN.keys() & words_of(e.name) or e.kind == "date"]
+        rarely_known = [e for e in free if e not in often_known]
+        of_few_values = [e for e in rarely_known if e.distinct <= 5 * _FEW]
+        people = [
+            e
+            for e in of_few_values
+            if not (_PLACES.keys() & words_of(e.name) or is_household(e.name))
+        ]
+        for part in (people, of_few_values, rarely_known, often_known):
             if part and (len(free) > 1 or chosen):
                 self.of[part[-1].name] = "sensitive", "the last column that may be"
                 return part[-1].name
         return None
 
 
-def _repeats(each: Profile) -> bool:
-    return each.distinct < each.known
+def _repeats(profile: Profile) -> bool:
+    return profile.distinct < profile.known
 
 
-def _is_remark(word: str, each: Profile) -> bool:
+def _is_remark(word: str, profile: Profile) -> bool:
     """Whether a column that may be one of marks, by a word, is one of remarks by its values."""
-    return word in _AMBIGUOUS and each.kind == "text" and each.distinct > 5 * _FEW
+    return word in _AMBIGUOUS and profile.kind == "text" and profile.distinct > 5 * _FEW
 
 
-def _person_numbers(table: Table, found: Sequence[Profile]) -> list[_PersonNumber]:
+def _person_numbers(table: Table, profiles: Sequence[Profile]) -> list[_PersonNumber]:
     """The columns that tell people apart who have several rows, the surest first.
 
     None by its rows alone, where each row has the number of another person by a name; and no name
     that only two people of different sex or birth have.
     """
-    may = [each for each in found if _may_number(each)]
+    may = [profile for profile in profiles if _may_number(profile)]
     if not may:
         return []
-    beside = [e.name for e in found if not e.problem and may_be_trait(e.name)]
+    trait_columns = [e.name for e in profiles if not e.problem and may_be_trait(e.name)]
     if any(is_plain_number(e.name) for e in may):
-        beside += [e.name for e in found if not e.problem and e.distinct <= 5 * _FEW]
-    columns = _coded(table, [*(e.name for e in may), *beside])
+        trait_columns += [e.name for e in profiles if not e.problem and e.distinct <= 5 * _FEW]
+    columns = _coded(table, [*(e.name for e in may), *trait_columns])
     why = people_of(columns)
-    if _tells_apart(found):
+    if _tells_apart(profiles):
         why = {name: reason for name, reason in why.items() if _is_named(name)}
-    of = {column.name: column for column in columns}
-    why = {name: why[name] for name in why if not names_two_people(of[name], columns)}
+    column_of = {column.name: column for column in columns}
+    why = {name: why[name] for name in why if not names_two_people(column_of[name], columns)}
     return [
-        _PersonNumber(name, reason, of[name].n, int(of[name].rows_of_each.max()))
+        _PersonNumber(name, reason, column_of[name].n, int(column_of[name].rows_of_each.max()))
         for name, reason in why.items()
     ]
 
 
-def _may_number(each: Profile) -> bool:
+def _may_number(profile: Profile) -> bool:
     """Whether values may number people who have several rows."""
-    if each.problem or each.kind == "date" or not LEAST_NAMED <= each.distinct < each.known:
+    if (
+        profile.problem
+        or profile.kind == "date"
+        or not LEAST_NAMED <= profile.distinct < profile.known
+    ):
         return False
-    by_rows = each.distinct >= LEAST_PEOPLE and are_codes(each.domain)
-    return _is_named(each.name) or by_rows
+    by_rows = profile.distinct >= LEAST_PEOPLE and are_codes(profile.domain)
+    return _is_named(profile.name) or by_rows
 
 
 def _coded(table: Table, names: Sequence[str]) -> list[Coded]:
     """Some columns, of which many are read at once."""
     columns: list[Coded] = []
-    wanted = [*dict.fromkeys(names)]
-    for start in range(0, len(wanted), _READ_AT_ONCE):
-        part = wanted[start : start + _READ_AT_ONCE]
+    column_names = [*dict.fromkeys(names)]
+    for start in range(0, len(column_names), _READ_AT_ONCE):
+        part = column_names[start : start + _READ_AT_ONCE]
         columns += map(Coded.of, part, fetch(table, part).columns)
     return columns
 
@@ -571,9 +589,9 @@ def _is_named(name: str) -> bool:
     return is_of_person(name) or is_of_rows(name)
 
 
-def _tells_apart(found: Sequence[Profile]) -> bool:
+def _tells_apart(profiles: Sequence[Profile]) -> bool:
     """Whether each row has a number that is of a person by its name, and none repeats."""
-    return any(is_of_person(e.name) and e.distinct == e.rows for e in found)
+    return any(is_of_person(e.name) and e.distinct == e.rows for e in profiles)
 
 
 def _of_number(number: _PersonNumber) -> tuple[Role, str]:
@@ -581,56 +599,56 @@ def _of_number(number: _PersonNumber) -> tuple[Role, str]:
     return ("identifier" if _is_named(number.name) else "undecided"), number.why
 
 
-def _in_doubt(roles: _Roles, found: Sequence[Profile]) -> tuple[str, ...]:
+def _in_doubt(roles: _Roles, profiles: Sequence[Profile]) -> tuple[str, ...]:
     """Identifiers that repeat, where nothing says that rows are people all the same."""
-    repeat = [e.name for e in found if roles.of[e.name][0] == "identifier" and _repeats(e)]
-    return tuple(name for name in repeat if _is_named(name) or not _tells_apart(found))
+    repeat = [e.name for e in profiles if roles.of[e.name][0] == "identifier" and _repeats(e)]
+    return tuple(name for name in repeat if _is_named(name) or not _tells_apart(profiles))
 
 
-def _leave_out_names(table: Table, roles: _Roles, found: Sequence[Profile]) -> None:
+def _leave_out_names(table: Table, roles: _Roles, profiles: Sequence[Profile]) -> None:
     """What names nobody by itself needs no role: a household, or one of several names."""
-    own = [e for e in found if roles.of[e.name][0] == "identifier" and _repeats(e)]
-    if not own:
+    repeating = [e for e in profiles if roles.of[e.name][0] == "identifier" and _repeats(e)]
+    if not repeating:
         return
-    beside = [e.name for e in found if not e.problem and may_be_trait(e.name)]
-    people = _coded(table, beside)
-    for each in [*own]:
-        if is_household(each.name):
-            roles.of[each.name] = "undecided", "by its name, people who live together share it"
-            own.remove(each)
-        elif not _is_named(each.name):
-            (column,) = _coded(table, [each.name])
+    trait_columns = [e.name for e in profiles if not e.problem and may_be_trait(e.name)]
+    people = _coded(table, trait_columns)
+    for profile in [*repeating]:
+        if is_household(profile.name):
+            roles.of[profile.name] = "undecided", "by its name, people who live together share it"
+            repeating.remove(profile)
+        elif not _is_named(profile.name):
+            (column,) = _coded(table, [profile.name])
             if is_contradicted(column, people):
                 why = "people of different sex, birth or race share it, so it names nobody"
-                roles.of[each.name] = "undecided", f"{why} by itself; {each.said}"
-                own.remove(each)
-    if len(own) < 2 or not all(_NAMES_PEOPLE.keys() & words_of(e.name) for e in own):
+                roles.of[profile.name] = "undecided", f"{why} by itself; {profile.said}"
+                repeating.remove(profile)
+    if len(repeating) < 2 or not all(_NAMES_PEOPLE.keys() & words_of(e.name) for e in repeating):
         return
-    columns = [codes_of(column)[0] for column in fetch(table, [e.name for e in own]).columns]
+    columns = [codes_of(column)[0] for column in fetch(table, [e.name for e in repeating]).columns]
     _, first = combine(columns, [int(codes.max()) + 1 for codes in columns])
-    if len(first) == own[0].rows:
-        for each in own:
-            why = f"by its name, it names people, though not alone; {each.said}"
-            roles.of[each.name] = "undecided", why
+    if len(first) == repeating[0].rows:
+        for profile in repeating:
+            why = f"by its name, it names people, though not alone; {profile.said}"
+            roles.of[profile.name] = "undecided", why
 
 
-def _unusable(each: Profile) -> tuple[Role, str] | None:
-    if each.problem:
-        return "undecided", f"it cannot be used as it is: {each.problem}"
-    if not each.distinct:
+def _unusable(profile: Profile) -> tuple[Role, str] | None:
+    if profile.problem:
+        return "undecided", f"it cannot be used as it is: {profile.problem}"
+    if not profile.distinct:
         return "undecided", "it holds nothing but missing values"
-    if each.distinct == 1 and not each.nulls:
+    if profile.distinct == 1 and not profile.nulls:
         return "undecided", "it has one value, the same for everybody"
     return None
 
 
-def _unlistable(each: Profile) -> str:
+def _unlistable(profile: Profile) -> str:
     """Why labels must not list the values of a column of texts."""
-    if each.kind != "text" or each.people is None or _code_length(each) is not None:
+    if profile.kind != "text" or profile.people is None or _code_length(profile) is not None:
         return ""
-    if read := _nearly_read(each):
-        return read
-    if 2 * int(np.count_nonzero(each.people < min(_K, each.rows))) <= each.distinct:
+    if hint := _nearly_read(profile):
+        return hint
+    if 2 * int(np.count_nonzero(profile.people < min(_K, profile.rows))) <= profile.distinct:
         return ""
     return (
         f"most of its values are had by fewer than {_K} people each, and labels would list them: "
@@ -638,79 +656,82 @@ def _unlistable(each: Profile) -> str:
     )
 
 
-def _nearly_read(each: Profile) -> str:
+def _nearly_read(profile: Profile) -> str:
     """That a column of texts would be one of dates or numbers, but for a few."""
-    if each.kind != "text" or each.people is None:
+    if profile.kind != "text" or profile.people is None:
         return ""
-    found = nearly_all_read(each.domain, each.people.tolist())
-    if found is None:
+    nearly = nearly_all_read(profile.domain, profile.people.tolist())
+    if nearly is None:
         return ""
-    return f"nearly all of its values read as {found[0]}: mend the others, or say its type"
+    return f"nearly all of its values read as {nearly[0]}: mend the others, or say its type"
 
 
-def _identifier(each: Profile) -> tuple[Role, str] | None:
+def _identifier(profile: Profile) -> tuple[Role, str] | None:
     """The role of a column that names people, or might; None of any other."""
-    own = f"{some(each.distinct, 'value', 'values')} in {some(each.known, 'row', 'rows')} with one"
-    if each.kind == "date" or not _names_some(each):
+    rows_with_one = f"{some(profile.known, 'row', 'rows')} with one"
+    counts_text = f"{some(profile.distinct, 'value', 'values')} in {rows_with_one}"
+    if profile.kind == "date" or not _names_some(profile):
         return None
-    if _are_times(each):
+    if _are_times(profile):
         return "undecided", "it holds times, which are not read as dates"
     for names, reason in _NAMING:
-        if names(each):
-            return "identifier", f"{reason} {own}"
-    if each.known < 2 * _K:
+        if names(profile):
+            return "identifier", f"{reason} {counts_text}"
+    if profile.known < 2 * _K:
         return None
-    if looks := looks_personal(each.domain):
-        said = f"its values look like {looks}: {own}"
+    if looks := looks_personal(profile.domain):
+        reason_text = f"its values look like {looks}: {counts_text}"
         if looks != _LOOKS_LIKE_NAMES:
-            return "identifier", said
+            return "identifier", reason_text
         # A city may be called like somebody.
-        if not (_SECRET | _KNOWN).keys() & words_of(each.name):
+        if not (_SECRET | _KNOWN).keys() & words_of(profile.name):
             # Two people may have one name: then it names nobody by itself, and has no role.
-            return ("undecided" if _repeats(each) else "identifier"), said
-    if Fraction(each.distinct, each.known) >= _NEARLY and _no_measure(each):
-        if _repeats(each) and (read := _nearly_read(each)):
-            return "undecided", read  # two people may be born on one day
-        return "identifier", f"nearly everybody has a value of their own: {own}"
+            return ("undecided" if _repeats(profile) else "identifier"), reason_text
+    if Fraction(profile.distinct, profile.known) >= _NEARLY and _no_measure(profile):
+        if _repeats(profile) and (hint := _nearly_read(profile)):
+            return "undecided", hint  # two people may be born on one day
+        return "identifier", f"nearly everybody has a value of their own: {counts_text}"
     return None
 
 
-def _names_some(each: Profile) -> bool:
+def _names_some(profile: Profile) -> bool:
     """Whether there are enough values: two that many people have, such as yes and no, name none."""
-    return not _repeats(each) or each.distinct >= 2 * _K
+    return not _repeats(profile) or profile.distinct >= 2 * _K
 
 
-def _are_times(each: Profile) -> bool:
-    return all(isinstance(v, str) and _TIME.match(v) for v in each.domain[:_LOOK])
+def _are_times(profile: Profile) -> bool:
+    return all(isinstance(v, str) and _TIME.match(v) for v in profile.domain[:_LOOK])
 
 
-def _has_name_of_people(each: Profile) -> bool:
-    return bool(_NAMES_PEOPLE.keys() & words_of(each.name))
+def _has_name_of_people(profile: Profile) -> bool:
+    return bool(_NAMES_PEOPLE.keys() & words_of(profile.name))
 
 
-def _has_number_of_person(each: Profile) -> bool:
-    words = words_of(each.name)
-    numbered = bool(_WHO.keys() & words and {"id", *_NUMBERS} & words) and not _is_count(each)
-    return each.distinct >= 2 * _K and (numbered or _is_named_number(each))
+def _has_number_of_person(profile: Profile) -> bool:
+    words = words_of(profile.name)
+    numbered = bool(_WHO.keys() & words and {"id", *_NUMBERS} & words) and not _is_count(profile)
+    return profile.distinct >= 2 * _K and (numbered or _is_named_number(profile))
 
 
-def _is_count(each: Profile) -> bool:
+def _is_count(profile: Profile) -> bool:
     """Whether a name says how many of something there are: number_of_calls."""
-    return each.kind == "number" and _COUNT.match(each.name) is not None
+    return profile.kind == "number" and _COUNT.match(profile.name) is not None
 
 
-def _is_named_number(each: Profile) -> bool:
-    return _is_named(each.name) and are_codes(each.domain)
+def _is_named_number(profile: Profile) -> bool:
+    return _is_named(profile.name) and are_codes(profile.domain)
 
 
-def _has_many_numbers(each: Profile) -> bool:
-    words = words_of(each.name)
-    many = Fraction(each.distinct, each.known) >= Fraction(1, 20) and each.known >= 2 * _K
+def _has_many_numbers(profile: Profile) -> bool:
+    words = words_of(profile.name)
+    has_many = (
+        Fraction(profile.distinct, profile.known) >= Fraction(1, 20) and profile.known >= 2 * _K
+    )
     about_people = _OFTEN_NAMES.keys() & words
-    if not many or not about_people or _is_count(each):
+    if not has_many or not about_people or _is_count(profile):
         return False
-    if each.kind == "number" and _repeats(each):  # days of a patient; an index of prices
-        return are_codes(each.domain) and not (about_people <= _WHO.keys() and len(words) > 2)
+    if profile.kind == "number" and _repeats(profile):  # days of a patient; an index of prices
+        return are_codes(profile.domain) and not (about_people <= _WHO.keys() and len(words) > 2)
     return True
 
 
@@ -722,40 +743,50 @@ _NAMING: tuple[tuple[Callable[[Profile], bool], str], ...] = (
 )
 
 
-def _no_measure(each: Profile) -> bool:
+def _no_measure(profile: Profile) -> bool:
     """Whether values that hardly repeat are texts, or whole numbers without a gap."""
-    if (_SECRET | _KNOWN).keys() & words_of(each.name):
+    if (_SECRET | _KNOWN).keys() & words_of(profile.name):
         return False
-    if each.kind == "text":
-        return 2 * sum(_NUMERIC.fullmatch(str(v)) is not None for v in each.domain) < each.distinct
-    whole = all(type(value) is int for value in each.domain)
-    return whole and each.domain[-1] - each.domain[0] + 1 == each.distinct == each.known
+    if profile.kind == "text":
+        return (
+            2 * sum(_NUMERIC.fullmatch(str(v)) is not None for v in profile.domain)
+            < profile.distinct
+        )
+    are_whole = all(type(value) is int for value in profile.domain)
+    return (
+        are_whole
+        and profile.domain[-1] - profile.domain[0] + 1 == profile.distinct == profile.known
+    )
 
 
 def _schema(
-    found: Sequence[Profile],
+    profiles: Sequence[Profile],
     roles: _Roles,
     reading: Reading,
     folder: Path,
     files: Mapping[str, _File],
     repeated: Sequence[str],
-    counted: _Rows,
+    rows_are: _Rows,
 ) -> tuple[Schema, list[ColumnSuggestion]]:
     """The schema, and what is said of each column."""
     columns, types = [], {}
-    unique = [e for e in found if e.distinct == e.rows and are_codes(e.domain)]
+    unique = [e for e in profiles if e.distinct == e.rows and are_codes(e.domain)]
     unique = [e for e in unique if not (_SECRET | _KNOWN).keys() & words_of(e.name)]
     unique.sort(key=lambda e: not is_of_rows(e.name))
     apart = [e.name for e in unique if roles.of[e.name][0] in ("identifier", "undecided")]
-    for each in found:
+    for each in profiles:
         role, reason = roles.of[each.name]
         hierarchy, question = None, ""
         if role == "quasi-identifier":
-            own = files.get(each.name)
+            hierarchy_file = files.get(each.name)
             hierarchy, kind, question = _hierarchy(each)
-            if own is not None:
-                question = own.question or question
-                hierarchy, kind = (own.hierarchy, None) if own.hierarchy else (hierarchy, kind)
+            if hierarchy_file is not None:
+                question = hierarchy_file.question or question
+                hierarchy, kind = (
+                    (hierarchy_file.hierarchy, None)
+                    if hierarchy_file.hierarchy
+                    else (hierarchy, kind)
+                )
             if kind is not None:
                 types[each.name] = kind
         elif role == "sensitive":
@@ -763,8 +794,8 @@ def _schema(
                 question = "is this what must stay hidden? No name of a column says so"
             elif any(f"word {word!r}" in reason for word in _AMBIGUOUS):
                 question = "marks that must stay hidden, or remarks? Its name says both"
-        elif each.name == counted.name:
-            question = counted.question
+        elif each.name == rows_are.name:
+            question = rows_are.question
         elif each.name in repeated:
             ways = [
                 f"set person = {toml_value(name)}, if each of these is another person"
@@ -788,11 +819,11 @@ def _schema(
             question = question or _unread(each, reading)
         columns.append(ColumnSuggestion(each.name, role, each.said, reason, hierarchy, question))
     by = {
-        role: [each.name for each in columns if each.role == role]
+        role: [profile.name for profile in columns if profile.role == role]
         for role in ("identifier", "quasi-identifier", "sensitive")
     }
     (hidden,) = by["sensitive"]
-    profile = next(each for each in found if each.name == hidden)
+    profile = next(profile for profile in profiles if profile.name == hidden)
     people = [] if profile.people is None else profile.people.tolist()
     separator = separator_of(profile.domain, people) if profile.kind == "text" else ""
     if any(_repeats_a_part(text, separator) for text in profile.domain if separator):
@@ -804,11 +835,13 @@ def _schema(
         ]
     missing: Any = "error"
     if profile.nulls and not separator:
-        label, taken = "missing", set(map(str, profile.domain))
-        while label in taken:
+        label, labels = "missing", set(map(str, profile.domain))
+        while label in labels:
             label += "?"
         missing = {"label": label}
-    hierarchies = {each.name: each.hierarchy for each in columns if each.hierarchy is not None}
+    hierarchies = {
+        profile.name: profile.hierarchy for profile in columns if profile.hierarchy is not None
+    }
     schema = Schema(
         identifiers=by["identifier"],
         quasi_identifiers=by["quasi-identifier"],
@@ -819,8 +852,8 @@ def _schema(
         missing=missing,
         reading=reading,
         folder=folder,
-        unit=counted.unit,
-        person=counted.name or None,
+        unit=rows_are.unit,
+        person=rows_are.name or None,
     )
     return schema, columns
 
@@ -832,21 +865,21 @@ def _repeats_a_part(text: str, separator: str) -> bool:
 
 def _several(hidden: ColumnSuggestion, separator: str) -> str:
     """What is to decide of a sensitive column whose cells hold several answers."""
-    asked = (
+    question = (
         f"cells hold several answers, with {toml_value(separator)} between, and are read as sets; "
         "if each is one value, take out semantics and separators"
     )
-    return f"{hidden.question}. {asked}" if hidden.question else asked
+    return f"{hidden.question}. {question}" if hidden.question else question
 
 
-def _unread(each: Profile, reading: Reading) -> str:
+def _unread(profile: Profile, reading: Reading) -> str:
     """What is to decide of texts that look like dates or numbers, and of the century of dates."""
-    if each.kind == "text":
-        return doubts(each.name, each.domain) or ""
-    if reading.latest_year is None or each.kind != "date":
+    if profile.kind == "text":
+        return doubts(profile.name, profile.domain) or ""
+    if reading.latest_year is None or profile.kind != "date":
         return ""
     first = reading.latest_year - 99
-    old = [value for value in each.domain if isinstance(value, dt.date)]
+    old = [value for value in profile.domain if isinstance(value, dt.date)]
     if not old or min(old).year >= first + _DECADE:
         return ""
     return (
@@ -858,65 +891,65 @@ def _unread(each: Profile, reading: Reading) -> str:
 # ---- hierarchies --------------------------------------------------------------------------------
 
 
-def _hierarchy(each: Profile) -> tuple[Mapping[str, Any] | None, Any, str]:
+def _hierarchy(profile: Profile) -> tuple[Mapping[str, Any] | None, Any, str]:
     """How a column may coarsen, the type it must be given for that, and what is to decide."""
-    code = _code_length(each)
+    code = _code_length(profile)
     if code is not None:
-        return {"mask": code}, "text" if each.kind == "number" else None, ""
-    if each.kind == "date":
-        first, last = each.domain[0], each.domain[-1]
+        return {"mask": code}, "text" if profile.kind == "number" else None, ""
+    if profile.kind == "date":
+        first, last = profile.domain[0], profile.domain[-1]
         if isinstance(first, dt.time):
             return {"dates": ["hour", "day"]}, None, ""
         long = last.year - first.year > 20
         levels = ["month", "year", "decade"] if long else ["month", "quarter", "year"]
         return {"dates": levels}, None, ""
-    if each.kind == "number":
-        if not np.isfinite([float(each.domain[0]), float(each.domain[-1])]).all():
+    if profile.kind == "number":
+        if not np.isfinite([float(profile.domain[0]), float(profile.domain[-1])]).all():
             return None, None, "it has numbers that are not finite"
-        whole = all(value == int(value) for value in each.domain[:1000])
-        if whole and _POSTAL.keys() & words_of(each.name) and _lost_zeros(each):
+        are_whole = all(value == int(value) for value in profile.domain[:1000])
+        if are_whole and _POSTAL.keys() & words_of(profile.name) and _lost_zeros(profile):
             ask = (
                 "numbers of different lengths: codes that lost the zeros they begin with? Then "
-                f"read the column as texts, pd.read_csv(path, dtype={{{each.name!r}: str}})"
+                f"read the column as texts, pd.read_csv(path, dtype={{{profile.name!r}: str}})"
             )
-            widths = _widths(each.domain[0], each.domain[-1], whole)
+            widths = _widths(profile.domain[0], profile.domain[-1], are_whole)
             return (None if widths is None else {"intervals": widths}), None, ask
-        if each.distinct <= _FEW_NUMBERS:
+        if profile.distinct <= _FEW_NUMBERS:
             ask = "number or code? Taken for numbers; if they are codes, say so in [schema.types]"
-            return None, None, ask if whole else ""
-        widths = _widths(each.domain[0], each.domain[-1], whole)
+            return None, None, ask if are_whole else ""
+        widths = _widths(profile.domain[0], profile.domain[-1], are_whole)
         return (None if widths is None else {"intervals": widths}), None, ""
-    if each.distinct > 5 * _FEW:
+    if profile.distinct > 5 * _FEW:
         return None, None, "many texts: a hierarchy of words (file or rows) keeps more"
     return None, None, ""
 
 
-def _code_length(each: Profile) -> int | None:
+def _code_length(profile: Profile) -> int | None:
     """How long codes are, if all are of one length and have digits."""
-    lengths = {len(str(value)) for value in each.domain}
-    if len(lengths) != 1 or each.distinct <= _FEW_NUMBERS or each.kind == "date":
+    lengths = {len(str(value)) for value in profile.domain}
+    if len(lengths) != 1 or profile.distinct <= _FEW_NUMBERS or profile.kind == "date":
         return None
     (length,) = lengths
-    if each.kind == "number":
-        postal = _POSTAL.keys() & words_of(each.name)
-        whole = all(type(value) is int and value >= 0 for value in each.domain)
-        return length if postal and whole and length > 2 else None
-    complete = each.distinct == len(each.domain)
-    digits = all(any(char.isdigit() for char in str(value)) for value in each.domain)
+    if profile.kind == "number":
+        postal = _POSTAL.keys() & words_of(profile.name)
+        are_whole = all(type(value) is int and value >= 0 for value in profile.domain)
+        return length if postal and are_whole and length > 2 else None
+    complete = profile.distinct == len(profile.domain)
+    digits = all(any(char.isdigit() for char in str(value)) for value in profile.domain)
     return length if complete and digits and 2 < length <= 12 else None
 
 
-def _lost_zeros(each: Profile) -> bool:
+def _lost_zeros(profile: Profile) -> bool:
     """Whether whole numbers are of a few lengths, most of them of the longest."""
-    lengths = [len(str(value)) for value in each.domain]
+    lengths = [len(str(value)) for value in profile.domain]
     longest = max(lengths)
     return longest > 3 and min(lengths) < longest and 2 * lengths.count(longest) > len(lengths)
 
 
-def _widths(low: Any, high: Any, whole: bool) -> list[Any] | None:
+def _widths(low: Any, high: Any, are_whole: bool) -> list[Any] | None:
     """Three round widths that nest, the first of which makes about twenty cells."""
     span = Fraction(str(high)) - Fraction(str(low))
-    for power in range(0 if whole else -6, 16):
+    for power in range(0 if are_whole else -6, 16):
         for nested in _NESTED:
             widths = [Fraction(10) ** power * n for n in nested]
             if span / widths[0] <= _CELLS:
@@ -928,39 +961,41 @@ class _File(NamedTuple):
     """A hierarchy file beside the table, for one of its columns."""
 
     hierarchy: Mapping[str, Any] | None  # None where it does not list every value
-    named: bool  # whether its name says for which column it is
+    is_named: bool  # whether its name says for which column it is
     question: str = ""
 
 
-def _hierarchy_files(source: Any, found: Sequence[Profile]) -> tuple[Path, dict[str, _File]]:
+def _hierarchy_files(source: Any, profiles: Sequence[Profile]) -> tuple[Path, dict[str, _File]]:
     """The folder of a table, and the hierarchy file of each column that has one."""
     if not isinstance(source, (str, Path)) or is_address(source) or str(source) == STDIN:
         return Path(), {}
     table = named_part(Path(source))[0]
-    columns = [each for each in found if each.distinct == len(each.domain) > 0]
+    columns = [profile for profile in profiles if profile.distinct == len(profile.domain) > 0]
     files: dict[str, _File] = {}
     by_content: dict[str, list[str]] = {}
     room = _MOST_BYTES
     for path in sorted(table.parent.glob("*.csv"))[:_MOST_FILES]:
         if not path.is_file() or path.samefile(table):
             continue
-        named, size = _column_of(path, table, columns), path.stat().st_size
-        if size > room or (named is None and size > _MOST_UNNAMED):
+        named_column, size = _column_of(path, table, columns), path.stat().st_size
+        if size > room or (named_column is None and size > _MOST_UNNAMED):
             continue
         room -= size
         try:
             tree = Tree.read(path.name, table.parent)
         except InputError as error:
-            if named is not None:
-                files.setdefault(named.name, _File(None, True, str(error)))
+            if named_column is not None:
+                files.setdefault(named_column.name, _File(None, True, str(error)))
             continue  # another table
-        if named is not None and (named.name not in files or not files[named.name].hierarchy):
-            asked = f"{path.name} beside the table does not list all of its values"
-            covers = _covers(tree, named, by_content=False)
-            made = {"file": path.name} if covers else None
-            files[named.name] = _File(made, True, "" if covers else asked)
-        elif named is None:
-            fitting = [each for each in columns if _covers(tree, each, by_content=True)]
+        if named_column is not None and (
+            named_column.name not in files or not files[named_column.name].hierarchy
+        ):
+            question = f"{path.name} beside the table does not list all of its values"
+            covers = _covers(tree, named_column, by_content=False)
+            hierarchy = {"file": path.name} if covers else None
+            files[named_column.name] = _File(hierarchy, True, "" if covers else question)
+        elif named_column is None:
+            fitting = [profile for profile in columns if _covers(tree, profile, by_content=True)]
             if len(fitting) == 1:  # of more, nothing says which
                 by_content.setdefault(fitting[0].name, []).append(path.name)
     for column, names in by_content.items():
@@ -974,23 +1009,23 @@ def _column_of(path: Path, table: Path, columns: Sequence[Profile]) -> Profile |
     match = _NAMED_SO.fullmatch(path.stem)
     if match is None:
         return None
-    table_name, named = table.stem.casefold(), match[1].casefold().rstrip("-_ .")
-    if not (table_name.startswith(named) or named.startswith(table_name)):
+    table_name, table_part = table.stem.casefold(), match[1].casefold().rstrip("-_ .")
+    if not (table_name.startswith(table_part) or table_part.startswith(table_name)):
         return None
     return next(
         (column for column in columns if column.name.casefold() == match[2].casefold()), None
     )
 
 
-def _covers(tree: Tree, each: Profile, by_content: bool) -> bool:
+def _covers(tree: Tree, profile: Profile, by_content: bool) -> bool:
     """Whether a tree lists all values of a column; by content, and hardly any others."""
-    if by_content and (each.distinct <= _FEW_VALUES or 2 * each.distinct < len(tree.listed)):
+    if by_content and (profile.distinct <= _FEW_VALUES or 2 * profile.distinct < len(tree.listed)):
         return False
     try:
-        levels = tree.levels(list(each.domain), each.name, None)
+        levels = tree.levels(list(profile.domain), profile.name, None)
     except InputError:
         return False
-    return not by_content or len(levels.labels[0]) < each.distinct
+    return not by_content or len(levels.labels[0]) < profile.distinct
 
 
 # ---- what it costs ------------------------------------------------------------------------------
@@ -1027,31 +1062,38 @@ class _Measured:
         if ranges is None:
             self._as_laid(before)
             return list(columns)
-        more = {n for n in tried if ranges.covered[n] <= laid.covered[n] - _LESS}
-        if more != tried:
-            self._as_laid(before.laid({k: v for k, v in hierarchies.items() if k not in more}))
-        kept = {k: v for k, v in hierarchies.items() if k not in more}
-        own = replace(self.policy.needed_schema, hierarchies=kept)
-        self.policy = replace(self.policy, schema=own)
+        better_as_ranges = {n for n in tried if ranges.covered[n] <= laid.covered[n] - _LESS}
+        if better_as_ranges != tried:
+            self._as_laid(
+                before.laid({k: v for k, v in hierarchies.items() if k not in better_as_ranges})
+            )
+        remaining = {k: v for k, v in hierarchies.items() if k not in better_as_ranges}
+        new_schema = replace(self.policy.needed_schema, hierarchies=remaining)
+        self.policy = replace(self.policy, schema=new_schema)
         return [
             replace(
-                each,
+                column,
                 hierarchy=None,
-                left_out=each.hierarchy,
-                left_out_why=f"ranges keep more: a label covers {ranges.covered[each.name]:.0%} of "
-                f"the values, by this {laid.covered[each.name]:.0%}",
+                left_out=column.hierarchy,
+                left_out_why="ranges keep more: a label covers "
+                f"{ranges.covered[column.name]:.0%} of the values, by this "
+                f"{laid.covered[column.name]:.0%}",
             )
-            if each.name in more
-            else each
-            for each in columns
+            if column.name in better_as_ranges
+            else column
+            for column in columns
         ]
 
     def costs(self) -> Iterator[str]:
         """Which columns give the secret away, and which cost much, where much is lost."""
-        made, sample, schema = self._made, self._sample, self.policy.needed_schema
-        if made is None or sample is None or not (made.lost or made.loss({}) >= _MUCH):
+        kept_detail, sample, schema = self._made, self._sample, self.policy.needed_schema
+        if (
+            kept_detail is None
+            or sample is None
+            or not (kept_detail.lost or kept_detail.loss({}) >= _MUCH)
+        ):
             return
-        revealing = given_away(self._written, self.policy, made.lost)
+        revealing = given_away(self._written, self.policy, kept_detail.lost)
         for column in revealing:
             sentence = column.said(schema.sensitive, self._microdata.n_people)
             yield (
@@ -1061,9 +1103,9 @@ class _Measured:
         sampled = (
             "" if sample.n_people == self._microdata.n_people else f" (of {sample.n_people:,} rows)"
         )
-        taken = [column.column for column in revealing]
-        possible = savings(self._method, sample, self.policy, made, taken)
-        for saving in worth_saying(possible, taken):
+        revealing_names = [column.column for column in revealing]
+        possible = savings(self._method, sample, self.policy, kept_detail, revealing_names)
+        for saving in worth_saying(possible, revealing_names):
             ask = saving.startswith("Without")
             yield (
                 f"{_DECIDE}: {saving}{sampled}. Leave it out, if readers can do without it"
@@ -1088,7 +1130,7 @@ def _requirements(
     """
     if rows.people >= 2:
         with suppress(DataError):
-            return _limits(everyone, profile, sizes, rows, rows.most)
+            return _limits(everyone, profile, sizes, rows, rows.max_rows)
     return _limits(everyone, profile, sizes, rows, 1)
 
 
@@ -1097,7 +1139,7 @@ def _limits(
     profile: Profile,
     sizes: _Sizes,
     rows: _Rows,
-    most: int,
+    max_rows: int,
 ) -> tuple[list[Requirement], list[str], str]:
     """The same, of people who have so many rows at most."""
     n, labels = everyone.n_people, everyone.values
@@ -1105,85 +1147,87 @@ def _limits(
         raise DataError("the table has one person: whatever is published, is theirs")
     if np.count_nonzero(everyone.totals) < 2:
         raise DataError(f"everybody has the same {profile.name!r}: nothing can be hidden")
-    found, question = None, ""
+    limited, question = None, ""
     if profile.kind in ("number", "date") and profile.distinct > _FEW:
         width = "10%" if profile.kind == "number" else "30 days"
         if not rows.name:  # the sum over a person's rows is no limit within a width
-            found = _limited(everyone, {"within": width}, sizes.links, most)
-        if found is None or found[1] > _WORTH:
-            found = None
+            limited = _limited(everyone, {"within": width}, sizes.links, max_rows)
+        if limited is None or limited[1] > _WORTH:
+            limited = None
             question = (
                 "each value is judged by itself, and values near each other are not (within); "
                 "if near is as bad, publish ranges, or fewer values that many people share"
             )
     notes: list[str] = []
-    if found is None:
+    if limited is None:
         common = [str(labels[c]) for c in np.flatnonzero(2 * everyone.totals > n).tolist()]
-        found = _limited(everyone, {"excluded": common}, sizes.links, most)
+        limited = _limited(everyone, {"excluded": common}, sizes.links, max_rows)
         notes += [
             f"{_DECIDE}: {everyone.totals.max():,} of {n:,} {rows.noun} have {value!r}, so nobody "
             "could keep it below one half: it is left out (except). Without the exception there "
             "would be no limit below that share"
             for value in common
         ]
-    if found is None:
+    if limited is None:
         raise DataError(
             f"no limit on {profile.name!r} can be met for {people_text(n)} with "
             f"{some(len(labels), 'value', 'values')}; publish more people"
         )
-    required, limit, reached, value = found
-    least = next(x for x in _LIMITS if x > reached)
-    several = f", over up to {most} rows of a person" if most > 1 else ""
+    required, limit, reached, value = limited
+    strictest = next(x for x in _LIMITS if x > reached)
+    several = f", over up to {max_rows} rows of a person" if max_rows > 1 else ""
     notes.append(
         f"With everybody in one group, such an adversary reaches "
         f"{percentage(reached, 2, 'up')} for {value!r}{several}; no limit up to that can be met"
     )
-    if rows.most > most:
+    if rows.max_rows > max_rows:
         notes.append(
-            f"{_DECIDE}: this is of a row. A person has up to {rows.most:,}, over which it is "
+            f"{_DECIDE}: this is of a row. A person has up to {rows.max_rows:,}, over which it is "
             f"added up, and no limit on each {profile.name} can be met. Publish one row for each "
             "person; or name values that harm, and are rare (values = [...]); or leave person out, "
             'and keep unit = "row": then all that is said is about rows, and not about people'
         )
     notes.append(
-        f"{toml_value(least)} is the strictest round limit that can be met"
-        + ("" if least == limit else f"; {toml_value(limit)} leaves room for smaller groups")
+        f"{toml_value(strictest)} is the strictest round limit that can be met"
+        + ("" if strictest == limit else f"; {toml_value(limit)} leaves room for smaller groups")
     )
     return [required, Requirement(KAnonymity(min(_K, rows.people or n)))], notes, question
 
 
 def _limited(
-    everyone: GroupCounts, secret: Mapping[str, Any], links: Sequence[int], most: int
+    everyone: GroupCounts, secret: Mapping[str, Any], links: Sequence[int], max_rows: int
 ) -> tuple[Requirement, Fraction, Fraction, str] | None:
     """A requirement with the most knowledge worth a limit; what is reached, and where.
 
     It is tried with as many links as households ask for first. Of people who have several rows, it
-    is the sum over as many rows as one has at `most`.
+    is the sum over as many rows as one has at `max_rows`.
     """
-    found = None
-    left = np.count_nonzero(everyone.totals) - len(secret.get("excluded", ()))
-    of_homes = [(l, k, many) for many in links for l, k, m in _KNOWLEDGE if many > m]
+    best = None
+    n_values = np.count_nonzero(everyone.totals) - len(secret.get("excluded", ()))
+    of_homes = [
+        (l, k, needed_links) for needed_links in links for l, k, m in _KNOWLEDGE if needed_links > m
+    ]
     for l, k, m in (*of_homes, *_KNOWLEDGE):
-        if l and left < 3:
+        if l and n_values < 3:
             continue
         try:
-            own = Requirement(Facts(l, k, m), 1, **secret)
-            ((*each,),) = own.count(everyone).disclosures()
+            requirement = Requirement(Facts(l, k, m), 1, **secret)
+            ((*disclosures,),) = requirement.count(everyone).disclosures()
         except (PolicyError, UnsupportedError):
             return None
-        reached = most * _exactly(worst(each))
+        reached = max_rows * _exactly(worst(disclosures))
         if reached >= 1:
             continue
         limit = next(x for x in _LIMITS if x == 1 or _odds(x) >= _ROOM * _odds(reached))
-        found = replace(own, below=limit), limit, reached, str(worst(each).value)
+        best = replace(requirement, below=limit), limit, reached, str(worst(disclosures).value)
         if limit <= _WORTH:
             break
-    return found
+    return best
 
 
-def _exactly(found: Disclosure) -> Fraction:
-    fraction = found.exact
-    return Fraction(found.probability) if fraction is None else fraction
+def _exactly(disclosure: Disclosure) -> Fraction:
+    fraction = disclosure.exact
+    return Fraction(disclosure.probability) if fraction is None else fraction
 
 
 def _odds(chance: Fraction) -> Fraction:
@@ -1193,43 +1237,49 @@ def _odds(chance: Fraction) -> Fraction:
 # ---- the file -----------------------------------------------------------------------------------
 
 
-def _lines(given: PolicySuggestion, folder: Path) -> Iterator[str]:
+def _lines(suggestion: PolicySuggestion, folder: Path) -> Iterator[str]:
     """The lines of the policy file."""
-    schema, policy = given.policy.needed_schema, given.policy
-    rows, columns = some(given.rows, "row", "rows"), some(len(given.columns), "column", "columns")
-    yield f"# A first policy for {_said(given.name)}: {rows}, {columns}."
+    schema, policy = suggestion.policy.needed_schema, suggestion.policy
+    rows, columns = (
+        some(suggestion.rows, "row", "rows"),
+        some(len(suggestion.columns), "column", "columns"),
+    )
+    yield f"# A first policy for {_said(suggestion.name)}: {rows}, {columns}."
     if schema.person is not None:
         yield f"# A row is a case of a person: {_said(toml_value(schema.person))} says of whom."
         yield "# People are counted, and limits are theirs. Read it first: roles are guesses."
-    elif not {*given.repeated} <= {*schema.identifiers}:
-        odd = ", ".join(map(toml_value, given.repeated))
+    elif not {*suggestion.repeated} <= {*schema.identifiers}:
+        odd = ", ".join(map(toml_value, suggestion.repeated))
         yield f"# Rows may be no people: {_said(odd)} repeats, and looks like a person's number."
         yield "# Read it first: roles are guesses from names and counts."
-    elif given.repeated:
-        odd = ", ".join(map(toml_value, given.repeated))
+    elif suggestion.repeated:
+        odd = ", ".join(map(toml_value, suggestion.repeated))
         yield f"# Nothing is published as long as rows are not people: {_said(odd)} repeats."
         yield "# Say what a row is. Read the rest: roles are guesses from names and counts."
     else:
         begin = "# It can be published as it is. Read it first: "
         yield f"{begin}roles are guesses from names and counts."
-    said = (*given.notes, *given.costs)
-    decide = len(given.questions) + sum(note.startswith(_DECIDE) for note in said)
+    remarks = (*suggestion.notes, *suggestion.costs)
+    decide = len(suggestion.questions) + sum(note.startswith(_DECIDE) for note in remarks)
     if decide:
-        many = "One thing needs" if decide == 1 else f"{decide} things need"
-        yield f'# {many} your decision: look for "{_DECIDE}".'
+        how_many = "One thing needs" if decide == 1 else f"{decide} things need"
+        yield f'# {how_many} your decision: look for "{_DECIDE}".'
     yield ""
     yield "[schema]"
-    yield from _listing(given, "identifier", "identifiers", "Never published.")
+    yield from _listing(suggestion, "identifier", "identifiers", "Never published.")
     yield from _listing(
-        given, "quasi-identifier", "quasi_identifiers", "Known to others: published, but coarser."
+        suggestion,
+        "quasi-identifier",
+        "quasi_identifiers",
+        "Known to others: published, but coarser.",
     )
-    for cost in given.costs:
+    for cost in suggestion.costs:
         yield from _wrapped(cost)
     if schema.person is not None:
         yield "# A row is a case, of which a person may have several; people are counted by person."
         yield 'unit = "row"'
         yield f"person = {toml_value(schema.person)}"
-    hidden = next(each for each in given.columns if each.role == "sensitive")
+    hidden = next(column for column in suggestion.columns if column.role == "sensitive")
     yield "# Must stay hidden of every person."
     yield f"sensitive = {toml_value(hidden.name)}  # {hidden.comment()}"
     if schema.several:
@@ -1238,31 +1288,33 @@ def _lines(given: PolicySuggestion, folder: Path) -> Iterator[str]:
     if schema.missing != "error":
         yield "# Rows without a value are published with this one."
         yield f"missing = {toml_value({'label': str(schema.missing)})}"
-    undecided = [each for each in given.columns if each.role == "undecided"]
+    undecided = [column for column in suggestion.columns if column.role == "undecided"]
     if undecided:
         yield "# Not published, until you give them a role:"
         yield from (f"#   {toml_value(e.name)}  {e.comment()}" for e in undecided)
     table = schema.to_dict()
     table["hierarchies"] = {
-        e.name: _from(folder, given, e.hierarchy) for e in given.columns if e.hierarchy
+        e.name: _from(folder, suggestion, e.hierarchy) for e in suggestion.columns if e.hierarchy
     }
-    not_taken = [e for e in given.columns if e.left_out]
+    not_taken = [e for e in suggestion.columns if e.left_out]
     for name in ("reading", "types", "hierarchies"):
-        if (own := table.get(name) or {}) or (name == "hierarchies" and not_taken):
+        if (entries := table.get(name) or {}) or (name == "hierarchies" and not_taken):
             yield from ("", *_ABOUT.get(name, ()), f"[schema.{name}]")
-            if "missing" in own and name == "reading":
+            if "missing" in entries and name == "reading":
                 yield "# `missing`: texts that stand for no value. Take out what is a value here."
-            if "latest_year" in own and name == "reading":
+            if "latest_year" in entries and name == "reading":
                 yield "# `latest_year`: the latest that two digits of a year may mean."
-            yield from (f"{toml_key(key)} = {toml_value(of)}" for key, of in own.items())
-    for each in not_taken:
-        line = f"{toml_key(each.name)} = {toml_value(_from(folder, given, each.left_out))}"
-        yield f"# {_said(line)}  # {each.left_out_why}"
+            yield from (
+                f"{toml_key(key)} = {toml_value(setting)}" for key, setting in entries.items()
+            )
+    for column in not_taken:
+        line = f"{toml_key(column.name)} = {toml_value(_from(folder, suggestion, column.left_out))}"
+        yield f"# {_said(line)}  # {column.left_out_why}"
     for requirement in policy.requirements:
         table = _limit_table(requirement)
         yield ""
         if requirement.points:
-            yield from _of_limit(requirement, given.notes)
+            yield from _of_limit(requirement, suggestion.notes)
         yield "[[require]]"
         if requirement.criterion is not None:
             k = _k_of(table["k_anonymity"])
@@ -1306,11 +1358,11 @@ def _told_to_adversaries(policy: Policy) -> Iterator[str]:
                     yield key
 
 
-def _from(folder: Path, given: PolicySuggestion, hierarchy: Any) -> dict[str, Any]:
+def _from(folder: Path, suggestion: PolicySuggestion, hierarchy: Any) -> dict[str, Any]:
     """A hierarchy as a policy file in a folder has it."""
     table = dict(hierarchy)
     if "file" in table:
-        table["file"] = Path(os.path.relpath(given.folder / table["file"], folder)).as_posix()
+        table["file"] = Path(os.path.relpath(suggestion.folder / table["file"], folder)).as_posix()
     return table
 
 
@@ -1342,8 +1394,8 @@ def _of_limit(requirement: Requirement, notes: Sequence[str]) -> Iterator[str]:
         yield from _wrapped(note)
 
 
-def _listing(given: PolicySuggestion, role: Role, key: str, what: str) -> Iterator[str]:
-    columns = [column for column in given.columns if column.role == role]
+def _listing(suggestion: PolicySuggestion, role: Role, key: str, what: str) -> Iterator[str]:
+    columns = [column for column in suggestion.columns if column.role == role]
     if not columns:
         return
     yield f"# {what}"

@@ -48,12 +48,14 @@ def is_source(microdata: Microdata, certificate: Certificate, key: Path) -> bool
     if microdata.n_rows != certificate.source["rows"]:
         return False
     try:
-        own = bytes.fromhex(from_json(key.read_text("utf-8"))["digest_key"])
+        digest_key = bytes.fromhex(from_json(key.read_text("utf-8"))["digest_key"])
     except (OSError, ValueError, KeyError, TypeError):  # it is not there, or somebody else's
         return None
-    counted = certificate.source.get("digest_kind") == OF_COUNTS
-    found = microdata.digest_of_counts(own) if counted else microdata.digest(own)
-    return bool(found == certificate.source["digest"])
+    is_of_counts = certificate.source.get("digest_kind") == OF_COUNTS
+    digest = (
+        microdata.digest_of_counts(digest_key) if is_of_counts else microdata.digest(digest_key)
+    )
+    return bool(digest == certificate.source["digest"])
 
 
 def named_release(
@@ -131,12 +133,12 @@ def printed(names: Iterable[Any]) -> list[str]:
     return texts
 
 
-def refuse_alike(names: Iterable[str], known: Iterable[str], column: str) -> None:
+def refuse_alike(names: Iterable[str], known_names: Iterable[str], column: str) -> None:
     """Refuse names that are those of known people but for how they are written.
 
     Who is taken for somebody new would be published twice, or counted as two.
     """
-    as_written = {*known}
+    as_written = {*known_names}
     spelt = {bare_name(name): name for name in as_written}
     for name in names:
         if name not in as_written and (like := spelt.get(bare_name(name))) is not None:
@@ -146,20 +148,20 @@ def refuse_alike(names: Iterable[str], known: Iterable[str], column: str) -> Non
             )
 
 
-def alike_but_for_marks(each: Sequence[Iterable[str]]) -> tuple[tuple[str, str], ...]:
+def alike_but_for_marks(names_by_release: Sequence[Iterable[str]]) -> tuple[tuple[str, str], ...]:
     """Names of different releases that are one without hyphens and other marks, in pairs.
 
     >>> alike_but_for_marks([["A-7", "B-1"], ["A7", "B-1"]])
     (('A-7', 'A7'),)
     """
     first: dict[str, str] = {}
-    alike = []
-    for names in each:
+    pairs_alike = []
+    for names in names_by_release:
         by_letters = {_letters(name): name for name in names}
         pairs = ((first[bare], name) for bare, name in by_letters.items() if bare and bare in first)
-        alike += [(earlier, later) for earlier, later in pairs if earlier != later]
+        pairs_alike += [(earlier, later) for earlier, later in pairs if earlier != later]
         first |= by_letters
-    return tuple(alike)
+    return tuple(pairs_alike)
 
 
 def _letters(name: str) -> str:
@@ -182,18 +184,18 @@ class OwnRelease:
         members: str | Path | None = None,
         schema: Schema | None = None,
         *,
-        beside: bool = False,
+        must_be_beside: bool = False,
     ) -> OwnRelease:
         """Open both; files that do not belong together are an error.
 
-        Where they must lie `beside` each other, nobody can name another file of members.
+        Where they must lie `must_be_beside` each other, nobody can name another file of members.
         """
         path = owners_folder(folder) / MEMBERS if members is None else Path(members)
         if path.is_dir() and (path / MEMBERS).exists():  # a cluster writes parts
             path = path / MEMBERS
         published = open_published(folder, schema)
         if not path.exists():
-            ways = "" if beside else ", or name the file by --members FILE (members=)"
+            ways = "" if must_be_beside else ", or name the file by --members FILE (members=)"
             raise InputError(
                 f"{str(folder)!r} names nobody, and there is no file {str(path)!r}, which publish "
                 f"wrote for the owner; put the owner's folder back beside it{ways}"
@@ -218,8 +220,8 @@ class OwnRelease:
     @cached_property
     def groups(self) -> IntArray:
         """The group of each row of the source, by its position in the counts; -1 if left out."""
-        known = self.published.certificate
-        return groups_of(self.rows, known, self.release.counts, escaped=known.escaped)
+        certificate = self.published.certificate
+        return groups_of(self.rows, certificate, self.release.counts, escaped=certificate.escaped)
 
     def refuse_other(self, microdata: Microdata) -> None:
         """Raise `DataError` for another table than the one that was published."""
@@ -246,14 +248,14 @@ class OwnRelease:
                 "people by another column (--person)"
             )
         members = Members(Labels(to_python(column, people.names)), groups)
-        held = None if microdata is None else self._holdings(microdata, people, groups)
-        return release.naming(members, held)
+        holdings = None if microdata is None else self._holdings(microdata, people, groups)
+        return release.naming(members, holdings)
 
     @property
     def of_rows(self) -> bool:
         """Whether nothing but the position of a row tells who it is about."""
-        known = self.published.certificate
-        return not [name for name in self.rows.column_names[1:] if name not in known.groups]
+        certificate = self.published.certificate
+        return not [name for name in self.rows.column_names[1:] if name not in certificate.groups]
 
     def column_of_people(self) -> str:
         """The column that names people, whatever row they are in."""
@@ -280,9 +282,12 @@ class OwnRelease:
         """What people are called in its file: by their names, or as somebody who is forgotten."""
         if not self.some_forgotten:
             return [*names]
-        own, key = self.people.names.codes, self._key()
+        known_names, key = self.people.names.codes, self._key()
         hashed = [_forgotten(key, name) for name in names]
-        return [kept if kept in own else name for name, kept in zip(names, hashed, strict=True)]
+        return [
+            hashed_name if hashed_name in known_names else name
+            for name, hashed_name in zip(names, hashed, strict=True)
+        ]
 
     def forget(self, people: Sequence[str]) -> None:
         """Put a keyed hash in place of the names of people; see `forget`."""
@@ -299,12 +304,14 @@ class OwnRelease:
             if name not in texts:
                 hint = same_name(name, [text for text in texts if text is not None])
                 raise DataError(f"{str(self.path)!r} has no {column} {name!r}{hint}")
-        rows = [at for at, text in enumerate(texts) if text in {*people}]
-        kept = {at: _forgotten(key, str(texts[at])) for at in rows}
-        known = self.published.certificate.groups
+        rows = [row for row, text in enumerate(texts) if text in {*people}]
+        new_names = {row: _forgotten(key, str(texts[row])) for row in rows}
+        group_columns = self.published.certificate.groups
         nothing: dict[int, str | None] = dict.fromkeys(rows)
-        changed = {name: nothing for name in self.rows.column_names[1:] if name not in known}
-        write_changed(self.rows, self.path, {**changed, column: kept})
+        changed = {
+            name: nothing for name in self.rows.column_names[1:] if name not in group_columns
+        }
+        write_changed(self.rows, self.path, {**changed, column: new_names})
 
     @cached_property
     def written(self) -> str:
@@ -326,22 +333,22 @@ class OwnRelease:
 
     def _column(self, column: str | None) -> str:
         """The column that names people: one that is asked for, or the only one."""
-        known = self.published.certificate
+        certificate = self.published.certificate
         names: list[str] = self.rows.column_names
-        row, *others = (name for name in names if name not in known.groups)
+        row, *other_names = (name for name in names if name not in certificate.groups)
         if column is not None:
-            if column not in (row, *others):
-                raise unknown_column(column, (row, *others), str(self.path))
+            if column not in (row, *other_names):
+                raise unknown_column(column, (row, *other_names), str(self.path))
             return column
-        declared = known.policy["schema"].get("person")
-        if declared in others:
+        declared = certificate.policy["schema"].get("person")
+        if declared in other_names:
             return str(declared)
-        if len(others) > 1:
+        if len(other_names) > 1:
             raise SchemaError(
                 f"{str(self.path)!r} has several columns that may name people: "
-                f"{', '.join(others)}; say which, by --person COLUMN (person=)"
+                f"{', '.join(other_names)}; say which, by --person COLUMN (person=)"
             )
-        return others[0] if others else row
+        return other_names[0] if other_names else row
 
     def _holdings(self, microdata: Microdata, people: People, groups: IntArray) -> Holdings:
         """Who has what, by the table that was published."""
@@ -351,14 +358,14 @@ class OwnRelease:
                 'not known who has which value; publish with engine = "memory" for that'
             )
         self.refuse_other(microdata)
-        counts, held = self.release.counts, microdata.holdings
+        counts, holdings = self.release.counts, microdata.holdings
         who = np.full(len(self.groups), -1, dtype=np.int64)
         who[self.groups >= 0] = people.of_row
-        own = who[microdata.kept[held.people]]
-        of_each = np.where(own < 0, -1, groups[own])
-        values = held_values(counts, of_each, held.values, microdata.values)
+        person_of_value = who[microdata.kept[holdings.people]]
+        of_each = np.where(person_of_value < 0, -1, groups[person_of_value])
+        values = held_values(counts, of_each, holdings.values, microdata.values)
         if values is not None:
-            return Holdings(own, values)
+            return Holdings(person_of_value, values)
         raise DataError(
             f"{microdata.name} does not have the values that {self.release.name} has in "
             "its groups; give the table that it was made of"
@@ -372,9 +379,9 @@ def groups_of(
     columns, several = list(certificate.groups), certificate.form == "generalized"
     of_row, labels = group_codes(rows, columns, as_tuples=several)
     place = {_text(label): i for i, label in enumerate(counts.groups or ())}
-    each = [place.get(_text(label, escaped), -1) for label in labels]
-    found: IntArray = np.array(each, dtype=np.int64)[of_row]
-    return found
+    group_of_label = [place.get(_text(label, escaped), -1) for label in labels]
+    group_of_row: IntArray = np.array(group_of_label, dtype=np.int64)[of_row]
+    return group_of_row
 
 
 def table_schema(policy: Policy | None, certificate: Certificate) -> Schema:
@@ -388,12 +395,12 @@ def table_schema(policy: Policy | None, certificate: Certificate) -> Schema:
                 f"the hierarchy of {column!r} is in a file, and not in the certificate; add the "
                 "policy that says how the table is read, by --policy FILE (policy=)"
             )
-    made = Schema(**dict(read(SchemaTable, dict(schema), "the certificate")))
+    schema_read = Schema(**dict(read(SchemaTable, dict(schema), "the certificate")))
     levels: dict[str, Level] = {}
     for required in certificate.policy["require"]:
         for column, level in levels_of(required).items():
             levels[column] = level.with_(levels.get(column, level))
-    return replace(made, levels=levels)
+    return replace(schema_read, levels=levels)
 
 
 def _text(label: Any, escaped: bool = False) -> Any:

@@ -61,90 +61,96 @@ def as_opened(release: Any) -> Any:
 
 
 def open_published(
-    path: str | Path, schema: Schema | None = None, known: Certificate | None = None
+    path: str | Path, schema: Schema | None = None, certificate: Certificate | None = None
 ) -> Published:
     """Open what `foreknow publish` wrote; by a certificate that was read, these very files."""
     folder = _folder_of(Path(path))
-    known = (
-        Certificate.load(folder / CERTIFICATE, kinds=registered_kinds()) if known is None else known
+    certificate = (
+        Certificate.load(folder / CERTIFICATE, kinds=registered_kinds())
+        if certificate is None
+        else certificate
     )
-    if not known.files:
+    if not certificate.files:
         raise CertificateError(f"the certificate of {str(folder)!r} does not name its files")
     # Opened before they are digested: a table that changes afterwards cannot be read any more.
     tables = dict[str, Table]()
-    for part, files in known.paths(folder).items():
-        place = folder / f"{part}.{known.format}"
-        for strange in strange_parts(place, files_of(part, known.format, known.files)):
+    for part, files in certificate.paths(folder).items():
+        place = folder / f"{part}.{certificate.format}"
+        for strange in strange_parts(place, files_of(part, certificate.format, certificate.files)):
             raise CertificateError(strange)
-        opened = _opened(place, files, known)
-        for file in files if opened is not None else [place]:
+        table = _opened(place, files, certificate)
+        for file in files if table is not None else [place]:
             name = file.relative_to(folder).as_posix()
-            if opened is None or digest_of(file) != known.files[name]:
+            if table is None or digest_of(file) != certificate.files[name]:
                 raise CertificateError(
                     f"{name} is not the file of {str(folder)!r} that was certified; name the file "
                     "itself to audit it as it is"
                 )
-        assert opened is not None
-        tables[part] = _as_certified(opened, known)
+        assert table is not None
+        tables[part] = _as_certified(table, certificate)
     if schema is not None:
-        refuse_other_schema(known, schema)
-    written = header_of(known)
-    schema = _schema_of(known, written)
+        refuse_other_schema(certificate, schema)
+    header_name = header_of(certificate)
+    schema = _schema_of(certificate, header_name)
     release = as_release(
         tables,
-        known.form,
+        certificate.form,
         schema.quasi_identifiers,
         schema,
-        [*map(written, known.unlinked)],
-        [*map(written, known.exact)],
+        [*map(header_name, certificate.unlinked)],
+        [*map(header_name, certificate.exact)],
     )
-    release = release.rearmed() if known.escaped else release
-    release = release.described(schema=schema_of(known))
-    return Published(release, known, folder, tables)
+    release = release.rearmed() if certificate.escaped else release
+    release = release.described(schema=schema_of(certificate))
+    return Published(release, certificate, folder, tables)
 
 
 def header_of(
-    known: CertificateRead, of: Callable[[str], str] = disarm_name
+    certificate: CertificateRead, change: Callable[[str], str] = disarm_name
 ) -> Callable[[str], str]:
-    """What gives the header of a column in the files, or the column `of` a header."""
-    return of if known.escaped else str
+    """What gives the header of a column in the files, or the column `change` a header."""
+    return change if certificate.escaped else str
 
 
-def schema_of(known: Certificate) -> Schema:
+def schema_of(certificate: Certificate) -> Schema:
     """The schema of the policy of a certificate, without how columns are read and coarsen."""
-    said: dict[str, Any] = {"hierarchies": {}, "types": {}, "group": None}
-    return Schema(**{**known.policy["schema"], **said})
+    changes: dict[str, Any] = {"hierarchies": {}, "types": {}, "group": None}
+    return Schema(**{**certificate.policy["schema"], **changes})
 
 
-def _schema_of(known: Certificate, written: Callable[[str], str]) -> Schema:
-    """The columns of a release by a certificate, as they are `written`."""
-    how = known.semantics
+def _schema_of(certificate: Certificate, header_name: Callable[[str], str]) -> Schema:
+    """The columns of a release by a certificate, as they are `header_name`."""
+    semantics = certificate.semantics
     return Schema(
-        quasi_identifiers=[*map(written, known.groups)],
-        sensitive=[*map(written, known.sensitives)],
-        other=[*map(written, known.beside)],
-        semantics=how if isinstance(how, str) else {written(name): how[name] for name in how},
+        quasi_identifiers=[*map(header_name, certificate.groups)],
+        sensitive=[*map(header_name, certificate.sensitives)],
+        other=[*map(header_name, certificate.beside)],
+        semantics=semantics
+        if isinstance(semantics, str)
+        else {header_name(name): semantics[name] for name in semantics},
     )
 
 
-def _as_certified(opened: Table, known: Certificate) -> Table:
+def _as_certified(table: Table, certificate: Certificate) -> Table:
     """A table as CSV would have it: of other programs' files, and with points in decimals."""
-    if not known.commas:
-        return opened
-    rows = opened.arrow(opened.columns)
-    names = [*known.commas, *map(header_of_shuffled, known.commas)]
-    rows = with_commas(rows, [*map(header_of(known), names)])
-    made = open_table(rows)
-    made.name = opened.name
-    return made
+    if not certificate.commas:
+        return table
+    rows = table.arrow(table.columns)
+    names = [*certificate.commas, *map(header_of_shuffled, certificate.commas)]
+    rows = with_commas(rows, [*map(header_of(certificate), names)])
+    changed_table = open_table(rows)
+    changed_table.name = table.name
+    return changed_table
 
 
-def _opened(path: Path, files: Sequence[Path], known: Certificate) -> Table | None:
+def _opened(path: Path, files: Sequence[Path], certificate: Certificate) -> Table | None:
     """A table, if its files are these and no others."""
     if not all(file.is_file() for file in files):
         return None
-    opened = open_table(path, Reading(delimiter=known.delimiter) if known.format == "csv" else None)
-    return opened if getattr(opened, "files", files) == files else None
+    table = open_table(
+        path, Reading(delimiter=certificate.delimiter) if certificate.format == "csv" else None
+    )
+    return table if getattr(table, "files", files) == files else None
 
 
 def as_release(
@@ -168,7 +174,7 @@ def as_release(
             unlinked=unlinked,
         )
     apart = (*unlinked, *schema.several)
-    opened = [
+    releases = [
         Release.from_bucketized(
             tables[part],
             group=groups[0] if form == "bucketized" else groups,
@@ -179,8 +185,10 @@ def as_release(
         )
         for part, columns in parts_of_sensitive(schema.sensitives, apart).items()
     ]
-    first, *others = sorted(opened, key=lambda each: schema.sensitive not in each.sensitives)
-    return first.joined(others, schema.sensitives) if others else first
+    first, *other_releases = sorted(
+        releases, key=lambda release: schema.sensitive not in release.sensitives
+    )
+    return first.joined(other_releases, schema.sensitives) if other_releases else first
 
 
 def _folder_of(path: Path) -> Path:
@@ -197,31 +205,38 @@ def _folder_of(path: Path) -> Path:
     )
 
 
-def refuse_other_schema(known: Certificate, schema: Schema) -> None:
+def refuse_other_schema(certificate: Certificate, schema: Schema) -> None:
     """Raise `SchemaError` if a certificate is for other columns than a schema."""
-    other_groups = known.form == "generalized" and {*known.groups} != {*schema.quasi_identifiers}
-    if other_groups or set(known.sensitives) != set(schema.sensitives):
+    other_groups = certificate.form == "generalized" and {*certificate.groups} != {
+        *schema.quasi_identifiers
+    }
+    if other_groups or set(certificate.sensitives) != set(schema.sensitives):
         raise SchemaError(
-            f"the certificate is for {', '.join(known.groups)} and {', '.join(known.sensitives)}, "
+            f"the certificate is for {', '.join(certificate.groups)} and "
+            f"{', '.join(certificate.sensitives)}, "
             f"the policy for {', '.join(schema.quasi_identifiers)} and "
             f"{', '.join(schema.sensitives)}"
         )
-    schema.refuse_other(schema_of(known), published=True)
-    _refuse_unread_labels(known, schema)
-    if multivalued_columns(known.semantics, known.sensitives) != schema.several:
+    schema.refuse_other(schema_of(certificate), published=True)
+    _refuse_unread_labels(certificate, schema)
+    if multivalued_columns(certificate.semantics, certificate.sensitives) != schema.several:
         raise SchemaError(
-            f"the certificate is for semantics {known.semantics!r}, the policy for "
+            f"the certificate is for semantics {certificate.semantics!r}, the policy for "
             f"{schema.semantics!r}"
         )
 
 
-def _refuse_unread_labels(known: Certificate, schema: Schema) -> None:
+def _refuse_unread_labels(certificate: Certificate, schema: Schema) -> None:
     """Refuse rules on a column whose labels only the hierarchy of the certificate explains."""
-    written = known.policy["schema"].get("hierarchies") or {}
+    certified_hierarchies = certificate.policy["schema"].get("hierarchies") or {}
     for column in schema.conditions:
         ours: Any = schema.hierarchies.get(column)
         explained = ours is not None and is_opaque(ours.to_dict())
-        if column in written and is_opaque(written[column]) and not explained:
+        if (
+            column in certified_hierarchies
+            and is_opaque(certified_hierarchies[column])
+            and not explained
+        ):
             raise SchemaError(
                 f"a rule (impossible) is about {column!r}, whose labels in this release are nodes "
                 f"of a hierarchy, as its certificate says: give [schema.hierarchies] {column!r}, "
@@ -229,30 +244,30 @@ def _refuse_unread_labels(known: Certificate, schema: Schema) -> None:
             )
 
 
-def hints_of(known: CertificateRead, column: str) -> dict[str, Any]:
+def hints_of(certificate: CertificateRead, column: str) -> dict[str, Any]:
     """What a certificate tells of the labels of a column; nothing has checked it."""
-    schema = known.policy["schema"]
+    schema = certificate.policy["schema"]
     hierarchy = dict(schema.get("hierarchies") or {}).get(column)
-    about = dict(schema.get("types") or {}).get(column)
-    about = about if about in ("number", "date", "text") else None
-    grid = known.grids.get(column, "")
+    kind = dict(schema.get("types") or {}).get(column)
+    kind = kind if kind in ("number", "date", "text") else None
+    grid = certificate.grids.get(column, "")
     if grid.startswith(("in steps", "by ")):
-        about = "number" if grid.startswith("in steps") else "date"
+        kind = "number" if grid.startswith("in steps") else "date"
     if not isinstance(hierarchy, Mapping):
-        return {"about": about}
+        return {"about": kind}
     if "file" in hierarchy or hierarchy.get("character", "*") != "*":
         return {"about": "text", "above": "tree"}
     if "mask" in hierarchy:
         return {"about": "text", "above": "mask"}
     with suppress(InputError, TypeError, ValueError, LookupError, AttributeError):
-        made = hierarchy_from(hierarchy, column, Path())
-        if isinstance(made, Ordered):
-            return {"about": "text", "order": list(map(text_of, made.values))}
-        if isinstance(made, Tree):
-            return {"about": "text", "tree": made.rows}
+        hierarchy_read = hierarchy_from(hierarchy, column, Path())
+        if isinstance(hierarchy_read, Ordered):
+            return {"about": "text", "order": list(map(text_of, hierarchy_read.values))}
+        if isinstance(hierarchy_read, Tree):
+            return {"about": "text", "tree": hierarchy_read.rows}
     return {"about": "date" if "dates" in hierarchy else "number"}
 
 
-def is_text(known: CertificateRead, column: str) -> bool:
+def is_text(certificate: CertificateRead, column: str) -> bool:
     """Whether a certificate says that a column is texts, whatever they look like."""
-    return hints_of(known, column).get("about") == "text"
+    return hints_of(certificate, column).get("about") == "text"

@@ -56,10 +56,14 @@ class CrossedGroups:
     @classmethod
     def of(cls, memberships: Sequence[IntArray]) -> CrossedGroups:
         """Find them, of the group of each person in each release; one sort for each release."""
-        many = [int(own.max(initial=ABSENT)) + 1 for own in memberships]
-        of_person, someone = combine([own + 1 for own in memberships], [n + 1 for n in many])
-        groups = np.stack([own[someone] for own in memberships], axis=1).astype(np.int64)
-        first = np.cumsum([0, *many])
+        n_groups = [int(membership.max(initial=ABSENT)) + 1 for membership in memberships]
+        of_person, someone = combine(
+            [membership + 1 for membership in memberships], [n + 1 for n in n_groups]
+        )
+        groups = np.stack([membership[someone] for membership in memberships], axis=1).astype(
+            np.int64
+        )
+        first = np.cumsum([0, *n_groups])
         return cls(of_person.astype(np.int64), groups, first, tuple(_rounds(groups, first)))
 
     @property
@@ -75,10 +79,10 @@ class CrossedGroups:
     @property
     def settled(self) -> NDArray[np.bool_]:
         """Which cells differences settle; of three releases and more, perhaps not all."""
-        found = np.zeros(len(self.groups), dtype=bool)
-        for each in self.rounds:
-            found[each.cells] = True
-        return found
+        is_settled = np.zeros(len(self.groups), dtype=bool)
+        for settling_round in self.rounds:
+            is_settled[settling_round.cells] = True
+        return is_settled
 
     def counts(self, releases: Sequence[GroupCounts], names: Sequence[str]) -> GroupCounts:
         """The bags of all cells; those that are not settled have none.
@@ -86,38 +90,56 @@ class CrossedGroups:
         A `DataError` where releases contradict each other: then somebody has another value in one
         of them, or is not who they are taken for.
         """
-        values = Labels(dict.fromkeys(_text(value) for own in releases for value in own.values))
-        place = [np.array([values.codes[_text(v)] for v in own.values], int) for own in releases]
+        values = Labels(
+            dict.fromkeys(
+                _text(value) for release_counts in releases for value in release_counts.values
+            )
+        )
+        place = [
+            np.array([values.codes[_text(v)] for v in release_counts.values], int)
+            for release_counts in releases
+        ]
         n_values = max(len(values), 1)
-        keys, left = [], []
-        for own, codes, start in zip(releases, place, self.first, strict=False):
-            of_entry = np.repeat(np.arange(own.n_groups) + start, np.diff(own.offsets))
-            keys.append(of_entry * n_values + codes[own.codes])
-            left.append(own.counts)
-        bags = _Bags.of(np.concatenate(keys), np.concatenate(left), int(self.first[-1]), n_values)
-        found: list[tuple[IntArray, IntArray, IntArray]] = []
+        keys, remaining = [], []
+        for release_counts, codes, start in zip(releases, place, self.first, strict=False):
+            of_entry = np.repeat(
+                np.arange(release_counts.n_groups) + start, np.diff(release_counts.offsets)
+            )
+            keys.append(of_entry * n_values + codes[release_counts.codes])
+            remaining.append(release_counts.counts)
+        bags = _Bags.of(
+            np.concatenate(keys), np.concatenate(remaining), int(self.first[-1]), n_values
+        )
+        settled_bags: list[tuple[IntArray, IntArray, IntArray]] = []
         for cells, groups, in_turn in self.rounds:
             if in_turn:
-                others = self._numbered[cells]
-                if (told := bags.settle(cells, groups, others)) is None:
+                numbered_groups = self._numbered[cells]
+                if (settled_bag := bags.settle(cells, groups, numbered_groups)) is None:
                     raise self._contradiction(names)
-                found.append(told)
+                settled_bags.append(settled_bag)
                 continue
             entries, offsets = bags.entries(groups)
             of_entry = np.repeat(cells, np.diff(offsets))
-            counts = bags.left[entries]
-            kept = counts > 0
-            of_entry, codes, counts = of_entry[kept], bags.codes(entries[kept]), counts[kept]
-            found.append((of_entry, codes, counts))
+            counts = bags.remaining[entries]
+            is_positive = counts > 0
+            of_entry, codes, counts = (
+                of_entry[is_positive],
+                bags.codes(entries[is_positive]),
+                counts[is_positive],
+            )
+            settled_bags.append((of_entry, codes, counts))
             for release, start in enumerate(self.first[:-1]):
                 group = self.groups[of_entry, release]
-                there = group != ABSENT
-                if not bags.take(group[there] + start, codes[there], counts[there]):
+                is_present = group != ABSENT
+                if not bags.take(group[is_present] + start, codes[is_present], counts[is_present]):
                     raise self._contradiction(names)
         if not self._agrees(bags):
             raise self._contradiction(names)
         of_entry, codes, counts = (
-            np.concatenate([own[i] for own in found]) if found else self.first[:0] for i in range(3)
+            np.concatenate([release_counts[i] for release_counts in settled_bags])
+            if settled_bags
+            else self.first[:0]
+            for i in range(3)
         )
         offsets, codes, counts = count_pairs(of_entry, codes, len(self.groups), n_values, counts)
         how = releases[0].semantics
@@ -128,8 +150,8 @@ class CrossedGroups:
         open_groups = np.zeros(int(self.first[-1]), dtype=bool)
         unsettled = self.groups[~self.settled] + self.first[:-1]
         open_groups[unsettled[self.groups[~self.settled] != ABSENT]] = True
-        spent = bags.left[~open_groups[bags.keys // bags.n_values]]
-        return bool((bags.left >= 0).all() and not spent.any())
+        spent = bags.remaining[~open_groups[bags.keys // bags.n_values]]
+        return bool((bags.remaining >= 0).all() and not spent.any())
 
     def _contradiction(self, names: Sequence[str]) -> DataError:
         return DataError(
@@ -144,7 +166,7 @@ class _Bags:
     """What is left of the bags of all groups."""
 
     keys: IntArray  # group times values, plus value; ascending
-    left: IntArray
+    remaining: IntArray
     offsets: IntArray  # of groups in `keys`
     n_values: int
 
@@ -164,51 +186,56 @@ class _Bags:
         return self.keys[entries] % self.n_values
 
     def settle(
-        self, cells: IntArray, groups: IntArray, others: IntArray
+        self, cells: IntArray, groups: IntArray, numbered_groups: IntArray
     ) -> tuple[IntArray, IntArray, IntArray] | None:
         """The bags of cells, each what is left of its group after those before it.
 
-        `others` are all the groups of each cell. None where one of these never had a value.
+        `numbered_groups` are all the groups of each cell. None where one of them never had a
+        value.
         """
-        left = [*self.left.tolist(), 0]
-        settled = []
+        remaining = [*self.remaining.tolist(), 0]
+        settled_parts = []
         for start in range(0, len(cells), _CHUNK):
             part = slice(start, start + _CHUNK)
             entries, offsets = self.entries(groups[part])
             step = np.repeat(np.arange(start, start + len(offsets) - 1), np.diff(offsets))
-            codes, taken = self.codes(entries), [0] * len(entries)
-            places = [self._places(column[step], codes).tolist() for column in others.T]
+            codes, taken_times = self.codes(entries), [0] * len(entries)
+            places = [self._places(column[step], codes).tolist() for column in numbered_groups.T]
             for number, (entry, *elsewhere) in enumerate(
                 zip(entries.tolist(), *places, strict=True)
             ):
-                if (times := left[entry]) > 0:
-                    taken[number] = times
+                if (times := remaining[entry]) > 0:
+                    taken_times[number] = times
                     for place in elsewhere:
                         if place < 0:
                             return None
-                        left[place] -= times
-            counts = np.array(taken, dtype=np.int64)
-            some = counts > 0
-            settled.append((cells[step[some]], codes[some], counts[some]))
-        self.left[:] = left[:-1]
-        of_cell, codes, counts = (np.concatenate([part[i] for part in settled]) for i in range(3))
+                        remaining[place] -= times
+            counts = np.array(taken_times, dtype=np.int64)
+            is_positive = counts > 0
+            settled_parts.append(
+                (cells[step[is_positive]], codes[is_positive], counts[is_positive])
+            )
+        self.remaining[:] = remaining[:-1]
+        of_cell, codes, counts = (
+            np.concatenate([part[i] for part in settled_parts]) for i in range(3)
+        )
         return of_cell, codes, counts
 
     def _places(self, groups: IntArray, codes: IntArray) -> IntArray:
         """Where values of groups are; one beyond all where there is no group, -1 no such value."""
-        wanted = groups * self.n_values + codes
-        at = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-        at[self.keys[at] != wanted] = -1
-        at[groups == ABSENT] = len(self.keys)
-        return at
+        wanted_keys = groups * self.n_values + codes
+        positions = np.minimum(np.searchsorted(self.keys, wanted_keys), len(self.keys) - 1)
+        positions[self.keys[positions] != wanted_keys] = -1
+        positions[groups == ABSENT] = len(self.keys)
+        return positions
 
     def take(self, groups: IntArray, codes: IntArray, counts: IntArray) -> bool:
         """Take so many of a value out of a group; False where it never had one."""
-        wanted = groups * self.n_values + codes
-        entries = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-        if not np.array_equal(self.keys[entries], wanted):
+        wanted_keys = groups * self.n_values + codes
+        entries = np.minimum(np.searchsorted(self.keys, wanted_keys), len(self.keys) - 1)
+        if not np.array_equal(self.keys[entries], wanted_keys):
             return False
-        np.subtract.at(self.left, entries, counts)
+        np.subtract.at(self.remaining, entries, counts)
         return True
 
 
@@ -216,8 +243,8 @@ def _rounds(groups: IntArray, first: IntArray) -> list[Round]:
     """Settle cells by differences as long as some group has a single one that is not."""
     numbered = np.where(groups == ABSENT, ABSENT, groups + first[:-1])
     cells = np.repeat(np.arange(len(groups)), numbered.shape[1])
-    there = numbered.ravel() != ABSENT
-    of_group, cells = numbered.ravel()[there], cells[there]
+    is_present = numbered.ravel() != ABSENT
+    of_group, cells = numbered.ravel()[is_present], cells[is_present]
     unsettled = np.bincount(of_group, minlength=int(first[-1]))  # cells of each group
     # The sum of the positions of these cells: of a single one, it is the cell.
     total = np.zeros(int(first[-1]), dtype=np.int64)
@@ -241,21 +268,21 @@ def _rounds(groups: IntArray, first: IntArray) -> list[Round]:
 
 def _in_turn(numbered: IntArray, ready: IntArray, unsettled: IntArray, total: IntArray) -> Round:
     """Settle one cell after the other, from groups that are ready."""
-    many, sums, members = unsettled.tolist(), total.tolist(), numbered.tolist()
+    n_unsettled, sums, members = unsettled.tolist(), total.tolist(), numbered.tolist()
     waiting, cells, groups = ready.tolist(), list[int](), list[int]()
     while waiting:
         group = waiting.pop()
-        if many[group] != 1:  # its last cell was settled by another group
+        if n_unsettled[group] != 1:  # its last cell was settled by another group
             continue
         cell = sums[group]
         cells.append(cell)
         groups.append(group)
-        for own in members[cell]:
-            if own != ABSENT:
-                many[own] -= 1
-                sums[own] -= cell
-                if many[own] == 1:
-                    waiting.append(own)
+        for member_group in members[cell]:
+            if member_group != ABSENT:
+                n_unsettled[member_group] -= 1
+                sums[member_group] -= cell
+                if n_unsettled[member_group] == 1:
+                    waiting.append(member_group)
     return Round(np.array(cells), np.array(groups), in_turn=True)
 
 

@@ -43,10 +43,10 @@ WAIT = "wait for more, or publish them with the next release"
 TOO_FEW = f"If too few people are new, {WAIT}."
 
 
-def _of_same_columns(known: Certificate, schema: Schema) -> bool:
+def _of_same_columns(certificate: Certificate, schema: Schema) -> bool:
     """Whether a release has a sensitive column and a quasi-identifier of a schema."""
-    of_same = not {*known.sensitives}.isdisjoint(schema.sensitives)
-    return of_same and not {*known.known}.isdisjoint(schema.quasi_identifiers)
+    of_same = not {*certificate.sensitives}.isdisjoint(schema.sensitives)
+    return of_same and not {*certificate.known}.isdisjoint(schema.quasi_identifiers)
 
 
 def _not_known(path: Path, before: Sequence[str]) -> InputError:
@@ -82,8 +82,12 @@ def _with_other_values(
     )
     changed = 0
     for (group, value), people in now.items():
-        at = place.get(release.counts.group_label(group))  # None: nobody there had any value
-        changed += max(0, people - (0 if at is None else bags[at].get(str(value), 0)))
+        bag_number = place.get(
+            release.counts.group_label(group)
+        )  # None: nobody there had any value
+        changed += max(
+            0, people - (0 if bag_number is None else bags[bag_number].get(str(value), 0))
+        )
     return changed
 
 
@@ -127,29 +131,29 @@ class CohortChanges(Plain):
 
     def __str__(self) -> str:
         are = "person is" if self.new == 1 else "people are"
-        said = (
+        text = (
             f"{self.new:,} of {self.new + self.stay:,} {are} new since "
             f"{' and '.join(self.releases)}, by {self.column}."
         )
         if self.stay:
-            others = "other one is" if self.stay == 1 else f"other {self.stay:,} are"
-            said += f" The {others} in earlier releases, and not published anew"
+            rest_text = "other one is" if self.stay == 1 else f"other {self.stay:,} are"
+            text += f" The {rest_text} in earlier releases, and not published anew"
             if self.changed:
                 have = "has" if self.changed == 1 else "have"
-                said += f"; at least {self.changed:,} of them {have} another value now"
+                text += f"; at least {self.changed:,} of them {have} another value now"
             if columns := [f"{name} {people:,}" for name, people in self.changed_columns if people]:
-                said += f" ({', '.join(columns)})"
-            said += "."
+                text += f" ({', '.join(columns)})"
+            text += "."
         else:
-            said += " Nobody is in both: if you expected some, look at how they are named."
-        left = some(self.left, "person", "people")
-        said += f" {left} left." if self.left else ""
+            text += " Nobody is in both: if you expected some, look at how they are named."
+        gone_text = some(self.left, "person", "people")
+        text += f" {gone_text} left." if self.left else ""
         for name, people in self.beside:
-            said += (
+            text += (
                 f" Look at {name}, which was not named: it shows {people:,} of those who are new. "
                 "If it is out, they are published twice: name it, too (after, --after)."
             )
-        return said
+        return text
 
 
 @dataclass(frozen=True, repr=False)
@@ -165,11 +169,16 @@ class Earlier:
     def open(cls, folders: Any) -> Earlier:
         """Open the folders of all earlier releases, with the owner's folders beside them."""
         paths = paths_of(folders)
-        opened = [OwnRelease.open(path, beside=True) for path in paths]
+        owned_releases = [OwnRelease.open(path, must_be_beside=True) for path in paths]
         # The earliest first: a release that names others was published after them.
-        owned = tuple(sorted(opened, key=lambda own: len(own.published.certificate.after)))
-        paths = [own.published.folder for own in owned]
-        columns = [own.column_of_people() for own in owned]
+        owned = tuple(
+            sorted(
+                owned_releases,
+                key=lambda owned_release: len(owned_release.published.certificate.after),
+            )
+        )
+        paths = [owned_release.published.folder for owned_release in owned]
+        columns = [owned_release.column_of_people() for owned_release in owned]
         for path, column in zip(paths, columns, strict=True):
             if column != columns[0]:
                 raise SchemaError(
@@ -177,8 +186,8 @@ class Earlier:
                     f"{column!r}: who is in both cannot be found"
                 )
         digests = {digest_of(path / CERTIFICATE) for path in paths}
-        for path, own in zip(paths, owned, strict=True):
-            for before in own.published.certificate.after:
+        for path, owned_release in zip(paths, owned, strict=True):
+            for before in owned_release.published.certificate.after:
                 if before["certificate"] not in digests:
                     raise InputError(
                         f"{str(path)!r} was published after another release, whose certificate "
@@ -186,12 +195,19 @@ class Earlier:
                     )
         names = names_apart([path.resolve().name for path in paths], NEW)
         parts = [
-            Part(name, own.release, own.people, own) for own, name in zip(owned, names, strict=True)
+            Part(name, owned_release.release, owned_release.people, owned_release)
+            for owned_release, name in zip(owned, names, strict=True)
         ]
         refuse_twice(names, [members.names for members in known_again(parts)], columns[0])
         groups = tuple(
-            dict(zip(map(str, own.people.names), own.people.groups.tolist(), strict=True))
-            for own in owned
+            dict(
+                zip(
+                    map(str, owned_release.people.names),
+                    owned_release.people.groups.tolist(),
+                    strict=True,
+                )
+            )
+            for owned_release in owned
         )
         return cls(tuple(names), owned, columns[0], groups)
 
@@ -200,19 +216,20 @@ class Earlier:
         """The entries of a certificate for the earlier releases."""
         return tuple(
             {
-                "certificate": digest_of(own.published.folder / CERTIFICATE),
-                "people": own.published.certificate.people,
+                "certificate": digest_of(owned_release.published.folder / CERTIFICATE),
+                "people": owned_release.published.certificate.people,
             }
-            for own in self.owned
+            for owned_release in self.owned
         )
 
     @property
     def note(self) -> str:
         """The owner's note for the certificate."""
-        many = some(len(self.names), "earlier release", "earlier releases")
+        n_releases = some(len(self.names), "earlier release", "earlier releases")
         people = sum(map(len, self.groups))
         return (
-            f"published after {many} of {people_text(people)}: nobody is in two of them, and all "
+            f"published after {n_releases} of {people_text(people)}: nobody is in two of them, "
+            "and all "
             "together hold what is required"
         )
 
@@ -241,16 +258,18 @@ class Earlier:
                 f"{self.column!r}, so it is not known whether they were published before"
             )
         names = [str(name) for name in column.to_pylist()]
-        called = [own.called(names) for own in self.owned]
+        names_by_release = [names_of_release.called(names) for names_of_release in self.owned]
         fresh = np.ones(len(names), dtype=bool)
-        for own, groups in zip(called, self.groups, strict=True):
-            fresh &= [name not in groups for name in own]
+        for names_of_release, groups in zip(names_by_release, self.groups, strict=True):
+            fresh &= [name not in groups for name in names_of_release]
         new = {name for name, is_new in zip(names, fresh.tolist(), strict=True) if is_new}
         for groups in self.groups:
             refuse_alike(sorted(new), groups, repr(self.column))
         stay, before = len({*names}) - len(new), sum(map(len, self.groups))
-        changed = self._changed(microdata, called)
-        alike = alike_but_for_marks([[name for own in self.groups for name in own], new])
+        changed = self._changed(microdata, names_by_release)
+        similar_names = alike_but_for_marks(
+            [[name for names_of_release in self.groups for name in names_of_release], new]
+        )
         since = CohortChanges(
             self.names,
             self.column,
@@ -259,7 +278,7 @@ class Earlier:
             before - stay,
             max(changed.values(), default=None),
             tuple(self._not_named(schema, new)),
-            alike,
+            similar_names,
             tuple(changed.items()) if schema.sensitives[1:] else (),
         )
         if not since.new:
@@ -274,30 +293,35 @@ class Earlier:
         InputError
             If it is not known who is in one of them, though it may show the same people.
         """
-        digests = [each["certificate"] for each in self.said]
+        digests = [entry["certificate"] for entry in self.said]
         name_of = dict(zip(digests, self.names, strict=True))
-        folders = {own.published.folder.resolve().parent for own in self.owned}
+        folders = {owned_release.published.folder.resolve().parent for owned_release in self.owned}
         for path in (place for folder in sorted(folders) for place in sorted(folder.iterdir())):
             try:
-                known = Certificate.load(path / CERTIFICATE, kinds=registered_kinds())
+                certificate = Certificate.load(path / CERTIFICATE, kinds=registered_kinds())
                 digest = digest_of(path / CERTIFICATE)
             except (InputError, OSError):  # what cannot be read is not ours
                 continue
             before = [
-                name_of[of["certificate"]] for of in known.after if of["certificate"] in name_of
+                name_of[earlier["certificate"]]
+                for earlier in certificate.after
+                if earlier["certificate"] in name_of
             ]
-            if digest in name_of or not (before or _of_same_columns(known, schema)):
+            if digest in name_of or not (before or _of_same_columns(certificate, schema)):
                 continue
             try:
-                own = OwnRelease.open(path)
-                names, same = {*map(str, own.people.names)}, own.column_of_people() == self.column
-                many = sum(name in names for name in own.called([*new])) if same else 0
+                owned_release = OwnRelease.open(path)
+                names, same = (
+                    {*map(str, owned_release.people.names)},
+                    owned_release.column_of_people() == self.column,
+                )
+                n_shown = sum(name in names for name in owned_release.called([*new])) if same else 0
             except (InputError, OSError) as error:
                 raise _not_known(path, before) from error
             if before and not same:
                 raise _not_known(path, before)
-            if many:
-                yield path.name, many
+            if n_shown:
+                yield path.name, n_shown
 
     def _seen(
         self,
@@ -308,13 +332,15 @@ class Earlier:
         placed: Placed,
     ) -> Sight:
         """All releases, seen by an adversary who knows the present columns of everybody."""
-        place = places_in(joint, [*(own.release for own in self.owned), release], names)
+        place = places_in(
+            joint, [*(owned_release.release for owned_release in self.owned), release], names
+        )
         column = fetch(everybody.source, [self.column]).column(self.column).to_pylist()
         texts = [str(column[row]) for row in everybody.kept.tolist()]
         parts, groups = [], []
-        for own, members, of_group in zip(self.owned, self.groups, place, strict=False):
-            at = {name: row for row, name in enumerate(own.called(texts))}
-            where = np.array([at.get(name, -1) for name in members], dtype=np.int64)
+        for owned_release, members, of_group in zip(self.owned, self.groups, place, strict=False):
+            row_of = {name: row for row, name in enumerate(owned_release.called(texts))}
+            where = np.array([row_of.get(name, -1) for name in members], dtype=np.int64)
             parts.append((everybody, where))
             groups.append(of_group[np.fromiter(members.values(), np.int64, len(members))])
         entries = placed.entries.microdata
@@ -324,7 +350,9 @@ class Earlier:
         sensitive = joint.sensitive
         return Sight(joint.counts, people, np.concatenate(groups), sensitive, joint.name, joint)
 
-    def _changed(self, microdata: Microdata, called: Sequence[Sequence[str]]) -> dict[str, int]:
+    def _changed(
+        self, microdata: Microdata, names_by_release: Sequence[Sequence[str]]
+    ) -> dict[str, int]:
         """How many people have another value now than their group had, at least, by column."""
         schema, rows = microdata.schema, microdata.kept.tolist()
         changed = {name: 0 for name in schema.sensitives if name not in schema.several}
@@ -332,10 +360,14 @@ class Earlier:
             codes, values = microdata.column(column)
             texts = [None if value is None else str(value) for value in values]
             of_rows = [texts[code] for code in codes.tolist()]
-            for own, groups, names in zip(self.owned, self.groups, called, strict=True):
-                if column in own.release.sensitives:
+            for owned_release, groups, names in zip(
+                self.owned, self.groups, names_by_release, strict=True
+            ):
+                if column in owned_release.release.sensitives:
                     value_of = {names[row]: text for row, text in zip(rows, of_rows, strict=True)}
-                    changed[column] += _with_other_values(own.release, column, groups, value_of)
+                    changed[column] += _with_other_values(
+                        owned_release.release, column, groups, value_of
+                    )
         return changed
 
     def judged(
@@ -355,34 +387,36 @@ class Earlier:
         NoSafeRelease
             If an earlier release fails the policy, or all together do.
         """
-        for own, called in zip(self.owned, self.names, strict=True):
-            found = audit(own.release, policy, learned=False)
-            if found.failures:
+        for owned_release, release_name in zip(self.owned, self.names, strict=True):
+            joint_audit = audit(owned_release.release, policy, learned=False)
+            if joint_audit.failures:
                 raise NoSafeRelease(
-                    f"{called}, which was published before, does not hold the policy: "
-                    f"{'; '.join(policy.failures(own.release))}. What is published "
+                    f"{release_name}, which was published before, does not hold the policy: "
+                    f"{'; '.join(policy.failures(owned_release.release))}. What is published "
                     "cannot be taken back: publish the new ones by themselves under a policy that "
                     "it holds, or publish no more"
                 )
         names = [*self.names, name]
-        joint = united([*(own.release for own in self.owned), release], names)
-        people = [len(own) for own in self.groups]
-        dates = zip(self.names, (own.written for own in self.owned), strict=True)
+        joint = united([*(owned_release.release for owned_release in self.owned), release], names)
+        people = [len(owned_release) for owned_release in self.groups]
+        dates = zip(
+            self.names, (owned_release.written for owned_release in self.owned), strict=True
+        )
         joint = joint.described(
             releases=tuple(zip(names, [*people, release.counts.n_people], strict=True)),
             written={name: day for name, day in dates if day},
         )
-        seen = None
+        sight = None
         if placed is not None and policy.needed_schema.semantics == "single":
-            seen = self._seen(joint, release, names, everybody, placed)
+            sight = self._seen(joint, release, names, everybody, placed)
         called_so, learned = " and ".join(names), placed is not None
-        found = audit(joint, policy, name=called_so, people=seen, learned=learned)
-        if found.idle:
+        joint_audit = audit(joint, policy, name=called_so, people=sight, learned=learned)
+        if joint_audit.idle:
             raise NoSafeRelease(f"{' and '.join(names)}: {NOTHING_JUDGED}", ASK_SOMETHING)
-        if found.failures:
+        if joint_audit.failures:
             raise NoSafeRelease(
                 f"{' and '.join(names)} together do not hold what each holds by itself: "
                 f"{'; '.join(policy.failures(joint))}",
                 [TOO_FEW],
             )
-        return found, {name: joint.seen(name, []).counts.values for name in joint.sensitives}
+        return joint_audit, {name: joint.seen(name, []).counts.values for name in joint.sensitives}

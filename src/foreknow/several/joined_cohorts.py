@@ -43,60 +43,82 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
     if len({*names}) < len(names):
         raise InternalError("two releases that are united have one name")
     first = releases[0]
-    each = [release.parts() for release in releases]
-    one = _shape(first, each[0])
-    for release, parts, name in zip(releases[1:], each[1:], names[1:], strict=True):
-        _refuse_other(one, _shape(release, parts), names[0], name)
+    parts_of_releases = [release.parts() for release in releases]
+    first_shape = _shape(first, parts_of_releases[0])
+    for release, parts, name in zip(releases[1:], parts_of_releases[1:], names[1:], strict=True):
+        _refuse_other(first_shape, _shape(release, parts), names[0], name)
     columns = _groups(first)
-    taken = {*columns, *first.sensitives, *first.beside, *first.unlinked, *first.people_columns}
-    cohort = free_name(COHORT, taken)
+    used_names = {
+        *columns,
+        *first.sensitives,
+        *first.beside,
+        *first.unlinked,
+        *first.people_columns,
+    }
+    cohort = free_name(COHORT, used_names)
     groups = [cohort, *columns] if first.by_values else columns
     ids = None if first.by_values else columns[0]
 
     def stack(tables: Sequence[Any], column: str | None) -> Any:
         bare = [
-            table.drop_columns([one.cohort]) if one.cohort in table.column_names else table
-            for one, table in zip(releases, tables, strict=True)
+            table.drop_columns([release.cohort]) if release.cohort in table.column_names else table
+            for release, table in zip(releases, tables, strict=True)
         ]
         return stacked(bare, names, column, ids)
 
-    known = [own.people for own in each if own.people is not None]
+    people_tables = [
+        release_parts.people
+        for release_parts in parts_of_releases
+        if release_parts.people is not None
+    ]
     # Who is recognized by exact columns is recognized in one release.
-    exact = (cohort, *_bare(first, first.recognized)) if known and first.recognized else ()
-    people = stack(known, cohort if ids is None or exact else None) if known else None
+    exact = (cohort, *_bare(first, first.recognized)) if people_tables and first.recognized else ()
+    people = (
+        stack(people_tables, cohort if ids is None or exact else None) if people_tables else None
+    )
     by_column = cohort if ids is None else None
-    made = [
+    united_releases = [
         _united(
             first,
-            stack([own.values[of] for own in each], by_column),
-            of,
+            stack(
+                [release_parts.values[columns_of_part] for release_parts in parts_of_releases],
+                by_column,
+            ),
+            columns_of_part,
             groups,
             people,
-            each[0],
+            parts_of_releases[0],
             exact,
         )
-        for of in each[0].values
+        for columns_of_part in parts_of_releases[0].values
     ]
-    own, *others = made
-    release = own.joined(others, first.sensitives) if others else own
+    release_parts, *other_releases = united_releases
+    release = (
+        release_parts.joined(other_releases, first.sensitives) if other_releases else release_parts
+    )
     return release.described(cohort=cohort)
 
 
 def places_in(joint: Release, releases: Sequence[Release], names: Sequence[str]) -> list[Any]:
     """By release, where its groups are among those of all that are united."""
     labels: Any = joint.counts.groups
-    place = {tuple(map(_text, _parts(label))): at for at, label in enumerate(labels)}
-    found = []
+    place = {
+        tuple(map(_text, _parts(label))): place_number for place_number, label in enumerate(labels)
+    }
+    places = []
     for number, (release, name) in enumerate(zip(releases, names, strict=True), start=1):
-        own: Any = release.counts.groups
-        kept = [release.group_columns.index(column) for column in _groups(release)]
-        texts = [[_text(_parts(label)[at]) for at in kept] for label in own]
-        called = [
+        labels_of_groups: Any = release.counts.groups
+        kept_columns = [release.group_columns.index(column) for column in _groups(release)]
+        texts = [
+            [_text(_parts(label)[place_number]) for place_number in kept_columns]
+            for label in labels_of_groups
+        ]
+        united_labels = [
             (name, *text) if release.by_values else (id_of(number, name, text[0]),)
             for text in texts
         ]
-        found.append(np.array([place[label] for label in called], dtype=np.int64))
-    return found
+        places.append(np.array([place[label] for label in united_labels], dtype=np.int64))
+    return places
 
 
 def _parts(label: Any) -> tuple[Any, ...]:
@@ -127,12 +149,12 @@ def _united(
             people=people,
             quasi_identifiers=exact,
         )
-    other = [name for name in (*like.beside, *like.unlinked) if name not in sensitives]
+    other_columns = [name for name in (*like.beside, *like.unlinked) if name not in sensitives]
     if parts.counted:
         return Release.from_tally(
-            rows, group=groups[0] if by_id else groups, sensitive=sensitives, other=other
+            rows, group=groups[0] if by_id else groups, sensitive=sensitives, other=other_columns
         )
-    how: Any = {"sensitive": sensitives, "other": other, "unlinked": like.unlinked}
+    how: Any = {"sensitive": sensitives, "other": other_columns, "unlinked": like.unlinked}
     how |= {"person": parts.person, "semantics": like.semantics} if like.linked else {}
     if by_id:
         return Release.from_groups(rows, group=groups[0], **how)
@@ -161,19 +183,19 @@ def _shape(release: Release, parts: Parts) -> dict[str, list[str]]:
         "the sensitive columns": [*release.sensitives],
         "the columns beside them": sorted({*release.beside, *release.unlinked}),
         "how many values a person has": [str(release.semantics)],
-        "their form": [str(each) for each in form],
+        "their form": [str(trait) for trait in form],
     }
 
 
 def _refuse_other(
-    one: dict[str, list[str]], other: dict[str, list[str]], name: str, called: str
+    shape: dict[str, list[str]], other_shape: dict[str, list[str]], name: str, other_name: str
 ) -> None:
     """Raise `UnsupportedError` for a release that cannot stand beside another one."""
-    what = next((what for what, said in one.items() if said != other[what]), None)
+    what = next((what for what, trait in shape.items() if trait != other_shape[what]), None)
     if what is None:
         return
-    lists = f": {', '.join(one[what]) or 'none'}; {', '.join(other[what]) or 'none'}"
+    lists = f": {', '.join(shape[what]) or 'none'}; {', '.join(other_shape[what]) or 'none'}"
     raise UnsupportedError(
-        f"{name} and {called} differ in {what}{'' if what == 'their form' else lists}. "
+        f"{name} and {other_name} differ in {what}{'' if what == 'their form' else lists}. "
         "They can be judged together if they are published alike"
     )

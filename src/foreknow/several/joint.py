@@ -49,7 +49,7 @@ class Part(NamedTuple):
     name: str
     release: Release
     members: Members  # by how their names print
-    own: OwnRelease | None = None
+    owned: OwnRelease | None = None
 
 
 @dataclass(frozen=True)
@@ -80,10 +80,10 @@ class Unsettled(Plain):
 
     def __str__(self) -> str:
         names = " and ".join(self.releases)
-        many, own = self.crossing[0]
+        n_people, labels = self.crossing[0]
         groups = " and ".join(
             f"{_said(label)} ({name})"
-            for name, label in zip(self.releases, own, strict=True)
+            for name, label in zip(self.releases, labels, strict=True)
             if label is not None
         )
         certain = (
@@ -91,7 +91,7 @@ class Unsettled(Plain):
         )
         return (
             f"Not settled: {people_text(self.people)} of {names} are in groups that cross, such as "
-            f"{groups}, which {some(many, 'person', 'people')} share. Differences alone settle "
+            f"{groups}, which {some(n_people, 'person', 'people')} share. Differences alone settle "
             f"{people_text(self.settled)}{certain}. There is no verdict on these releases "
             "together. If one of them is not out yet, make it anew with --after"
         )
@@ -161,33 +161,35 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
     """
     if isinstance(releases, (str, Path, Release)) or len(releases) < 2:
         raise InputError("together takes a list of at least two releases")
-    parts = [_part(each, person) for each in releases]
+    parts = [_part(source, person) for source in releases]
     called_so = names_apart([part.name for part in parts])
-    parts = [part._replace(name=own) for part, own in zip(parts, called_so, strict=True)]
+    parts = [
+        part._replace(name=part_name) for part, part_name in zip(parts, called_so, strict=True)
+    ]
     parts = [_of_tally(part, parts) if part.release.tallied else part for part in parts]
     names = tuple(part.name for part in parts)
-    for own in parts:
-        own.release.refuse_partly_left_out(
+    for part_name in parts:
+        part_name.release.refuse_partly_left_out(
             "several releases are counted by all of these columns together: write a value, such as "
             "'unknown', where one is missing"
         )
     people = known_again(parts)
     for place, part in enumerate(people):
-        for other in people[:place]:
-            refuse_alike(map(str, part.names), map(str, other.names), "their names")
+        for earlier_members in people[:place]:
+            refuse_alike(map(str, part.names), map(str, earlier_members.names), "their names")
     memberships = _memberships(people)
-    inside = [int((own != ABSENT).sum()) for own in memberships]
-    each = [part.release for part in parts]
+    inside = [int((part_name != ABSENT).sum()) for part_name in memberships]
+    source = [part.release for part in parts]
     if sum(inside) == len(memberships[0]):  # nobody is in two
-        made = united(each, names)
+        joint = united(source, names)
     else:
         cells = CrossedGroups.of(memberships)
         _refuse_uncounted(parts)
-        made = _as_cells(parts, cells) if cells.settled.all() else _crossing(parts, cells)
-    owned = {part.name: part.own.written for part in parts if part.own is not None}
-    return made.described(
-        schema=_schema_of(each),
-        names_alike=alike_but_for_marks([[*map(str, own.names)] for own in people]),
+        joint = _as_cells(parts, cells) if cells.settled.all() else _crossing(parts, cells)
+    owned = {part.name: part.owned.written for part in parts if part.owned is not None}
+    return joint.described(
+        schema=_schema_of(source),
+        names_alike=alike_but_for_marks([[*map(str, part_name.names)] for part_name in people]),
         releases=tuple(zip(names, inside, strict=True)),
         written={name: day for name, day in owned.items() if day},
     )
@@ -195,34 +197,42 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
 
 def _schema_of(releases: Sequence[Release]) -> Schema | None:
     """The schema that says of all of them who is counted; refused where they differ in that."""
-    said = [own.schema for own in releases]
-    of_cases = any(own is not None and own.counts_people for own in said)
+    schemas = [schema.schema for schema in releases]
+    of_cases = any(schema is not None and schema.counts_people for schema in schemas)
     for key in OF_PEOPLE:
         if key == "person" and not of_cases:
             continue  # each row is a person, whatever names them
-        first, *others = (getattr(own or _PLAIN, key) for own in said)
-        if any(own != first for own in others):
+        first, *other_schemas = (getattr(schema or _PLAIN, key) for schema in schemas)
+        if any(schema != first for schema in other_schemas):
             raise UnsupportedError(
-                f"{' and '.join(own.name for own in releases)} differ in who is counted ({key}), "
+                f"{' and '.join(schema.name for schema in releases)} differ in who is counted "
+                f"({key}), "
                 "and cannot be judged together"
             )
-    return next(filter(None, said), None)
+    return next(filter(None, schemas), None)
 
 
-def _part(given: Any, person: str | None) -> Part:
+def _part(source: Any, person: str | None) -> Part:
     """A release and who is in it."""
-    match given:
+    match source:
         case Release():
             nobody = Members(Labels([]), np.zeros(0, dtype=np.int64))
-            known = nobody if given.tallied else _printed(given.members)
-            return Part(given.name, given, known)
+            known = nobody if source.tallied else _printed(source.members)
+            return Part(source.name, source, known)
         case str() | Path():
-            own, name = OwnRelease.open(given, beside=True), Path(given).resolve().name
-            members = own.people if person is None else _printed(own.named(person).members)
-            return Part(name, own.release, members, own)
+            owned_release, name = (
+                OwnRelease.open(source, must_be_beside=True),
+                Path(source).resolve().name,
+            )
+            members = (
+                owned_release.people
+                if person is None
+                else _printed(owned_release.named(person).members)
+            )
+            return Part(name, owned_release.release, members, owned_release)
     raise InputError(
         "a list is of several releases, folders that publish wrote or a Release each, not "
-        f"{type(given).__name__}; a table is a path or a frame"
+        f"{type(source).__name__}; a table is a path or a frame"
     )
 
 
@@ -233,18 +243,24 @@ def _of_tally(part: Part, parts: Sequence[Part]) -> Part:
     its cells is a union of these groups.
     """
     columns = part.release.group_columns
-    for other in parts:
-        release = other.release
+    for other_part in parts:
+        release = other_part.release
         if release.tallied or not ({*columns} <= {*release.group_columns} and release.by_values):
             continue
         places = [release.group_columns.index(name) for name in columns]
-        counted: Any = part.release.counts.groups
-        cells = {_text_of(label): cell for cell, label in enumerate(counted)}
+        counted_labels: Any = part.release.counts.groups
+        cells = {_text_of(label): cell for cell, label in enumerate(counted_labels)}
         labels: Any = release.counts.groups
-        of_group = [cells.get(_text_of([label[at] for at in places]), ABSENT) for label in labels]
-        groups = np.array(of_group, dtype=np.int64)[other.members.groups]
+        of_group = [
+            cells.get(_text_of([label[place] for place in places]), ABSENT) for label in labels
+        ]
+        groups = np.array(of_group, dtype=np.int64)[other_part.members.groups]
         inside = groups != ABSENT
-        names = [name for name, own in zip(other.members.names, inside, strict=True) if own]
+        names = [
+            name
+            for name, is_inside in zip(other_part.members.names, inside, strict=True)
+            if is_inside
+        ]
         return part._replace(members=Members(Labels(names), groups[inside]))
     raise InputError(
         f"{part.name}: it is not known whom a table of counts counts, unless it is counted by "
@@ -254,7 +270,7 @@ def _of_tally(part: Part, parts: Sequence[Part]) -> Part:
 
 def _text_of(label: Any) -> tuple[str | None, ...]:
     parts = label if isinstance(label, (tuple, list)) else [label]
-    return tuple(None if own is None else str(own) for own in parts)
+    return tuple(None if part is None else str(part) for part in parts)
 
 
 def _printed(members: Members) -> Members:
@@ -263,52 +279,61 @@ def _printed(members: Members) -> Members:
 
 def refuse_twice(names: Sequence[str], people: Sequence[Sequence[Any]], column: str) -> None:
     """Refuse somebody who is in two releases, however their name is written."""
-    seen: dict[str, str] = {}
-    for name, own in zip(names, people, strict=True):
-        other = next((seen[one] for one in own if one in seen), None)
-        if other is not None:
+    release_of: dict[str, str] = {}
+    for name, names_of_release in zip(names, people, strict=True):
+        other_release = next(
+            (
+                release_of[person_name]
+                for person_name in names_of_release
+                if person_name in release_of
+            ),
+            None,
+        )
+        if other_release is not None:
             raise InputError(
-                f"somebody is in {other!r} and in {name!r}: a person is to be published once; see "
+                f"somebody is in {other_release!r} and in {name!r}: a person is to be published "
+                "once; see "
                 "fk.together for what both tell"
             )
-        refuse_alike(own, seen, repr(column))
-        seen |= dict.fromkeys(own, name)
+        refuse_alike(names_of_release, release_of, repr(column))
+        release_of |= dict.fromkeys(names_of_release, name)
 
 
 def known_again(parts: Sequence[Part]) -> list[Members]:
     """Who is in each, of whom those have one name whose names were erased in some release."""
-    erased = [part for part in parts if part.own is not None and part.own.some_forgotten]
-    for one, other in combinations(erased, 2):
-        if not (_is_after(one, other) or _is_after(other, one)):
+    erased = [part for part in parts if part.owned is not None and part.owned.some_forgotten]
+    for first, second in combinations(erased, 2):
+        if not (_is_after(first, second) or _is_after(second, first)):
             raise InputError(
-                f"people of {one.name} and of {other.name} were forgotten, by two keys, so it is "
+                f"people of {first.name} and of {second.name} were forgotten, by two keys, so it "
+                "is "
                 "not known whether some are in both; neither was published after the other"
             )
-    found = []
+    members = []
     for part in parts:
         names = [*part.members.names]
-        for other in erased:
-            if other is not part and other.own is not None:
-                names = other.own.called(names)
-        found.append(replace(part.members, names=Labels(names)))
-    return found
+        for second in erased:
+            if second is not part and second.owned is not None:
+                names = second.owned.called(names)
+        members.append(replace(part.members, names=Labels(names)))
+    return members
 
 
-def _is_after(part: Part, other: Part) -> bool:
+def _is_after(part: Part, earlier: Part) -> bool:
     """Whether one was published after the other, of other people."""
-    assert part.own is not None
-    assert other.own is not None
-    digest = digest_of(other.own.published.folder / CERTIFICATE)
-    return any(own["certificate"] == digest for own in part.own.published.certificate.after)
+    assert part.owned is not None
+    assert earlier.owned is not None
+    digest = digest_of(earlier.owned.published.folder / CERTIFICATE)
+    return any(entry["certificate"] == digest for entry in part.owned.published.certificate.after)
 
 
 def _memberships(members: Sequence[Members]) -> list[IntArray]:
     """The group of each person in each release."""
-    codes, many = codes_of_names([[*own.names] for own in members])
-    found = [np.full(many, ABSENT, dtype=np.int64) for _ in members]
-    for of_release, own, places in zip(found, members, codes, strict=True):
-        of_release[places] = own.groups
-    return found
+    codes, n_people = codes_of_names([[*release_members.names] for release_members in members])
+    memberships = [np.full(n_people, ABSENT, dtype=np.int64) for _ in members]
+    for of_release, release_members, places in zip(memberships, members, codes, strict=True):
+        of_release[places] = release_members.groups
+    return memberships
 
 
 def _refuse_uncounted(parts: Sequence[Part]) -> None:
@@ -340,18 +365,28 @@ def _refuse_uncounted(parts: Sequence[Part]) -> None:
 def _as_cells(parts: Sequence[Part], cells: CrossedGroups) -> Release:
     """The release whose groups are the cells."""
     first = parts[0].release
-    beside = [name for name in first.beside if name != first.sensitive]
-    bags = cells.counts([_beside(part.release, beside) for part in parts], [p.name for p in parts])
+    beside_columns = [name for name in first.beside if name != first.sensitive]
+    bags = cells.counts(
+        [_beside(part.release, beside_columns) for part in parts], [p.name for p in parts]
+    )
     of_cell = np.repeat(np.arange(bags.n_groups), np.diff(bags.offsets))
-    names = _columns(parts, [first.sensitive, *beside])
+    names = _columns(parts, [first.sensitive, *beside_columns])
     groups = _labels(parts, cells, names)
     values = [bags.values[code] for code in bags.codes.tolist()]
-    columns = [first.sensitive, *beside]
-    each = [list(of) for of in zip(*values, strict=True)] if beside else [values]
-    table = joined(groups, of_cell, dict(zip(columns, each, strict=True)), **{COUNT: bags.counts})
-    other = [name for name in beside if name not in first.sensitives]
+    columns = [first.sensitive, *beside_columns]
+    value_columns = (
+        [list(column_values) for column_values in zip(*values, strict=True)]
+        if beside_columns
+        else [values]
+    )
+    table = joined(
+        groups, of_cell, dict(zip(columns, value_columns, strict=True)), **{COUNT: bags.counts}
+    )
+    other_columns = [name for name in beside_columns if name not in first.sensitives]
     if first.semantics == "single":
-        return Release.from_tally(table, group=names, sensitive=first.sensitives, other=other)
+        return Release.from_tally(
+            table, group=names, sensitive=first.sensitives, other=other_columns
+        )
     people = joined(groups, cells.of_person, {})
     return Release.from_bucketized(
         table,
@@ -362,21 +397,24 @@ def _as_cells(parts: Sequence[Part], cells: CrossedGroups) -> Release:
     )
 
 
-def _beside(release: Release, beside: Sequence[str]) -> GroupCounts:
+def _beside(release: Release, columns: Sequence[str]) -> GroupCounts:
     """Its counts, each value together with what is published beside it."""
     counts = release.counts
-    if not beside:
+    if not columns:
         return counts
-    seen, keys = release.seen(release.sensitive, beside).counts, len(release.group_columns)
+    counts_beside, keys = (
+        release.seen(release.sensitive, columns).counts,
+        len(release.group_columns),
+    )
     labels: Any = counts.groups
     place = {label if release.by_values else (label,): i for i, label in enumerate(labels)}
-    divided: Any = seen.groups
+    divided: Any = counts_beside.groups
     of_part = np.array([place[tuple(label[:keys])] for label in divided], dtype=np.int64)
-    of_cell = np.repeat(np.arange(seen.n_groups), np.diff(seen.offsets))
-    known = [tuple(label[keys:]) for label in divided]
+    of_cell = np.repeat(np.arange(counts_beside.n_groups), np.diff(counts_beside.offsets))
+    beside_values = [tuple(label[keys:]) for label in divided]
     joint = [
-        (seen.values[code], *known[group])
-        for group, code in zip(of_cell.tolist(), seen.codes.tolist(), strict=True)
+        (counts_beside.values[code], *beside_values[group])
+        for group, code in zip(of_cell.tolist(), counts_beside.codes.tolist(), strict=True)
     ]
     values = Labels(dict.fromkeys(joint))
     return GroupCounts.from_pairs(
@@ -384,16 +422,16 @@ def _beside(release: Release, beside: Sequence[str]) -> GroupCounts:
         np.array([values.codes[value] for value in joint], dtype=np.int64),
         values=values,
         n_groups=counts.n_groups,
-        weights=seen.counts,
+        weights=counts_beside.counts,
     )
 
 
-def _columns(parts: Sequence[Part], taken: Sequence[str]) -> list[str]:
+def _columns(parts: Sequence[Part], used_names: Sequence[str]) -> list[str]:
     """A column for each release, called as it is; no two are one, or cells would be merged."""
-    found: list[str] = []
+    columns: list[str] = []
     for part in parts:
-        found.append(free_name(part.name, [*found, *taken, COUNT]))
-    return found
+        columns.append(free_name(part.name, [*columns, *used_names, COUNT]))
+    return columns
 
 
 def _labels(parts: Sequence[Part], cells: CrossedGroups, names: Sequence[str]) -> Any:
@@ -412,11 +450,11 @@ def _crossing(parts: Sequence[Part], cells: CrossedGroups) -> Release:
     """What is said of releases that are not settled."""
     first = parts[0].release
     names = [part.name for part in parts]
-    settled, sizes = cells.settled, cells.sizes
+    is_settled, sizes = cells.settled, cells.sizes
     bags = cells.counts([part.release.counts for part in parts], names)
-    sure = settled & (np.diff(bags.offsets) == 1)
+    sure = is_settled & (np.diff(bags.offsets) == 1)
     sure[sure] = bags.counts[bags.offsets[:-1][sure]] == sizes[sure]
-    largest = sorted(np.flatnonzero(~settled).tolist(), key=lambda cell: -int(sizes[cell]))
+    largest = sorted(np.flatnonzero(~is_settled).tolist(), key=lambda cell: -int(sizes[cell]))
     crossing = [
         (
             int(sizes[cell]),
@@ -427,8 +465,10 @@ def _crossing(parts: Sequence[Part], cells: CrossedGroups) -> Release:
         )
         for cell in largest[:_EXAMPLES]
     ]
-    of_settled, certain = int(sizes[settled].sum()), int(sizes[sure].sum())
-    why = Unsettled(tuple(names), int(sizes[~settled].sum()), tuple(crossing), of_settled, certain)
+    of_settled, certain = int(sizes[is_settled].sum()), int(sizes[sure].sum())
+    why = Unsettled(
+        tuple(names), int(sizes[~is_settled].sum()), tuple(crossing), of_settled, certain
+    )
     table = open_table(
         called({"cell": ([""], cells.first[:1]), "value": ([""], cells.first[:1])}, ABSENT)
     )

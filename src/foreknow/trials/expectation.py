@@ -46,7 +46,7 @@ class _Margins(NamedTuple):
     rows: IntArray
     columns: IntArray
     people: FloatArray
-    held: FloatArray
+    occurrences: FloatArray
     of_row: FloatArray  # the people of each cell's row
 
 
@@ -111,31 +111,31 @@ class CaseLayout:
     def _parts(self) -> tuple[IntArray, list[Batch], IntArray]:
         """Cases whose members are all alike; those that are gone through; and the rest."""
         cases, sizes = self.cases, self.cases.sizes
-        alike = (np.diff(cases.offsets) == 1) | (np.diff(cases.value_offsets) == 1)
+        is_uniform = (np.diff(cases.offsets) == 1) | (np.diff(cases.value_offsets) == 1)
         by_value = states_of(cases.counts, cases.value_offsets)
         by_signature = states_of(cases.people, cases.offsets)
-        reached = ~alike & (np.minimum(by_value, by_signature) <= REACH)
-        beyond = [np.flatnonzero(~alike & ~reached)]
+        reached = ~is_uniform & (np.minimum(by_value, by_signature) <= REACH)
+        beyond = [np.flatnonzero(~is_uniform & ~reached)]
         shaped: list[tuple[float, bool, IntArray]] = []
         for turned in (False, True):
-            some = np.flatnonzero(reached & ((by_signature < by_value) == turned))
+            chosen = np.flatnonzero(reached & ((by_signature < by_value) == turned))
             amounts = cases.people if turned else cases.counts
             starts = cases.offsets if turned else cases.value_offsets
-            for batch in shapes(cases, some, turned):
+            for batch in shapes(cases, chosen, turned):
                 first = batch[0]
                 capacities, size = amounts[starts[first] : starts[first + 1]], int(sizes[first])
                 cost = _STEP * size * len(capacities)
                 cost += _STATE * float(np.prod(capacities + 1.0)) * len(capacities) * len(batch)
                 shaped.append((cost / (size * len(batch)), turned, batch))
-        left = self.seconds[0] + self.seconds[1] * float(sizes.sum())
-        found: list[Batch] = []
-        for each, turned, batch in sorted(shaped, key=lambda one: one[0]):
-            left -= each * int(sizes[batch[0]]) * len(batch)
-            if left < 0:
+        time_left = self.seconds[0] + self.seconds[1] * float(sizes.sum())
+        exact_batches: list[Batch] = []
+        for cost_per_person, turned, batch in sorted(shaped, key=lambda entry: entry[0]):
+            time_left -= cost_per_person * int(sizes[batch[0]]) * len(batch)
+            if time_left < 0:
                 beyond.append(batch)
             else:
-                found += batches(cases, self.offsets, batch, turned)
-        return np.flatnonzero(alike), found, np.sort(np.concatenate(beyond))
+                exact_batches += batches(cases, self.offsets, batch, turned)
+        return np.flatnonzero(is_uniform), exact_batches, np.sort(np.concatenate(beyond))
 
     @property
     def balanced(self) -> NDArray[np.bool_]:
@@ -149,32 +149,34 @@ class CaseLayout:
 
         Weights are not worked out where they are not asked for.
         """
-        alike, reached, beyond = self._parts
-        found = Expected(self.alone.copy(), np.zeros(self.cases.n_groups))
-        if len(alike):
-            self._balance(alike, self._of_alike, chances, found, 0, weighed)
+        uniform, reached, beyond = self._parts
+        expected = Expected(self.alone.copy(), np.zeros(self.cases.n_groups))
+        if len(uniform):
+            self._balance(uniform, self._of_alike, chances, expected, 0, weighed)
         if len(beyond):
-            self._balance(beyond, self._of_beyond, chances, found, _ROUNDS, weighed)
-        left = []
+            self._balance(beyond, self._of_beyond, chances, expected, _ROUNDS, weighed)
+        failed = []
         for batch in reached:
-            good, found.weights[batch.cases] = batch.judge(chances, found.posteriors)
+            good, expected.weights[batch.cases] = batch.judge(chances, expected.posteriors)
             if not good.all():  # the weights of worlds are too far apart for floats
-                left.append(batch.cases[~good])
-        if left:
-            rest = np.concatenate(left)
-            self._balance(rest, self._margins(rest), chances, found, _ROUNDS, weighed)
-        np.minimum(found.posteriors, 1.0, out=found.posteriors)
-        return found
+                failed.append(batch.cases[~good])
+        if failed:
+            failed_cases = np.concatenate(failed)
+            self._balance(
+                failed_cases, self._margins(failed_cases), chances, expected, _ROUNDS, weighed
+            )
+        np.minimum(expected.posteriors, 1.0, out=expected.posteriors)
+        return expected
 
-    def _margins(self, some: IntArray) -> _Margins:
-        cells, offsets = ranges(self.offsets[some], self.offsets[some + 1])
+    def _margins(self, cases: IntArray) -> _Margins:
+        cells, offsets = ranges(self.offsets[cases], self.offsets[cases + 1])
         rows, columns = (_numbered(part[cells]) for part in self._places[1:])
         people = np.zeros(rows.max() + 1)
         people[rows] = self.people[cells]
-        held = np.zeros(columns.max() + 1)
-        held[columns] = self.cases.counts[self._places[2][cells]]
-        case = np.repeat(np.arange(len(some)), np.diff(offsets))
-        return _Margins(cells, case, rows, columns, people, held, people[rows])
+        occurrences = np.zeros(columns.max() + 1)
+        occurrences[columns] = self.cases.counts[self._places[2][cells]]
+        case = np.repeat(np.arange(len(cases)), np.diff(offsets))
+        return _Margins(cells, case, rows, columns, people, occurrences, people[rows])
 
     @cached_property
     def _of_beyond(self) -> _Margins:
@@ -186,32 +188,32 @@ class CaseLayout:
 
     def _balance(
         self,
-        some: IntArray,
-        of: _Margins,
+        cases: IntArray,
+        margins: _Margins,
         chances: FloatArray,
-        found: Expected,
+        expected: Expected,
         rounds: int,
         weighed: bool,
     ) -> None:
         """Fit the margins of some cases."""
-        cells, rows, columns, people = of.cells, of.rows, of.columns, of.people
-        given = np.maximum(chances.take(cells), np.finfo(float).tiny)
-        start = given if rounds else self.alone[cells]
-        row, column = people, np.ones(len(of.held))
+        cells, rows, columns, people = margins.cells, margins.rows, margins.columns, margins.people
+        positive = np.maximum(chances.take(cells), np.finfo(float).tiny)
+        start = positive if rounds else self.alone[cells]
+        row, column = people, np.ones(len(margins.occurrences))
         for _ in range(rounds):
-            column = of.held / np.bincount(columns, start * row.take(rows))
+            column = margins.occurrences / np.bincount(columns, start * row.take(rows))
             sums = np.bincount(rows, start * column.take(columns))
             change = np.abs(row * sums / people - 1).max()
             row = people / sums
             if change <= _BALANCED:
                 break
         table = start * row.take(rows) * column.take(columns)
-        found.posteriors[cells] = table / of.of_row
+        expected.posteriors[cells] = table / margins.of_row
         if weighed:
             # Stirling's leading terms of how many worlds agree with the table, and their weight.
-            logs = np.log(given * of.of_row / (table + 1e-300))
+            logs = np.log(positive * margins.of_row / (table + 1e-300))
             terms = np.where(table > 0, table * logs, 0.0)
-            found.weights[some] = np.bincount(of.case, terms, minlength=len(some))
+            expected.weights[cases] = np.bincount(margins.case, terms, minlength=len(cases))
 
 
 def _numbered(places: IntArray) -> IntArray:

@@ -54,12 +54,14 @@ class Kinds:
         people = np.zeros(len(signatures.labels))
         np.add.at(people, signatures.codes, signatures.people)
         columns = []
-        for at, name in enumerate(signatures.attributes):
-            own = [label[at] for label in signatures.labels]
-            columns.append(_bins(own, people) if name in binned else _labels(own))
+        for place, name in enumerate(signatures.attributes):
+            labels_of_column = [label[place] for label in signatures.labels]
+            columns.append(
+                _bins(labels_of_column, people) if name in binned else _labels(labels_of_column)
+            )
         keys, first = combine([codes for _, codes in columns], [len(names) for names, _ in columns])
-        named = (np.array(names, object)[codes[first]] for names, codes in columns)
-        labels = [*zip(*named, strict=True)]
+        names_of_kinds = (np.array(names, object)[codes[first]] for names, codes in columns)
+        labels = [*zip(*names_of_kinds, strict=True)]
         return cls(signatures.attributes, labels, signatures.labels, keys.astype(np.int64))
 
     def groups(
@@ -80,18 +82,20 @@ class Kinds:
 
 def numbers_among(signatures: Signatures) -> list[str]:
     """Columns of so many numbers that they can be cut into bins."""
-    found = []
-    for at, name in enumerate(signatures.attributes):
-        own = {label[at] for label in signatures.labels} - {None}
-        if len(own) > MOST_NUMBERS and all(_number(str(label)) is not None for label in own):
-            found.append(name)
-    return found
+    number_columns = []
+    for place, name in enumerate(signatures.attributes):
+        distinct = {label[place] for label in signatures.labels} - {None}
+        if len(distinct) > MOST_NUMBERS and all(
+            _number(str(label)) is not None for label in distinct
+        ):
+            number_columns.append(name)
+    return number_columns
 
 
 def _labels(labels: Sequence[str | None]) -> tuple[list[str | None], IntArray]:
     distinct = list(dict.fromkeys(labels))
-    at = {label: i for i, label in enumerate(distinct)}
-    return distinct, np.array([at[label] for label in labels], dtype=np.int64)
+    code_of = {label: i for i, label in enumerate(distinct)}
+    return distinct, np.array([code_of[label] for label in labels], dtype=np.int64)
 
 
 def _bins(labels: Sequence[str | None], people: FloatArray) -> tuple[list[str | None], IntArray]:
@@ -101,16 +105,16 @@ def _bins(labels: Sequence[str | None], people: FloatArray) -> tuple[list[str | 
     """
     distinct, codes = _labels(labels)
     numbers = [None if label is None else _number(label) for label in distinct]
-    held = [(x, i) for i, x in enumerate(numbers) if x is not None]
-    ranked = np.array([i for _, i in sorted(held)])
+    numbered = [(x, i) for i, x in enumerate(numbers) if x is not None]
+    ranked = np.array([i for _, i in sorted(numbered)])
     amount = np.bincount(codes, people, minlength=len(distinct))[ranked]
     before = np.cumsum(amount) - amount
     share = np.floor(BINS * before / amount.sum()).astype(np.int64)
     bins = np.unique(share, return_inverse=True)[1].reshape(-1)
     names: list[str | None] = []
     for code in range(int(bins[-1]) + 1):
-        one, other = (distinct[i] for i in ranked[bins == code][[0, -1]].tolist())
-        names.append(one if one == other else f"{one} to {other}")
+        first, last = (distinct[i] for i in ranked[bins == code][[0, -1]].tolist())
+        names.append(first if first == last else f"{first} to {last}")
     kind = np.full(len(distinct), len(names), dtype=np.int64)
     kind[ranked] = bins
     return [*names, None], kind[codes]
@@ -146,10 +150,10 @@ class Fit:
         layout = self.layout
         chances = self.chances[layout.signature, layout.value]
         posteriors = layout.expected(chances, weighed=False).posteriors
-        found = self.amounts[layout.signature, layout.value] - layout.people * posteriors
-        others = np.maximum(self.people[layout.signature] - layout.people, 0)
-        amount = others + self.smoothing
-        taught = np.clip(found, 0, others) + self.smoothing * self.overall[layout.value]
+        others_amount = self.amounts[layout.signature, layout.value] - layout.people * posteriors
+        n_others = np.maximum(self.people[layout.signature] - layout.people, 0)
+        amount = n_others + self.smoothing
+        taught = np.clip(others_amount, 0, n_others) + self.smoothing * self.overall[layout.value]
         share = self.overall[layout.value]
         return np.where(amount > 0, taught / np.where(amount > 0, amount, 1), share)
 
@@ -178,11 +182,19 @@ def fits(
 
     A brief look goes through as few groups exactly when it judges as when it learns.
     """
-    judged = layout if brief else replace(layout, seconds=JUDGING)
+    layout_for_judging = layout if brief else replace(layout, seconds=JUDGING)
     for smoothing in smoothings:
         climb = _Climb(layout, kinds, n_values, smoothing)
-        found = climb.climb()
-        yield Fit(kinds, judged, *found[:2], climb.overall, climb.people, smoothing, *found[2:])
+        climbed = climb.climb()
+        yield Fit(
+            kinds,
+            layout_for_judging,
+            *climbed[:2],
+            climb.overall,
+            climb.people,
+            smoothing,
+            *climbed[2:],
+        )
 
 
 class _Climb:
@@ -200,36 +212,38 @@ class _Climb:
 
     def sums(self, posteriors: FloatArray) -> FloatArray:
         """People by kind and value."""
-        found = np.bincount(
+        sums = np.bincount(
             self.at, self.weight * posteriors, minlength=self.shape[0] * self.shape[1]
         )
-        return np.asarray(found.reshape(self.shape), dtype=np.float64)
+        return np.asarray(sums.reshape(self.shape), dtype=np.float64)
 
     def _people(self) -> FloatArray:
         """People by kind."""
         cases = self.layout.cases
         case = np.repeat(np.arange(cases.n_groups), np.diff(cases.offsets))
         amounts = cases.people * self.layout.times[case]
-        found = np.bincount(cases.signatures, amounts, minlength=self.shape[0])
-        return np.asarray(found, dtype=np.float64)
+        people = np.bincount(cases.signatures, amounts, minlength=self.shape[0])
+        return np.asarray(people, dtype=np.float64)
 
     def chances(self, amounts: FloatArray) -> FloatArray:
         """The likeliest chances, if people have their values in these amounts."""
-        found = amounts + self.smoothing * self.overall
+        amount_of = amounts + self.smoothing * self.overall
         total = (self.people + self.smoothing)[:, None]
-        return np.asarray(np.where(total > 0, found / np.where(total > 0, total, 1), self.overall))
+        return np.asarray(
+            np.where(total > 0, amount_of / np.where(total > 0, total, 1), self.overall)
+        )
 
     def step(
         self, chances: FloatArray, weighed: bool = False
     ) -> tuple[FloatArray, FloatArray, Expected]:
         """The next chances, the amounts they are of, and what is expected by the given ones."""
-        found = self.layout.expected(chances.ravel()[self.at], weighed)
-        amounts = self.sums(found.posteriors)
-        return self.chances(amounts), amounts, found
+        expected = self.layout.expected(chances.ravel()[self.at], weighed)
+        amounts = self.sums(expected.posteriors)
+        return self.chances(amounts), amounts, expected
 
-    def likelihood(self, chances: FloatArray, found: Expected) -> float:
+    def likelihood(self, chances: FloatArray, expected: Expected) -> float:
         """How likely chances are, by what is expected of them; its logarithm."""
-        likelihood = float(self.layout.times @ found.weights)
+        likelihood = float(self.layout.times @ expected.weights)
         if self.smoothing:
             had = self.overall > 0
             likelihood += self.smoothing * float(
@@ -242,26 +256,26 @@ class _Climb:
         chances = self.chances(self.begun)
         steps = 0
         while True:
-            one, amounts, _ = self.step(chances)
+            once, amounts, _ = self.step(chances)
             steps += 1
-            change = float(np.abs(one - chances).max())
+            change = float(np.abs(once - chances).max())
             if change <= TOLERANCE or steps >= STEPS:
-                return one, amounts, steps, change
-            two, _, near = self.step(one, weighed=True)
-            ahead = _extrapolated(chances, one, two)
+                return once, amounts, steps, change
+            twice, _, near = self.step(once, weighed=True)
+            ahead = _extrapolated(chances, once, twice)
             three, _, far = self.step(ahead, weighed=True)
             steps += 2
-            better = self.likelihood(ahead, far) >= self.likelihood(one, near)
-            chances = three if better else two
+            better = self.likelihood(ahead, far) >= self.likelihood(once, near)
+            chances = three if better else twice
 
 
-def _extrapolated(zero: FloatArray, one: FloatArray, two: FloatArray) -> FloatArray:
+def _extrapolated(zero: FloatArray, once: FloatArray, twice: FloatArray) -> FloatArray:
     """Where two steps lead to, if they go on as they do."""
-    first, second = one - zero, two - 2 * one + zero
+    first, second = once - zero, twice - 2 * once + zero
     bend = float(np.sqrt((second**2).sum()))
     length = 1.0 if bend == 0 else max(1.0, float(np.sqrt((first**2).sum())) / bend)
     ahead = zero + 2 * length * first + length**2 * second
-    ahead = np.where(two > 0, np.maximum(ahead, two * 1e-2), 0.0)
+    ahead = np.where(twice > 0, np.maximum(ahead, twice * 1e-2), 0.0)
     return np.asarray(ahead / ahead.sum(axis=1, keepdims=True))
 
 

@@ -69,14 +69,14 @@ class Gain(Plain):
     @property
     def exact(self) -> Fraction | None:
         """The ratio as a fraction; None where the posterior is only bounded."""
-        found, prior = self.posterior.exact, self.posterior.prior
-        return found if found is None or prior is None else found / prior
+        posterior, prior = self.posterior.exact, self.posterior.prior
+        return posterior if posterior is None or prior is None else posterior / prior
 
     @property
     def witness(self) -> PriorsWitness | None:
         """The person of whom it is so."""
-        found = self.posterior.witness
-        return found if isinstance(found, PriorsWitness) else None
+        witness = self.posterior.witness
+        return witness if isinstance(witness, PriorsWitness) else None
 
     def __repr__(self) -> str:
         return f"Gain({self.ratio:.6g} times the prior, {self.posterior!r})"
@@ -116,15 +116,15 @@ def _judge(
     matrix = table.matrix(signatures.labels, [str(value) for value in counts.values])
     people = signatures.offsets, signatures.codes, signatures.people
     groups = SignatureGroups(*people, counts.offsets, counts.codes, counts.counts)
-    found = posteriors(groups.checked(counts), matrix, mode)
-    impossible = found.impossible
+    group_posteriors = posteriors(groups.checked(counts), matrix, mode)
+    impossible = group_posteriors.impossible
     if len(impossible):
         label = counts.group_label(int(impossible[0]))
         raise DataError(
             f"{table.name}: no way to assign the values of group {label!r} to its people is "
             f"possible by these priors ({len(impossible)} such groups): no posterior is defined"
         )
-    return ReleasePosteriors(counts, signatures.labels, table, matrix, found)
+    return ReleasePosteriors(counts, signatures.labels, table, matrix, group_posteriors)
 
 
 def _float_above(chance: Fraction) -> float:
@@ -140,13 +140,13 @@ class ReleasePosteriors:
     signatures: Sequence[Signature]
     table: PriorTable
     matrix: PriorMatrix
-    found: GroupPosteriors
+    posteriors: GroupPosteriors
     amounts: Amounts = (0, 0, 0)  # of facts on top
 
     @property
     def n_cells(self) -> int:
         """How many posteriors there are, by kind of people and value, in groups that differ."""
-        return len(self.found.probabilities)
+        return len(self.posteriors.probabilities)
 
     def with_facts(self, amounts: Amounts) -> ReleasePosteriors:
         """The same posteriors to somebody who has other facts on top."""
@@ -167,12 +167,12 @@ class ReleasePosteriors:
 
     def chances(self) -> Chances:
         """The posterior of each signature and value that occur in a group."""
-        cases, upper = self.found.cases, self._bounds.upper
-        case, kind, column = cell_places(cases, self.found.offsets)
+        cases, upper = self.posteriors.cases, self._bounds.upper
+        case, kind, column = cell_places(cases, self.posteriors.offsets)
         value = cases.values[column]
         return Chances(
             case=case,
-            case_of=self.found.case_of,
+            case_of=self.posteriors.case_of,
             value=value,
             kind=kind,
             people=cases.people[kind],
@@ -197,18 +197,18 @@ class ReleasePosteriors:
 
     @cached_property
     def _cells(self) -> _Cells:
-        return _Cells(*self.found.cells())
+        return _Cells(*self.posteriors.cells())
 
     @cached_property
     def _known(self) -> Known | None:
         """The facts on top, if there are any."""
-        return Known(self.found, self.matrix, self.amounts) if any(self.amounts) else None
+        return Known(self.posteriors, self.matrix, self.amounts) if any(self.amounts) else None
 
     @cached_property
     def _bounds(self) -> Bounds:
         if self._known is not None:
             return self._known.of_set(())
-        return Bounds(self.found.upper(), self.found.lower(), self.found.bounded)
+        return Bounds(self.posteriors.upper(), self.posteriors.lower(), self.posteriors.bounded)
 
     @cached_property
     def _cells_of(self) -> list[IntArray]:
@@ -243,7 +243,7 @@ class ReleasePosteriors:
             cells[starts],
             np.minimum(upper * (1 + spare), 1.0),
             np.minimum(lower * (1 - spare), 1.0),
-            np.logical_or.reduceat(self.found.bounded[cells], starts),
+            np.logical_or.reduceat(self.posteriors.bounded[cells], starts),
         )
 
     def _worst(self, secret: _Secret) -> Disclosure:
@@ -272,11 +272,11 @@ class ReleasePosteriors:
         """The exact maximum and its cell; where one is out of reach, the surest cell."""
         best, surest = Fraction(-1), top
         for cell in near.tolist():
-            found = self._fraction(secret, cell)
-            if found is None:
+            chance = self._fraction(secret, cell)
+            if chance is None:
                 return None, surest
-            if found > best:
-                best, surest = found, cell
+            if chance > best:
+                best, surest = chance, cell
             if best == 1:  # there is no more than that
                 break
         return best, surest
@@ -286,30 +286,30 @@ class ReleasePosteriors:
         prior = self.matrix.chances[self._cells.signature[cells]][:, list(secret.codes)].sum(axis=1)
         # A little more than the quotients of floats, which may have been rounded down; or less.
         spare = len(secret.codes) * 2.0**-50
-        most, least = (
+        upper_gain, lower_gain = (
             np.divide(bound, prior, out=np.zeros_like(prior), where=prior > 0) * off
             for bound, off in ((secret.upper, 1 + spare), (secret.lower, 1 - spare))
         )
-        if not most.any():
+        if not upper_gain.any():
             return Disclosure(secret.name, 0.0, lambda: Fraction(0))
-        top = int(np.argmax(most))
-        near = np.flatnonzero((most >= least.max()) & (most > 0)).tolist()
-        at, decided = top, len(near) == 1 and most[top] <= least[top] * (1 + CLOSE)
-        probability = float(secret.upper[at])
+        top = int(np.argmax(upper_gain))
+        near = np.flatnonzero((upper_gain >= lower_gain.max()) & (upper_gain > 0)).tolist()
+        place, decided = top, len(near) == 1 and upper_gain[top] <= lower_gain[top] * (1 + CLOSE)
+        probability = float(secret.upper[place])
         if not decided and len(near) <= _MOST_GAINS and self._settles(secret.bounded[near]):
             exact = {
                 cell_place: self._fraction(secret, int(cells[cell_place])) for cell_place in near
             }
-            known = {
+            gains = {
                 cell_place: p / self._prior(secret, int(cells[cell_place]))
                 for cell_place, p in exact.items()
                 if p is not None
             }
-            if len(known) == len(near):
-                at, decided = max(known, key=known.__getitem__), True
-                probability = _float_above(exact[at] or Fraction(0))
-        cell = int(cells[at])
-        bounded = not decided or bool(secret.bounded[at])
+            if len(gains) == len(near):
+                place, decided = max(gains, key=gains.__getitem__), True
+                probability = _float_above(exact[place] or Fraction(0))
+        cell = int(cells[place])
+        bounded = not decided or bool(secret.bounded[place])
         return Disclosure(
             secret.name,
             probability,
@@ -338,9 +338,9 @@ class ReleasePosteriors:
 
     def _fraction_of(self, codes: Sequence[int], cell: int) -> Fraction | None:
         """How likely one of some values is for people of a cell; None where it is out of reach."""
-        case, cases = int(self._cells.case[cell]), self.found.cases
+        case, cases = int(self._cells.case[cell]), self.posteriors.cases
         signatures, bag = cases.people_of(case), cases.bag_of(case)
-        place = (cell - int(self.found.offsets[case])) // len(bag)
+        place = (cell - int(self.posteriors.offsets[case])) // len(bag)
         if self._bounds.bounded[cell]:
             return None if self._known is None else self._known.bound(codes, case, place)
         columns = [column for column, (code, _) in enumerate(bag) if code in codes]
@@ -352,22 +352,22 @@ class ReleasePosteriors:
             if posteriors is None:
                 return None
             row = posteriors[place]
-        each = [own for own in row if own is not None]
-        if len(each) < len(row):
+        known_chances = [chance for chance in row if chance is not None]
+        if len(known_chances) < len(row):
             return None
         if self._known is not None:
-            return self._known.conditioned(each, columns, [count for _, count in bag])
-        return sum((each[column] for column in columns), Fraction(0))
+            return self._known.conditioned(known_chances, columns, [count for _, count in bag])
+        return sum((known_chances[column] for column in columns), Fraction(0))
 
     def _exact_table(self, case: int) -> list[list[Fraction | None]] | None:
         """Exact posteriors of a case, by signature and value; None where they are out of reach."""
         if case not in self._last_table:  # the cells of a case are asked for one after another
             self._last_table.clear()
             try:
-                found = exact_group(self.found.cases, case, self.matrix, self.found.mode)
+                table = exact_group(self.posteriors.cases, case, self.matrix, self.posteriors.mode)
             except UnsupportedError:
-                found = None
-            self._last_table[case] = found
+                table = None
+            self._last_table[case] = table
         return self._last_table[case]
 
     @cached_property
@@ -377,13 +377,13 @@ class ReleasePosteriors:
     def _witness(self, secret: _Secret, cell: int) -> PriorsWitness:
         """The first group where it is so."""
         case, signature = (int(part[cell]) for part in self._cells[:2])
-        group = int(np.argmax(self.found.case_of == case))
+        group = int(np.argmax(self.posteriors.case_of == case))
         label, bag = self.signatures[signature], self.counts.bag(group)
         return PriorsWitness(
             value=secret.name,
             group=self.counts.group_label(group),
             signature=dict(zip(self.table.attributes, label, strict=True)),
-            people=dict(self.found.cases.people_of(case))[signature],
+            people=dict(self.posteriors.cases.people_of(case))[signature],
             size=int(self.counts.sizes[group]),
             holders=sum(bag.get(self.counts.values[code], 0) for code in secret.codes),
             prior=self._prior(secret, cell),
@@ -431,10 +431,12 @@ def judged_set(
 ) -> tuple[ReleasePosteriors, list[int]]:
     """Judge a release for values that are one secret (``binary``: one value); and their codes."""
     counts = asked_of("Priors", release)
-    of = np.array([str(value) in members for value in counts.values], dtype=bool)
+    is_member = np.array([str(value) in members for value in counts.values], dtype=bool)
     if mode == "joint":
-        return judged(release, table, mode, amounts), np.flatnonzero(of).tolist()
-    others = [value for value, own in zip(counts.values, of, strict=True) if not own]
-    united = counts.united(of, Labels([*others, name]))
+        return judged(release, table, mode, amounts), np.flatnonzero(is_member).tolist()
+    other_values = [
+        value for value, is_in_set in zip(counts.values, is_member, strict=True) if not is_in_set
+    ]
+    united = counts.united(is_member, Labels([*other_values, name]))
     merged = table.united(members, str(name))
-    return judged(_Recoded(release, united), merged, mode, amounts), [len(others)]
+    return judged(_Recoded(release, united), merged, mode, amounts), [len(other_values)]

@@ -65,16 +65,16 @@ def exact_joint(
         )
     table = [[chances[s][x] for x in values] for s in signatures]
     if by_value <= by_signature:
-        found = _by_items(n, c, table)
+        chance_of = _by_items(n, c, table)
     else:
         turned = _by_items(c, n, [*zip(*table, strict=True)])
-        found = turned and [
+        chance_of = turned and [
             [turned[x][s] * c[x] / n[s] for x in range(len(c))] for s in range(len(n))
         ]
-    if found is None:
+    if chance_of is None:
         return None
-    shares = [(x, Fraction(own, c[x])) for own, x in zip(counts, value_of, strict=True)]
-    return [[found[s][x] * share for x, share in shares] for s in signature_of]
+    shares = [(x, Fraction(count, c[x])) for count, x in zip(counts, value_of, strict=True)]
+    return [[chance_of[s][x] * share for x, share in shares] for s in signature_of]
 
 
 def _by_items(
@@ -85,9 +85,9 @@ def _by_items(
     last = np.cumsum(items) - 1
     for row, times, end in zip(chances, items, last.tolist(), strict=True):
         rows[end + 1 - times : end + 1, :, 0] = _whole(row)
-    wanted = np.zeros(len(rows), dtype=bool)
-    wanted[last] = True
-    weights, totals = world_weights(rows, lattice(tuple(kinds)), wanted)
+    is_last = np.zeros(len(rows), dtype=bool)
+    is_last[last] = True
+    weights, totals = world_weights(rows, lattice(tuple(kinds)), is_last)
     if not totals[0]:
         return None
     return [[Fraction(w, int(totals[0])) for w in row] for row in weights[last, :, 0].tolist()]
@@ -111,14 +111,16 @@ def exact_group(
     """Exact posteriors of a group by signature and held value; None where worlds have no weight."""
     signatures, people = zip(*groups.people_of(group), strict=True)
     values, counts = zip(*groups.bag_of(group), strict=True)
-    found: list[list[Fraction | None]] = [[None] * len(values) for _ in people]
+    undefined: list[list[Fraction | None]] = [[None] * len(values) for _ in people]
     if mode == "joint":
         chances = [[priors.exact(s, x) for x in values] for s in signatures]
-        return [[*row] for row in exact_joint(people, counts, chances, reach) or found]
+        return [[*row] for row in exact_joint(people, counts, chances, reach) or undefined]
     for x, (value, count) in enumerate(zip(values, counts, strict=True)):
-        both = [n for n in (count, sum(people) - count) if n]
+        two_counts = [n for n in (count, sum(people) - count) if n]
         had = [priors.exact(s, value) for s in signatures]
-        column = exact_joint(people, both, [[f, 1 - f][: len(both)] for f in had], reach)
-        for row, own in zip(found, column or (), strict=False):
-            row[x] = own[0]
-    return found
+        column = exact_joint(
+            people, two_counts, [[f, 1 - f][: len(two_counts)] for f in had], reach
+        )
+        for row, pair in zip(undefined, column or (), strict=False):
+            row[x] = pair[0]
+    return undefined

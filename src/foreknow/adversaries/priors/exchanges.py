@@ -38,15 +38,15 @@ def upper_bounds(people: Sequence[int], counts: Sequence[int], chances: FloatArr
     array([[0.9736, 0.0264],
            [0.0264, 0.9736]])
     """
-    held = possible(chances > 0, people, counts)
-    if held is None:
+    can_have = possible(chances > 0, people, counts)
+    if can_have is None:
         return np.full(chances.shape, np.nan)
-    f = np.where(held, chances, 0.0)
+    f = np.where(can_have, chances, 0.0)
     n, c = np.array(people, np.int64), np.array(counts, np.int64)
     sums = _least_exchanges(n, c, f)
     # Every sum and quotient has terms of one sign: this covers their roundings, and the priors'.
     error = 16 * ROUNDING * (len(n) + len(c) + 16)
-    return np.where(held, np.minimum(c / (c + sums) * (1 + error), 1.0), 0.0)
+    return np.where(can_have, np.minimum(c / (c + sums) * (1 + error), 1.0), 0.0)
 
 
 def _least_exchanges(n: IntArray, c: IntArray, chances: FloatArray) -> FloatArray:
@@ -55,21 +55,21 @@ def _least_exchanges(n: IntArray, c: IntArray, chances: FloatArray) -> FloatArra
     if len(c) ** 2 * len(n) > _TWICE:
         rows = []
         for x in range(len(c)):
-            ratio, own, order, people = _ratios(f, n, slice(x, x + 1))
+            ratio, factor, order, people = _ratios(f, n, slice(x, x + 1))
             sums = _least_sums(ratio, order, people, 1.0, take)
-            rows.append(_times(own, sums).sum(axis=1)[0])
+            rows.append(_times(factor, sums).sum(axis=1)[0])
         return np.asarray(np.minimum(np.stack(rows, axis=1), _MOST))
-    ratio, own, order, people = _ratios(f, n, slice(None))
-    each = _times(own, _least_sums(ratio, order, people, 1.0, take))
+    ratio, factor, order, people = _ratios(f, n, slice(None))
+    sums_of_pairs = _times(factor, _least_sums(ratio, order, people, 1.0, take))
     # Given that t has x, of which one less is left, how likely can u be to have y?
-    fewer = _times(own, _least_sums(ratio, order, people, 1.0, take - 1))
-    others = 1.0 - np.eye(len(c))
-    left = np.einsum("yzu,zx->xyu", each, others) + fewer.swapaxes(0, 1)
-    chance = np.minimum(take / (take + left) * (1 + _SPARE), 1.0)
+    fewer = _times(factor, _least_sums(ratio, order, people, 1.0, take - 1))
+    is_other = 1.0 - np.eye(len(c))
+    sums_left = np.einsum("yzu,zx->xyu", sums_of_pairs, is_other) + fewer.swapaxes(0, 1)
+    chance = np.minimum(take / (take + sums_left) * (1 + _SPARE), 1.0)
     # So much less is taken that roundings of running totals reach no greater ratio.
     less = take * (1 - _SPARE * (16 + len(n)))
-    capped = _times(own, _least_sums(ratio, order, people * chance, chance, less))
-    return np.asarray(np.minimum(np.maximum(each, capped).sum(axis=1).T, _MOST))
+    capped = _times(factor, _least_sums(ratio, order, people * chance, chance, less))
+    return np.asarray(np.minimum(np.maximum(sums_of_pairs, capped).sum(axis=1).T, _MOST))
 
 
 def _ratios(
@@ -78,40 +78,40 @@ def _ratios(
     """By some x, all y, and u or t: ratios, factors, the order of ratios, and people who count."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.where(f > 0, f[rows, None, :] / f[None, :, :], np.inf)
-        own = np.where(f[rows, None, :] > 0, f[None, :, :] / f[rows, None, :], 0.0)
-    own *= ~np.eye(len(f), dtype=bool)[rows, :, None]
+        factor = np.where(f[rows, None, :] > 0, f[None, :, :] / f[rows, None, :], 0.0)
+    factor *= ~np.eye(len(f), dtype=bool)[rows, :, None]
     people = np.where(np.isfinite(ratio), n, 0).astype(np.float64)
-    return ratio, own, np.argsort(ratio, axis=2), people
+    return ratio, factor, np.argsort(ratio, axis=2), people
 
 
-def _times(own: FloatArray, sums: FloatArray) -> FloatArray:
+def _times(factor: FloatArray, sums: FloatArray) -> FloatArray:
     """``own * sums`` within limits; 0 where own is."""
     with np.errstate(over="ignore"):
-        found = np.where(own > 0, own * np.minimum(sums, _MOST), 0.0)
-    return np.asarray(np.minimum(found, _MOST))
+        product = np.where(factor > 0, factor * np.minimum(sums, _MOST), 0.0)
+    return np.asarray(np.minimum(product, _MOST))
 
 
 def _least_sums(
     ratio: FloatArray,
     order: IntArray,
     amounts: FloatArray,
-    one: FloatArray | float,
+    next_weight: FloatArray | float,
     take: FloatArray,
 ) -> FloatArray:
     """By x, y and t: sum of the least ratios over u, as far as `take` goes, without t."""
-    least = np.take_along_axis(ratio, order, axis=2)
-    there = np.take_along_axis(amounts, order, axis=2)
-    ends = np.cumsum(there, axis=2)
-    used = np.clip(take - (ends - there), 0, there)
+    sorted_ratio = np.take_along_axis(ratio, order, axis=2)
+    sorted_amounts = np.take_along_axis(amounts, order, axis=2)
+    ends = np.cumsum(sorted_amounts, axis=2)
+    used = np.clip(take - (ends - sorted_amounts), 0, sorted_amounts)
     # Where t is among the first, the next in order takes its place, or others after it.
     after = (ends <= take).sum(axis=2, keepdims=True)
     end = np.full((*ratio.shape[:2], 1), np.inf)
-    following = np.take_along_axis(np.concatenate([least, end], axis=2), after, axis=2)
+    following = np.take_along_axis(np.concatenate([sorted_ratio, end], axis=2), after, axis=2)
     inside = np.empty(ratio.shape, dtype=bool)
-    np.put_along_axis(inside, order, (ends <= take) & (there > 0), axis=2)
+    np.put_along_axis(inside, order, (ends <= take) & (sorted_amounts > 0), axis=2)
     with np.errstate(invalid="ignore", over="ignore"):
-        whole = np.where(used > 0, used * least, 0.0).sum(axis=2, keepdims=True)
-        return np.asarray(np.where(inside, whole + one * (following - ratio), whole))
+        total = np.where(used > 0, used * sorted_ratio, 0.0).sum(axis=2, keepdims=True)
+        return np.asarray(np.where(inside, total + next_weight * (following - ratio), total))
 
 
 # ---- facts on top -------------------------------------------------------------------------------
@@ -137,56 +137,58 @@ def least_odds(
     l, k, m = amounts
     take, values = c.T[:, :, None, None], np.arange(c.shape[1])
     # Along the last axis: each person u, by y, group and x; their exchanges, the least first.
-    at = np.repeat(np.tile(np.arange(n.shape[1]), len(n)), n.ravel()).reshape(len(n), 1, -1)
-    one_each = np.take_along_axis(f, at, axis=2)
+    person = np.repeat(np.tile(np.arange(n.shape[1]), len(n)), n.ravel()).reshape(len(n), 1, -1)
+    one_each = np.take_along_axis(f, person, axis=2)
     with np.errstate(divide="ignore", invalid="ignore"):
         long = one_each.swapaxes(0, 1)[:, :, None]
         ratio = np.where(long > 0, one_each[:, rows] / long, np.inf)
         wide = f[:, rows]
-        own = np.where(wide > 0, f.swapaxes(0, 1)[:, :, None] / wide, 0.0)
+        factor = np.where(wide > 0, f.swapaxes(0, 1)[:, :, None] / wide, 0.0)
     apart = values[:, None] != values[rows]
-    together = secret.T[:, :, None] & secret[None, :, rows]
-    own *= (apart[:, None] & ~together)[..., None]
+    both_secret = secret.T[:, :, None] & secret[None, :, rows]
+    factor *= (apart[:, None] & ~both_secret)[..., None]
     ratio.sort(axis=-1)
     until = np.cumsum(ratio, axis=-1)
     sums = []
     for j in range(k + m + 1):  # of all holders of y but the j whose exchanges weigh most
-        left = np.broadcast_to(np.maximum(take - j, 0), (*ratio.shape[:-1], 1))
-        first = np.take_along_axis(until, np.maximum(left - 1, 0), axis=-1)
-        first = np.where(left > 0, np.minimum(first, _MOST), 0.0)
-        last = np.take_along_axis(ratio, np.minimum(left, ratio.shape[-1] - 1), axis=-1)
+        n_left = np.broadcast_to(np.maximum(take - j, 0), (*ratio.shape[:-1], 1))
+        first = np.take_along_axis(until, np.maximum(n_left - 1, 0), axis=-1)
+        first = np.where(n_left > 0, np.minimum(first, _MOST), 0.0)
+        last = np.take_along_axis(ratio, np.minimum(n_left, ratio.shape[-1] - 1), axis=-1)
         # Where t is among the first, whose own exchange weighs 1, the next takes its place.
         following = np.minimum(last, _MOST) * (1 - 8 * ROUNDING)
         with np.errstate(over="ignore"):
-            sums.append(own * first + np.maximum(own * following - 1, 0.0))
-    each = [[own_of_y[y] for own_of_y in sums] for y in values]
-    best = _fewest(each, amounts, np.zeros(each[0][0].shape), np.minimum)
+            sums.append(factor * first + np.maximum(factor * following - 1, 0.0))
+    sums_of_values = [[own_of_y[y] for own_of_y in sums] for y in values]
+    best = _fewest(sums_of_values, amounts, np.zeros(sums_of_values[0][0].shape), np.minimum)
     holders = np.where(f > 0, c[:, :, None], 0)[:, rows]
     with np.errstate(divide="ignore", invalid="ignore"):
         odds = [
-            np.where(holders > 0, np.minimum(own, _MOST) / holders, np.inf)
-            for own in (best[l][k], *best[0][k + 1 :])
+            np.where(holders > 0, np.minimum(factor, _MOST) / holders, np.inf)
+            for factor in (best[l][k], *best[0][k + 1 :])
         ]
     return odds[0], np.array(odds[1:]).reshape(m, *holders.shape)
 
 
-def _fewest(each: Sequence[Sequence[Any]], amounts: Amounts, nothing: Any, least: Any) -> Any:
+def _fewest(
+    sums_of_values: Sequence[Sequence[Any]], amounts: Amounts, nothing: Any, minimum: Any
+) -> Any:
     """By how many values are ruled out, and people known: the least sum over all others.
 
-    `each` has, of each value, the sums without 0, 1, ... of its holders. With nothing ruled out,
-    people are known up to k + m.
+    For each value, `sums_of_values` has the sums without 0, 1, ... of its holders. With nothing
+    ruled out, people are known up to k + m.
     """
     l, k, m = amounts
     best = [[nothing] * (k + m + 1), *([nothing] * (k + 1) for _ in range(l))]
-    for own in each:
+    for sums in sums_of_values:
         before = best
-        best = [[before[a][b] + own[0] for b in range(len(before[a]))] for a in range(l + 1)]
+        best = [[before[a][b] + sums[0] for b in range(len(before[a]))] for a in range(l + 1)]
         for a, row in enumerate(best):
             for b in range(len(row)):
                 for j in range(1, b + 1):
-                    row[b] = least(row[b], before[a][b - j] + own[j])
+                    row[b] = minimum(row[b], before[a][b - j] + sums[j])
                 if a:
-                    row[b] = least(row[b], before[a - 1][b])
+                    row[b] = minimum(row[b], before[a - 1][b])
     return best
 
 
@@ -204,15 +206,18 @@ def exact_odds(
     for x in secret:
         if not f[t][x]:
             continue
-        each = [
+        sums_of_values = [
             [_exact_sum(n, max(c[y] - j, 0), f, t, x, y) for j in range(k + m + 1)]
             for y in range(len(c))
             if y not in secret
         ]
-        best = _fewest(each, amounts, Fraction(0), min)
-        for i, own in enumerate((best[l][k], *best[0][k + 1 :])):
-            against[i] += c[x] / own if own else float("inf")
-    return [float("inf") if not own else 0 if own == float("inf") else 1 / own for own in against]
+        best = _fewest(sums_of_values, amounts, Fraction(0), min)
+        for i, sum_of_x in enumerate((best[l][k], *best[0][k + 1 :])):
+            against[i] += c[x] / sum_of_x if sum_of_x else float("inf")
+    return [
+        float("inf") if not sum_of_x else 0 if sum_of_x == float("inf") else 1 / sum_of_x
+        for sum_of_x in against
+    ]
 
 
 def _exact_sum(

@@ -60,7 +60,7 @@ class _Shape(NamedTuple):
 class Known:
     """Facts of some amounts on top of the posteriors of a release."""
 
-    found: GroupPosteriors
+    posteriors: GroupPosteriors
     matrix: PriorMatrix
     amounts: Amounts
 
@@ -71,53 +71,58 @@ class Known:
 
     def of_set(self, codes: Sequence[int]) -> Bounds:
         """Of some values that are one secret, in each cell of theirs."""
-        every = np.arange(self.found.cases.n_groups)
+        all_cases = np.arange(self.posteriors.cases.n_groups)
         if any(self.amounts[1:]):
-            return self._exchanged(codes, every)
-        beyond = self.found.bounded
-        by_case = np.logical_or.reduceat(beyond, self.found.offsets[:-1])
+            return self._exchanged(codes, all_cases)
+        beyond = self.posteriors.bounded
+        by_case = np.logical_or.reduceat(beyond, self.posteriors.offsets[:-1])
         exactly = self._ruled_out(codes)
         if not by_case.any():
             return exactly
         bounds = self._exchanged(codes, np.flatnonzero(by_case))
-        return Bounds(*(np.where(beyond, *both) for both in zip(bounds, exactly, strict=True)))
+        return Bounds(*(np.where(beyond, *pair) for pair in zip(bounds, exactly, strict=True)))
 
     # ---- values that the target does not have, exactly ------------------------------------
 
     def _ruled_out(self, codes: Sequence[int]) -> Bounds:
         """What is left of the others stays as it is; the most likely of them are ruled out."""
-        upper, lower = self.found.upper(), self.found.lower()
+        upper, lower = self.posteriors.upper(), self.posteriors.lower()
         high, low, l = np.zeros_like(upper), np.zeros_like(upper), self.amounts[0]
-        for shape in self._shapes(np.arange(self.found.cases.n_groups)):
-            most, least = upper[shape.cells], lower[shape.cells]
+        for shape in self._shapes(np.arange(self.posteriors.cases.n_groups)):
+            highest, lowest = upper[shape.cells], lower[shape.cells]
             spare = (shape.cells.shape[2] + 8.0) * 2 * ROUNDING
             if codes:
                 secret = np.isin(shape.values, codes)[:, None, :]
-                rest = [_least_left(np.where(secret, 0.0, own), l) for own in (least, most)]
-                most, least = (
-                    np.where(secret, own, 0.0).sum(axis=2, keepdims=True) for own in (most, least)
+                remaining = [
+                    _least_left(np.where(secret, 0.0, bound), l) for bound in (lowest, highest)
+                ]
+                highest, lowest = (
+                    np.where(secret, bound, 0.0).sum(axis=2, keepdims=True)
+                    for bound in (highest, lowest)
                 )
-            elif self.found.mode == "joint":
-                rest = [_least_left_of_others(own, l) for own in (least, most)]
+            elif self.posteriors.mode == "joint":
+                remaining = [_least_left_of_others(bound, l) for bound in (lowest, highest)]
             else:
-                others = shape.people.sum(axis=1)[:, None] - shape.counts
-                share = (_left(shape.counts, others, l) / np.maximum(others, 1))[:, None, :]
-                rest = [(1 - own) * share for own in (most, least)]
-            own = np.minimum(_share(most, rest[0]) * (1 + spare), 1.0)
+                n_others = shape.people.sum(axis=1)[:, None] - shape.counts
+                share = (_left(shape.counts, n_others, l) / np.maximum(n_others, 1))[:, None, :]
+                remaining = [(1 - bound) * share for bound in (highest, lowest)]
+            bound = np.minimum(_share(highest, remaining[0]) * (1 + spare), 1.0)
             # Where next to nothing is left of next to nothing, it is 0 if it cannot be at all.
-            for case, place, column in np.argwhere((most < _NOTHING) & (own > _NOTHING)).tolist():
+            for case, place, column in np.argwhere(
+                (highest < _NOTHING) & (bound > _NOTHING)
+            ).tolist():
                 which = codes or shape.values[case, [column]].tolist()
                 if not self._may_have(which, int(shape.cases[case]), place):
-                    own[case, place, column] = 0.0
-            high[shape.cells] = own
-            low[shape.cells] = _share(least, rest[1]) * (1 - spare)
+                    bound[case, place, column] = 0.0
+            high[shape.cells] = bound
+            low[shape.cells] = _share(lowest, remaining[1]) * (1 - spare)
         return Bounds(high, low, np.zeros(len(upper), dtype=bool))
 
     def _may_have(self, codes: Sequence[int], case: int, place: int) -> bool:
         """Whether people of one signature of a case have one of some values in some world."""
         people, counts, rows, secret = self._part(codes, case)
-        held = possible(np.array([[p > 0 for p in row] for row in rows]), people, counts)
-        return held is not None and bool(held[place, secret].any())
+        can_have = possible(np.array([[p > 0 for p in row] for row in rows]), people, counts)
+        return can_have is not None and bool(can_have[place, secret].any())
 
     def conditioned(
         self, row: Sequence[Fraction], columns: Sequence[int], counts: Sequence[int]
@@ -126,11 +131,11 @@ class Known:
         had, l = sum((row[column] for column in columns), Fraction(0)), self.amounts[0]
         if not had:
             return had
-        if self.found.mode == "binary":
-            ((column,), every) = columns, sum(counts)
-            others = every - counts[column]
-            left = _exactly_left(counts, column, l)
-            return had / (had + (1 - had) * Fraction(left, others or 1))
+        if self.posteriors.mode == "binary":
+            ((column,), n_people) = columns, sum(counts)
+            n_others = n_people - counts[column]
+            n_left = _exactly_left(counts, column, l)
+            return had / (had + (1 - had) * Fraction(n_left, n_others or 1))
         others_of = sorted(p for column, p in enumerate(row) if column not in columns)
         return had / (had + sum(others_of[: max(len(others_of) - l, 0)], Fraction(0)))
 
@@ -140,7 +145,7 @@ class Known:
         """Odds against the target of each cell, times that nobody who is linked has the secret."""
         odds, linked = self._odds(codes, cases)
         factors = _without(linked).prod(axis=0)
-        factor = factors[0] if codes else factors[self.found.cells()[2]]
+        factor = factors[0] if codes else factors[self.posteriors.cells()[2]]
         able = np.isfinite(odds)
         chance = able / (1 + np.where(able, odds, 0.0) * factor)
         error = self._error * (len(linked) + 2)
@@ -149,17 +154,17 @@ class Known:
 
     def _odds(self, codes: Sequence[int], cases: IntArray) -> tuple[FloatArray, FloatArray]:
         """By cell the odds against it; and by linked person and value the least of anybody."""
-        odds = np.full(len(self.found.probabilities), np.inf)
-        links = min(self.amounts[2], int(self.found.cases.sizes.max(initial=0)))
+        odds = np.full(len(self.posteriors.probabilities), np.inf)
+        links = min(self.amounts[2], int(self.posteriors.cases.sizes.max(initial=0)))
         linked = np.full((links, 1 if codes else self.matrix.chances.shape[1]), np.inf)
         for shape in self._shapes(cases):
-            own, more = self._odds_of(shape, codes, links)
-            odds[shape.cells] = own
-            for least, one in zip(linked, more, strict=True):
+            of_target, of_linked = self._odds_of(shape, codes, links)
+            odds[shape.cells] = of_target
+            for lowest, of_person in zip(linked, of_linked, strict=True):
                 if codes:
-                    least[0] = min(least[0], one.min())
+                    lowest[0] = min(lowest[0], of_person.min())
                 else:
-                    np.minimum.at(least, shape.values, one.min(axis=1))
+                    np.minimum.at(lowest, shape.values, of_person.min(axis=1))
         return odds, linked
 
     def _odds_of(
@@ -169,35 +174,38 @@ class Known:
 
         Against any of some codes, if there are some: then there is one value.
         """
-        ruled_out, known, _ = self.amounts
+        ruled_out, n_known, _ = self.amounts
         people, counts = shape.people, shape.counts  # (cases, signatures), (cases, values)
         n_values, largest = counts.shape[1], int(people.sum(axis=1).max())
-        known = min(known, largest)
-        linked_people = min(links, max(largest - known, 0))
-        at = shape.signatures[:, None, :], shape.values[:, :, None]
-        chances = self.matrix.chances[at]  # (cases, values, signatures)
+        n_known = min(n_known, largest)
+        linked_people = min(links, max(largest - n_known, 0))
+        cells = shape.signatures[:, None, :], shape.values[:, :, None]
+        chances = self.matrix.chances[cells]  # (cases, values, signatures)
         secret = np.isin(shape.values, codes)
-        if self.found.mode == "joint":
-            amounts = min(ruled_out, n_values - 1), known, linked_people
+        if self.posteriors.mode == "joint":
+            amounts = min(ruled_out, n_values - 1), n_known, linked_people
             step = max(_MOST_NUMBERS // (n_values * largest * len(people)), 1)
             parts = [
                 least_odds(people, counts, chances, secret, amounts, slice(start, start + step))
                 for start in range(0, n_values, step)
             ]
-            odds = np.concatenate([alone for alone, _ in parts], axis=1)
+            odds = np.concatenate([of_target for of_target, _ in parts], axis=1)
             linked = np.concatenate([of_linked for _, of_linked in parts], axis=2)
         else:  # each value by itself, of which all others are one: a case for each value
-            others = people.sum(axis=1)[:, None] - counts
+            other_counts = people.sum(axis=1)[:, None] - counts
             people = np.repeat(people, n_values, axis=0)
-            pairs = np.stack([chances, self.matrix.complements[at]], axis=2)
+            pairs = np.stack([chances, self.matrix.complements[cells]], axis=2)
             pairs = pairs.reshape(-1, 2, chances.shape[2])
             none, first = np.zeros((len(pairs), 2), dtype=bool), slice(0, 1)
-            left = _left(counts, others, ruled_out)
-            alone, of_linked = (
-                np.stack([counts, rest], axis=2).reshape(-1, 2) for rest in (left, others)
+            remaining = _left(counts, other_counts, ruled_out)
+            of_target, of_linked = (
+                np.stack([counts, complement], axis=2).reshape(-1, 2)
+                for complement in (remaining, other_counts)
             )
-            odds, _ = least_odds(people, alone, pairs, none, (0, known, 0), first)
-            _, linked = least_odds(people, of_linked, pairs, none, (0, known, linked_people), first)
+            odds, _ = least_odds(people, of_target, pairs, none, (0, n_known, 0), first)
+            _, linked = least_odds(
+                people, of_linked, pairs, none, (0, n_known, linked_people), first
+            )
             odds, linked = (
                 odds.reshape(chances.shape),
                 linked.reshape(linked_people, *chances.shape),
@@ -205,8 +213,8 @@ class Known:
         if codes:
             with np.errstate(divide="ignore"):
                 odds, linked = (
-                    1 / np.where(secret[:, :, None], 1 / each, 0.0).sum(axis=-2, keepdims=True)
-                    for each in (odds, linked)
+                    1 / np.where(secret[:, :, None], 1 / values, 0.0).sum(axis=-2, keepdims=True)
+                    for values in (odds, linked)
                 )
         nobody = np.where(np.isfinite(odds), 0.0, np.inf)  # of links to more people than there are
         of_links = [*linked, *([nobody] * (links - linked_people))]
@@ -236,46 +244,50 @@ class Known:
         """Of each linked person the least odds of anybody, as fractions; None if too many tie."""
         if codes in self._linked or not self.amounts[2]:
             return self._linked.get(codes, [])
-        bags = self.found.cases
+        bags = self.posteriors.cases
         holds = np.add.reduceat(np.isin(bags.values, codes), bags.value_offsets[:-1])
         cases = np.flatnonzero(holds)
         linked = self._odds(codes, cases)[1][:, :1]
-        found: list[Fraction | float] | None = [inf] * len(linked)
+        least: list[Fraction | float] | None = [inf] * len(linked)
         if not linked.all() and not self._extreme:
-            found = [Fraction(0)]  # as soon as one of them is certain
+            least = [Fraction(0)]  # as soon as one of them is certain
         elif len(linked):
-            most = (linked * (1 + 4 * self._error))[:, :, None] if not self._extreme else inf
+            ceiling = (linked * (1 + 4 * self._error))[:, :, None] if not self._extreme else inf
             near = []
             for shape in self._shapes(cases):
-                more = self._odds_of(shape, codes, len(linked))[1][..., 0]
-                tied = ((more <= most) & np.isfinite(more)).any(axis=0)
+                of_linked = self._odds_of(shape, codes, len(linked))[1][..., 0]
+                tied = ((of_linked <= ceiling) & np.isfinite(of_linked)).any(axis=0)
                 near += [(int(shape.cases[case]), place) for case, place in np.argwhere(tied)]
             if len(near) <= _MOST_TIES:
-                every = [
+                odds_of_ties = [
                     self._exact(codes, case, int(place), (0, self.amounts[1]), len(linked))[1:]
                     for case, place in near
                 ]
-                found = [min(own) for own in zip(*every, strict=True)] or found
+                least = [
+                    min(odds_of_person) for odds_of_person in zip(*odds_of_ties, strict=True)
+                ] or least
             else:
-                found = None
-        self._linked[codes] = found
-        return found
+                least = None
+        self._linked[codes] = least
+        return least
 
     def _exact(
         self, codes: Sequence[int], case: int, place: int, amounts: tuple[int, int], links: int
     ) -> list[Fraction | float]:
         """Odds against some values for people of one signature; then of those who are linked."""
         people, counts, rows, secret = self._part(codes, case)
-        (l, k), every = amounts, sum(people)
-        if self.found.mode == "binary":
+        (l, k), n_people = amounts, sum(people)
+        if self.posteriors.mode == "binary":
             (column,) = (
-                at for at, (x, _) in enumerate(self.found.cases.bag_of(case)) if x in codes
+                place
+                for place, (x, _) in enumerate(self.posteriors.cases.bag_of(case))
+                if x in codes
             )
-            bag = [count for _, count in self.found.cases.bag_of(case)]
+            bag = [count for _, count in self.posteriors.cases.bag_of(case)]
             counts, l = [counts[0], _exactly_left(bag, column, l)], 0
-        k, m = min(k, every), min(links, max(every - k, 0))
-        found = exact_odds(people, counts, rows, place, secret, (min(l, len(counts)), k, m))
-        return [*found, *([inf if found[0] == inf else Fraction(0)] * (links - m))]
+        k, m = min(k, n_people), min(links, max(n_people - k, 0))
+        odds = exact_odds(people, counts, rows, place, secret, (min(l, len(counts)), k, m))
+        return [*odds, *([inf if odds[0] == inf else Fraction(0)] * (links - m))]
 
     def _part(
         self, codes: Sequence[int], case: int
@@ -284,11 +296,11 @@ class Known:
 
         Where each value is had or not had, these are the two values.
         """
-        people, bag = self.found.cases.people_of(case), self.found.cases.bag_of(case)
+        people, bag = self.posteriors.cases.people_of(case), self.posteriors.cases.bag_of(case)
         rows = [[self.matrix.exact(s, x) for x, _ in bag] for s, _ in people]
-        n, c = [own for _, own in people], [own for _, own in bag]
+        n, c = [amount for _, amount in people], [amount for _, amount in bag]
         secret = [column for column, (value, _) in enumerate(bag) if value in codes]
-        if self.found.mode == "joint":
+        if self.posteriors.mode == "joint":
             return n, c, rows, secret
         (column,) = secret
         pairs = [[row[column], 1 - row[column]] for row in rows]
@@ -299,48 +311,51 @@ class Known:
     @cached_property
     def _error(self) -> float:
         """Bound of the relative error of odds: terms and sums of one sign, and the priors'."""
-        cases = self.found.cases
+        cases = self.posteriors.cases
         terms = cases.sizes.max(initial=0) + np.diff(cases.value_offsets).max(initial=0)
         return 2 * ROUNDING * (int(terms) + 32)
 
     @cached_property
     def _extreme(self) -> bool:
         """Whether products of chances may be beyond floats, so that nothing is a lower bound."""
-        known = [self.matrix.chances]
-        if self.found.mode == "binary":
-            known.append(self.matrix.complements)
-        return any(((own > 0) & (own < _LEAST)).any() for own in known)
+        arrays = [self.matrix.chances]
+        if self.posteriors.mode == "binary":
+            arrays.append(self.matrix.complements)
+        return any(((array > 0) & (array < _LEAST)).any() for array in arrays)
 
-    def _shapes(self, some: IntArray) -> Iterator[_Shape]:
+    def _shapes(self, wanted_cases: IntArray) -> Iterator[_Shape]:
         """Cases of as many signatures, values and people, so many together as memory allows."""
-        cases = self.found.cases
-        rows, columns = np.diff(cases.offsets)[some], np.diff(cases.value_offsets)[some]
-        sizes = cases.sizes[some]
+        cases = self.posteriors.cases
+        rows, columns = (
+            np.diff(cases.offsets)[wanted_cases],
+            np.diff(cases.value_offsets)[wanted_cases],
+        )
+        sizes = cases.sizes[wanted_cases]
         kinds = rows * (int(columns.max(initial=0)) + 1) + columns
         kinds = kinds * (int(sizes.max(initial=0)) + 1) + sizes
         for kind in np.unique(kinds).tolist():
-            alike = some[kinds == kind]
-            height = int(np.diff(cases.offsets)[alike[0]])
-            width = int(np.diff(cases.value_offsets)[alike[0]])
-            size = max(_NUMBERS // (width * width * int(cases.sizes[alike[0]])), 1)
-            for start in range(0, len(alike), size):
-                own = alike[start : start + size]
-                at = cases.offsets[own][:, None] + np.arange(height)
-                bag = cases.value_offsets[own][:, None] + np.arange(width)
-                cells = self.found.offsets[own][:, None] + np.arange(height * width)
+            same_shape = wanted_cases[kinds == kind]
+            height = int(np.diff(cases.offsets)[same_shape[0]])
+            width = int(np.diff(cases.value_offsets)[same_shape[0]])
+            size = max(_NUMBERS // (width * width * int(cases.sizes[same_shape[0]])), 1)
+            for start in range(0, len(same_shape), size):
+                chunk = same_shape[start : start + size]
+                rows_of_chunk = cases.offsets[chunk][:, None] + np.arange(height)
+                bag = cases.value_offsets[chunk][:, None] + np.arange(width)
+                cells = self.posteriors.offsets[chunk][:, None] + np.arange(height * width)
                 yield _Shape(
-                    own,
-                    cells.reshape(len(own), height, width),
-                    cases.signatures[at],
-                    cases.people[at],
+                    chunk,
+                    cells.reshape(len(chunk), height, width),
+                    cases.signatures[rows_of_chunk],
+                    cases.people[rows_of_chunk],
                     cases.values[bag],
                     cases.counts[bag],
                 )
 
 
-def _share(had: FloatArray, rest: FloatArray) -> FloatArray:
+def _share(had: FloatArray, remaining: FloatArray) -> FloatArray:
     """What somebody has of what is left; 0 where they have nothing."""
-    return had / np.where(had > 0, had + rest, 1.0)
+    return had / np.where(had > 0, had + remaining, 1.0)
 
 
 def _without(odds: FloatArray) -> FloatArray:
@@ -359,31 +374,31 @@ def _least_left_of_others(chances: FloatArray, l: int) -> FloatArray:
     falling = -np.sort(-chances, axis=-1)
     end = np.concatenate([falling, np.zeros_like(falling[..., :1])], axis=-1)
     following = end[..., [min(l, chances.shape[-1])]]
-    rest = falling[..., l + 1 :].sum(axis=-1, keepdims=True)
+    remaining = falling[..., l + 1 :].sum(axis=-1, keepdims=True)
     # Whoever is not among the l + 1 largest leaves its place to the last of these.
-    return np.asarray(rest + np.maximum(following - chances, 0.0))
+    return np.asarray(remaining + np.maximum(following - chances, 0.0))
 
 
-def _left(counts: IntArray, others: IntArray, l: int) -> IntArray:
+def _left(counts: IntArray, n_others: IntArray, l: int) -> IntArray:
     """How many people have neither a value nor the l most frequent others, by group and value."""
     falling = np.concatenate([-np.sort(-counts, axis=1), np.zeros_like(counts[:, :1])], axis=1)
     l = min(l, counts.shape[1])
     tops, following = falling[:, :l].sum(axis=1, keepdims=True), falling[:, [l]]
-    return np.asarray(others - tops - following + np.maximum(counts, following))
+    return np.asarray(n_others - tops - following + np.maximum(counts, following))
 
 
 def least_left(groups: SignatureGroups, l: int) -> IntArray:
     """The same of each value of many groups, one group after another."""
-    found, lengths = np.empty(len(groups.counts), np.int64), np.diff(groups.value_offsets)
+    remaining, lengths = np.empty(len(groups.counts), np.int64), np.diff(groups.value_offsets)
     for length in np.unique(lengths).tolist():
-        alike = np.flatnonzero(lengths == length)
-        at = groups.value_offsets[alike][:, None] + np.arange(length)
-        counts = groups.counts[at]
-        found[at] = _left(counts, groups.sizes[alike][:, None] - counts, l)
-    return found
+        same_length = np.flatnonzero(lengths == length)
+        places = groups.value_offsets[same_length][:, None] + np.arange(length)
+        counts = groups.counts[places]
+        remaining[places] = _left(counts, groups.sizes[same_length][:, None] - counts, l)
+    return remaining
 
 
 def _exactly_left(counts: Sequence[int], column: int, l: int) -> int:
     """The same of one value of one group."""
-    others = sorted(count for at, count in enumerate(counts) if at != column)
-    return sum(others[: max(len(others) - l, 0)])
+    other_counts = sorted(count for place, count in enumerate(counts) if place != column)
+    return sum(other_counts[: max(len(other_counts) - l, 0)])

@@ -54,14 +54,14 @@ class GroupPosteriors:
     def upper(self) -> FloatArray:
         """Per cell, a float that is never below the posterior; NaN stays."""
         error = np.repeat(self.errors, np.diff(self.offsets))
-        most = np.minimum(self.probabilities * (1 + 2 * error) + 2 * _ABSOLUTE, 1.0)
-        return np.where(self.bounded, self.probabilities, most)
+        highest = np.minimum(self.probabilities * (1 + 2 * error) + 2 * _ABSOLUTE, 1.0)
+        return np.where(self.bounded, self.probabilities, highest)
 
     def lower(self) -> FloatArray:
         """Per cell, a float that is never above the posterior, 0 where `bounded`; NaN stays."""
         error = np.repeat(self.errors, np.diff(self.offsets))
-        least = np.maximum(self.probabilities * (1 - 2 * error) - 2 * _ABSOLUTE, 0.0)
-        return np.where(self.bounded, self.probabilities * 0.0, least)
+        lowest = np.maximum(self.probabilities * (1 - 2 * error) - 2 * _ABSOLUTE, 0.0)
+        return np.where(self.bounded, self.probabilities * 0.0, lowest)
 
     @property
     def impossible(self) -> IntArray:
@@ -85,8 +85,8 @@ def posteriors(
     """Posteriors of everybody; groups of more states than `reach` get upper bounds instead."""
     first, case_of = groups.distinct()
     cases = groups.take(first)
-    found = (_joint if mode == "joint" else _binary)(cases, priors, reach)
-    return GroupPosteriors(mode, cases, case_of, *found)
+    result = (_joint if mode == "joint" else _binary)(cases, priors, reach)
+    return GroupPosteriors(mode, cases, case_of, *result)
 
 
 class _Found(NamedTuple):
@@ -108,27 +108,27 @@ def _binary(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Found:
     pairs = _two_values(cases, owner)
     first, problem_of = pairs.distinct()
     pairs = pairs.take(first)
-    found = _joint(pairs, priors.pairs, reach)
+    of_pairs = _joint(pairs, priors.pairs, reach)
     offsets = cell_offsets(cases)
     # Signature i of the case, in the problem of each of its values: its first cell is {x}.
     case = np.repeat(np.arange(cases.n_groups), np.diff(offsets))
-    at = np.arange(int(offsets[-1])) - offsets[case]
+    place = np.arange(int(offsets[-1])) - offsets[case]
     n_values = np.diff(cases.value_offsets)[case]
-    problem = problem_of[cases.value_offsets[case] + at % n_values]
-    cells = found.offsets[problem] + at // n_values * np.diff(pairs.value_offsets)[problem]
+    problem = problem_of[cases.value_offsets[case] + place % n_values]
+    cells = of_pairs.offsets[problem] + place // n_values * np.diff(pairs.value_offsets)[problem]
     errors = np.zeros(cases.n_groups)
-    np.maximum.at(errors, owner, found.errors[problem_of])
-    return _Found(offsets, found.probabilities[cells], found.bounded[cells], errors)
+    np.maximum.at(errors, owner, of_pairs.errors[problem_of])
+    return _Found(offsets, of_pairs.probabilities[cells], of_pairs.bounded[cells], errors)
 
 
 def _two_values(cases: SignatureGroups, owner: IntArray) -> SignatureGroups:
     """One group per case and value: the value, code 2x, and all others, code 2x + 1."""
     cells, offsets = ranges(cases.offsets[owner], cases.offsets[owner + 1])
-    others = cases.sizes[owner] - cases.counts
-    there = np.stack([np.ones(len(owner), dtype=bool), others > 0], axis=1)
-    codes = np.stack([2 * cases.values, 2 * cases.values + 1], axis=1)[there]
-    counts = np.stack([cases.counts, others], axis=1)[there]
-    value_offsets = np.concatenate(([0], np.cumsum(there.sum(axis=1))))
+    n_others = cases.sizes[owner] - cases.counts
+    occurs = np.stack([np.ones(len(owner), dtype=bool), n_others > 0], axis=1)
+    codes = np.stack([2 * cases.values, 2 * cases.values + 1], axis=1)[occurs]
+    counts = np.stack([cases.counts, n_others], axis=1)[occurs]
+    value_offsets = np.concatenate(([0], np.cumsum(occurs.sum(axis=1))))
     return SignatureGroups(
         offsets, cases.signatures[cells], cases.people[cells], value_offsets, codes, counts
     )
@@ -144,8 +144,12 @@ def cell_places(cases: SignatureGroups, offsets: IntArray) -> tuple[IntArray, In
     """The case of each cell, and where its signature and its value stand among those of all."""
     case = np.repeat(np.arange(cases.n_groups), np.diff(offsets))
     n_values = np.diff(cases.value_offsets)[case]
-    at = np.arange(len(case)) - offsets[case]
-    return case, cases.offsets[case] + at // n_values, cases.value_offsets[case] + at % n_values
+    place = np.arange(len(case)) - offsets[case]
+    return (
+        case,
+        cases.offsets[case] + place // n_values,
+        cases.value_offsets[case] + place % n_values,
+    )
 
 
 def _joint(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Found:
@@ -155,29 +159,29 @@ def _joint(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Found:
     states = np.minimum(by_value, by_signature)
     offsets = cell_offsets(cases)
     n_cells = int(offsets[-1])
-    found = _Found(
+    result = _Found(
         offsets, np.full(n_cells, np.nan), np.zeros(n_cells, dtype=bool), np.zeros(cases.n_groups)
     )
     _, row, column = cell_places(cases, offsets)
     chances = priors.chances[cases.signatures[row], cases.values[column]]
-    left = np.ones(cases.n_groups, dtype=bool)
+    is_open = np.ones(cases.n_groups, dtype=bool)
     for turned in (False, True):
-        some = (states <= reach) & ((by_signature < by_value) == turned)
-        for alike in shapes(cases, np.flatnonzero(some), turned):
-            for batch in batches(cases, offsets, alike, turned):
-                held, _ = batch.judge(chances, found.probabilities)
-                left[batch.cases] = ~held
-                found.errors[batch.cases] = batch.error
-    for case in np.flatnonzero(left).tolist():
-        _alone(cases, priors, found, case, min(reach, _WHOLE_STATES))
-    return found
+        is_reached = (states <= reach) & ((by_signature < by_value) == turned)
+        for same_shape in shapes(cases, np.flatnonzero(is_reached), turned):
+            for batch in batches(cases, offsets, same_shape, turned):
+                fits, _ = batch.judge(chances, result.probabilities)
+                is_open[batch.cases] = ~fits
+                result.errors[batch.cases] = batch.error
+    for case in np.flatnonzero(is_open).tolist():
+        _alone(cases, priors, result, case, min(reach, _WHOLE_STATES))
+    return result
 
 
 def _alone(
-    cases: SignatureGroups, priors: PriorMatrix, found: _Found, case: int, reach: int
+    cases: SignatureGroups, priors: PriorMatrix, result: _Found, case: int, reach: int
 ) -> None:
     """Judge a case by whole numbers, which see what priors are proportional, or by a bound."""
-    offsets, probabilities, are_bounded, errors = found
+    offsets, probabilities, are_bounded, errors = result
     try:
         table = np.array(exact_group(cases, case, priors, reach=reach), dtype=float)
         bounded, error = False, relative_error(1, 0, 0)
@@ -202,16 +206,18 @@ class Batch:
     # at the last level of an item: the level, for which cases, their cells, and factors
     reads: list[tuple[int, IntArray, IntArray, FloatArray]]
 
-    def judge(self, chances: FloatArray, found: FloatArray) -> tuple[NDArray[np.bool_], FloatArray]:
+    def judge(
+        self, chances: FloatArray, posteriors: FloatArray
+    ) -> tuple[NDArray[np.bool_], FloatArray]:
         """Fill in the posteriors of cells, by their chances, for cases that floats can hold.
 
         Which these are, and the logarithm of the weight of all worlds of each.
         """
         capacities = np.array(self.shape.capacities, dtype=float)[:, None]
         rows, shift = scaled(chances[self.cells], capacities)
-        wanted = np.zeros(len(rows), dtype=bool)
-        wanted[[read[0] for read in self.reads]] = True
-        weights, totals = world_weights(rows, self.shape, wanted)
+        is_read = np.zeros(len(rows), dtype=bool)
+        is_read[[reading[0] for reading in self.reads]] = True
+        weights, totals = world_weights(rows, self.shape, is_read)
         good = totals >= LEAST_TOTAL
         reads = self.reads
         if not good.all():
@@ -220,9 +226,9 @@ class Batch:
                 for level, who, cells, factors in reads
             ]
         for level, who, cells, factors in reads:
-            own = weights[level][:, who].T
-            shares = own / own.sum(axis=1, keepdims=True)
-            found[cells] = np.minimum(shares * factors, 1.0)
+            weights_of_cells = weights[level][:, who].T
+            shares = weights_of_cells / weights_of_cells.sum(axis=1, keepdims=True)
+            posteriors[cells] = np.minimum(shares * factors, 1.0)
         with np.errstate(divide="ignore"):
             return good, np.log(totals) + shift
 
@@ -234,27 +240,29 @@ class Batch:
 
 
 def batches(
-    cases: SignatureGroups, offsets: IntArray, some: IntArray, turned: bool
+    cases: SignatureGroups, offsets: IntArray, chosen: IntArray, turned: bool
 ) -> Iterator[Batch]:
     """Cases of one shape, so many together as memory allows.
 
     Items are signatures and kinds are values, or the other way round where `turned`.
     """
-    every = side(cases, some, turned), side(cases, some, not turned)
-    shape = lattice(tuple(every[0].amounts[0].tolist()))
+    both_sides = side(cases, chosen, turned), side(cases, chosen, not turned)
+    shape = lattice(tuple(both_sides[0].amounts[0].tolist()))
     level, n_kinds = np.arange(sum(shape.capacities)), len(shape.capacities)
     size = max(_NUMBERS // (sum(shape.widths) + len(level) * n_kinds), 16)
-    for start in range(0, len(some), size):
-        own = some[start : start + size]
-        kinds, items = (each.part(slice(start, start + size)) for each in every)
+    for start in range(0, len(chosen), size):
+        chunk = chosen[start : start + size]
+        kinds, items = (part.part(slice(start, start + size)) for part in both_sides)
         # Which item there is at each level; an item is weighed at the last of its levels.
-        each = np.tile(np.arange(items.amounts.shape[1]), len(own))
-        item = np.repeat(each, items.amounts.ravel()).reshape(len(own), len(level))
+        part = np.tile(np.arange(items.amounts.shape[1]), len(chunk))
+        item = np.repeat(part, items.amounts.ravel()).reshape(len(chunk), len(level))
         last = np.diff(item, axis=1, append=-1) != 0
-        n_values = np.diff(cases.value_offsets)[own, None, None]
+        n_values = np.diff(cases.value_offsets)[chunk, None, None]
         place, kind = np.take_along_axis(items.places, item, axis=1)[:, :, None], kinds.places
-        at = kind[:, None, :] * n_values + place if turned else place * n_values + kind[:, None, :]
-        cells = offsets[own][:, None, None] + at
+        cell_place = (
+            kind[:, None, :] * n_values + place if turned else place * n_values + kind[:, None, :]
+        )
+        cells = offsets[chunk][:, None, None] + cell_place
         reads = []
         for i in np.flatnonzero(last.any(axis=0)).tolist():
             who = np.flatnonzero(last[:, i])
@@ -263,7 +271,7 @@ def batches(
                 times = np.take_along_axis(items.amounts, item[:, [i]], axis=1)[who]
                 factors = times / np.array(shape.capacities, dtype=float)
             reads.append((i, who, cells[who, i], factors))
-        yield Batch(own, shape, np.ascontiguousarray(cells.transpose(1, 2, 0)), reads)
+        yield Batch(chunk, shape, np.ascontiguousarray(cells.transpose(1, 2, 0)), reads)
 
 
 class Side(NamedTuple):
@@ -272,9 +280,9 @@ class Side(NamedTuple):
     places: IntArray
     amounts: IntArray
 
-    def part(self, some: slice) -> Side:
+    def part(self, rows: slice) -> Side:
         """Some of the cases."""
-        return Side(self.places[some], self.amounts[some])
+        return Side(self.places[rows], self.amounts[rows])
 
 
 def side(cases: SignatureGroups, batch: IntArray, signatures: bool) -> Side:
@@ -282,23 +290,25 @@ def side(cases: SignatureGroups, batch: IntArray, signatures: bool) -> Side:
     offsets = cases.offsets if signatures else cases.value_offsets
     amounts = cases.people if signatures else cases.counts
     lengths = np.diff(offsets)[batch]
-    at = np.arange(int(lengths.max()))
-    there = at < lengths[:, None]
-    cells = np.where(there, offsets[batch][:, None] + at, 0)
-    held = np.where(there, amounts[cells], 0)
-    places = np.argsort(-held, axis=1, kind="stable")
-    return Side(places, np.take_along_axis(held, places, axis=1))
+    place = np.arange(int(lengths.max()))
+    is_filled = place < lengths[:, None]
+    cells = np.where(is_filled, offsets[batch][:, None] + place, 0)
+    sorted_amounts = np.where(is_filled, amounts[cells], 0)
+    places = np.argsort(-sorted_amounts, axis=1, kind="stable")
+    return Side(places, np.take_along_axis(sorted_amounts, places, axis=1))
 
 
-def shapes(cases: SignatureGroups, some: IntArray, turned: bool) -> Iterator[IntArray]:
+def shapes(cases: SignatureGroups, chosen: IntArray, turned: bool) -> Iterator[IntArray]:
     """Split cases into those that go through one lattice."""
     offsets = cases.offsets if turned else cases.value_offsets
-    lengths = np.diff(offsets)[some]
+    lengths = np.diff(offsets)[chosen]
     for length in np.unique(lengths).tolist():
-        alike = some[lengths == length]
-        first, number = equal_rows(side(cases, alike, turned).amounts)
+        same_length = chosen[lengths == length]
+        first, number = equal_rows(side(cases, same_length, turned).amounts)
         order = np.argsort(number, kind="stable")
-        yield from np.split(alike[order], np.searchsorted(number[order], np.arange(1, len(first))))
+        yield from np.split(
+            same_length[order], np.searchsorted(number[order], np.arange(1, len(first)))
+        )
 
 
 def states_of(amounts: IntArray, offsets: IntArray) -> FloatArray:

@@ -110,10 +110,10 @@ class Priors:
 
     def __post_init__(self) -> None:
         if self.semantics not in get_args(ValueMode):
-            known = get_args(ValueMode)
+            modes = get_args(ValueMode)
             raise InputError(
                 f"Priors: semantics {self.semantics!r} is unknown"
-                f"{did_you_mean(str(self.semantics), known)}"
+                f"{did_you_mean(str(self.semantics), modes)}"
             )
         if not isinstance(self.facts, Facts):
             raise InputError(f"Priors: facts must be Facts, not {self.facts!r}")
@@ -122,10 +122,10 @@ class Priors:
                 f"Priors: on top of them, at most {_MOST_PEOPLE} people are known or linked (k + "
                 "m); of more, limit Facts by themselves"
             )
-        given = self.source if isinstance(self.source, (list, tuple)) else [self.source]
-        if not given:
+        sources = self.source if isinstance(self.source, (list, tuple)) else [self.source]
+        if not sources:
             raise InputError("Priors: give at least one table of probabilities")
-        set_fields(self, tables=tuple(_table(source) for source in given))
+        set_fields(self, tables=tuple(_table(source) for source in sources))
         sets = [frozenset(table.attributes) for table in self.tables]
         if any(table.estimated for table in self.tables):
             set_fields(self, needs=self.needs | {Need.TRIAL})
@@ -186,18 +186,24 @@ class Priors:
         added = as_fraction(smoothing)
         if added < 0:
             raise InputError(f"Priors: smoothing must be 0 or more, not {smoothing}")
-        one_set = not attributes or any(isinstance(own, str) for own in attributes)
+        one_set = not attributes or any(
+            isinstance(columns_of_set, str) for columns_of_set in attributes
+        )
         sets: Any = [attributes] if one_set else attributes
-        for own in sets:
-            columns = [] if isinstance(own, str) else list(own)
+        for columns_of_set in sets:
+            columns = [] if isinstance(columns_of_set, str) else list(columns_of_set)
             if not columns or not all(isinstance(column, str) for column in columns):
-                raise InputError(f"Priors: attributes must be a list of columns, not {own!r}")
+                raise InputError(
+                    f"Priors: attributes must be a list of columns, not {columns_of_set!r}"
+                )
             if len(set(columns)) < len(columns) or sensitive in columns:
                 raise InputError(
                     f"Priors: attributes {', '.join(map(repr, columns))}: one column plays two "
                     f"roles; the sensitive one is {sensitive!r}"
                 )
-        learned = [count_chances(source, own, sensitive, added) for own in sets]
+        learned = [
+            count_chances(source, columns_of_set, sensitive, added) for columns_of_set in sets
+        ]
         return cls([PriorTable(*table) for table in learned], semantics)
 
     @classmethod
@@ -266,13 +272,16 @@ class Priors:
             If a signature or value of the release has no prior, or the priors allow no world of a
             group: then no posterior is defined.
         """
-        found = of_value(self.disclosures(release), value)
-        return found or Disclosure(value, 0.0, lambda: Fraction(0))
+        disclosure = of_value(self.disclosures(release), value)
+        return disclosure or Disclosure(value, 0.0, lambda: Fraction(0))
 
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
         """Every sensitive value's disclosure."""
-        each = [table.disclosures() for table in self._judged(release)]
-        return {value: worst(own[value] for own in each) for value in counts_of(release).values}
+        by_table = [table.disclosures() for table in self._judged(release)]
+        return {
+            value: worst(disclosures[value] for disclosures in by_table)
+            for value in counts_of(release).values
+        }
 
     def gain(self, release: HasCounts) -> Gain:
         """How many times the prior a posterior becomes, at worst.
@@ -288,21 +297,22 @@ class Priors:
         Where too many are too near each other to find the highest, an upper bound: no ratio is
         higher.
         """
-        each = [table.gains() for table in self._judged(release)]
+        by_table = [table.gains() for table in self._judged(release)]
         return {
-            value: worst_by_prior(own[value] for own in each) for value in counts_of(release).values
+            value: worst_by_prior(gains[value] for gains in by_table)
+            for value in counts_of(release).values
         }
 
     def least(self, release: HasCounts, sets: Iterable[Sequence[str]]) -> Fraction | None:
         """The least prior above 0 that anybody in a release has of one of some sets of values."""
         signatures, members = signatures_of("Priors", release), [*sets]
-        found = [
-            min(sum(own, Fraction(0)), Fraction(1))
+        priors = [
+            min(sum(chances, Fraction(0)), Fraction(1))
             for table in self.tables
             for values in members
-            for own in table.matrix(signatures(table.attributes).labels, values).fractions
+            for chances in table.matrix(signatures(table.attributes).labels, values).fractions
         ]
-        return min((prior for prior in found if prior), default=None)
+        return min((prior for prior in priors if prior), default=None)
 
     def chances(self, release: HasCounts) -> Chances | None:
         """How sure they can be of each person; None of several attribute sets, whose people differ.
@@ -312,8 +322,12 @@ class Priors:
         group who are alike by their attributes: a release does not say which of them have the
         value.
         """
-        each = self._judged(release)
-        return each[0].chances() if len(each) == 1 and not any(self.amounts[1:]) else None
+        judged_tables = self._judged(release)
+        return (
+            judged_tables[0].chances()
+            if len(judged_tables) == 1 and not any(self.amounts[1:])
+            else None
+        )
 
     def disclosure_of_set(
         self, release: HasCounts, members: Sequence[str], name: Label, *, relative: bool = False
@@ -334,26 +348,28 @@ class Priors:
         relative : bool
             Whether it is to be the highest by its prior, rather than the highest.
         """
-        found = []
+        disclosures = []
         for table in self.tables:
-            own, codes = judged_set(release, table, self.semantics, self.amounts, members, name)
-            found.append(own.of_set(codes, name, relative=relative))
-        return (worst_by_prior if relative else worst)(found)
+            posteriors, codes = judged_set(
+                release, table, self.semantics, self.amounts, members, name
+            )
+            disclosures.append(posteriors.of_set(codes, name, relative=relative))
+        return (worst_by_prior if relative else worst)(disclosures)
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Never: merging groups can raise a posterior (section IV)."""
         return False
 
     @classmethod
-    def from_settings(cls, read: Any, folder: Path) -> Priors:
+    def from_settings(cls, settings: Any, folder: Path) -> Priors:
         """Make them of their table in a policy file, whose folder relative paths start at."""
-        facts = Facts() if read.facts is None else Facts.from_settings(read.facts, folder)
-        if read.tables is not None:
-            tables: Any = [PriorTable.from_dict(table.model_dump()) for table in read.tables]
+        facts = Facts() if settings.facts is None else Facts.from_settings(settings.facts, folder)
+        if settings.tables is not None:
+            tables: Any = [PriorTable.from_dict(table.model_dump()) for table in settings.tables]
         else:
-            files = [read.file] if isinstance(read.file, str) else read.file
+            files = [settings.file] if isinstance(settings.file, str) else settings.file
             tables = [str(folder / path) for path in files]
-        return cls(tables, read.semantics, facts=facts)
+        return cls(tables, settings.semantics, facts=facts)
 
     def to_dict(self) -> dict[str, Any]:
         """The table that stands for it in a policy file, with all probabilities."""

@@ -76,14 +76,14 @@ class SignatureGroups:
         lengths, bags = np.diff(self.offsets), np.diff(self.value_offsets)
         shapes = lengths * (int(bags.max(initial=0)) + 1) + bags
         like = np.arange(self.n_groups)  # the first group that each is like
-        found, times = np.unique(shapes, return_counts=True)
-        for shape in found[times > 1].tolist():
-            alike = np.flatnonzero(shapes == shape)
-            cells = self.offsets[alike][:, None] + np.arange(lengths[alike[0]])
-            bag = self.value_offsets[alike][:, None] + np.arange(bags[alike[0]])
+        distinct_shapes, times = np.unique(shapes, return_counts=True)
+        for shape in distinct_shapes[times > 1].tolist():
+            same_shape = np.flatnonzero(shapes == shape)
+            cells = self.offsets[same_shape][:, None] + np.arange(lengths[same_shape[0]])
+            bag = self.value_offsets[same_shape][:, None] + np.arange(bags[same_shape[0]])
             columns = self.signatures[cells], self.people[cells], self.values[bag], self.counts[bag]
             first, number = equal_rows(np.concatenate(columns, axis=1))
-            like[alike] = alike[first[number]]
+            like[same_shape] = same_shape[first[number]]
         firsts, case_of = np.unique(like, return_inverse=True)
         return firsts, case_of.reshape(-1)
 
@@ -94,8 +94,8 @@ def equal_rows(rows: IntArray) -> tuple[IntArray, IntArray]:
     >>> equal_rows(np.array([[1, 2], [0, 1], [1, 2]]))
     (array([1, 0]), array([1, 0, 1]))
     """
-    kept: type = np.int32 if rows.max(initial=0) < 2**31 else np.int64
-    small: NDArray[Any] = np.ascontiguousarray(rows, dtype=kept)
+    dtype: type = np.int32 if rows.max(initial=0) < 2**31 else np.int64
+    small: NDArray[Any] = np.ascontiguousarray(rows, dtype=dtype)
     keys = small.view(np.dtype((np.void, small.dtype.itemsize * small.shape[1])))[:, 0]
     _, first, number = np.unique(keys, return_index=True, return_inverse=True)
     return first, number.reshape(-1)

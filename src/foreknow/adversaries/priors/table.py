@@ -120,12 +120,12 @@ class PriorTable:
             if value not in self.values:
                 self.matrix([], [value])  # says which are known
         places = [i for i, value in enumerate(self.values) if value not in members]
-        own = [i for i, value in enumerate(self.values) if value in members]
+        member_places = [i for i, value in enumerate(self.values) if value in members]
         chances = {
             # Those that came from floats may add up to a little more than 1.
             signature: (
                 *(row[i] for i in places),
-                min(sum((row[i] for i in own), Fraction(0)), Fraction(1)),
+                min(sum((row[i] for i in member_places), Fraction(0)), Fraction(1)),
             )
             for signature, row in self.chances.items()
         }
@@ -136,17 +136,17 @@ class PriorTable:
         """The same where some texts stand for what is missing; as a value, that has this label."""
         chances = dict(self.chances)
         for signature, row in self.chances.items():
-            of = tuple(None if _bare(text) in spellings else text for text in signature)
-            if chances.setdefault(of, row) != row:
+            cleaned = tuple(None if _bare(text) in spellings else text for text in signature)
+            if chances.setdefault(cleaned, row) != row:
                 raise DataError(
                     f"{self.name}: {self._text(signature)} is missing, as the schema spells it, "
                     "and another row with other probabilities is, too; keep one of them"
                 )
         members = [value for value in self.values if _bare(value) in spellings]
-        own = replace(self, chances=chances)
+        table = replace(self, chances=chances)
         if label is None or not members or members == [label]:
-            return own
-        return own.united([*members, *([label] if label in self.values else [])], label)
+            return table
+        return table.united([*members, *([label] if label in self.values else [])], label)
 
     def _row(self, signature: Signature) -> tuple[Fraction, ...]:
         try:
@@ -154,8 +154,8 @@ class PriorTable:
         except KeyError:
             hint = ""
             if len(self.attributes) == 1:
-                known = [str(label) for (label,) in self.chances]
-                hint = did_you_mean(str(signature[0]), known)
+                labels = [str(label) for (label,) in self.chances]
+                hint = did_you_mean(str(signature[0]), labels)
             raise DataError(
                 f"{self.name}: there are no probabilities for {self._text(signature)}{hint} (a "
                 "release must keep these columns as they are, as the bucketized form does)"

@@ -130,10 +130,10 @@ class ART(Grouper):
         self._asked()
 
     @classmethod
-    def from_settings(cls, given: Mapping[str, Any], policy: Policy) -> ART:
+    def from_settings(cls, settings: Mapping[str, Any], policy: Policy) -> ART:
         """Make it for each limit of a policy on an adversary with priors."""
         keys = {"below": "below", "at_most": "at_most", "at_most_times": "times"}
-        found = [
+        limits = [
             Limit(
                 p.adversary,
                 values=r.values,
@@ -145,14 +145,14 @@ class ART(Grouper):
             for p in r.points
             if isinstance(p.adversary, Priors)
         ]
-        if not found:
+        if not limits:
             raise PolicyError(
                 'method "art" serves requirements about priors, with a limit such as '
                 'at_most = "1/4"; the policy has none'
             )
-        if all(limit.at_most == 1 for limit in found):
+        if all(limit.at_most == 1 for limit in limits):
             raise PolicyError('method "art" needs a limit below 1, such as at_most = "1/4"')
-        return cls(**{"limits": tuple(found), **given})
+        return cls(**{"limits": tuple(limits), **settings})
 
     @property
     def traits(self) -> Traits:
@@ -163,14 +163,14 @@ class ART(Grouper):
 
     def _asked(self) -> list[Limit]:
         """All limits, with what r and times add to each."""
-        own = None if self.r is None else 1 / as_fraction(self.r)
-        found = list(self.limits)
+        share = None if self.r is None else 1 / as_fraction(self.r)
+        limits = list(self.limits)
         if self.priors is not None:
-            found.append(Limit(self.priors, own, times=self.times, values=self.values))
-        if own is not None or self.times is not None:
-            more = own, None, self.times
-            found += [Limit(g.priors, *more, g.values, g.excluded, g.sets) for g in self.limits]
-        return found
+            limits.append(Limit(self.priors, share, times=self.times, values=self.values))
+        if share is not None or self.times is not None:
+            terms = share, None, self.times
+            limits += [Limit(g.priors, *terms, g.values, g.excluded, g.sets) for g in self.limits]
+        return limits
 
     def grouping(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
@@ -191,17 +191,17 @@ class ART(Grouper):
                     f"ART: nobody in the table has the sensitive value {label!r}"
                     f"{did_you_mean(label, values)}"
                 )
-        asked = self._asked()
-        known = _known(asked, attributes, values, people)
+        limits = self._asked()
+        tables = _known(limits, attributes, values, people)
         problem = ArtProblem.of_signatures(
-            [own.codes for own in known],
-            [own.matrix for own in known],
+            [table.codes for table in tables],
+            [table.matrix for table in tables],
             microdata.sensitive_codes,
             places,
             steps,
-            limits=[own.limits for own in known],
-            reading=[own.reading for own in known],
-            amounts=[own.amounts for own in known],
+            limits=[table.limits for table in tables],
+            reading=[table.reading for table in tables],
+            amounts=[table.amounts for table in tables],
             unique=self.unique,
             one_profile=policy is not None and policy.options.labelled,
         )
@@ -212,12 +212,12 @@ class ART(Grouper):
             )
         names = ArtNames(
             lambda x: f"{microdata.schema.sensitive} {str(values[x])!r}",
-            lambda s, code: signature_text(known[s].table.attributes, known[s].labels[code]),
+            lambda s, code: signature_text(tables[s].table.attributes, tables[s].labels[code]),
         )
         try:
             groups = robust_groups(problem, seed, names)
         except NoSafeRelease as error:
-            if not any(limit.sets for limit in asked):
+            if not any(limit.sets for limit in limits):
                 raise
             raise NoSafeRelease(
                 f"{error} (Of a set of values, each has its part of the limit, by how many people "
@@ -243,7 +243,7 @@ def _known(
     asked: list[Limit], attributes: list[Attribute], values: list[str], people: IntArray
 ) -> list[_Own]:
     """Each table of priors once, with its tightest limits."""
-    every: list[_Own] = []
+    tables: list[_Own] = []
     for limit in asked:
         for table in limit.priors.tables:
             reading, (l, k, m) = limit.priors.semantics, limit.priors.amounts
@@ -251,36 +251,36 @@ def _known(
             amounts = l, k + m, 0
             same = [
                 i
-                for i, known in enumerate(every)
+                for i, known in enumerate(tables)
                 if (known.table, known.reading, known.amounts) == (table, reading, amounts)
             ]
             if same:
-                known = every[same[0]]
+                known = tables[same[0]]
                 for limit_table in limit.tables(known.matrix, values, people):
                     known = replace(known, limits=known.limits.tightest(limit_table))
-                every[same[0]] = known
+                tables[same[0]] = known
                 continue
             codes, labels = _signatures(table.attributes, attributes)
             matrix = table.matrix(labels, values)
-            limits, *others = limit.tables(matrix, values, people)
-            for limit_table in others:
+            limits, *further_limits = limit.tables(matrix, values, people)
+            for limit_table in further_limits:
                 limits = limits.tightest(limit_table)
-            every.append(_Own(table, reading, codes, labels, matrix, limits, amounts))
-    return every
+            tables.append(_Own(table, reading, codes, labels, matrix, limits, amounts))
+    return tables
 
 
 def _signatures(
-    wanted: tuple[str, ...], attributes: list[Attribute]
+    names: tuple[str, ...], attributes: list[Attribute]
 ) -> tuple[IntArray, list[Signature]]:
     """The signature code of everybody, and the labels of each code."""
-    known = {attribute.name: attribute for attribute in attributes}
-    for name in wanted:
-        if name not in known:
+    attribute_of = {attribute.name: attribute for attribute in attributes}
+    for name in names:
+        if name not in attribute_of:
             raise SchemaError(
                 f"ART: the priors are about {name!r}, which is no quasi-identifier"
-                f"{did_you_mean(name, known)}"
+                f"{did_you_mean(name, attribute_of)}"
             )
-    chosen = [known[name] for name in wanted]
+    chosen = [attribute_of[name] for name in names]
     codes, first = combine([a.codes for a in chosen], [len(a.domain) for a in chosen])
     columns = []
     for attribute in chosen:

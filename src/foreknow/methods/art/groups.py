@@ -30,23 +30,23 @@ def uniform_groups(
 ) -> list[IntArray]:
     """Group people of each profile, which is safe as one group, into as small groups as can be."""
     blocks = sorted(_blocks(problem, people), key=len)
-    lengths = np.array([len(own) for own in blocks])
+    lengths = np.array([len(block) for block in blocks])
     cells = np.cumsum(np.maximum(lengths, problem.n_values))
     near = int(np.searchsorted(lengths, _NEAREST, side="right"))
-    found: list[IntArray] = []
+    groups: list[IntArray] = []
     first = 0
     while first < len(blocks):
         # Rows of one table: it has no more cells than fit, and none is much shorter than another.
-        most = cells[first] - max(lengths[first], problem.n_values) + _AT_ONCE
+        room = cells[first] - max(lengths[first], problem.n_values) + _AT_ONCE
         ends = (
-            np.searchsorted(cells, most, side="right"),
+            np.searchsorted(cells, room, side="right"),
             np.searchsorted(lengths, 2 * lengths[first], side="right"),
         )
         end = max(int(min(ends)), first + 1)
         end = min(end, near) if first < near else end
-        found += _portions(problem, blocks[first:end], random)
+        groups += _portions(problem, blocks[first:end], random)
         first = end
-    return found
+    return groups
 
 
 def _blocks(problem: ArtProblem, people: IntArray) -> list[IntArray]:
@@ -55,12 +55,12 @@ def _blocks(problem: ArtProblem, people: IntArray) -> list[IntArray]:
         return []
     order = people[np.argsort(problem.profiles[people], kind="stable")]
     waiting = np.split(order, np.flatnonzero(np.diff(problem.profiles[order])) + 1)
-    found: list[IntArray] = []
+    blocks: list[IntArray] = []
     while waiting:
-        parted = [_halves(problem, own) or [own] for own in waiting]
-        found += [halves[0] for halves in parted if len(halves) == 1]
+        parted = [_halves(problem, block) or [block] for block in waiting]
+        blocks += [halves[0] for halves in parted if len(halves) == 1]
         waiting = [half for halves in parted if len(halves) == 2 for half in halves]
-    return [own[np.argsort(problem.curve[own])] for own in found]
+    return [block[np.argsort(problem.curve[block])] for block in blocks]
 
 
 def _halves(problem: ArtProblem, people: IntArray) -> list[IntArray] | None:
@@ -71,16 +71,16 @@ def _halves(problem: ArtProblem, people: IntArray) -> list[IntArray] | None:
     places, values = problem.places[people], problem.values[people]
     profile = problem.profiles[people[:1]]
     spans = places.max(axis=0) - places.min(axis=0)
-    whole = np.bincount(values, minlength=problem.n_values)
+    counts = np.bincount(values, minlength=problem.n_values)
     for a in np.argsort(-spans, kind="stable").tolist():
         if not spans[a] > 0:
             break
         order = np.argsort(places[:, a], kind="stable")
-        at = places[order, a]
-        cuts = np.flatnonzero(at[1:] != at[:-1]) + 1
+        sorted_places = places[order, a]
+        cuts = np.flatnonzero(sorted_places[1:] != sorted_places[:-1]) + 1
         cut = int(cuts[np.argmin(np.abs(2 * cuts - n))])
         below = np.bincount(values[order[:cut]], minlength=problem.n_values)
-        rows = np.stack([below, whole - below])
+        rows = np.stack([below, counts - below])
         if not problem.deficit(rows, profile).any():
             return [people[order[:cut]], people[order[cut:]]]
     return None
@@ -102,7 +102,7 @@ def _portions(
     problem: ArtProblem, blocks: list[IntArray], random: np.random.Generator
 ) -> list[IntArray]:
     """Smallest portions of blocks of one size or nearly, that leave the rest of each safe."""
-    lengths = np.array([len(own) for own in blocks])
+    lengths = np.array([len(block) for block in blocks])
     people, inside = _padded(blocks, lengths)
     values = problem.values[people]
     profiles = problem.profiles[people[:, 0]]
@@ -115,25 +115,25 @@ def _portions(
         search = _Nearest(problem, people, inside, random)
     else:
         search = _Queues(values, inside, problem.n_values)
-    found: list[IntArray] = []
+    portions: list[IntArray] = []
     free = inside.copy()
     going = np.flatnonzero(bounds.size)
     bounds = bounds.take(going)
     while len(going):
         for size in np.unique(bounds.size).tolist():
-            alike = np.flatnonzero(bounds.size == size)
-            rows = going[alike]
-            chosen = search.take(rows, bounds.take(alike), free)
+            of_size = np.flatnonzero(bounds.size == size)
+            rows = going[of_size]
+            chosen = search.take(rows, bounds.take(of_size), free)
             free[rows[:, None], chosen] = False
-            found += list(people[rows[:, None], chosen])
+            portions += list(people[rows[:, None], chosen])
             cells = np.arange(len(rows))[:, None] * problem.n_values + values[rows[:, None], chosen]
-            taken = np.bincount(cells.ravel(), minlength=len(rows) * problem.n_values)
-            counts[rows] -= taken.reshape(len(rows), -1)
+            taken_counts = np.bincount(cells.ravel(), minlength=len(rows) * problem.n_values)
+            counts[rows] -= taken_counts.reshape(len(rows), -1)
         # Smaller portions were taken before while there were any, and hardly come back.
         bounds = _smallest(problem, profiles[going], counts[going], np.maximum(1, bounds.size // 2))
-        more = np.flatnonzero(bounds.size)
-        going, bounds = going[more], bounds.take(more)
-    return found + [own[left] for own, left in zip(people, free, strict=True)]
+        unfinished = np.flatnonzero(bounds.size)
+        going, bounds = going[unfinished], bounds.take(unfinished)
+    return portions + [block[is_free] for block, is_free in zip(people, free, strict=True)]
 
 
 def _padded(blocks: list[IntArray], lengths: IntArray) -> tuple[IntArray, NDArray[np.bool_]]:
@@ -154,25 +154,25 @@ def _smallest(
         low = (counts == due[:, None]).astype(np.int64)
         size = np.where(due > 1, np.maximum(problem.least, low.sum(axis=1)), 0)
         return _Bounds(size, low, np.minimum(counts, 1))
-    found = _Bounds(np.zeros_like(total), np.zeros_like(counts), np.zeros_like(counts))
+    portions = _Bounds(np.zeros_like(total), np.zeros_like(counts), np.zeros_like(counts))
     waiting, first, tried = np.arange(len(total)), first.copy(), 4
     while len(waiting):
         sizes = first[:, None] + np.arange(tried)
-        sizes, own = sizes[:, :, None], counts[waiting][:, None]
-        which, rest = profiles[waiting][:, None], total[waiting][:, None, None] - sizes
-        high = np.minimum(problem.most(which, sizes), own)
-        low = np.maximum(own - problem.most(which, rest), 0)
-        fits = (low <= high).all(axis=2) & (rest[:, :, 0] > 0)
+        sizes, available = sizes[:, :, None], counts[waiting][:, None]
+        which, remaining_people = profiles[waiting][:, None], total[waiting][:, None, None] - sizes
+        high = np.minimum(problem.most(which, sizes), available)
+        low = np.maximum(available - problem.most(which, remaining_people), 0)
+        fits = (low <= high).all(axis=2) & (remaining_people[:, :, 0] > 0)
         fits &= (low.sum(axis=2) <= sizes[:, :, 0]) & (sizes[:, :, 0] <= high.sum(axis=2))
-        at, good = np.argmax(fits, axis=1), fits.any(axis=1)
+        first_fit, good = np.argmax(fits, axis=1), fits.any(axis=1)
         places = np.flatnonzero(good)
-        for part, own in zip(found, (sizes[:, :, 0], low, high), strict=True):
-            part[waiting[places]] = own[places, at[places]]
+        for part, available in zip(portions, (sizes[:, :, 0], low, high), strict=True):
+            part[waiting[places]] = available[places, first_fit[places]]
         first = first + tried
-        left = np.flatnonzero(~good & (first < total[waiting]))
-        waiting, first = waiting[left], first[left]
+        unfinished = np.flatnonzero(~good & (first < total[waiting]))
+        waiting, first = waiting[unfinished], first[unfinished]
         tried = min(2 * tried, max(_AT_ONCE // max(counts[waiting].size, 1), 1))
-    return found
+    return portions
 
 
 class _Nearest:
@@ -197,7 +197,7 @@ class _Nearest:
     def take(self, rows: IntArray, bounds: _Bounds, free: NDArray[np.bool_]) -> IntArray:
         """One portion of each block, all of one size, by the position of its people."""
         block, size = np.arange(len(rows)), int(bounds.size[0])
-        ranged, named = self._ranged[:, rows], self._named[:, rows]
+        ranged, nominal = self._ranged[:, rows], self._named[:, rows]
         values, edge = self._values[rows], self._edge[rows]
         low, high = bounds.low.copy(), bounds.high.copy()
         must = low.sum(axis=1)
@@ -205,7 +205,7 @@ class _Nearest:
         forced = (must >= size) | ((must > 0) & self._unique)
         chosen = np.empty((len(rows), size), dtype=np.int64)
         cost, new_name = -edge, np.full(edge.shape, np.inf)
-        least, most = (np.full((len(ranged), len(rows)), end) for end in (np.inf, -np.inf))
+        lowest, highest = (np.full((len(ranged), len(rows)), end) for end in (np.inf, -np.inf))
         for step in range(size):
             allowed = able
             if forced.any():
@@ -223,13 +223,13 @@ class _Nearest:
             if step == size - 1:
                 break
             rank = ranged[:, block, nearest]
-            least, most = np.minimum(least, rank), np.maximum(most, rank)
+            lowest, highest = np.minimum(lowest, rank), np.maximum(highest, rank)
             cost = np.zeros(edge.shape)
-            for column, start, end in zip(ranged, least, most, strict=True):
+            for column, start, end in zip(ranged, lowest, highest, strict=True):
                 # Beyond an end; nowhere beyond both.
                 cost += np.maximum(np.maximum(start[:, None] - column, column - end[:, None]), 0)
             if len(self._worth):
-                differs = named != named[:, block, nearest][:, :, None]
+                differs = nominal != nominal[:, block, nearest][:, :, None]
                 new_name = np.minimum(new_name, np.tensordot(self._worth, differs, axes=1))
                 cost += new_name
         return chosen
@@ -240,10 +240,10 @@ class _Queues:
 
     def __init__(self, values: IntArray, inside: NDArray[np.bool_], n_values: int) -> None:
         self._people: list[list[list[int]]] = []
-        for held, own in zip(values, inside, strict=True):
-            there = held[own]
-            order = np.argsort(there, kind="stable")
-            ends = np.searchsorted(there[order], np.arange(1, n_values))
+        for row_values, is_member in zip(values, inside, strict=True):
+            block_values = row_values[is_member]
+            order = np.argsort(block_values, kind="stable")
+            ends = np.searchsorted(block_values[order], np.arange(1, n_values))
             self._people.append([part.tolist() for part in np.split(order, ends)])
         self._at = [[0] * n_values for _ in values]
 
@@ -255,18 +255,18 @@ class _Queues:
     def _next(self, row: int, size: int, lows: IntArray, highs: IntArray) -> list[int]:
         """The next along the curve: as many of each value as must be, then others who may."""
         chosen: list[int] = []
-        others: list[tuple[int, int]] = []
+        optional: list[tuple[int, int]] = []
         low, high, starts = lows.tolist(), highs.tolist(), self._at[row]
         for value in np.flatnonzero(highs).tolist():
-            least, most = low[value], high[value]
+            minimum, maximum = low[value], high[value]
             holders, start = self._people[row][value], starts[value]
-            chosen += holders[start : start + least]
-            starts[value] += least
-            others += [
+            chosen += holders[start : start + minimum]
+            starts[value] += minimum
+            optional += [
                 (person, value)
-                for person in holders[start + least : start + min(most, least + size)]
+                for person in holders[start + minimum : start + min(maximum, minimum + size)]
             ]
-        for person, value in sorted(others)[: size - len(chosen)]:
+        for person, value in sorted(optional)[: size - len(chosen)]:
             chosen.append(person)
             starts[value] += 1
         return chosen
@@ -301,10 +301,10 @@ class _Evenly:
         part_of_cells = []
         turn = 0  # the part that is the next to get one person more of a cell than others
         for size in self._sizes.tolist():
-            each, more = divmod(size, n_parts)
-            sizes = np.full(n_parts, each)
-            sizes[(turn + np.arange(more)) % n_parts] += 1
-            turn += more
+            per_part, remainder = divmod(size, n_parts)
+            sizes = np.full(n_parts, per_part)
+            sizes[(turn + np.arange(remainder)) % n_parts] += 1
+            turn += remainder
             part_of_cells.append(np.repeat(np.arange(n_parts), sizes))
         part = np.concatenate(part_of_cells)  # (people,), in the order of `_people`
         by_part = np.argsort(part, kind="stable")
@@ -315,7 +315,7 @@ def _hopeful(problem: ArtProblem, parts: list[IntArray]) -> bool:
     """Whether no guess is far above a limit, and the worst parts by guesses are safe."""
     guesses = guess_of_groups(problem, parts)  # (parts,)
     worst = np.argsort(-guesses, kind="stable")[:_SAMPLE].tolist()
-    return bool(guesses.max() < FAR and safe_lists(problem, [parts[at] for at in worst]).all())
+    return bool(guesses.max() < FAR and safe_lists(problem, [parts[part] for part in worst]).all())
 
 
 def like_parts(problem: ArtProblem, people: IntArray) -> list[IntArray] | None:

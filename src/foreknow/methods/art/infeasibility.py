@@ -32,7 +32,7 @@ class ArtNames:
 
     def people(self, problem: ArtProblem, profile: int) -> str:
         """What messages call people of a profile."""
-        owners = (int(known.signature_of[profile]) for known in problem.known)
+        owners = (int(table.signature_of[profile]) for table in problem.known)
         return "; ".join(self.signature(s, code) for s, code in enumerate(owners))
 
 
@@ -45,10 +45,10 @@ def impossible(problem: ArtProblem, names: ArtNames) -> list[str]:
     >>> impossible(problem, ArtNames())[0]
     'value 0 is too frequent: 2 of 3 people have it, but the limits allow 1.5 at most'
     """
-    found = _of_one_profile(problem, names) if problem.one_profile else []
-    for known in problem.known:
-        found += _too_frequent(problem, names, known)
-    return list(dict.fromkeys(found))
+    reasons = _of_one_profile(problem, names) if problem.one_profile else []
+    for table in problem.known:
+        reasons += _too_frequent(problem, names, table)
+    return list(dict.fromkeys(reasons))
 
 
 def asked(problem: ArtProblem) -> str:
@@ -56,21 +56,21 @@ def asked(problem: ArtProblem) -> str:
     limit, strict = problem.share or NO_LIMIT
     if problem.share is None or not limit or problem.with_facts:
         return "keeps every limit"
-    found = f"is r-robust for r = {float(1 / limit):g}"
+    goal = f"is r-robust for r = {float(1 / limit):g}"
     if strict:
-        found = f"keeps every posterior below {float(limit):.4g}"
-    return found + (", with different values in each group" if problem.unique else "")
+        goal = f"keeps every posterior below {float(limit):.4g}"
+    return goal + (", with different values in each group" if problem.unique else "")
 
 
-def in_the_way(problem: ArtProblem, names: ArtNames, left: IntArray) -> list[str]:
+def in_the_way(problem: ArtProblem, names: ArtNames, people: IntArray) -> list[str]:
     """Say what is left over, for whom no group was found; what most have first."""
-    keys, counts = np.unique(problem.keys[left], return_counts=True)
+    keys, counts = np.unique(problem.keys[people], return_counts=True)
     notes = []
-    for at in np.argsort(-counts, kind="stable").tolist():
-        profile, value = divmod(int(keys[at]), problem.n_values)
+    for rank in np.argsort(-counts, kind="stable").tolist():
+        profile, value = divmod(int(keys[rank]), problem.n_values)
         rows = problem.table[[profile]]
         note = f"{names.value(value)} of {names.people(problem, profile)}: "
-        note += f"{int(counts[at])} people left ({rows[0, value]} of {rows.sum()})"
+        note += f"{int(counts[rank])} people left ({rows[0, value]} of {rows.sum()})"
         if not problem.allowed[profile, value]:
             note += ", where its prior is 0 (or 1), but is not for others"
         elif problem.deficit(rows, np.array([profile]))[0, value]:
@@ -84,59 +84,59 @@ def in_the_way(problem: ArtProblem, names: ArtNames, left: IntArray) -> list[str
 def first_of(reasons: list[str]) -> str:
     """The first reasons, as many as are read at a glance; all go to the log."""
     _log.info("%s", "; ".join(reasons))
-    shown = reasons[:1]
+    glance = reasons[:1]
     for reason in reasons[1:]:
-        if len("; ".join([*shown, reason])) <= _GLANCE:
-            shown.append(reason)
-    more = len(reasons) - len(shown)
-    return "; ".join(shown) + (f"; and {more:,} more such" if more else "")
+        if len("; ".join([*glance, reason])) <= _GLANCE:
+            glance.append(reason)
+    n_hidden = len(reasons) - len(glance)
+    return "; ".join(glance) + (f"; and {n_hidden:,} more such" if n_hidden else "")
 
 
 def _of_one_profile(problem: ArtProblem, names: ArtNames) -> list[str]:
     """A profile must be safe as one group: groups of one profile are, together, if each is."""
     over = problem.deficit(problem.table, np.arange(problem.n_profiles)) > 0
     cells = np.argwhere(over | ((problem.table > 0) & ~problem.allowed)).tolist()
-    found = [
+    reasons = [
         f"{names.value(x)}: {problem.table[profile, x]} of {problem.table[profile].sum()} people "
         f"with {names.people(problem, profile)} have it, which is more than a group of them may "
         "hold; and people of different kinds cannot share a group of a generalized release "
         '(form = "bucketized" lets them)'
         for profile, x in cells[:_SHOWN]
     ]
-    more = len(cells) - _SHOWN
-    return found + ([f"and {more} more such kinds and values"] if more > 0 else [])
+    n_hidden = len(cells) - _SHOWN
+    return reasons + ([f"and {n_hidden} more such kinds and values"] if n_hidden > 0 else [])
 
 
-def _too_frequent(problem: ArtProblem, names: ArtNames, known: Known) -> list[str]:
+def _too_frequent(problem: ArtProblem, names: ArtNames, prior_table: Known) -> list[str]:
     """Posteriors of a value sum to its occurrences, over all people; each keeps its limit."""
-    table = np.zeros((len(known.priors.chances), problem.n_values), dtype=np.int64)
-    np.add.at(table, known.signature_of, problem.table)  # (signatures, values)
+    table = np.zeros((len(prior_table.priors.chances), problem.n_values), dtype=np.int64)
+    np.add.at(table, prior_table.signature_of, problem.table)  # (signatures, values)
     present = np.flatnonzero(table.sum(axis=1))
-    limits, table = known.asked, table[present]
+    limits, table = prior_table.asked, table[present]
     people, counts = table.sum(axis=1), table.sum(axis=0)
-    positive = known.priors.chances[present] > 0
-    most = people @ (np.minimum(limits.floats[present], 1.0) * positive)  # (values,)
-    found = []
-    for x in np.flatnonzero((counts > 0) & (most <= counts * (1 + _NEAR))).tolist():
+    positive = prior_table.priors.chances[present] > 0
+    capacity = people @ (np.minimum(limits.floats[present], 1.0) * positive)  # (values,)
+    reasons = []
+    for x in np.flatnonzero((counts > 0) & (capacity <= counts * (1 + _NEAR))).tolist():
         able = np.flatnonzero(positive[:, x])
         shares = [limits.share(s, x) for s in present[able].tolist()]
         total, short = _short(shares, people[able].tolist(), int(counts[x]))
         if not short:
             continue
-        name, held = names.value(x), int(people[able].sum())
+        name, n_able = names.value(x), int(people[able].sum())
         begin = f"{counts[x]} of {problem.n_people} people have it"
-        if not held:
-            found.append(
+        if not n_able:
+            reasons.append(
                 f"{name}: {begin}, though its prior is 0 for everybody; so the table cannot be, by "
                 "these priors"
             )
             continue
-        some = held < problem.n_people
-        why = f", as the prior is above 0 for {held} only" if some else ""
-        found.append(
+        restricted = n_able < problem.n_people
+        why = f", as the prior is above 0 for {n_able} only" if restricted else ""
+        reasons.append(
             f"{name} is too frequent: {begin}, but the limits allow {float(total):.6g} at most{why}"
         )
-    return found
+    return reasons
 
 
 def _short(shares: list[Share], times: list[int], needed: int) -> tuple[Fraction, bool]:

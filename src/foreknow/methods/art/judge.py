@@ -33,7 +33,7 @@ def safe_lists(problem: ArtProblem, groups: Sequence[IntArray]) -> NDArray[np.bo
     if not groups:
         return np.zeros(0, dtype=bool)
     people = np.concatenate(groups)
-    group = np.repeat(np.arange(len(groups)), [len(own) for own in groups])
+    group = np.repeat(np.arange(len(groups)), [len(members) for members in groups])
     return safe_groups(
         problem, group, problem.profiles[people], problem.values[people], len(groups)
     )
@@ -41,14 +41,14 @@ def safe_lists(problem: ArtProblem, groups: Sequence[IntArray]) -> NDArray[np.bo
 
 def safe_bags(problem: ArtProblem, bags: Sequence[tuple[int, ...]]) -> list[bool]:
     """Whether each group, given by its sorted keys, keeps all limits; like ones are judged once."""
-    judged = problem.judged
-    new = [bag for bag in dict.fromkeys(bags) if bag not in judged]
+    verdict_of = problem.judged
+    new = [bag for bag in dict.fromkeys(bags) if bag not in verdict_of]
     if new:
         profiles, values = np.divmod(np.concatenate(new), problem.n_values)
         group = np.repeat(np.arange(len(new)), [len(bag) for bag in new])
-        found = safe_groups(problem, group, profiles, values, len(new))
-        judged.update(zip(new, found.tolist(), strict=True))
-    return [judged[bag] for bag in bags]
+        safe = safe_groups(problem, group, profiles, values, len(new))
+        verdict_of.update(zip(new, safe.tolist(), strict=True))
+    return [verdict_of[bag] for bag in bags]
 
 
 def safe_groups(
@@ -64,44 +64,50 @@ def safe_groups(
         sieved &= bags[2] == 1
     fits = np.logical_and.reduceat(sieved, bags[0][:-1])
     if problem.one_profile:
-        one = np.zeros(n_groups, dtype=np.int64)
-        one[group] = profiles
-        np.logical_and.at(fits, group, profiles == one[group])
-    for known in problem.known:
-        left = np.flatnonzero(fits)
-        if not len(left):
+        first_profile = np.zeros(n_groups, dtype=np.int64)
+        first_profile[group] = profiles
+        np.logical_and.at(fits, group, profiles == first_profile[group])
+    for prior_table in problem.known:
+        undecided = np.flatnonzero(fits)
+        if not len(undecided):
             break
-        width = len(known.priors.chances)
-        people = count_pairs(group, known.signature_of[profiles], n_groups, width)
-        fits[left] = _robust(SignatureGroups(*people, *bags).take(left), known)
+        width = len(prior_table.priors.chances)
+        people = count_pairs(group, prior_table.signature_of[profiles], n_groups, width)
+        fits[undecided] = _robust(SignatureGroups(*people, *bags).take(undecided), prior_table)
     return fits
 
 
-def _robust(groups: SignatureGroups, known: Known) -> NDArray[np.bool_]:
+def _robust(groups: SignatureGroups, prior_table: Known) -> NDArray[np.bool_]:
     """Decide groups for one attribute set."""
-    single, found = _alike(groups, known)
-    left = np.flatnonzero(~single)
-    if not len(left):
-        return found
-    judged = posteriors(groups.take(left), known.priors, known.reading)
-    _, signature, value = judged.cells()
+    single, safe = _alike(groups, prior_table)
+    undecided = np.flatnonzero(~single)
+    if not len(undecided):
+        return safe
+    posterior = posteriors(groups.take(undecided), prior_table.priors, prior_table.reading)
+    _, signature, value = posterior.cells()
     # What has no prior has no posterior: it needs no limit.
-    possible = known.priors.chances[signature, value] > 0
-    limit = np.where(possible, known.asked.floats[signature, value], np.inf)
-    on_top = FactsOnTop(judged, known.priors, known.amounts) if any(known.amounts) else None
-    upper = judged.upper() if on_top is None else on_top.of_values.upper
-    starts = judged.offsets[:-1]
+    possible = prior_table.priors.chances[signature, value] > 0
+    limit = np.where(possible, prior_table.asked.floats[signature, value], np.inf)
+    on_top = (
+        FactsOnTop(posterior, prior_table.priors, prior_table.amounts)
+        if any(prior_table.amounts)
+        else None
+    )
+    upper = posterior.upper() if on_top is None else on_top.of_values.upper
+    starts = posterior.offsets[:-1]
     missing = np.isnan(upper)
     good = ~np.logical_or.reduceat(missing, starts)
     good &= np.logical_and.reduceat(missing | (upper < limit + _NEAR), starts)
     near = np.logical_or.reduceat(upper > limit - _NEAR, starts)
     for case in np.flatnonzero(good & near).tolist():
-        good[case] = _exactly_safe(judged.cases, case, known, on_top)
-    found[left] = good[judged.case_of]
-    return found
+        good[case] = _exactly_safe(posterior.cases, case, prior_table, on_top)
+    safe[undecided] = good[posterior.case_of]
+    return safe
 
 
-def _alike(groups: SignatureGroups, known: Known) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _alike(
+    groups: SignatureGroups, prior_table: Known
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Groups of one signature, and which of them are safe, exactly: by symmetry c/N for everybody.
 
     Except where no world has a positive weight: a held value whose prior is 0, or under ``binary``
@@ -110,35 +116,35 @@ def _alike(groups: SignatureGroups, known: Known) -> tuple[NDArray[np.bool_], ND
     single = np.diff(groups.offsets) == 1
     cells = np.flatnonzero(np.repeat(single, np.diff(groups.value_offsets)))
     owner = np.repeat(np.arange(groups.n_groups), np.diff(groups.value_offsets))[cells]
-    at = groups.signatures[groups.offsets[owner]], groups.values[cells]
+    cell = groups.signatures[groups.offsets[owner]], groups.values[cells]
     counts, sizes = groups.counts[cells], groups.sizes[owner]
-    fits = known.priors.chances[at] > 0
-    if known.reading == "binary":
-        fits &= (known.priors.complements[at] > 0) | (counts == sizes)
-    limits = known.asked
-    l, k, _ = known.amounts
+    fits = prior_table.priors.chances[cell] > 0
+    if prior_table.reading == "binary":
+        fits &= (prior_table.priors.complements[cell] > 0) | (counts == sizes)
+    limits = prior_table.asked
+    l, k, _ = prior_table.amounts
     # Whoever is left with l values ruled out and k people known.
-    left = least_left(groups, l)[cells] - k if l or k else sizes - counts
-    over = limits.den[at] * counts + limits.strict[at]
-    over -= limits.num[at] * (counts + np.maximum(left, 0))
+    remaining_people = least_left(groups, l)[cells] - k if l or k else sizes - counts
+    over = limits.den[cell] * counts + limits.strict[cell]
+    over -= limits.num[cell] * (counts + np.maximum(remaining_people, 0))
     safe = single.copy()
     np.logical_and.at(safe, owner, fits & np.asarray(over <= 0, dtype=bool))
     return single, safe
 
 
 def _exactly_safe(
-    cases: SignatureGroups, case: int, known: Known, on_top: FactsOnTop | None
+    cases: SignatureGroups, case: int, prior_table: Known, on_top: FactsOnTop | None
 ) -> bool:
     """Decide in fractions; what is out of reach is refused."""
     signatures, bag = cases.people_of(case), cases.bag_of(case)
-    if on_top is not None and any(known.amounts[1:]):
+    if on_top is not None and any(prior_table.amounts[1:]):
         table: Any = [
             [on_top.bound([value], case, place) for value, _ in bag]
             for place in range(len(signatures))
         ]
     else:
         try:
-            table = exact_group(cases, case, known.priors, known.reading)
+            table = exact_group(cases, case, prior_table.priors, prior_table.reading)
         except UnsupportedError:
             return False
         if on_top is not None and not any(cell is None for row in table for cell in row):
@@ -148,7 +154,7 @@ def _exactly_safe(
                 for row in table
             ]
     return all(
-        cell is not None and known.asked.holds(signature, value, cell)
+        cell is not None and prior_table.asked.holds(signature, value, cell)
         for (signature, _), row in zip(signatures, table, strict=True)
         for (value, _), cell in zip(bag, row, strict=True)
     )
@@ -158,36 +164,44 @@ def guess_of_one(problem: ArtProblem, table: IntArray) -> float:
     """Guess how near to its limit the worst posterior is, in one group by profile and value."""
     worst = 0.0
     values = np.flatnonzero(table.sum(axis=0))
-    for known in problem.known:
-        rows = np.zeros((len(known.priors.chances), len(values)))
-        np.add.at(rows, known.signature_of, table[:, values])
+    for prior_table in problem.known:
+        rows = np.zeros((len(prior_table.priors.chances), len(values)))
+        np.add.at(rows, prior_table.signature_of, table[:, values])
         signatures = np.flatnonzero(rows.sum(axis=1))
         people, counts = rows[signatures].sum(axis=1)[None], rows.sum(axis=0)[None]
         cells = np.ix_(signatures, values)
-        worst = max(worst, float(_nearness(known, cells, people, counts, thorough=True)[0]))
+        worst = max(worst, float(_nearness(prior_table, cells, people, counts, thorough=True)[0]))
     return worst
 
 
 def guess_of_groups(problem: ArtProblem, groups: Sequence[IntArray]) -> FloatArray:
     """Guess the same for each of many groups, given by their people."""
     people = np.concatenate(groups)
-    group = np.repeat(np.arange(len(groups)), [len(own) for own in groups])
+    group = np.repeat(np.arange(len(groups)), [len(members) for members in groups])
     worst = np.zeros(len(groups))
     values, counts = _tabled(group, problem.values[people], len(groups))
-    for known in problem.known:
-        codes = known.signature_of[problem.profiles[people]]
-        signatures, held = _tabled(group, codes, len(groups))
+    for prior_table in problem.known:
+        codes = prior_table.signature_of[problem.profiles[people]]
+        signatures, people_by_signature = _tabled(group, codes, len(groups))
         cells = np.ix_(signatures, values)
-        found = _nearness(known, cells, held, counts, thorough=known.reading == "binary")
-        np.maximum(worst, found, out=worst)
+        nearness = _nearness(
+            prior_table,
+            cells,
+            people_by_signature,
+            counts,
+            thorough=prior_table.reading == "binary",
+        )
+        np.maximum(worst, nearness, out=worst)
     return worst
 
 
 def _tabled(group: IntArray, codes: IntArray, n_groups: int) -> tuple[IntArray, FloatArray]:
     """Codes that occur, and how often each does in each group."""
-    found, at = np.unique(codes, return_inverse=True)
-    many = np.bincount(group * len(found) + at, minlength=n_groups * len(found))
-    return found, many.reshape(n_groups, len(found)).astype(np.float64)
+    distinct_codes, code_index = np.unique(codes, return_inverse=True)
+    counts = np.bincount(
+        group * len(distinct_codes) + code_index, minlength=n_groups * len(distinct_codes)
+    )
+    return distinct_codes, counts.reshape(n_groups, len(distinct_codes)).astype(np.float64)
 
 
 class Bag(NamedTuple):
@@ -202,59 +216,59 @@ def guess_of_more(
 ) -> FloatArray:
     """Guess the same for bags with one person more: by option, whose bag, profile and value."""
     worst = np.zeros(len(bag))
-    some, bag = np.unique(bag, return_inverse=True)  # bags that have grown far are not padded for
-    bags = [bags[at] for at in some.tolist()]
-    columns, counts = _with_one([own.values for own in bags], bag, values)
-    for known in problem.known:
-        owners = [known.signature_of[list(own.profiles)].tolist() for own in bags]
-        rows, people = _with_one(owners, bag, known.signature_of[profiles])
+    grown, bag = np.unique(bag, return_inverse=True)  # bags that have grown far are not padded for
+    bags = [bags[index] for index in grown.tolist()]
+    columns, counts = _with_one([group_bag.values for group_bag in bags], bag, values)
+    for prior_table in problem.known:
+        owners = [prior_table.signature_of[list(group_bag.profiles)].tolist() for group_bag in bags]
+        rows, people = _with_one(owners, bag, prior_table.signature_of[profiles])
         cells = rows[:, :, None], columns[:, None, :]
-        np.maximum(worst, _nearness(known, cells, people, counts), out=worst)
+        np.maximum(worst, _nearness(prior_table, cells, people, counts), out=worst)
     return worst
 
 
 def _with_one(
-    held: Sequence[Sequence[int]], which: IntArray, more: IntArray
+    codes_of: Sequence[Sequence[int]], which: IntArray, new_code: IntArray
 ) -> tuple[IntArray, FloatArray]:
     """Codes, and how often each occurs, with one more; the last is its own, where it is new."""
-    counted = [Counter(codes) for codes in held]
-    width = max(map(len, counted)) + 1
-    codes = np.full((len(held), width), -1)
-    counts = np.zeros((len(held), width))
-    for number, counter in enumerate(counted):
+    counters = [Counter(codes) for codes in codes_of]
+    width = max(map(len, counters)) + 1
+    codes = np.full((len(codes_of), width), -1)
+    counts = np.zeros((len(codes_of), width))
+    for number, counter in enumerate(counters):
         codes[number, : len(counter)], counts[number, : len(counter)] = (
             list(counter),
             list(counter.values()),
         )
     codes, counts = codes[which], counts[which]
-    same = codes == more[:, None]
+    same = codes == new_code[:, None]
     counts += same
-    codes[:, -1], counts[:, -1] = more, ~same.any(axis=1)
+    codes[:, -1], counts[:, -1] = new_code, ~same.any(axis=1)
     return np.maximum(codes, 0), counts
 
 
 def _nearness(
-    known: Known,
+    prior_table: Known,
     cells: tuple[NDArray[Any], ...],
     people: FloatArray,
     counts: FloatArray,
     thorough: bool = False,
 ) -> FloatArray:
     """By option, the highest quotient of a posterior and its limit, about."""
-    chances = known.priors.chances[cells]
-    limits = np.where(chances > 0, known.limits.floats[cells], np.inf)
-    there = (people[:, :, None] > 0) & (counts[:, None, :] > 0)
-    if known.reading == "joint":
+    chances = prior_table.priors.chances[cells]
+    limits = np.where(chances > 0, prior_table.limits.floats[cells], np.inf)
+    occurs = (people[:, :, None] > 0) & (counts[:, None, :] > 0)
+    if prior_table.reading == "joint":
         times = _MANY_SCALINGS if thorough else _SCALINGS
-        found = _fitted(np.maximum(chances, 1e-9) * there, people, counts, times)
+        posterior = _fitted(np.maximum(chances, 1e-9) * occurs, people, counts, times)
     else:
-        odds = chances / np.maximum(known.priors.complements[cells], 1e-12)
+        odds = chances / np.maximum(prior_table.priors.complements[cells], 1e-12)
         if thorough:
-            found = _tilted(odds, people, counts)
+            posterior = _tilted(odds, people, counts)
         else:
             total = np.maximum((people[:, None, :] @ odds)[:, 0], 1e-300)
-            found = counts[:, None, :] * odds / total[:, None, :]
-    worst: FloatArray = (np.where(there, found, 0.0) / limits).max(axis=(1, 2))
+            posterior = counts[:, None, :] * odds / total[:, None, :]
+    worst: FloatArray = (np.where(occurs, posterior, 0.0) / limits).max(axis=(1, 2))
     return worst
 
 
@@ -264,10 +278,10 @@ def _tilted(odds: FloatArray, people: FloatArray, counts: FloatArray) -> FloatAr
     for _ in range(_MANY_SCALINGS):
         middle = (low + high) / 2
         raised = odds * np.exp(middle)[:, None, :]
-        many = np.einsum("os,osv->ov", people, raised / (1 + raised)) > counts
-        low, high = np.where(many, low, middle), np.where(many, middle, high)
-    found: FloatArray = raised / (1 + raised)
-    return found
+        too_many = np.einsum("os,osv->ov", people, raised / (1 + raised)) > counts
+        low, high = np.where(too_many, low, middle), np.where(too_many, middle, high)
+    tilted: FloatArray = raised / (1 + raised)
+    return tilted
 
 
 def _fitted(weights: FloatArray, people: FloatArray, counts: FloatArray, times: int) -> FloatArray:

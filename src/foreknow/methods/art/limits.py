@@ -86,23 +86,23 @@ class Limit:
         if self.times is not None:
             as_times(self.times, "ART: times")
         for name in ("values", "excluded"):
-            given = getattr(self, name)
-            if isinstance(given, str):
-                raise InputError(f"ART: {name} must be a list, such as [{given!r}]")
-            if given is not None:
-                set_fields(self, **{name: tuple(str(label) for label in given)})
+            labels = getattr(self, name)
+            if isinstance(labels, str):
+                raise InputError(f"ART: {name} must be a list, such as [{labels!r}]")
+            if labels is not None:
+                set_fields(self, **{name: tuple(str(label) for label in labels)})
         if self.values is not None and (not self.values or self.excluded):
             raise InputError("ART: give values or excluded, and at least one value")
 
     def __repr__(self) -> str:
-        said = [repr(self.priors)]
-        given = {"at_most": self.at_most, "below": self.below, "times": self.times}
-        said += [f"{name}={limit}" for name, limit in given.items() if limit is not None]
+        parts = [repr(self.priors)]
+        limits = {"at_most": self.at_most, "below": self.below, "times": self.times}
+        parts += [f"{name}={limit}" for name, limit in limits.items() if limit is not None]
         if self.values is not None:
-            said.append(f"values={list(self.values)}")
+            parts.append(f"values={list(self.values)}")
         if self.excluded:
-            said.append(f"excluded={list(self.excluded)}")
-        return f"Limit({', '.join(said)})"
+            parts.append(f"excluded={list(self.excluded)}")
+        return f"Limit({', '.join(parts)})"
 
     def about(self, labels: Sequence[str]) -> NDArray[np.bool_]:
         """Which of the sensitive values it is about."""
@@ -122,11 +122,11 @@ class Limit:
             codes = [labels.index(member) for member in members]
             holders = int(people[codes].sum())
             for code in codes:
-                most, below = (
+                at_most, below = (
                     None if limit is None else as_fraction(limit) * int(people[code]) / holders
                     for limit in (self.at_most, self.below)
                 )
-                of_value = replace(self, sets=None, at_most=most, below=below)
+                of_value = replace(self, sets=None, at_most=at_most, below=below)
                 limit_tables.append(of_value.table(priors, np.arange(len(labels)) == code))
         nobody = np.zeros(len(labels), dtype=bool)
         return limit_tables or [replace(self, sets=None).table(priors, nobody)]
@@ -175,27 +175,27 @@ class LimitTable:
     @classmethod
     def of_shares(cls, rows: Sequence[Sequence[Share]]) -> LimitTable:
         """Build from pairs (limit, whether it is strict); limits above 1 are none."""
-        kept = [[min(share, NO_LIMIT, key=tightness) for share in row] for row in rows]
-        num = np.array([[limit.numerator for limit, _ in row] for row in kept], dtype=object)
-        den = np.array([[limit.denominator for limit, _ in row] for row in kept], dtype=object)
+        capped = [[min(share, NO_LIMIT, key=tightness) for share in row] for row in rows]
+        num = np.array([[limit.numerator for limit, _ in row] for row in capped], dtype=object)
+        den = np.array([[limit.denominator for limit, _ in row] for row in capped], dtype=object)
         if max(num.max(initial=0), den.max(initial=0)) <= _WHOLE:
             num, den = num.astype(np.int64), den.astype(np.int64)
-        return cls(num, den, np.array([[strict for _, strict in row] for row in kept]))
+        return cls(num, den, np.array([[strict for _, strict in row] for row in capped]))
 
     @classmethod
     def same(cls, shape: tuple[int, ...], limit: Fraction, strict: bool = False) -> LimitTable:
         """One limit for everybody and every value."""
-        one = cls.of_shares([[(limit, strict)]])
-        return cls(*(np.broadcast_to(part, shape) for part in (one.num, one.den, one.strict)))
+        cell = cls.of_shares([[(limit, strict)]])
+        return cls(*(np.broadcast_to(part, shape) for part in (cell.num, cell.den, cell.strict)))
 
-    def tightest(self, other: LimitTable) -> LimitTable:
+    def tightest(self, second: LimitTable) -> LimitTable:
         """Both limits at once."""
-        mine, others = self.num * other.den, other.num * self.den
-        taken = (mine < others) | ((mine == others) & self.strict)
+        mine, theirs = self.num * second.den, second.num * self.den
+        is_tighter = (mine < theirs) | ((mine == theirs) & self.strict)
         return LimitTable(
-            np.where(taken, self.num, other.num),
-            np.where(taken, self.den, other.den),
-            np.where(taken, self.strict, other.strict),
+            np.where(is_tighter, self.num, second.num),
+            np.where(is_tighter, self.den, second.den),
+            np.where(is_tighter, self.strict, second.strict),
         )
 
     def tightened(
@@ -216,10 +216,10 @@ class LimitTable:
             row = []
             for value in range(self.num.shape[1]):
                 limit, strict = self.share(signature, value)
-                own = limit / (1 + limit * (l + k))
-                if frequent and frequent[value][0] > own * _LIKELY:
-                    own = max(own, limit * frequent[value][1] * _LIKELY)
-                row.append((own if limit < 1 or strict else limit, strict))
+                tightened = limit / (1 + limit * (l + k))
+                if frequent and frequent[value][0] > tightened * _LIKELY:
+                    tightened = max(tightened, limit * frequent[value][1] * _LIKELY)
+                row.append((tightened if limit < 1 or strict else limit, strict))
             rows.append(row)
         return LimitTable.of_shares(rows)
 
@@ -251,11 +251,11 @@ class LimitTable:
     @cached_property
     def least(self) -> IntArray:
         """How many people a group needs at least for one who has the value; 0 where never."""
-        found = np.zeros(self.num.shape, dtype=np.int64)
-        some = np.asarray(self.num > 0, dtype=bool)
-        num, den = self.num[some], self.den[some] + self.strict[some]
-        found[some] = np.minimum(-(-den // num), _WHOLE).astype(np.int64)
-        return found
+        sizes = np.zeros(self.num.shape, dtype=np.int64)
+        is_positive = np.asarray(self.num > 0, dtype=bool)
+        num, den = self.num[is_positive], self.den[is_positive] + self.strict[is_positive]
+        sizes[is_positive] = np.minimum(-(-den // num), _WHOLE).astype(np.int64)
+        return sizes
 
     def share(self, signature: int, value: int) -> Share:
         """The limit of one signature and value."""
@@ -268,8 +268,8 @@ class LimitTable:
         return posterior < limit if strict else posterior <= limit
 
 
-def _fraction_below(limit: Fraction, most: int) -> Fraction:
-    """The greatest fraction of a denominator up to `most` below one of a greater denominator.
+def _fraction_below(limit: Fraction, max_denominator: int) -> Fraction:
+    """The greatest fraction with a denominator up to `max_denominator` below a finer one.
 
     Neighbours a/b and p/q in a Farey sequence have ``a q - b p = 1`` (Hardy and Wright, theorem
     28).
@@ -277,9 +277,9 @@ def _fraction_below(limit: Fraction, most: int) -> Fraction:
     >>> _fraction_below(Fraction(667, 1000), 10), _fraction_below(Fraction(666, 1000), 10)
     (Fraction(2, 3), Fraction(5, 8))
     """
-    near = limit.limit_denominator(most)
+    near = limit.limit_denominator(max_denominator)
     if near < limit:
         return near
     a, b = near.numerator, near.denominator
-    q = most - (most - pow(a, -1, b)) % b
+    q = max_denominator - (max_denominator - pow(a, -1, b)) % b
     return Fraction((a * q - 1) // b, q)

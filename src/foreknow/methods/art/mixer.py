@@ -59,8 +59,8 @@ class Mixer:
     of the target's profile is looked for.
     """
 
-    def __init__(self, problem: ArtProblem, wanted: ArtProblem) -> None:
-        self.problem, self.wanted = problem, wanted
+    def __init__(self, problem: ArtProblem, goal: ArtProblem) -> None:
+        self.problem, self.wanted = problem, goal
         self.table = problem.table.copy()  # who is without a group
         self.free = np.ones(problem.n_people, dtype=bool)
         self._odd = ~problem.allowed | (problem.sizes == 0)
@@ -70,15 +70,15 @@ class Mixer:
 
     def again(self) -> Mixer:
         """The same, to go on from here in another way."""
-        other = copy(self)
-        other.table, other.free = self.table.copy(), self.free.copy()
-        return other
+        fresh = copy(self)
+        fresh.table, fresh.free = self.table.copy(), self.free.copy()
+        return fresh
 
     def excess(self, rows: IntArray, profiles: IntArray) -> FloatArray:
         """What stands in the way, by row: 0 if and only if a profile can be grouped by itself."""
         over = self.wanted.deficit(rows, profiles).sum(axis=-1)
-        found: FloatArray = over + self._weight * (rows * self._odd[profiles]).sum(axis=-1)
-        return found
+        total: FloatArray = over + self._weight * (rows * self._odd[profiles]).sum(axis=-1)
+        return total
 
     def all_excess(self) -> FloatArray:
         """By profile."""
@@ -96,11 +96,11 @@ class Mixer:
         recipes: list[tuple[Recipe, int]] = []
         failed: set[Pair] = set()
         while targets := self._targets(failed):
-            found = _Growth(self, targets, way).recipes()
+            grown = _Growth(self, targets, way).recipes()
             failed.update(
-                target for target, recipe in zip(targets, found, strict=True) if not recipe
+                target for target, recipe in zip(targets, grown, strict=True) if not recipe
             )
-            for recipe in filter(None, found):
+            for recipe in filter(None, grown):
                 # Others of this round may have taken whom it needs; the first one always helps.
                 times = self.times(recipe)
                 if times:
@@ -128,24 +128,24 @@ class Mixer:
         odd = self._odd[bad] & (rows > 0)
         hot = odd | (self.wanted.deficit(rows, bad) > 0)
         targets: list[Pair] = []
-        for at, profile in enumerate(bad.tolist()):
-            values = [x for x in np.lexsort((-rows[at], ~odd[at])).tolist() if hot[at, x]]
-            own = [(profile, x) for x in values if (profile, x) not in failed]
-            targets += own[:1]
+        for row, profile in enumerate(bad.tolist()):
+            values = [x for x in np.lexsort((-rows[row], ~odd[row])).tolist() if hot[row, x]]
+            open_pairs = [(profile, x) for x in values if (profile, x) not in failed]
+            targets += open_pairs[:1]
         return targets[:_TARGETS]
 
     def times(self, recipe: Recipe) -> int:
         """How often a recipe is best carried out: what comes of it is convex in that."""
         profiles = np.unique([profile for profile, _ in recipe])
-        taken = np.zeros_like(self.table)
+        recipe_counts = np.zeros_like(self.table)
         for pair, count in recipe.items():
-            taken[pair] = count
+            recipe_counts[pair] = count
         before = self.excess(self.table[profiles], profiles)
 
         def worse(times: int) -> float:
-            rows = self.table[profiles] - times * taken[profiles]
-            more = self.excess(rows, profiles) - before
-            return float(np.maximum(more, _WORSE * more).sum())
+            rows = self.table[profiles] - times * recipe_counts[profiles]
+            change = self.excess(rows, profiles) - before
+            return float(np.maximum(change, _WORSE * change).sum())
 
         low, high = 0, min(int(self.table[pair]) // count for pair, count in recipe.items())
         while low < high:
@@ -155,11 +155,11 @@ class Mixer:
 
     def changes(self, rows: IntArray, profiles: IntArray, values: IntArray) -> FloatArray:
         """By row, and each of its values: how the excess changes if one who has it leaves."""
-        one = np.zeros((*values.shape, rows.shape[-1]), dtype=np.int64)
-        np.put_along_axis(one, values[..., None], 1, axis=-1)
-        after = self.excess(rows[:, None] - one, profiles[:, None])
-        found: FloatArray = after - self.excess(rows, profiles)[:, None]
-        return found
+        leaver = np.zeros((*values.shape, rows.shape[-1]), dtype=np.int64)
+        np.put_along_axis(leaver, values[..., None], 1, axis=-1)
+        after = self.excess(rows[:, None] - leaver, profiles[:, None])
+        change: FloatArray = after - self.excess(rows, profiles)[:, None]
+        return change
 
     def neighbours(self, profile: int) -> tuple[IntArray, FloatArray]:
         """All profiles, itself first and then the nearest; and how far each is."""
@@ -178,29 +178,29 @@ class Mixer:
         """Group profiles that cannot be grouped by themselves with many people of other ones."""
         groups: list[IntArray] = []
         excess = self.all_excess()
-        wanted = range(self.problem.n_profiles) if hard is None else hard
-        for profile in sorted(wanted, key=lambda profile: -excess[profile]):
+        profiles = range(self.problem.n_profiles) if hard is None else hard
+        for profile in sorted(profiles, key=lambda profile: -excess[profile]):
             for close in _CLOSE:
                 if self.all_excess()[profile] <= 0:
                     break
-                made = self._diluted(profile, close)
-                if made:
-                    people = np.concatenate(made)
+                diluted = self._diluted(profile, close)
+                if diluted:
+                    people = np.concatenate(diluted)
                     self.free[people] = False
                     self.table -= self.problem.counted(people)
-                    groups += made
-                    _log.info("profile %d: %d large groups", profile, len(made))
+                    groups += diluted
+                    _log.info("profile %d: %d large groups", profile, len(diluted))
                     break
         return groups
 
     def _diluted(self, profile: int, close: float) -> list[IntArray]:
         """Everybody of a profile and those who join, in as many like parts as are all safe."""
-        own = self.table[profile]
-        over = self.wanted.deficit(own[None], np.array([profile]))[0] > 0
-        joining = self._joining(profile, over | (self._odd[profile] & (own > 0)), close)
+        counts = self.table[profile]
+        over = self.wanted.deficit(counts[None], np.array([profile]))[0] > 0
+        joining = self._joining(profile, over | (self._odd[profile] & (counts > 0)), close)
         if joining is None:
             return []
-        joining[profile] = own
+        joining[profile] = counts
         cells = _Cells(self.problem, np.flatnonzero(self.free))
         chosen = [cells.take((s, x), int(joining[s, x])) for s, x in np.argwhere(joining).tolist()]
         return like_parts(self.problem, np.concatenate(chosen)) or []
@@ -214,10 +214,10 @@ class Mixer:
         for chosen in [[j] for j in donors[:_SINGLE]] + [donors[:n] for n in _TOGETHER]:
 
             def blend(share: float, chosen: list[int] = chosen) -> IntArray:
-                found = np.zeros_like(self.table)
+                joining = np.zeros_like(self.table)
                 for j in chosen:
-                    found[j] = np.floor(share * spare[j])
-                return found
+                    joining[j] = np.floor(share * spare[j])
+                return joining
 
             def highest(table: IntArray) -> float:
                 table[profile] = self.table[profile]
@@ -235,15 +235,15 @@ class Mixer:
     def _slack(self, profile: int, hot: NDArray[np.bool_]) -> IntArray:
         """As many of a profile without some values as may leave, so that it can be grouped."""
         rows = self.table[profile]
-        kept = np.where(hot, 0, rows)
+        spare = np.where(hot, 0, rows)
         low, high = 0.0, 1.0
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
-            after = rows - np.floor(middle * kept).astype(np.int64)
+            after = rows - np.floor(middle * spare).astype(np.int64)
             fine = not self.wanted.deficit(after[None], np.array([profile])).any()
             low, high = (middle, high) if fine else (low, middle)
-        found: IntArray = np.floor(low * kept).astype(np.int64)
-        return found
+        slack: IntArray = np.floor(low * spare).astype(np.int64)
+        return slack
 
 
 class _Growth:
@@ -252,21 +252,23 @@ class _Growth:
     def __init__(self, mixer: Mixer, targets: Sequence[Pair], way: Way) -> None:
         problem = mixer.problem
         self._mixer, self._targets, self._way = mixer, targets, way
-        most = np.argsort(-mixer.table, axis=1, kind="stable")[:, :_VALUES]  # (profiles, values)
-        changes = mixer.changes(mixer.table, np.arange(len(most)), most)
-        held = np.take_along_axis(mixer.table, most, axis=1)
-        able = np.where(held > 0, changes, np.inf).min(axis=1) <= 0  # to spare somebody
+        frequent = np.argsort(-mixer.table, axis=1, kind="stable")[
+            :, :_VALUES
+        ]  # (profiles, values)
+        changes = mixer.changes(mixer.table, np.arange(len(frequent)), frequent)
+        counts = np.take_along_axis(mixer.table, frequent, axis=1)
+        able = np.where(counts > 0, changes, np.inf).min(axis=1) <= 0  # to spare somebody
         self._profiles = np.full((len(targets), min(problem.n_profiles, _LOOKED)), -1)
         self._cost = np.zeros(self._profiles.shape)
-        for at, (home, _) in enumerate(targets):
+        for target, (home, _) in enumerate(targets):
             order, distance = mixer.neighbours(home)
-            others = order[1:][able[order[1:]]]
-            near = np.append(home, others)[: self._profiles.shape[1]]
-            self._profiles[at, : len(near)] = near
+            sparing = order[1:][able[order[1:]]]
+            near = np.append(home, sparing)[: self._profiles.shape[1]]
+            self._profiles[target, : len(near)] = near
             place = problem.place_distances(home)[near]
-            self._cost[at, : len(near)] = _DISTANCE * distance[near] + _PLACE * place
+            self._cost[target, : len(near)] = _DISTANCE * distance[near] + _PLACE * place
         self._there = self._profiles >= 0
-        self._values = most[self._profiles]  # (targets, profiles, values)
+        self._values = frequent[self._profiles]  # (targets, profiles, values)
         self._begun = mixer.table[self._profiles], changes[self._profiles]
         self._rows, self._changes = (part.copy() for part in self._begun)
         self._needed = [
@@ -284,63 +286,67 @@ class _Growth:
         problem, n = self._mixer.problem, len(self._targets)
         # Posteriors are guessed too low under `joint`; of values that are repeated, too high under
         # `binary`.
-        hopeful = 1.0 if all(own.reading == "joint" for own in problem.known) else FAR
+        hopeful = (
+            1.0 if all(prior_table.reading == "joint" for prior_table in problem.known) else FAR
+        )
         largest = [self._way.times * needed + 4 for needed in self._needed]
         if self._way.wanted.unique:
-            largest = [min(most, problem.n_values) for most in largest]
-        found: list[Recipe | None] = [None] * n
+            largest = [min(size, problem.n_values) for size in largest]
+        recipes: list[Recipe | None] = [None] * n
         growing = np.ones(n, dtype=bool)
         while growing.any():
             options, cost = self._options(growing)
             best = cost.argmin(axis=1)
             worst = options[np.arange(n), best]
             able = np.isfinite(cost[np.arange(n), best])
-            some = np.flatnonzero(growing & able)
-            self._add(some, *np.divmod(best[some], self._values.shape[2]))
+            extended = np.flatnonzero(growing & able)
+            self._add(extended, *np.divmod(best[extended], self._values.shape[2]))
             sizes = np.array([len(bag) for bag in self._bags])
             full = sizes >= np.array(largest)
             likely = np.flatnonzero(growing & able & (worst < hopeful) & (sizes >= problem.least))
-            keys = [sorted(s * problem.n_values + x for s, x in self._bags[at]) for at in likely]
+            keys = [
+                sorted(s * problem.n_values + x for s, x in self._bags[target]) for target in likely
+            ]
             safe = safe_bags(problem, list(map(tuple, keys)))
-            for at, fine in zip(likely.tolist(), safe, strict=True):
-                recipe = Counter(sorted(self._bags[at]))
+            for target, fine in zip(likely.tolist(), safe, strict=True):
+                recipe = Counter(sorted(self._bags[target]))
                 if fine and self._mixer.times(recipe):
-                    found[at], growing[at] = recipe, False
+                    recipes[target], growing[target] = recipe, False
                 elif fine:
-                    able[at] = False
+                    able[target] = False
             stuck = np.flatnonzero(growing & (~able | full))
-            for at in stuck.tolist():
-                if self._shares[at]:
-                    self._own[at] = self._shares[at].pop()
+            for target in stuck.tolist():
+                if self._shares[target]:
+                    self._own[target] = self._shares[target].pop()
                 else:
-                    growing[at] = False
+                    growing[target] = False
             self._restart(stuck[growing[stuck]])
-        return found
+        return recipes
 
-    def _restart(self, some: IntArray) -> None:
+    def _restart(self, targets: IntArray) -> None:
         """Begin anew, with the target alone."""
-        for at in some.tolist():
-            self._bags[at] = [self._targets[at]]
-        wanted = np.array([value for _, value in self._targets])[some]
-        self._held[some] = False
-        self._held[some, wanted] = True
-        self._rows[some], self._changes[some] = (part[some] for part in self._begun)
-        self._leave(some, np.zeros(len(some), dtype=np.int64), wanted)
+        for target in targets.tolist():
+            self._bags[target] = [self._targets[target]]
+        target_values = np.array([value for _, value in self._targets])[targets]
+        self._held[targets] = False
+        self._held[targets, target_values] = True
+        self._rows[targets], self._changes[targets] = (part[targets] for part in self._begun)
+        self._leave(targets, np.zeros(len(targets), dtype=np.int64), target_values)
 
-    def _add(self, some: IntArray, slots: IntArray, places: IntArray) -> None:
+    def _add(self, targets: IntArray, slots: IntArray, places: IntArray) -> None:
         """One more person for each of some targets."""
-        values = self._values[some, slots, places]
-        pairs = zip(self._profiles[some, slots].tolist(), values.tolist(), strict=True)
-        for at, pair in zip(some.tolist(), pairs, strict=True):
-            self._bags[at].append(pair)
-        self._held[some, values] = True
-        self._leave(some, slots, values)
+        values = self._values[targets, slots, places]
+        pairs = zip(self._profiles[targets, slots].tolist(), values.tolist(), strict=True)
+        for target, pair in zip(targets.tolist(), pairs, strict=True):
+            self._bags[target].append(pair)
+        self._held[targets, values] = True
+        self._leave(targets, slots, values)
 
-    def _leave(self, some: IntArray, slots: IntArray, values: IntArray) -> None:
+    def _leave(self, targets: IntArray, slots: IntArray, values: IntArray) -> None:
         """People who were added are no longer among those who may be."""
-        self._rows[some, slots, values] -= 1
-        self._changes[some, slots] = self._mixer.changes(
-            self._rows[some, slots], self._profiles[some, slots], self._values[some, slots]
+        self._rows[targets, slots, values] -= 1
+        self._changes[targets, slots] = self._mixer.changes(
+            self._rows[targets, slots], self._profiles[targets, slots], self._values[targets, slots]
         )
 
     def _options(self, growing: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
@@ -354,26 +360,28 @@ class _Growth:
         if self._way.wanted.unique:
             options &= ~self._held[np.arange(n)[:, None, None], self._values]
         # Of those who can spare somebody, the nearest.
-        some = options.any(axis=2)
-        options &= (np.cumsum(some, axis=1) <= self._way.neighbours)[:, :, None]
-        at, slot, _ = np.nonzero(options)
+        has_option = options.any(axis=2)
+        options &= (np.cumsum(has_option, axis=1) <= self._way.neighbours)[:, :, None]
+        target, slot, _ = np.nonzero(options)
         worst = np.full(options.shape, np.inf)
-        if len(at):
+        if len(target):
             bags = [Bag(*zip(*bag, strict=True)) for bag in self._bags]
             worst[options] = guess_of_more(
-                problem, bags, at, self._profiles[at, slot], self._values[options]
+                problem, bags, target, self._profiles[target, slot], self._values[options]
             )
-        least = problem.least
-        pressure = _PRESSURE * np.array(self._needed)[:, None, None] / least
-        cost = worst + self._cost[:, :, None] + pressure * np.clip(self._changes, -least, least)
+        min_size = problem.least
+        pressure = _PRESSURE * np.array(self._needed)[:, None, None] / min_size
+        cost = (
+            worst + self._cost[:, :, None] + pressure * np.clip(self._changes, -min_size, min_size)
+        )
         return worst.reshape(n, -1), cost.reshape(n, -1)
 
 
 def _shares(needed: int, thrift: float) -> list[int]:
     """How many people of its own profile a target may be with; what is tried first comes last."""
-    most = max(needed - 1, 1)
-    first = most - thrift * (most - 1)
-    return sorted(range(1, most + 1), key=lambda own: (-abs(own - first), own))
+    max_share = max(needed - 1, 1)
+    first = max_share - thrift * (max_share - 1)
+    return sorted(range(1, max_share + 1), key=lambda share: (-abs(share - first), share))
 
 
 # How many of the nearest profiles are asked to join, each by itself; and then how many together.
@@ -396,9 +404,9 @@ class _Cells:
         self._starts = np.searchsorted(keys, np.arange(problem.table.size + 1))
         self._left: dict[int, IntArray] = {}
 
-    def take(self, pair: Pair, wanted: int) -> IntArray:
+    def take(self, pair: Pair, n_people: int) -> IntArray:
         key = pair[0] * self._n_values + pair[1]
-        own = self._left.get(key, self._people[self._starts[key] : self._starts[key + 1]])
-        at = (np.arange(wanted) * len(own)) // wanted
-        self._left[key] = np.delete(own, at)
-        return own[at]
+        members = self._left.get(key, self._people[self._starts[key] : self._starts[key + 1]])
+        picks = (np.arange(n_people) * len(members)) // n_people
+        self._left[key] = np.delete(members, picks)
+        return members[picks]

@@ -77,9 +77,12 @@ class ArtProblem:
         owners = (np.asarray(codes)[first].astype(np.int64) for codes in signatures)
         on_top = amounts or [(0, 0, 0)] * len(sizes)
         counts = np.bincount(np.asarray(values), minlength=priors[0].chances.shape[1]).tolist()
-        shares = [_shares_of(counts, own) if any(own) else () for own in on_top]
+        shares = [
+            _shares_of(counts, amounts_on_top) if any(amounts_on_top) else ()
+            for amounts_on_top in on_top
+        ]
         spread = np.zeros((len(values), 0)) if places is None else places
-        made = cls(
+        problem = cls(
             profiles.astype(np.int64),
             tuple(map(Known, owners, priors, limits, readings, on_top, shares)),
             np.asarray(values).astype(np.int64),
@@ -88,12 +91,12 @@ class ArtProblem:
             unique=False,
             one_profile=one_profile,
         )
-        return replace(made, unique=made.share is not None if unique is None else unique)
+        return replace(problem, unique=problem.share is not None if unique is None else unique)
 
     def part(self, people: IntArray) -> ArtProblem:
         """The same question about some people only."""
-        own = {name: getattr(self, name)[people] for name in ("profiles", "values", "places")}
-        return replace(self, **own)
+        fields = {name: getattr(self, name)[people] for name in ("profiles", "values", "places")}
+        return replace(self, **fields)
 
     @property
     def n_people(self) -> int:
@@ -113,8 +116,8 @@ class ArtProblem:
     @cached_property
     def keys(self) -> IntArray:
         """The profile and value of each person, as one code."""
-        found: IntArray = self.profiles * self.n_values + self.values
-        return found
+        keys: IntArray = self.profiles * self.n_values + self.values
+        return keys
 
     @cached_property
     def table(self) -> IntArray:
@@ -128,40 +131,44 @@ class ArtProblem:
 
     def counted(self, people: IntArray) -> IntArray:
         """Some people by profile and value."""
-        found = np.bincount(self.keys[people], minlength=self.n_profiles * self.n_values)
-        return found.reshape(self.n_profiles, self.n_values).astype(np.int64)
+        counts = np.bincount(self.keys[people], minlength=self.n_profiles * self.n_values)
+        return counts.reshape(self.n_profiles, self.n_values).astype(np.int64)
 
     # ---- limits ---------------------------------------------------------------------------
 
     @cached_property
     def limits(self) -> LimitTable:
         """By profile and value: the tightest limit of all adversaries, for shares of a group."""
-        found = [own.likely.rounded.rows(own.signature_of) for own in self.known]
-        return reduce(LimitTable.tightest, found)
+        tables = [
+            prior_table.likely.rounded.rows(prior_table.signature_of) for prior_table in self.known
+        ]
+        return reduce(LimitTable.tightest, tables)
 
     @cached_property
     def with_facts(self) -> bool:
         """Whether facts are known on top of some priors."""
-        return any(any(own.amounts) for own in self.known)
+        return any(any(prior_table.amounts) for prior_table in self.known)
 
     @cached_property
     def share(self) -> Share | None:
         """The one limit of everybody and every value, if it is one."""
         shares = []
-        for own in self.known:
-            table = own.likely.rows(own.signature_of)
+        for prior_table in self.known:
+            table = prior_table.likely.rows(prior_table.signature_of)
             if not all((part == part[0, 0]).all() for part in (table.num, table.den, table.strict)):
                 return None
             shares.append(table.share(0, 0))
-        found = min(shares, key=tightness)
-        return None if found == NO_LIMIT else found
+        tightest = min(shares, key=tightness)
+        return None if tightest == NO_LIMIT else tightest
 
     @cached_property
     def sizes(self) -> IntArray:
         """By profile and value: how many people a group needs for one; 0 where never enough."""
-        each = np.stack([own.limits.least[own.signature_of] for own in self.known])
-        found: IntArray = np.where((each > 0).all(axis=0), each.max(axis=0), 0)
-        return found
+        needed = np.stack(
+            [prior_table.limits.least[prior_table.signature_of] for prior_table in self.known]
+        )
+        sizes: IntArray = np.where((needed > 0).all(axis=0), needed.max(axis=0), 0)
+        return sizes
 
     @cached_property
     def sizes_of_values(self) -> IntArray:
@@ -173,24 +180,27 @@ class ArtProblem:
         these the greatest. More than there are people, where no group is safe.
         """
         present = self.table.sum(axis=1) > 0
-        found = np.ones(self.n_values, dtype=np.int64)
-        for own in self.known:
-            sizes = own.limits.least[np.unique(own.signature_of[present])]
-            found = np.maximum(found, np.where(sizes > 0, sizes, self.n_people + 1).min(axis=0))
-        return found
+        needed = np.ones(self.n_values, dtype=np.int64)
+        for prior_table in self.known:
+            sizes = prior_table.limits.least[np.unique(prior_table.signature_of[present])]
+            needed = np.maximum(needed, np.where(sizes > 0, sizes, self.n_people + 1).min(axis=0))
+        return needed
 
     @cached_property
     def loosest(self) -> FloatArray:
         """By value, the loosest limit of anybody for the tightest adversary."""
-        each = [known.asked.floats[known.signature_of].max(axis=0) for known in self.known]
-        found: FloatArray = np.minimum.reduce([np.ones(self.n_values), *each])
-        return found
+        by_table = [
+            prior_table.asked.floats[prior_table.signature_of].max(axis=0)
+            for prior_table in self.known
+        ]
+        loosest: FloatArray = np.minimum.reduce([np.ones(self.n_values), *by_table])
+        return loosest
 
     @cached_property
     def least(self) -> int:
         """How many people any safe group has at least."""
-        held = self.table.sum(axis=0) > 0
-        return int(self.sizes_of_values[held].min(initial=self.n_people + 1))
+        occurs = self.table.sum(axis=0) > 0
+        return int(self.sizes_of_values[occurs].min(initial=self.n_people + 1))
 
     @cached_property
     def _shares(self) -> tuple[IntArray, IntArray, NDArray[np.bool_]]:
@@ -204,14 +214,14 @@ class ArtProblem:
         """How many people each profile lacks, by value, to be grouped by itself; 0 if none."""
         num, den, strict = (part[profiles] for part in self._shares)
         over = den * rows + (strict & (rows > 0)) - num * rows.sum(axis=-1, keepdims=True)
-        found: FloatArray = np.maximum(over, 0) / np.maximum(num, 1)
-        return found
+        missing: FloatArray = np.maximum(over, 0) / np.maximum(num, 1)
+        return missing
 
     def most(self, profile: int | IntArray, sizes: NDArray[Any]) -> IntArray:
         """How often each value may occur among so many people of a profile; `sizes` a column."""
         num, den, strict = (part[profile] for part in self._shares)
-        found: IntArray = np.maximum(num * sizes - strict, 0) // den
-        return found
+        counts: IntArray = np.maximum(num * sizes - strict, 0) // den
+        return counts
 
     @cached_property
     def allowed(self) -> NDArray[np.bool_]:
@@ -220,13 +230,15 @@ class ArtProblem:
         Not where its prior is 0 for some attribute set, nor, under ``binary``, where it is 1 but
         others of the profile have other values: no world of such a group has a positive weight.
         """
-        found = np.ones((self.n_profiles, self.n_values), dtype=bool)
+        may_hold = np.ones((self.n_profiles, self.n_values), dtype=bool)
         everybody = self.table == self.table.sum(axis=1, keepdims=True)
-        for own in self.known:
-            found &= own.priors.chances[own.signature_of] > 0
-            if own.reading == "binary":
-                found &= (own.priors.complements[own.signature_of] > 0) | everybody
-        return found
+        for prior_table in self.known:
+            may_hold &= prior_table.priors.chances[prior_table.signature_of] > 0
+            if prior_table.reading == "binary":
+                may_hold &= (
+                    prior_table.priors.complements[prior_table.signature_of] > 0
+                ) | everybody
+        return may_hold
 
     # ---- distances ------------------------------------------------------------------------
 
@@ -234,9 +246,13 @@ class ArtProblem:
     def _scores(self) -> FloatArray:
         """By profile: logarithms of priors, which are alike for profiles that mix well."""
         rows = []
-        for own in self.known:
-            known = own.priors.chances[own.signature_of]
-            odds = known / np.maximum(1 - known, 1e-3) if own.reading == "binary" else known
+        for prior_table in self.known:
+            chances = prior_table.priors.chances[prior_table.signature_of]
+            odds = (
+                chances / np.maximum(1 - chances, 1e-3)
+                if prior_table.reading == "binary"
+                else chances
+            )
             rows.append(np.log(np.maximum(odds, 1e-4)))
         return np.concatenate(rows, axis=1)
 
@@ -245,21 +261,21 @@ class ArtProblem:
         """By profile: the mean place of its people."""
         columns = self.places.T
         sums = [np.bincount(self.profiles, column, self.n_profiles) for column in columns]
-        counted = np.bincount(self.profiles, minlength=self.n_profiles)
-        found: FloatArray = np.stack(sums, axis=1) / np.maximum(counted, 1)[:, None]
-        return found
+        n_members = np.bincount(self.profiles, minlength=self.n_profiles)
+        centres: FloatArray = np.stack(sums, axis=1) / np.maximum(n_members, 1)[:, None]
+        return centres
 
     def distances(self, profile: int) -> FloatArray:
         """How unlike each profile is to one: in priors, and a little in place."""
-        found: FloatArray = np.abs(self._scores - self._scores[profile]).mean(axis=1)
-        return found + 0.5 * self.place_distances(profile)
+        by_priors: FloatArray = np.abs(self._scores - self._scores[profile]).mean(axis=1)
+        return by_priors + 0.5 * self.place_distances(profile)
 
     def place_distances(self, profile: int) -> FloatArray:
         """How far away the people of each profile are from those of one."""
         if not self.places.shape[1]:
             return np.zeros(self.n_profiles)
-        found: FloatArray = np.abs(self._centres - self._centres[profile]).mean(axis=1)
-        return found
+        distances: FloatArray = np.abs(self._centres - self._centres[profile]).mean(axis=1)
+        return distances
 
     @cached_property
     def curve(self) -> IntArray:
@@ -271,9 +287,9 @@ class ArtProblem:
         keys = np.zeros(n, dtype=np.int64)
         cells = []
         for column in self.places.T:
-            _, at, counts = np.unique(column, return_inverse=True, return_counts=True)
+            _, index, counts = np.unique(column, return_inverse=True, return_counts=True)
             middle = (np.cumsum(counts) - counts / 2) / n
-            cells.append(np.minimum(middle[at] * 2**bits, 2**bits - 1).astype(np.int64))
+            cells.append(np.minimum(middle[index] * 2**bits, 2**bits - 1).astype(np.int64))
         for bit in range(bits - 1, -1, -1):
             for cell in cells:
                 keys = (keys << 1) | ((cell >> bit) & 1)
@@ -286,7 +302,7 @@ def _shares_of(counts: Sequence[int], amounts: Amounts) -> list[tuple[Fraction, 
     """By value, its share of the table, and what is left of it without the l most frequent."""
     shares, people = [], max(sum(counts), 1)
     for value, count in enumerate(counts):
-        others = sorted((*counts[:value], *counts[value + 1 :]))
-        left = count + sum(others[: max(len(others) - amounts[0], 0)])
-        shares.append((Fraction(count, people), Fraction(left, people)))
+        other_counts = sorted((*counts[:value], *counts[value + 1 :]))
+        remaining = count + sum(other_counts[: max(len(other_counts) - amounts[0], 0)])
+        shares.append((Fraction(count, people), Fraction(remaining, people)))
     return shares

@@ -57,21 +57,21 @@ def robust_groups(
             f"no grouping {asked(problem)}: {first_of(why)}. To publish, {WHAT_TO_DO}"
         )
     if problem.n_people <= EVERY:
-        found = best_grouping(problem, np.arange(problem.n_people))
-        if found is None:
+        grouping = best_grouping(problem, np.arange(problem.n_people))
+        if grouping is None:
             raise NoSafeRelease(
                 f"no grouping {asked(problem)}: an exhaustive search of the groupings of "
                 f"{problem.n_people} people found none. To publish, {WHAT_TO_DO}"
             )
-        return _checked(problem, found)
-    groups, left = _attempt(problem, generator(seed, "ART"))
-    made = _pooled(problem, groups, left) if len(left) else groups
-    if made is not None:
-        return _checked(problem, made)
+        return _checked(problem, grouping)
+    groups, ungrouped = _attempt(problem, generator(seed, "ART"))
+    pooled = _pooled(problem, groups, ungrouped) if len(ungrouped) else groups
+    if pooled is not None:
+        return _checked(problem, pooled)
     raise NoSafeRelease(
         f"no grouping that {asked(problem)} was found, which does not prove that there is none; "
-        f"{len(left)} of {problem.n_people} people are left: "
-        f"{first_of(in_the_way(problem, names, left))}. Try another seed, or {WHAT_TO_DO}"
+        f"{len(ungrouped)} of {problem.n_people} people are left: "
+        f"{first_of(in_the_way(problem, names, ungrouped))}. Try another seed, or {WHAT_TO_DO}"
     )
 
 
@@ -81,18 +81,18 @@ def _checked(problem: ArtProblem, groups: list[IntArray]) -> IntArray:
     order = np.argsort([int(group.min()) for group in groups], kind="stable")
     number = np.empty(len(groups), dtype=np.int64)
     number[order] = np.arange(len(groups))
-    found = np.full(problem.n_people, -1, dtype=np.int64)
-    found[people] = np.repeat(number, [len(group) for group in groups])
-    if len(people) != problem.n_people or found.min() < 0:
+    group_of = np.full(problem.n_people, -1, dtype=np.int64)
+    group_of[people] = np.repeat(number, [len(group) for group in groups])
+    if len(people) != problem.n_people or group_of.min() < 0:
         raise InternalError("ART did not group everybody once")
-    if not safe_groups(problem, found, problem.profiles, problem.values, len(groups)).all():
+    if not safe_groups(problem, group_of, problem.profiles, problem.values, len(groups)).all():
         if problem.with_facts:
             raise NoSafeRelease(
                 "people of one kind have too few values that are left where some are ruled out "
                 f"and some people known. To publish, {WHAT_TO_DO}"
             )
         raise InternalError("ART made a group that breaks a limit")
-    return found
+    return group_of
 
 
 def _united(problem: ArtProblem, groups: list[IntArray]) -> list[IntArray]:
@@ -124,9 +124,9 @@ def _attempt(problem: ArtProblem, random: np.random.Generator) -> tuple[list[Int
         if len(best[1]) <= _SCARCE * problem.n_people:
             break
         hard |= set(problem.profiles[best[1]].tolist())
-        wanted = None if problem.unique else tuple(sorted(hard))
-        other = _first_groups(problem, random, begun, thrift, wanted)
-        best = min(best, other, key=lambda found: len(found[1]))
+        profiles = None if problem.unique else tuple(sorted(hard))
+        attempt = _first_groups(problem, random, begun, thrift, profiles)
+        best = min(best, attempt, key=lambda attempt: len(attempt[1]))
     return best
 
 
@@ -143,48 +143,50 @@ def _first_groups(
 ) -> tuple[list[IntArray], IntArray]:
     """Group whom mixed groups and profiles by themselves can, hard ones first; and who is left."""
     # Small groups of different values are as many as can be, where one limit holds for all.
-    whole = problem.share is not None and (1 / problem.share[0]).denominator == 1
-    different = problem.share is not None and (hard is None or whole)
-    wanted = replace(problem, unique=True) if different else problem
+    is_unit_share = problem.share is not None and (1 / problem.share[0]).denominator == 1
+    different = problem.share is not None and (hard is None or is_unit_share)
+    goal = replace(problem, unique=True) if different else problem
     if hard not in begun:
-        mixer = Mixer(problem, wanted)
+        mixer = Mixer(problem, goal)
         large = [] if hard is None or problem.one_profile else mixer.large_groups(hard)
         begun[hard] = large, mixer
     large, mixer = begun[hard]
     groups, mixer = large.copy(), mixer.again()
     if not problem.one_profile:
-        groups += mixer.small_groups(Way(wanted, thrift))
+        groups += mixer.small_groups(Way(goal, thrift))
         if not problem.unique and mixer.n_in_the_way() <= max(_FEW, problem.n_people // 20):
             # The rest in larger ones, of people from farther away, with repeated values.
             groups += mixer.small_groups(Way(problem, 1.0, *_FAR_WAY))
-        mixer.wanted = wanted
+        mixer.wanted = goal
         groups += [] if hard is None else mixer.large_groups()
     bad = mixer.all_excess() > 0
-    kept = mixer.free & ~bad[problem.profiles]
+    groupable = mixer.free & ~bad[problem.profiles]
     for profile in np.flatnonzero(bad).tolist():
-        own = np.flatnonzero(mixer.free & (problem.profiles == profile))
-        kept[_most_of(wanted, own[problem.allowed[profile][problem.values[own]]])] = True
-    alone = uniform_groups(wanted, np.flatnonzero(kept), random)
+        members = np.flatnonzero(mixer.free & (problem.profiles == profile))
+        groupable[_most_of(goal, members[problem.allowed[profile][problem.values[members]]])] = True
+    uniform = uniform_groups(goal, np.flatnonzero(groupable), random)
     if problem.with_facts:
-        alone = _united(problem, alone)
-    _log.info("%d mixed groups, %d of one profile", len(groups), len(alone))
-    groups += alone
-    left = np.flatnonzero(mixer.free & ~kept)
-    if len(left) <= max(_FEW, problem.n_people // 200):
-        left = _joined(problem, groups, left)
-    return groups, left
+        uniform = _united(problem, uniform)
+    _log.info("%d mixed groups, %d of one profile", len(groups), len(uniform))
+    groups += uniform
+    ungrouped = np.flatnonzero(mixer.free & ~groupable)
+    if len(ungrouped) <= max(_FEW, problem.n_people // 200):
+        ungrouped = _joined(problem, groups, ungrouped)
+    return groups, ungrouped
 
 
 def _most_of(problem: ArtProblem, people: IntArray) -> IntArray:
     """Of people of one profile, as many as can be grouped by themselves."""
     values = problem.values[people]
     counts = np.bincount(values, minlength=problem.n_values)
-    kept, size = counts, len(people) + 1
-    while size > kept.sum() > 0:
-        size = int(kept.sum())
-        kept = np.minimum(counts, problem.most(int(problem.profiles[people[0]]), np.array(size)))
+    kept_counts, size = counts, len(people) + 1
+    while size > kept_counts.sum() > 0:
+        size = int(kept_counts.sum())
+        kept_counts = np.minimum(
+            counts, problem.most(int(problem.profiles[people[0]]), np.array(size))
+        )
     starts = np.cumsum(counts) - counts
-    inside, _ = ranges(starts, starts + kept)
+    inside, _ = ranges(starts, starts + kept_counts)
     return people[np.argsort(values, kind="stable")[inside]]
 
 
@@ -195,32 +197,35 @@ def best_grouping(problem: ArtProblem, people: IntArray) -> list[IntArray] | Non
     """Of all groupings of up to `EVERY` people the safe one with the least ranges, if any."""
     n = len(people)
     member = (np.arange(1 << n)[:, None] >> np.arange(n)) & 1 == 1
-    asked_ = member.sum(axis=1) >= problem.least
+    large_enough = member.sum(axis=1) >= problem.least
     if problem.unique:
         for x in np.unique(problem.values[people]):
-            asked_ &= member[:, problem.values[people] == x].sum(axis=1) <= 1
-    sets = np.flatnonzero(asked_)
-    sets = sets[safe_lists(problem, [people[member[some]] for some in sets.tolist()])]
-    loss = {some: _loss(problem.places[people[member[some]]]) for some in sets.tolist()}
+            large_enough &= member[:, problem.values[people] == x].sum(axis=1) <= 1
+    sets = np.flatnonzero(large_enough)
+    sets = sets[safe_lists(problem, [people[member[subset]] for subset in sets.tolist()])]
+    loss = {subset: _loss(problem.places[people[member[subset]]]) for subset in sets.tolist()}
     by_lowest: list[list[int]] = [[] for _ in range(n)]
-    for some in loss:
-        by_lowest[(some & -some).bit_length() - 1].append(some)
+    for subset in loss:
+        by_lowest[(subset & -subset).bit_length() - 1].append(subset)
     # Everybody up to a certain one and perhaps others, in all ways that were reached.
     best: dict[int, tuple[float, int, int]] = {0: (0.0, 0, 0)}  # cost, last group, before
     for i in range(n):
         bit = 1 << i
         for mask in [m for m in best if not m & bit and m & (bit - 1) == bit - 1]:
             cost = best[mask][0]
-            for some in by_lowest[i]:
-                if not some & mask and cost + loss[some] < best.get(mask | some, (np.inf,))[0]:
-                    best[mask | some] = (cost + loss[some], some, mask)
+            for subset in by_lowest[i]:
+                if (
+                    not subset & mask
+                    and cost + loss[subset] < best.get(mask | subset, (np.inf,))[0]
+                ):
+                    best[mask | subset] = (cost + loss[subset], subset, mask)
     mask = (1 << n) - 1
     if mask not in best:
         return None
     groups: list[IntArray] = []
     while mask:
-        _, some, mask = best[mask]
-        groups.append(people[member[some]])
+        _, subset, mask = best[mask]
+        groups.append(people[member[subset]])
     return groups
 
 
@@ -230,26 +235,26 @@ def _loss(places: np.ndarray) -> float:
     return float((places.max(axis=0) - places.min(axis=0)).sum()) * len(places)
 
 
-def _joined(problem: ArtProblem, groups: list[IntArray], left: IntArray) -> IntArray:
+def _joined(problem: ArtProblem, groups: list[IntArray], people: IntArray) -> IntArray:
     """Let people join near groups that stay safe, in place; who does not find one."""
     first = np.array([group[0] for group in groups], dtype=np.int64)
-    keys = [problem.keys[group].tolist() for group in groups] if len(left) else []
+    keys = [problem.keys[group].tolist() for group in groups] if len(people) else []
     staying = []
-    for one in left.tolist():
-        distance = problem.distances(int(problem.profiles[one]))[problem.profiles[first]]
+    for person in people.tolist():
+        distance = problem.distances(int(problem.profiles[person]))[problem.profiles[first]]
         if problem.places.shape[1]:
-            distance += np.abs(problem.places[first] - problem.places[one]).mean(axis=1)
+            distance += np.abs(problem.places[first] - problem.places[person]).mean(axis=1)
         near = np.argsort(distance, kind="stable")[:_LOOKED].tolist()
-        key = int(problem.keys[one])
-        for some in (near[:_NEAREST], near[_NEAREST:]):
-            good = safe_bags(problem, [tuple(sorted([*keys[g], key])) for g in some])
+        key = int(problem.keys[person])
+        for candidates in (near[:_NEAREST], near[_NEAREST:]):
+            good = safe_bags(problem, [tuple(sorted([*keys[g], key])) for g in candidates])
             if any(good):
-                g = some[good.index(True)]
-                groups[g] = np.append(groups[g], one)
+                g = candidates[good.index(True)]
+                groups[g] = np.append(groups[g], person)
                 keys[g].append(key)
                 break
         else:
-            staying.append(one)
+            staying.append(person)
     return np.array(staying, dtype=np.int64)
 
 
@@ -257,7 +262,9 @@ def _joined(problem: ArtProblem, groups: list[IntArray], left: IntArray) -> IntA
 _ONE_IN = (16, 8, 4, 2, 1)
 
 
-def _pooled(problem: ArtProblem, groups: list[IntArray], left: IntArray) -> list[IntArray] | None:
+def _pooled(
+    problem: ArtProblem, groups: list[IntArray], ungrouped: IntArray
+) -> list[IntArray] | None:
     """Safe groups of everybody: who is left joins as few groups as will do; None if that fails."""
     if problem.unique or problem.one_profile:
         return None
@@ -271,8 +278,8 @@ def _pooled(problem: ArtProblem, groups: list[IntArray], left: IntArray) -> list
             continue
         before = int(chosen.sum())
         joining = [group for group, joins in zip(groups, chosen, strict=True) if joins]
-        made = like_parts(problem, np.concatenate([left, *joining]))
-        if made is not None:
-            _log.info("%d left are in %d parts of a pool", len(left), len(made))
-            return [g for g, joins in zip(groups, chosen, strict=True) if not joins] + made
+        pooled_groups = like_parts(problem, np.concatenate([ungrouped, *joining]))
+        if pooled_groups is not None:
+            _log.info("%d left are in %d parts of a pool", len(ungrouped), len(pooled_groups))
+            return [g for g, joins in zip(groups, chosen, strict=True) if not joins] + pooled_groups
     return None

@@ -25,67 +25,73 @@ _CELLS = 1 << 21
 Safe = Callable[[IntArray, IntArray], BoolArray]
 
 
-def bags_of_groups(bags: IntArray, starts: IntArray, many: IntArray, at: IntArray) -> NDArray[Any]:
-    """The bags of some groups that each bag is dealt into; (bags, groups `at`, values)."""
-    m, i = many.astype(np.int32)[:, None, None], at.astype(np.int32)[:, :, None]
+def bags_of_groups(
+    bags: IntArray, starts: IntArray, n_groups: IntArray, groups: IntArray
+) -> NDArray[Any]:
+    """The bags of some groups that each bag is dealt into; (bags, groups `groups`, values)."""
+    m, i = n_groups.astype(np.int32)[:, None, None], groups.astype(np.int32)[:, :, None]
     first = starts.astype(np.int32)[:, None, :] - 1 - i
-    found: NDArray[Any] = (first + bags.astype(np.int32)[:, None, :]) // m - first // m
-    return found
+    dealt: NDArray[Any] = (first + bags.astype(np.int32)[:, None, :]) // m - first // m
+    return dealt
 
 
 def most_groups(
-    bags: IntArray, safe: Safe, open_: BoolArray, at_most: IntArray | None = None
+    bags: IntArray, safe: Safe, is_open: BoolArray, at_most: IntArray | None = None
 ) -> IntArray:
     """Into how many groups each bag can be dealt so that `safe` holds; 1 where into none.
 
     `safe(bags, owner)` says of each owner whether all of its bags are safe together. More than
     `at_most` are not tried.
     """
-    people, found = bags.sum(axis=1), np.ones(len(bags), dtype=np.int64)
-    waiting = np.flatnonzero(open_ & (people >= 2 * _SIZES[0]))
+    people, n_groups = bags.sum(axis=1), np.ones(len(bags), dtype=np.int64)
+    waiting = np.flatnonzero(is_open & (people >= 2 * _SIZES[0]))
     if not len(waiting):
-        return found
+        return n_groups
     starts = ranks(bags)[1]
     for size in _SIZES.tolist():
         waiting = waiting[people[waiting] >= 2 * size]
         if not len(waiting):
             break
-        many = people[waiting] // size
-        ask = slice(None) if at_most is None else np.flatnonzero(many <= at_most[waiting])
-        ask, many = waiting[ask], many[ask]
+        parts = people[waiting] // size
+        ask = slice(None) if at_most is None else np.flatnonzero(parts <= at_most[waiting])
+        ask, parts = waiting[ask], parts[ask]
         # First by the largest and the smallest: most sizes fail at these.
-        two = np.stack([np.zeros_like(many), many - 1], axis=1)
-        ends = bags_of_groups(bags[ask], starts[ask], many, two).reshape(-1, bags.shape[1])
-        held = safe(ends, np.repeat(np.arange(len(ask)), 2))
-        some = np.flatnonzero(held)
-        held[some] = _hold(bags[ask[some]], many[some], safe)
-        found[ask[held]] = many[held]
-        waiting = waiting[found[waiting] == 1]
-    return found
+        first_and_last = np.stack([np.zeros_like(parts), parts - 1], axis=1)
+        ends = bags_of_groups(bags[ask], starts[ask], parts, first_and_last).reshape(
+            -1, bags.shape[1]
+        )
+        holds = safe(ends, np.repeat(np.arange(len(ask)), 2))
+        candidates = np.flatnonzero(holds)
+        holds[candidates] = _hold(bags[ask[candidates]], parts[candidates], safe)
+        n_groups[ask[holds]] = parts[holds]
+        waiting = waiting[n_groups[waiting] == 1]
+    return n_groups
 
 
-def bags_of_deals(bags: IntArray, many: IntArray) -> tuple[NDArray[Any], IntArray]:
+def bags_of_deals(bags: IntArray, n_groups: IntArray) -> tuple[NDArray[Any], IntArray]:
     """The different bags that each bag is dealt into, and of which each is.
 
     From one group to the next, bags differ only where the seats of some value begin or end.
     """
     starts = ranks(bags)[1]
     ends = np.column_stack([starts, bags.sum(axis=1)])
-    few = np.minimum(many, ends.shape[1])  # all groups, where they are no more than ends
-    owner = np.repeat(np.arange(len(bags)), few)
-    at = np.arange(len(owner)) - np.repeat(np.cumsum(few) - few, few)
-    at = np.where(many[owner] > few[owner], ends[owner, at] % many[owner], at)
-    return bags_of_groups(bags[owner], starts[owner], many[owner], at[:, None])[:, 0], owner
+    n_checked = np.minimum(n_groups, ends.shape[1])  # all groups, where they are no more than ends
+    owner = np.repeat(np.arange(len(bags)), n_checked)
+    place = np.arange(len(owner)) - np.repeat(np.cumsum(n_checked) - n_checked, n_checked)
+    place = np.where(
+        n_groups[owner] > n_checked[owner], ends[owner, place] % n_groups[owner], place
+    )
+    return bags_of_groups(bags[owner], starts[owner], n_groups[owner], place[:, None])[:, 0], owner
 
 
-def _hold(bags: IntArray, many: IntArray, safe: Safe) -> BoolArray:
+def _hold(bags: IntArray, n_groups: IntArray, safe: Safe) -> BoolArray:
     """Whether all groups of each deal are safe together, some deals at a time."""
-    held = np.zeros(len(bags), dtype=bool)
+    holds = np.zeros(len(bags), dtype=bool)
     step = max(_CELLS // bags.shape[1] ** 2, 1)
     for start in range(0, len(bags), step):
         part = slice(start, start + step)
-        held[part] = safe(*bags_of_deals(bags[part], many[part]))
-    return held
+        holds[part] = safe(*bags_of_deals(bags[part], n_groups[part]))
+    return holds
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,28 +117,28 @@ class Deal:
         group: IntArray,
         value: IntArray,
         bags: IntArray,
-        many: IntArray,
+        n_parts: IntArray,
         random: np.random.Generator,
     ) -> Deal:
-        """Deal people out whose group is not below 0, into so `many` of each group, if not 1."""
-        mine = np.flatnonzero((group >= 0) & (many[group] > 1))
-        own, n_values = group[mine], bags.shape[1]
+        """Deal people out whose group is not below 0, into so `n_parts` of each group, if not 1."""
+        mine = np.flatnonzero((group >= 0) & (n_parts[group] > 1))
+        group_of, n_values = group[mine], bags.shape[1]
         # Half the memory where it will do.
-        kept: type = np.int32 if max(bags.size, len(group)) < 2**31 else np.int64
-        key = (own * n_values + value[mine]).astype(kept)
-        key += (ranks(bags)[0] - np.arange(n_values)).astype(kept).reshape(-1)[key]
-        order = random.permutation(np.arange(len(mine), dtype=kept))
+        dtype: type = np.int32 if max(bags.size, len(group)) < 2**31 else np.int64
+        key = (group_of * n_values + value[mine]).astype(dtype)
+        key += (ranks(bags)[0] - np.arange(n_values)).astype(dtype).reshape(-1)[key]
+        order = random.permutation(np.arange(len(mine), dtype=dtype))
         order = order[order_of(key[order])]
-        n_own = np.bincount(own, minlength=len(many))
-        own = np.repeat(np.arange(len(many)), n_own)
-        starts = (np.cumsum(n_own) - n_own)[own]
-        turn, seat = np.divmod(np.arange(len(own)) - starts, many[own])
+        n_own = np.bincount(group_of, minlength=len(n_parts))
+        group_of = np.repeat(np.arange(len(n_parts)), n_own)
+        starts = (np.cumsum(n_own) - n_own)[group_of]
+        turn, seat = np.divmod(np.arange(len(group_of)) - starts, n_parts[group_of])
         # Each group's seats one after the other: the first ones have a person more.
-        fewest, more = np.divmod(n_own, many)
-        at = starts + seat * fewest[own] + np.minimum(seat, more[own]) + turn
-        people, seats = np.empty((2, len(own)), dtype=np.int64)
-        people[at], seats[at] = mine[order], seat
-        return cls(people, own, value[people], seats)
+        fewest, n_larger = np.divmod(n_own, n_parts)
+        position = starts + seat * fewest[group_of] + np.minimum(seat, n_larger[group_of]) + turn
+        people, seats = np.empty((2, len(group_of)), dtype=np.int64)
+        people[position], seats[position] = mine[order], seat
+        return cls(people, group_of, value[people], seats)
 
     def of(self, chosen: BoolArray) -> Deal:
         """Those of some groups."""
@@ -146,6 +152,6 @@ class Deal:
         new = np.ones(len(self.seat), dtype=bool)
         new[1:] = (self.seat[1:] != self.seat[:-1]) | (self.group[1:] != self.group[:-1])
         lengths = np.diff(np.flatnonzero(new), append=len(new))
-        own = shuffled_runs(part[self.people], lengths, random)
-        found = np.bincount(own * n_values + self.value, minlength=n_parts * n_values)
-        return found.reshape(n_parts, n_values).astype(np.int64)
+        part_of = shuffled_runs(part[self.people], lengths, random)
+        counts = np.bincount(part_of * n_values + self.value, minlength=n_parts * n_values)
+        return counts.reshape(n_parts, n_values).astype(np.int64)

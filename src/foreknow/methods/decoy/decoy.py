@@ -163,39 +163,39 @@ def _decided(search: Search, cuts: TriedCuts, random: np.random.Generator) -> Ou
     many = np.ones(search.n_groups, dtype=np.int64)
     many[cuts.group] = cuts.many
     deal = search.deal_of(search.group_of_people(), many, random)
-    every = np.ones(n, dtype=bool)
+    all_cuts = np.ones(n, dtype=bool)
     if not search.guards.coupled:
         possible = search.safe(cuts.bags, cuts.owner)
         drawn = np.zeros(n, dtype=np.int64)
         while True:  # a few decoys at a time: most cuts that are refused are refused by the first
-            more = np.minimum(np.maximum(3 * drawn, AMOUNTS[0]), cuts.decoys - drawn)
-            some = np.flatnonzero(possible & (more > 0))
-            if not len(some):
+            n_new = np.minimum(np.maximum(3 * drawn, AMOUNTS[0]), cuts.decoys - drawn)
+            drawing = np.flatnonzero(possible & (n_new > 0))
+            if not len(drawing):
                 break
-            bags, owner, of = search.decoys(cuts, some, more[some], deal, random)
-            possible[of[~search.quiet(bags, owner)]] = False
-            drawn[some] += more[some]
-        return Outcome(every, possible, deal)
+            bags, owner, cut_of = search.decoys(cuts, drawing, n_new[drawing], deal, random)
+            possible[cut_of[~search.quiet(bags, owner)]] = False
+            drawn[drawing] += n_new[drawing]
+        return Outcome(all_cuts, possible, deal)
     before = search.guards
     search.guards = before.copy()
-    made = search.guards.evaluate(*search.left(cuts, every)).accept_greedily()
-    possible = made & search.safe(cuts.bags, cuts.owner)
+    is_tried = search.guards.evaluate(*search.left(cuts, all_cuts)).accept_greedily()
+    possible = is_tried & search.safe(cuts.bags, cuts.owner)
     accepted = np.zeros(n, dtype=bool)
     waiting = np.flatnonzero(possible)
     step = max(_TOGETHER // int(cuts.decoys.max()), 1)
     for start in range(0, len(waiting), step):
-        some = waiting[start : start + step]
-        decoys = search.decoys(cuts, some, cuts.decoys[some], deal, random)
-        some = np.setdiff1d(some, decoys[2][~search.quiet(*decoys[:2])])
-        _accept(search, cuts, some, decoys, accepted)
+        drawing = waiting[start : start + step]
+        decoys = search.decoys(cuts, drawing, cuts.decoys[drawing], deal, random)
+        drawing = np.setdiff1d(drawing, decoys[2][~search.quiet(*decoys[:2])])
+        _accept(search, cuts, drawing, decoys, accepted)
     search.guards = before
-    _note(search, cuts, made, accepted)
-    return Outcome(made, accepted, deal)
+    _note(search, cuts, is_tried, accepted)
+    return Outcome(is_tried, accepted, deal)
 
 
-def _note(search: Search, cuts: TriedCuts, made: BoolArray, accepted: BoolArray) -> None:
+def _note(search: Search, cuts: TriedCuts, is_tried: BoolArray, accepted: BoolArray) -> None:
     """Note what became of cuts, where groups bear on one another."""
-    refused = made & ~accepted
+    refused = is_tried & ~accepted
     if refused.any():
         search.guards.commit(search.left(cuts, refused)[0])
     search.commit(cuts, accepted)
@@ -216,16 +216,16 @@ def _accept(
         return
     batch = np.zeros(len(accepted), dtype=bool)
     batch[waiting] = True
-    bags, owner, of = decoys
-    mine = batch[of][owner]
+    bags, owner, cut_of = decoys
+    mine = batch[cut_of][owner]
     numbered = np.unique(owner[mine], return_inverse=True)[1]
     before = search.guards
     if len(waiting) > 1:
         search.guards = before.copy()
         search.commit(cuts, batch)
     parts = batch[cuts.owner]
-    own = np.unique(cuts.owner[parts], return_inverse=True)[1]
-    if search.safe(cuts.bags[parts], own).all() and search.quiet(bags[mine], numbered).all():
+    proposal = np.unique(cuts.owner[parts], return_inverse=True)[1]
+    if search.safe(cuts.bags[parts], proposal).all() and search.quiet(bags[mine], numbered).all():
         if len(waiting) == 1:
             search.commit(cuts, batch)
         accepted |= batch

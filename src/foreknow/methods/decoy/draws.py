@@ -23,11 +23,11 @@ def drawn(
     `bag_of_part` is ascending.
     """
     part_bags = np.empty((len(part_sizes), bags.shape[1]), dtype=np.int64)
-    few = bags.sum(axis=1) <= _FEW * bags.shape[1]
-    parts = few[bag_of_part]
-    part_bags[parts] = _by_person(bags[few], part_sizes[parts], random)
-    n_parts = np.bincount(bag_of_part, minlength=len(bags))[~few]
-    part_bags[~parts] = _by_value(bags[~few], part_sizes[~parts], n_parts, random)
+    is_small = bags.sum(axis=1) <= _FEW * bags.shape[1]
+    parts = is_small[bag_of_part]
+    part_bags[parts] = _by_person(bags[is_small], part_sizes[parts], random)
+    n_parts = np.bincount(bag_of_part, minlength=len(bags))[~is_small]
+    part_bags[~parts] = _by_value(bags[~is_small], part_sizes[~parts], n_parts, random)
     return part_bags
 
 
@@ -36,8 +36,8 @@ def rising(bags: NDArray[Any]) -> tuple[IntArray, IntArray]:
     n_values = bags.shape[1]
     keys = bags.astype(np.int64) * n_values + np.arange(n_values)
     keys.sort(axis=1)  # of different numbers, ten times as fast as to find an order of equal ones
-    many = keys // n_values
-    return keys - many * n_values, many
+    counts = keys // n_values
+    return keys - counts * n_values, counts
 
 
 def ranks(bags: NDArray[Any]) -> tuple[IntArray, IntArray]:
@@ -77,7 +77,7 @@ class Strayed:
         share = np.empty(bags.shape)
         np.put_along_axis(share, place, (starts + bags) / people[:, None], axis=1)
         spread = np.sqrt(share * (1 - share) / np.maximum(people - 1, 1)[:, None])
-        return cls(people, place, *(each.astype(np.float32) for each in (share, spread)))
+        return cls(people, place, *(column.astype(np.float32) for column in (share, spread)))
 
     def bags(self, group: IntArray, size: IntArray, far: NDArray[np.float64]) -> NDArray[Any]:
         """Bags of parts of so many people, of some groups.
@@ -90,9 +90,9 @@ class Strayed:
         upto *= size.astype(np.float32)[:, None]
         upto += self.spread[group] * far.astype(np.float32)[:, None]
         np.minimum(np.rint(upto, out=upto), size[:, None], out=upto, casting="same_kind")
-        found: NDArray[Any] = upto.astype(np.int32)
-        found[:, 1:] -= found[:, :-1].copy()
-        return np.take_along_axis(found, self.place[group], axis=1)
+        counts: NDArray[Any] = upto.astype(np.int32)
+        counts[:, 1:] -= counts[:, :-1].copy()
+        return np.take_along_axis(counts, self.place[group], axis=1)
 
 
 def _by_person(bags: IntArray, part_sizes: IntArray, random: np.random.Generator) -> IntArray:
@@ -101,23 +101,23 @@ def _by_person(bags: IntArray, part_sizes: IntArray, random: np.random.Generator
     values = np.repeat(np.tile(np.arange(n_values), len(bags)), bags.reshape(-1))
     keys = np.repeat(np.arange(len(part_sizes)) * n_values, part_sizes)
     keys += shuffled_runs(values, bags.sum(axis=1), random)
-    found = np.bincount(keys, minlength=len(part_sizes) * n_values)
-    return found.reshape(-1, n_values)
+    counts = np.bincount(keys, minlength=len(part_sizes) * n_values)
+    return counts.reshape(-1, n_values)
 
 
 def shuffled_runs(codes: IntArray, lengths: IntArray, random: np.random.Generator) -> IntArray:
     """Put runs of so many codes, one after the other, in any order, each by itself."""
-    found = np.empty_like(codes)
+    shuffled = np.empty_like(codes)
     size = np.frexp(lengths)[1]
-    for some in np.unique(size).tolist():  # those of about the same length side by side
-        mine = size == some
-        inside, own = np.repeat(mine, lengths), lengths[mine]
-        there = np.arange(own.max(initial=0)) < own[:, None]
-        rows = np.full(there.shape, -1, dtype=np.int64)
-        rows[there] = codes[inside]
+    for exponent in np.unique(size).tolist():  # those of about the same length side by side
+        mine = size == exponent
+        inside, run_lengths = np.repeat(mine, lengths), lengths[mine]
+        is_filled = np.arange(run_lengths.max(initial=0)) < run_lengths[:, None]
+        rows = np.full(is_filled.shape, -1, dtype=np.int64)
+        rows[is_filled] = codes[inside]
         random.permuted(rows, axis=1, out=rows)
-        found[inside] = rows[rows >= 0]
-    return found
+        shuffled[inside] = rows[rows >= 0]
+    return shuffled
 
 
 def _by_value(
@@ -126,13 +126,13 @@ def _by_value(
     """Draw how many people of each value each part has."""
     part_bags = np.empty((len(part_sizes), bags.shape[1]), dtype=np.int64)
     ends = np.cumsum(n_parts)
-    left, part = bags, ends - n_parts
-    while len(left):
+    remaining, part = bags, ends - n_parts
+    while len(remaining):
         last = part == ends - 1
-        part_bags[part[last]] = left[last]  # the last part takes what is left
+        part_bags[part[last]] = remaining[last]  # the last part takes what is left
         if last.any():
-            left, part, ends = left[~last], part[~last], ends[~last]
-        taken = taken_at_random(left, part_sizes[part], random)
-        part_bags[part] = taken
-        left, part = left - taken, part + 1
+            remaining, part, ends = remaining[~last], part[~last], ends[~last]
+        drawn_counts = taken_at_random(remaining, part_sizes[part], random)
+        part_bags[part] = drawn_counts
+        remaining, part = remaining - drawn_counts, part + 1
     return part_bags

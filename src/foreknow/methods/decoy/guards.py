@@ -71,42 +71,42 @@ class Guard:
 
         As bad as they can be after so many exchanges with other groups; and whose each is.
         """
-        counted = self.counted(groups)
-        n_values = int(counted.codes.max(initial=0)) + 1 if self.alike else counted.n_values
-        bags = np.zeros((counted.n_groups, n_values), dtype=np.int64)
-        bags[counted.cell_groups, counted.codes] = counted.counts
-        wanted = self.wanted[:n_values]  # all of them, where values are alike
-        own, most = np.arange(counted.n_groups), bags.argmax(axis=1)
-        value = most
+        counts = self.counted(groups)
+        n_values = int(counts.codes.max(initial=0)) + 1 if self.alike else counts.n_values
+        bags = np.zeros((counts.n_groups, n_values), dtype=np.int64)
+        bags[counts.cell_groups, counts.codes] = counts.counts
+        matters = self.wanted[:n_values]  # all of them, where values are alike
+        group_of, most_frequent = np.arange(counts.n_groups), bags.argmax(axis=1)
+        value = most_frequent
         if self.speaks.groups:  # each that matters, also if nobody of the group has it
-            codes = np.flatnonzero(wanted)
-            own, value = np.repeat(own, len(codes)), np.tile(codes, len(own))
+            codes = np.flatnonzero(matters)
+            group_of, value = np.repeat(group_of, len(codes)), np.tile(codes, len(group_of))
         elif self.speaks.people:
             # Groups do not bear on one another, and the most frequent value that matters is worst.
-            value = np.where(wanted, bags, -1).argmax(axis=1)
+            value = np.where(matters, bags, -1).argmax(axis=1)
         if self.speaks.joined:  # the most frequent value, too, whichever matters
-            more = np.flatnonzero(~wanted[most])
-            own, value = np.append(own, more), np.append(value, most[more])
+            extra = np.flatnonzero(~matters[most_frequent])
+            group_of, value = np.append(group_of, extra), np.append(value, most_frequent[extra])
         last = value
         if self.windows is not None:  # each that begins at a value of the group
-            own, value = counted.cell_groups, counted.codes
+            group_of, value = counts.cell_groups, counts.codes
             last = self.windows.last[value]
-        every = np.arange(n_values)
-        kept = (every >= value[:, None]) & (every <= last[:, None])
-        bags = _moved(bags[own], value, np.full(len(own), swaps), kept)
+        codes_range = np.arange(n_values)
+        is_kept = (codes_range >= value[:, None]) & (codes_range <= last[:, None])
+        bags = _moved(bags[group_of], value, np.full(len(group_of), swaps), is_kept)
         if self.speaks.joined:
-            first = most[own]
-            many = np.where(first == value, 0, swaps)
-            bags = _moved(bags, first, many, kept | (every == first[:, None]))
+            first = most_frequent[group_of]
+            n_moved = np.where(first == value, 0, swaps)
+            bags = _moved(bags, first, n_moved, is_kept | (codes_range == first[:, None]))
         group, codes = np.nonzero(bags)
-        offsets = np.searchsorted(group, np.arange(len(own) + 1))
-        made = GroupCounts.counted(
-            counted.sizes[own],
+        offsets = np.searchsorted(group, np.arange(len(group_of) + 1))
+        exchanged = GroupCounts.counted(
+            counts.sizes[group_of],
             *(offsets, codes, bags[group, codes]),
-            values=counted.values,
-            semantics=counted.semantics,
+            values=counts.values,
+            semantics=counts.semantics,
         )
-        return made, own
+        return exchanged, group_of
 
 
 def _alike(secret: RequirementCounts, speaks: KnowledgeReach) -> bool:
@@ -128,25 +128,25 @@ def _ranked(counts: GroupCounts) -> GroupCounts:
     """Groups in which the most frequent value is the first, and so on."""
     place = np.arange(len(counts.codes)) - counts.offsets[:-1][counts.cell_groups]
     rising = (place[1:] > 0) & (counts.counts[1:] > counts.counts[:-1])
-    many = counts.counts
+    descending = counts.counts
     if rising.any():
-        many = many[np.lexsort((-many, counts.cell_groups))]
+        descending = descending[np.lexsort((-descending, counts.cell_groups))]
     return GroupCounts.counted(
-        *(counts.sizes, counts.offsets, place, many.copy()),
+        *(counts.sizes, counts.offsets, place, descending.copy()),
         values=counts.values,
         semantics=counts.semantics,
     )
 
 
-def _moved(bags: IntArray, value: IntArray, many: IntArray, kept: BoolArray) -> IntArray:
+def _moved(bags: IntArray, value: IntArray, n_moved: IntArray, is_kept: BoolArray) -> IntArray:
     """Give so many people of each bag its value, in place of the rarest of those not kept."""
-    others = np.where(kept, 0, bags)
-    order, rare = rising(others)
-    taken = np.clip(many[:, None] - (np.cumsum(rare, axis=1) - rare), 0, rare)
-    np.put_along_axis(others, order, rare - taken, axis=1)
-    found = np.where(kept, bags, others)
-    found[np.arange(len(bags)), value] += taken.sum(axis=1)
-    return found
+    other_counts = np.where(is_kept, 0, bags)
+    order, rare = rising(other_counts)
+    removed = np.clip(n_moved[:, None] - (np.cumsum(rare, axis=1) - rare), 0, rare)
+    np.put_along_axis(other_counts, order, rare - removed, axis=1)
+    moved = np.where(is_kept, bags, other_counts)
+    moved[np.arange(len(bags)), value] += removed.sum(axis=1)
+    return moved
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,53 +161,55 @@ class Guards:
 
         `decoys`: all limits are those that hold for what a refusal leaves beside so many.
         """
-        found = []
+        guards = []
         for requirement in policy.requirements:
-            each, how = speaks_of(requirement), policy.semantics_of(requirement)
+            reaches, how = speaks_of(requirement), policy.semantics_of(requirement)
             for secret in requirement.count(everyone).secrets:
                 if requirement.criterion is not None:
                     rule: Any = requirement.criterion
-                    whole = counts_of(secret.counts).totals
-                    of_amount = {n: _of_rule(rule, how, whole, n) for n in AMOUNTS}
-                    plain = _of_rule(rule, how, whole, decoys)
-                    wanted = np.ones(len(secret.labels), dtype=bool)
-                    near = _near(rule, whole, decoys)
-                    found.append(Guard(secret, plain, plain, of_amount, each[0], wanted, near=near))
+                    table_counts = counts_of(secret.counts).totals
+                    of_amount = {n: _of_rule(rule, how, table_counts, n) for n in AMOUNTS}
+                    plain = _of_rule(rule, how, table_counts, decoys)
+                    matters = np.ones(len(secret.labels), dtype=bool)
+                    near = _near(rule, table_counts, decoys)
+                    guards.append(
+                        Guard(secret, plain, plain, of_amount, reaches[0], matters, near=near)
+                    )
                     continue
-                asked, windows = secret.asked, None
-                if isinstance(asked, Windows):
-                    windows, wanted = asked, np.ones(asked.counts.n_values, dtype=bool)
+                about, windows = secret.asked, None
+                if isinstance(about, Windows):
+                    windows, matters = about, np.ones(about.counts.n_values, dtype=bool)
                 else:
-                    wanted = asked
-                for point, speaks in zip(requirement.points, each, strict=True):
-                    own = asked
+                    matters = about
+                for point, speaks in zip(requirement.points, reaches, strict=True):
+                    codes = about
                     if _alike(secret, speaks):  # then the most frequent value is worst
-                        own = np.arange(len(wanted)) < 1
+                        codes = np.arange(len(matters)) < 1
 
                     def of_point(
                         amount: int | None,
                         times: Fraction = Fraction(1),
                         point: Any = point,
-                        asked: Any = own,
+                        about: Any = codes,
                         power: int = 1 + speaks.groups,
                         how: Any = how,
                     ) -> Ledger:
                         odds = 1 / Fraction(point.below) - 1
                         below = times / (1 + odds / _kept(amount, power))
-                        made: Ledger = point.adversary.ledger(below, asked, how)
-                        return made
+                        ledger: Ledger = point.adversary.ledger(below, about, how)
+                        return ledger
 
                     of_amount = {n: of_point(n, _STRICTER) for n in AMOUNTS}
                     plain, rough = of_point(decoys), of_point(decoys, _STRICTER)
-                    found.append(
+                    guards.append(
                         Guard(
-                            *(secret, plain, rough, of_amount, speaks, wanted),
+                            *(secret, plain, rough, of_amount, speaks, matters),
                             windows=windows,
                         )
                     )
-        made = cls(found)
-        made.commit(everyone)
-        return made
+        result = cls(guards)
+        result.commit(everyone)
+        return result
 
     @cached_property
     def coupled(self) -> bool:
@@ -236,10 +238,10 @@ class Guards:
             forms = forms[:, ::-1]
         columns = np.ascontiguousarray(forms.T)
         sizes = columns.max(axis=1, initial=0) + 1
-        some = sizes > 1
-        some[0] = True
-        kind, first = combine([*columns[some]], sizes[some].tolist())
-        return first, kind, forms[first][:, some] if self.alike else forms[first]
+        is_used = sizes > 1
+        is_used[0] = True
+        kind, first = combine([*columns[is_used]], sizes[is_used].tolist())
+        return first, kind, forms[first][:, is_used] if self.alike else forms[first]
 
     def copy(self) -> Guards:
         """The same as they stand now, apart from what is noted later."""
@@ -261,15 +263,17 @@ class Guards:
 
     def exchanged(self, groups: GroupCounts, owner: IntArray) -> PolicyEvaluation:
         """Measure decoys: whether none is unsafe that is so few exchanges away."""
-        parts, many = [], int(owner.max(initial=-1)) + 1
+        parts, n_proposals = [], int(owner.max(initial=-1)) + 1
         for guard in self.each:
             if guard.near is not None:
-                counted = guard.counted(groups)
-                parts.append(_Padded(guard.near(self.swaps).evaluate(None, counted, owner), many))
+                counts = guard.counted(groups)
+                parts.append(
+                    _Padded(guard.near(self.swaps).evaluate(None, counts, owner), n_proposals)
+                )
                 continue
-            made, group = guard.exchanged(groups, self.swaps)
+            exchanged, group = guard.exchanged(groups, self.swaps)
             ledger = guard.ledger if self.coupled else guard.rough
-            parts.append(_Padded(ledger.evaluate(None, made, owner[group]), many))
+            parts.append(_Padded(ledger.evaluate(None, exchanged, owner[group]), n_proposals))
         return PolicyEvaluation(parts)
 
     def left(self, groups: GroupCounts, owner: IntArray, decoys: int) -> PolicyEvaluation:
@@ -297,8 +301,8 @@ class _Padded:
     proposals: int
 
     def safe_each(self) -> BoolArray:
-        found = self.inner.safe_each()
-        return np.append(found, np.ones(self.proposals - len(found), dtype=bool))
+        inner_safe = self.inner.safe_each()
+        return np.append(inner_safe, np.ones(self.proposals - len(inner_safe), dtype=bool))
 
     def safe_jointly(self, chosen: BoolArray) -> bool:
         return self.inner.safe_jointly(chosen[: len(self.inner.safe_each())])
@@ -318,35 +322,37 @@ def _kept(decoys: int | None, power: int = 1) -> Fraction:
 # ---- criteria ------------------------------------------------------------------------------------
 
 
-def _of_rule(rule: Criterion, how: Any, whole: IntArray, decoys: int | None) -> Ledger:
+def _of_rule(rule: Criterion, how: Any, table_counts: IntArray, decoys: int | None) -> Ledger:
     """The ledger of a criterion; with decoys, of what keeps it whatever a refusal tells."""
-    near = _near(rule, whole, decoys)
+    near = _near(rule, table_counts, decoys)
     if near is not None and decoys is not None:
         return near(0)
-    return rule.stricter(_kept(decoys), decoys).ledger(how, whole)
+    return rule.stricter(_kept(decoys), decoys).ledger(how, table_counts)
 
 
-def _near(rule: Criterion, whole: IntArray, decoys: int | None) -> Callable[[int], Ledger] | None:
+def _near(
+    rule: Criterion, table_counts: IntArray, decoys: int | None
+) -> Callable[[int], Ledger] | None:
     """How decoys are judged by a criterion that compares groups with the whole table."""
     if not rule.compares_table:
         return None
     times = 1 / _kept(decoys)
-    return lambda swaps: EachGroup(lambda counts: rule.may_fail(counts, whole, times, swaps))
+    return lambda swaps: EachGroup(lambda counts: rule.may_fail(counts, table_counts, times, swaps))
 
 
 def speaks_of(requirement: Requirement) -> list[KnowledgeReach]:
     """What the knowledge of each limit speaks of; refused where that is not worked out."""
-    found = []
-    for judged in requirement.judged:
-        if judged.speaks is None:
+    reaches = []
+    for adversary in requirement.judged:
+        if adversary.speaks is None:
             raise PolicyError(
-                f"{requirement.name}: what a refused cut tells of {judged} is not worked out; "
+                f"{requirement.name}: what a refused cut tells of {adversary} is not worked out; "
                 'publish by method = "mondrian", which an adversary who knows it may see through'
             )
-        found.append(judged.speaks)
-    if requirement.of_windows and any(speaks.groups for speaks in found):
+        reaches.append(adversary.speaks)
+    if requirement.of_windows and any(speaks.groups for speaks in reaches):
         raise PolicyError(
             f"{requirement.name}: method decoy does not look at windows of numbers (within) with "
             'linked people (m): leave m out, or publish by method = "mondrian"'
         )
-    return found
+    return reaches

@@ -97,11 +97,13 @@ class Candidates:
     attribute: IntArray  # (candidates,): along which quasi-identifier each is
 
     @classmethod
-    def of(cls, attributes: Sequence[Attribute], each: list[Cuts]) -> Candidates:
+    def of(cls, attributes: Sequence[Attribute], cuts_by_attribute: list[Cuts]) -> Candidates:
         """Put those of all quasi-identifiers side by side."""
-        attribute = np.repeat(np.arange(len(each)), [cuts.gain.shape[1] for cuts in each])
-        gain = np.hstack([cuts.gain for cuts in each])
-        return cls(attributes, gain, np.hstack([cuts.at for cuts in each]), attribute)
+        attribute = np.repeat(
+            np.arange(len(cuts_by_attribute)), [cuts.gain.shape[1] for cuts in cuts_by_attribute]
+        )
+        gain = np.hstack([cuts.gain for cuts in cuts_by_attribute])
+        return cls(attributes, gain, np.hstack([cuts.at for cuts in cuts_by_attribute]), attribute)
 
     def sides(
         self, cut: IntArray, group: IntArray, codes: list[NDArray[Any]], points: IntArray
@@ -109,11 +111,11 @@ class Candidates:
         """The side of each of some points, by the cut of its group; `codes` are of all points."""
         side = np.zeros(len(points), dtype=np.int64)
         which = self.attribute[cut]  # (groups,)
-        at = self.at[np.arange(len(cut)), cut]
-        for place, own in enumerate(self.attributes):
+        position = self.at[np.arange(len(cut)), cut]
+        for place, attribute in enumerate(self.attributes):
             mine = np.flatnonzero((which == place)[group])
             if len(mine):
-                side[mine] = sides(own, codes[place][points[mine]], at[group[mine]])
+                side[mine] = sides(attribute, codes[place][points[mine]], position[group[mine]])
         return side
 
 
@@ -193,45 +195,45 @@ class Search:
 
     def deal(self) -> IntArray:
         """Into how many groups to deal each final group of which no cut was refused; notes it."""
-        open_ = np.flatnonzero(self.open)
-        if not len(open_):
-            return open_
+        open_groups = np.flatnonzero(self.open)
+        if not len(open_groups):
+            return open_groups
         place = np.full(self.n_final, -1)
-        place[open_] = np.arange(len(open_))
-        own = place[self.final[self.point]]
-        bags = self._bags(own, len(open_))
+        place[open_groups] = np.arange(len(open_groups))
+        group_of = place[self.final[self.point]]
+        bags = self._bags(group_of, len(open_groups))
         _, kind, forms = self.guards.kinds(bags)
-        many = most_groups(forms, self.safe, np.ones(len(forms), dtype=bool))[kind]
+        n_parts = most_groups(forms, self.safe, np.ones(len(forms), dtype=bool))[kind]
         if self.guards.coupled:
             step = max(_CELLS // len(self.labels) ** 2, 1)
             for start in range(0, len(bags), step):
                 part = slice(start, start + step)
-                made, owner = bags_of_deals(bags[part], many[part])
-                kept = self.guards.evaluate(self.counts(made), owner).accept_greedily()
-                many[part] = np.where(kept, many[part], 1)
-        self.dealt[open_], self.open[:] = many, 0
-        return open_
+                dealt_bags, owner = bags_of_deals(bags[part], n_parts[part])
+                is_safe = self.guards.evaluate(self.counts(dealt_bags), owner).accept_greedily()
+                n_parts[part] = np.where(is_safe, n_parts[part], 1)
+        self.dealt[open_groups], self.open[:] = n_parts, 0
+        return open_groups
 
     def finish(self, random: np.random.Generator) -> IntArray:
         """Deal out what is left to be: everybody's group."""
         chosen = np.zeros(self.n_final, dtype=bool)
         chosen[self.deal()] = True
-        own = self.final[self.point]
-        deal = self.deal_of(np.where(chosen[own], own, -1), self.dealt, random)
+        group_of = self.final[self.point]
+        deal = self.deal_of(np.where(chosen[group_of], group_of, -1), self.dealt, random)
         self.seat[deal.people] = deal.seat
         starts = np.cumsum(self.dealt) - self.dealt
-        return starts[own] + self.seat
+        return starts[group_of] + self.seat
 
-    def deal_of(self, group: IntArray, many: IntArray, random: np.random.Generator) -> Deal:
+    def deal_of(self, group: IntArray, n_parts: IntArray, random: np.random.Generator) -> Deal:
         """Deal out the people of groups; -1 of nobody's."""
-        return Deal.draw(group, self.value, self._bags(group, len(many)), many, random)
+        return Deal.draw(group, self.value, self._bags(group, len(n_parts)), n_parts, random)
 
     def _bags(self, group: IntArray, n_groups: int) -> IntArray:
         """The bags of groups of people; -1 of nobody's."""
         inside, n_values = group >= 0, len(self.labels)
         keys = group[inside] * n_values + self.value[inside]
-        found = np.bincount(keys, minlength=n_groups * n_values)
-        return found.reshape(n_groups, n_values).astype(np.int64)
+        counts = np.bincount(keys, minlength=n_groups * n_values)
+        return counts.reshape(n_groups, n_values).astype(np.int64)
 
     def group_of_people(self) -> IntArray:
         """The group that everybody is in at this level; -1 of those whose group is final."""
@@ -265,20 +267,20 @@ class Search:
         """Whether each proposal is safe; asked once of bags of a kind, where each is by itself."""
         if self.guards.coupled:
             return self._measured(judge, bags, owner)
-        found = np.ones(int(owner.max(initial=-1)) + 1, dtype=bool)
+        safe = np.ones(int(owner.max(initial=-1)) + 1, dtype=bool)
         first, kind, forms = self.guards.kinds(bags)
-        held = self._measured(judge, forms, np.arange(len(first)))
-        found[owner[~held[kind]]] = False
-        return found
+        kind_is_safe = self._measured(judge, forms, np.arange(len(first)))
+        safe[owner[~kind_is_safe[kind]]] = False
+        return safe
 
     def _measured(self, judge: Judge, bags: IntArray, owner: IntArray) -> BoolArray:
-        found = np.ones(int(owner.max(initial=-1)) + 1, dtype=bool)
+        safe = np.ones(int(owner.max(initial=-1)) + 1, dtype=bool)
         offsets = np.arange(len(bags) + 1) * bags.shape[1]
         for start, stop in whole_proposals(owner, offsets, _CELLS):
             first = owner[start]
-            held = judge(self.counts(bags[start:stop]), owner[start:stop] - first).safe_each()
-            found[first : first + len(held)] = held
-        return found
+            batch_safe = judge(self.counts(bags[start:stop]), owner[start:stop] - first).safe_each()
+            safe[first : first + len(batch_safe)] = batch_safe
+        return safe
 
     def tried(
         self, cuts: TriedCuts, which: IntArray, decoys: IntArray, random: np.random.Generator
@@ -287,51 +289,51 @@ class Search:
         parts = np.flatnonzero(np.isin(cuts.owner, which))
         place = np.full(len(cuts.group), -1)
         place[which] = np.arange(len(which))
-        of = place[cuts.owner[parts]]
-        ends = np.cumsum(np.bincount(of, minlength=len(which)))
-        starts = ends - np.bincount(of, minlength=len(which))
+        cut_index = place[cuts.owner[parts]]
+        ends = np.cumsum(np.bincount(cut_index, minlength=len(which)))
+        starts = ends - np.bincount(cut_index, minlength=len(which))
         cut_of = np.repeat(np.arange(len(which)), decoys)
-        many = (ends - starts)[cut_of]
-        owner = np.repeat(np.arange(len(cut_of)), many)
-        begin = np.cumsum(many) - many
-        at = parts[starts[cut_of][owner] + np.arange(len(owner)) - begin[owner]]
-        whole = np.zeros((len(which), cuts.bags.shape[1]), dtype=np.int64)
-        np.add.at(whole, of, cuts.bags[parts])
-        return drawn(whole[cut_of], cuts.people[at], owner, random), owner, which[cut_of]
+        n_parts = (ends - starts)[cut_of]
+        owner = np.repeat(np.arange(len(cut_of)), n_parts)
+        begin = np.cumsum(n_parts) - n_parts
+        part_index = parts[starts[cut_of][owner] + np.arange(len(owner)) - begin[owner]]
+        cut_bags = np.zeros((len(which), cuts.bags.shape[1]), dtype=np.int64)
+        np.add.at(cut_bags, cut_index, cuts.bags[parts])
+        return drawn(cut_bags[cut_of], cuts.people[part_index], owner, random), owner, which[cut_of]
 
     def decoys(
         self,
         cuts: TriedCuts,
         which: IntArray,
-        more: IntArray,
+        n_new: IntArray,
         deal: Deal,
         random: np.random.Generator,
     ) -> tuple[IntArray, IntArray, IntArray]:
         """Draw decoys that leave every dealt group its bag: bags of their parts, as in `tried`."""
-        whole = cuts.many[which] == 1
-        bags, owner, of = self.tried(cuts, which[whole], more[whole], random)
-        found, owners, of_decoys, n_decoys = [bags], [owner], [of], len(of)
-        dealt, left = which[~whole], more[~whole]
+        is_whole = cuts.many[which] == 1
+        bags, owner, cut_of = self.tried(cuts, which[is_whole], n_new[is_whole], random)
+        all_bags, owners, of_decoys, n_decoys = [bags], [owner], [cut_of], len(cut_of)
+        dealt, remaining = which[~is_whole], n_new[~is_whole]
         part, n_values = self.part_of_people(cuts), len(self.labels)
         place = np.full(self.n_groups, -1)
-        for turn in range(int(left.max(initial=0))):
-            some = dealt[left > turn]
+        for turn in range(int(remaining.max(initial=0))):
+            redealt = dealt[remaining > turn]
             place[:] = -1
-            place[cuts.group[some]] = np.arange(len(some))
+            place[cuts.group[redealt]] = np.arange(len(redealt))
             mine = deal.of(place >= 0)
-            parts = np.flatnonzero(np.isin(cuts.owner, some))
-            number = np.cumsum(np.isin(cuts.owner, some)) - 1
-            found.append(mine.shuffled(number[part], len(parts), n_values, random))
+            parts = np.flatnonzero(np.isin(cuts.owner, redealt))
+            number = np.cumsum(np.isin(cuts.owner, redealt)) - 1
+            all_bags.append(mine.shuffled(number[part], len(parts), n_values, random))
             owners.append(place[cuts.group[cuts.owner[parts]]] + n_decoys)
-            of_decoys.append(some)
-            n_decoys += len(some)
-        return np.concatenate(found), np.concatenate(owners), np.concatenate(of_decoys)
+            of_decoys.append(redealt)
+            n_decoys += len(redealt)
+        return np.concatenate(all_bags), np.concatenate(owners), np.concatenate(of_decoys)
 
     # ---- what is tried -------------------------------------------------------------------------
 
     def choose_cuts(self) -> TriedCuts:
         """Choose one cut of each group, from what is known of it, and how many decoys it needs."""
-        every = np.arange(self.n_groups)
+        groups = np.arange(self.n_groups)
         candidates = Candidates.of(
             self.attributes,
             [
@@ -345,7 +347,7 @@ class Search:
         worth = self._worth(candidates.gain, candidates.attribute, room)  # (groups, candidates)
         order = np.argsort(-worth, axis=1, kind="stable")[:, :_MOST]
         share = np.bincount(self.node, self.weights, self.n_groups) / len(self.point)
-        least = _CHANCES[0] + (_CHANCES[-1] - _CHANCES[0]) * np.sqrt(share)  # (groups,)
+        min_chance = _CHANCES[0] + (_CHANCES[-1] - _CHANCES[0]) * np.sqrt(share)  # (groups,)
         # Of each group, the cut that promised most so far, what it promised, and along what.
         best_cut, along = np.full((2, self.n_groups), -1)
         best_score = np.full(self.n_groups, -np.inf)
@@ -356,16 +358,18 @@ class Search:
             ask = waiting[:, None] & (gain > best_score[:, None])
             if not ask.any():
                 break
-            asked = []
-            for mine, own in zip(ask.T, cut.T, strict=True):  # those of a turn are also of the last
+            parts_by_turn = []
+            for mine, candidate in zip(
+                ask.T, cut.T, strict=True
+            ):  # those of a turn are also of the last
                 points = points[mine[self.node[points]]]
-                asked.append(self._parts(points, candidates, own)[1:])
-            chance = self._chances(asked, strayed, kind, decoys)
-            good = ask & (chance >= least[:, None])
+                parts_by_turn.append(self._parts(points, candidates, candidate)[1:])
+            chance = self._chances(parts_by_turn, strayed, kind, decoys)
+            good = ask & (chance >= min_chance[:, None])
             score = np.full(cut.shape, -np.inf)
             score[good] = gain[good] * chance[good]
             turn = score.argmax(axis=1)
-            better = np.flatnonzero(score[every, turn] > best_score)
+            better = np.flatnonzero(score[groups, turn] > best_score)
             turn = turn[better]
             best_cut[better], best_score[better] = cut[better, turn], score[better, turn]
             sure = chance >= _CHANCES[-1]
@@ -374,10 +378,10 @@ class Search:
             waiting &= ~sure.any(axis=1)
         chosen = best_cut >= 0
         points, group = np.flatnonzero(chosen[self.node]), np.flatnonzero(chosen)
-        part, whole, people = self._parts(points, candidates, best_cut)
+        part, group_of_part, people = self._parts(points, candidates, best_cut)
         child = np.full(len(self.node), -1, dtype=np.int64)
         child[points] = part
-        owner, bags = (np.cumsum(chosen) - 1)[whole], self.bags_of(child, len(people))
+        owner, bags = (np.cumsum(chosen) - 1)[group_of_part], self.bags_of(child, len(people))
         amounts, attribute = (decoys[group], deals[group]), along[group]
         return TriedCuts(group, *amounts, child, owner, people, bags, attribute)
 
@@ -395,8 +399,8 @@ class Search:
             return gains
         gains = np.where(gains > 0, gains, 0.0)
         none = gains <= 0
-        each = np.maximum.reduceat(gains, starts, axis=1)
-        later = each.sum(axis=1)
+        best_by_attribute = np.maximum.reduceat(gains, starts, axis=1)
+        later = best_by_attribute.sum(axis=1)
         failed = (1 - self._went / self._tried)[along]
         trust = 1 - failed ** (_SHARPLY * (room[:, None] - 1))
         people = np.bincount(self.node, self.weights, self.n_groups)
@@ -406,12 +410,12 @@ class Search:
     def _room(self, bags: IntArray) -> NDArray[np.float64]:
         """How many times as frequent as in each group values may be in a part, more or less."""
         odd = ranks(bags)[0] % 2 > 0
-        found, own = np.ones(len(bags)), np.arange(len(bags))
+        room, tilting = np.ones(len(bags)), np.arange(len(bags))
         for times in _TIMES:  # as if every other value were more frequent there, the rest less
-            tilted = np.rint(bags[own] * np.where(odd[own], 8 / times, 8 * times))
-            own = own[self.roughly(tilted.astype(np.int64), np.arange(len(own)))]
-            found[own] = times
-        return found
+            tilted = np.rint(bags[tilting] * np.where(odd[tilting], 8 / times, 8 * times))
+            tilting = tilting[self.roughly(tilted.astype(np.int64), np.arange(len(tilting)))]
+            room[tilting] = times
+        return room
 
     def _parts(
         self, points: IntArray, candidates: Candidates, cut: IntArray
@@ -422,16 +426,16 @@ class Search:
         """
         node = self.node[points]
         side = candidates.sides(cut, node, self.codes, points)
-        part, one = combine([node, side], [self.n_groups, int(side.max(initial=0)) + 1])
-        people = np.bincount(part, self.weights[points], len(one)).astype(np.int64)
-        return part, node[one], people
+        part, first = combine([node, side], [self.n_groups, int(side.max(initial=0)) + 1])
+        people = np.bincount(part, self.weights[points], len(first)).astype(np.int64)
+        return part, node[first], people
 
     def bags_of(self, child: IntArray, n_children: int) -> IntArray:
         """How many people of each part have each value; points of -1 are in none."""
         n_values = len(self.labels)
         keys = (child[self._point] + 1) * n_values + self._value
-        found = np.bincount(keys, self._many, (n_children + 1) * n_values)
-        return found.reshape(-1, n_values)[1:].astype(np.int64)
+        counts = np.bincount(keys, self._many, (n_children + 1) * n_values)
+        return counts.reshape(-1, n_values)[1:].astype(np.int64)
 
     def _amounts(self, bags: IntArray) -> IntArray:
         """How many decoys each group needs, and into how many groups it is dealt; 0 for no cut.
@@ -439,26 +443,28 @@ class Search:
         The fewest beside which a refusal leaves nearly as many groups as without one; where none
         are enough, the most.
         """
-        found, many = both = np.zeros((2, len(bags)), dtype=np.int64)
+        n_decoys, n_groups = amounts = np.zeros((2, len(bags)), dtype=np.int64)
         if not self.tries:
-            return both
+            return amounts
         small = bags.sum(axis=1) <= _DEALT
         could = most_groups(bags, self.roughly, small)
         for amount in (COUPLED,) if self.guards.coupled else AMOUNTS:
 
             def left(bags: IntArray, owner: IntArray, amount: int = amount) -> BoolArray:
                 judge = self.guards.left
-                return self._judged(lambda groups, of: judge(groups, of, amount), bags, owner)
+                return self._judged(
+                    lambda groups, owners: judge(groups, owners, amount), bags, owner
+                )
 
-            ask = np.flatnonzero(many < _ENOUGH * could)
+            ask = np.flatnonzero(n_groups < _ENOUGH * could)
             ask = ask[left(bags[ask], np.arange(len(ask)))]
-            found[ask] = amount
-            many[ask] = most_groups(bags[ask], left, small[ask], could[ask])
-        return both
+            n_decoys[ask] = amount
+            n_groups[ask] = most_groups(bags[ask], left, small[ask], could[ask])
+        return amounts
 
     def _chances(
         self,
-        asked: list[tuple[IntArray, IntArray]],
+        parts_by_turn: list[tuple[IntArray, IntArray]],
         strayed: Strayed,
         kind: IntArray,
         decoys: IntArray,
@@ -470,29 +476,31 @@ class Search:
         that is further with that chance, by the normal distribution.
         """
         of_part = np.concatenate(
-            [turn * self.n_groups + group for turn, (group, _) in enumerate(asked)]
+            [turn * self.n_groups + group for turn, (group, _) in enumerate(parts_by_turn)]
         )
-        people = np.concatenate([people for _, people in asked])
-        found = np.zeros(len(asked) * self.n_groups)
-        some = of_part[starts_of(of_part)]
+        people = np.concatenate([people for _, people in parts_by_turn])
+        chances = np.zeros(len(parts_by_turn) * self.n_groups)
+        cells = of_part[starts_of(of_part)]
         for chance in _CHANCES:
-            each = [chance ** (1 / (many + 1)) for many in range(int(decoys.max()) + 1)]
-            far = np.array([NormalDist().inv_cdf((1 + held) / 2) for held in each])
-            place = np.full(len(found), -1)
-            place[some] = np.arange(len(some))
+            quantiles = [
+                chance ** (1 / (n_decoys + 1)) for n_decoys in range(int(decoys.max()) + 1)
+            ]
+            far = np.array([NormalDist().inv_cdf((1 + quantile) / 2) for quantile in quantiles])
+            place = np.full(len(chances), -1)
+            place[cells] = np.arange(len(cells))
             mine = np.flatnonzero(place[of_part] >= 0)
-            own, group = place[of_part[mine]], of_part[mine] % self.n_groups
+            cell, group = place[of_part[mine]], of_part[mine] % self.n_groups
             bags = strayed.bags(kind[group], people[mine], far[decoys[group]])
-            some = some[self.quiet(bags, own)]
-            found[some] = chance
-        return found.reshape(len(asked), -1).T
+            cells = cells[self.quiet(bags, cell)]
+            chances[cells] = chance
+        return chances.reshape(len(parts_by_turn), -1).T
 
     # ---- what becomes of it --------------------------------------------------------------------
 
     def left(self, cuts: TriedCuts, chosen: BoolArray) -> tuple[GroupCounts, IntArray]:
         """What refusals of some cuts leave, and whose each group is."""
-        whole = np.add.reduceat(cuts.bags, starts_of(cuts.owner), axis=0)
-        bags, owner = bags_of_deals(whole[chosen], cuts.many[chosen])
+        cut_bags = np.add.reduceat(cuts.bags, starts_of(cuts.owner), axis=0)
+        bags, owner = bags_of_deals(cut_bags[chosen], cuts.many[chosen])
         return self.counts(bags), owner
 
     def commit(self, cuts: TriedCuts, accepted: BoolArray) -> None:
@@ -506,22 +514,22 @@ class Search:
         child = np.full(len(self.node), -1, dtype=np.int64)
         n_children = 0
         if accepted.any():
-            taken = accepted[cuts.owner]
-            place = np.cumsum(taken) - 1
-            n_children = int(taken.sum())
+            is_accepted = accepted[cuts.owner]
+            place = np.cumsum(is_accepted) - 1
+            n_children = int(is_accepted.sum())
             mine = cuts.child >= 0
-            mine[mine] = taken[cuts.child[mine]]
+            mine[mine] = is_accepted[cuts.child[mine]]
             child[mine] = place[cuts.child[mine]]
         done = child < 0
-        left, numbered = np.unique(self.node[done], return_inverse=True)
+        final_nodes, numbered = np.unique(self.node[done], return_inverse=True)
         self.final[self.index[done]] = numbered + self.n_final
-        self.n_final += len(left)
+        self.n_final += len(final_nodes)
         _log.info("level done: %d groups final, %d divided further", self.n_final, n_children)
-        kept = ~done
-        moved = np.cumsum(kept) - 1
-        inside = kept[self._point]
+        continues = ~done
+        moved = np.cumsum(continues) - 1
+        inside = continues[self._point]
         self._point = moved[self._point[inside]]
         self._value, self._many = self._value[inside], self._many[inside]
-        self.index, self.weights = self.index[kept], self.weights[kept]
-        self.codes = [codes[kept] for codes in self.codes]
-        self.node, self.n_groups = child[kept], n_children
+        self.index, self.weights = self.index[continues], self.weights[continues]
+        self.codes = [codes[continues] for codes in self.codes]
+        self.node, self.n_groups = child[continues], n_children

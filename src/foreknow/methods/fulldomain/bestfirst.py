@@ -35,7 +35,7 @@ class _Box(NamedTuple):
     height: int
     low: Node
     high: Node
-    least: list[FloatArray]  # of each quasi-identifier, what each level loses at least
+    losses: list[FloatArray]  # of each quasi-identifier, what each level loses at least
 
 
 class BestFirst:
@@ -68,14 +68,14 @@ class BestFirst:
     def check(self, node: Node) -> bool:
         """Judge one node, unless its status is known or follows, and note what follows."""
         if node not in self.status and (not self._judge.monotone or self._count(node)):
-            view, found = self.judged(node)
-            self.status[node] = SAFE if found.safe else UNSAFE
-            if self._judge.monotone and found.hopeless:
+            view, node_verdict = self.judged(node)
+            self.status[node] = SAFE if node_verdict.safe else UNSAFE
+            if self._judge.monotone and node_verdict.hopeless:
                 self._refute(node)
-            if found.safe:
-                if found.outliers is not None:
-                    self.suppressed[node] = int(view.people[found.outliers].sum())
-                self.losses[node] = self._loss.of(view, found.outliers)
+            if node_verdict.safe:
+                if node_verdict.outliers is not None:
+                    self.suppressed[node] = int(view.people[node_verdict.outliers].sum())
+                self.losses[node] = self._loss.of(view, node_verdict.outliers)
                 if self.best is None or self._place(node) < self._place(self.best):
                     self.best = node
         return self.status.get(node) == SAFE
@@ -119,31 +119,40 @@ class BestFirst:
 
     def _look_into(self, box: _Box, waiting: list[_Box]) -> None:
         """Count the highest node of a box, and divide it, unless nothing in it can be better."""
-        low, high, least, judge = box.low, box.high, box.least, self._judge
+        low, high, losses, judge = box.low, box.high, box.losses, self._judge
         if judge.monotone and self._count(high):
-            least = self._least[high]
+            losses = self._least[high]
         at_once = low == high
         if judge.monotone and not self._is_hopeless(high):
             # Where nobody may be suppressed, all below it follow from it.
-            at_once |= not judge.most or self._may_be_best(self._box(high, high, 0.0, least))
+            at_once |= not judge.most or self._may_be_best(self._box(high, high, 0.0, losses))
         if at_once:
             self.check(high)
         if low == high or self._is_hopeless(high):
             return
-        spans = [float(of[top] - of[at]) for of, at, top in zip(least, low, high, strict=True)]
-        steps = [top - at for at, top in zip(low, high, strict=True)]
+        spans = [
+            float(losses_of_levels[top] - losses_of_levels[level])
+            for losses_of_levels, level, top in zip(losses, low, high, strict=True)
+        ]
+        steps = [top - level for level, top in zip(low, high, strict=True)]
         a = max(range(len(low)), key=lambda i: (steps[i] > 0, spans[i], steps[i]))
         middle = (low[a] + high[a]) // 2
         for part in (
-            self._box(low, (*high[:a], middle, *high[a + 1 :]), box.floor, least),
-            self._box((*low[:a], middle + 1, *low[a + 1 :]), high, box.floor, least),
+            self._box(low, (*high[:a], middle, *high[a + 1 :]), box.floor, losses),
+            self._box((*low[:a], middle + 1, *low[a + 1 :]), high, box.floor, losses),
         ):
             if self._may_be_best(part):
                 heapq.heappush(waiting, part)
 
-    def _box(self, low: Node, high: Node, floor: float, least: list[FloatArray]) -> _Box:
-        own = sum(float(of[level]) for of, level in zip(least, low, strict=True)) - _ROUNDING
-        return _Box(max(floor, own), sum(low), low, high, least)
+    def _box(self, low: Node, high: Node, floor: float, losses: list[FloatArray]) -> _Box:
+        lowest = (
+            sum(
+                float(losses_of_levels[level])
+                for losses_of_levels, level in zip(losses, low, strict=True)
+            )
+            - _ROUNDING
+        )
+        return _Box(max(floor, lowest), sum(low), low, high, losses)
 
     def _may_be_best(self, box: _Box) -> bool:
         """Whether a node of a box may lose less than the best, or come before it."""
@@ -152,12 +161,12 @@ class BestFirst:
     def _climb_down(self) -> None:
         """From the top, the step that saves most and is safe, until none is."""
         while True:
-            at = self.best
-            assert at is not None
-            for node in sorted(_children(at), key=lambda n: self._loss.floor(n)):
+            current = self.best
+            assert current is not None
+            for node in sorted(_children(current), key=lambda n: self._loss.floor(n)):
                 if self._spent(0) or self.check(node):
                     break
-            if self.best == at:
+            if self.best == current:
                 return
 
     def _place(self, node: Node) -> tuple[float, int, Node]:

@@ -129,8 +129,8 @@ class FullDomain(Grouper):
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
     ) -> Grouping:
         """Group the rows of a table, to be written at the levels of the chosen node."""
-        found = self.search(microdata, policy)
-        return Grouping(found.groups, found.floors, found)
+        result = self.search(microdata, policy)
+        return Grouping(result.groups, result.floors, result)
 
     def explained(self, microdata: Microdata, policy: Policy | None, seed: int | None) -> Grouping:
         """The same, with more said of the lattice, for a report."""
@@ -168,9 +168,9 @@ class FullDomain(Grouper):
         n_nodes = math.prod(top + 1 for top in rollup.tops)
         by_boxes = n_nodes > _MOST_KEPT and self.find == "best"
         lattice = None if by_boxes else Lattice(rollup.tops)
-        most = int(self._share * rollup.n_people)
+        most_suppressed = int(self._share * rollup.n_people)
         everyone = microdata.everyone()
-        judge = Judge(policy, everyone, most)
+        judge = Judge(policy, everyone, most_suppressed)
         weights = policy.options.weights_of(attribute.name for attribute in rollup.attributes)
         loss = Loss(rollup, lattice, self.objective, weights)
         if lattice is None:
@@ -178,19 +178,19 @@ class FullDomain(Grouper):
         search = LatticeSearch(lattice, rollup, judge, loss, until)
         if not search.check(lattice.top) and judge.monotone:
             raise self._nothing_safe(rollup, judge)
-        complete, found = True, None
+        complete, chosen = True, None
         try:
-            found = self._find(search)
+            chosen = self._find(search)
         except OutOfTime:
-            complete, found = False, search.best
+            complete, chosen = False, search.best
             _log.info("the time budget is used up")
-        if explain and found is not None and len(lattice) <= _MOST_EXPLAINED:
+        if explain and chosen is not None and len(lattice) <= _MOST_EXPLAINED:
             with suppress(OutOfTime):
                 search.all_minimal()
                 if len(lattice) <= _MOST_JUDGED:
                     search.check_all()
         _log.info("%d of %d nodes checked", search.checked.sum(), len(lattice))
-        if found is None:
+        if chosen is None:
             below = self._below_the_top(int(search.checked.sum()), len(lattice), complete)
             raise self._nothing_safe(rollup, judge, below)
         safe_as_they_are = np.flatnonzero((search.status == SAFE) & np.isnan(search.losses))
@@ -199,11 +199,13 @@ class FullDomain(Grouper):
         return self._result(
             microdata,
             rollup,
-            *search.judged(found),
+            *search.judged(chosen),
             status=search.status,
             checked=search.checked,
             losses=search.losses,
-            suppressed={lattice.node(n): many for n, many in sorted(search.suppressed.items())},
+            suppressed={
+                lattice.node(n): n_people for n, n_people in sorted(search.suppressed.items())
+            },
             minimal=tuple(lattice.node(n) for n in search.minimal()),
             complete=complete,
             limits_inference=judge.limits_inference,
@@ -238,10 +240,15 @@ class FullDomain(Grouper):
         )
 
     def _result(
-        self, microdata: Microdata, rollup: Rollup, view: View, judged: NodeVerdict, **found: Any
+        self,
+        microdata: Microdata,
+        rollup: Rollup,
+        view: View,
+        node_verdict: NodeVerdict,
+        **fields: Any,
     ) -> LatticeResult:
         """The result of a search that chose the node of a view."""
-        number, outlier_group = _numbered(view.counts.n_groups, judged.outliers)
+        number, outlier_group = _numbered(view.counts.n_groups, node_verdict.outliers)
         attributes = tuple(attribute.name for attribute in rollup.attributes)
         return LatticeResult(
             attributes=attributes,
@@ -254,21 +261,21 @@ class FullDomain(Grouper):
             outlier_group=outlier_group,
             objective=self.objective,
             find=self.find,
-            **found,
+            **fields,
             _spread=lambda: microdata.rows_of(rollup.spread(view.levels, number)),
         )
 
     @property
     def traits(self) -> Traits:
         """What it makes holds the policy, at the levels of one node."""
-        found = not self._share and self.seconds is None
+        is_complete = not self._share and self.seconds is None
         return Traits(
             consults_policy=True,
             counted=True,
             deterministic=True,
             symmetric=True,
             minimal=self._is_minimal,
-            replay=self._replay if found and self.find != "chain" else None,
+            replay=self._replay if is_complete and self.find != "chain" else None,
             timed=self.seconds is not None,
         )
 
@@ -328,6 +335,6 @@ def _numbered(n_groups: int, outliers: Any) -> tuple[IntArray, int | None]:
     """The published group of each group of a node: suppressed ones are one, the last."""
     if outliers is None:
         return np.arange(n_groups), None
-    kept = ~outliers
-    last = int(np.count_nonzero(kept))
-    return np.where(kept, np.cumsum(kept) - 1, last), last
+    is_kept = ~outliers
+    last = int(np.count_nonzero(is_kept))
+    return np.where(is_kept, np.cumsum(is_kept) - 1, last), last

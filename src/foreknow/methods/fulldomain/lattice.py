@@ -64,15 +64,15 @@ def level_names(schema: Schema, column: str, top: int, finest: str = "exact") ->
 
 def _between(table: Mapping[str, Any], n: int) -> Sequence[str]:
     """Names of the levels that are neither exact nor suppressed."""
-    named: list[str] = []
+    names: list[str] = []
     match dict(table):
         case {"intervals": widths}:
-            named = [f"ranges of {width}" for width in widths]
+            names = [f"ranges of {width}" for width in widths]
         case {"dates": periods}:
-            named = [str(period) for period in periods]
+            names = [str(period) for period in periods]
         case {"mask": _}:
-            named = ["1 character masked", *(f"{i} characters masked" for i in range(2, n + 1))]
-    return named[:n] if len(named) >= n else [f"level {i}" for i in range(1, n + 1)]
+            names = ["1 character masked", *(f"{i} characters masked" for i in range(2, n + 1))]
+    return names[:n] if len(names) >= n else [f"level {i}" for i in range(1, n + 1)]
 
 
 class Lattice:
@@ -148,14 +148,14 @@ class Lattice:
     def below(self, marks: NDArray[Any], number: int) -> NDArray[Any]:
         """The part of an array over all nodes that belongs to a node and all below; a view."""
         part = tuple(slice(None, level + 1) for level in self.node(number))
-        found: NDArray[Any] = marks.reshape(self.shape)[part]
-        return found
+        part_below: NDArray[Any] = marks.reshape(self.shape)[part]
+        return part_below
 
     def above(self, marks: NDArray[Any], number: int) -> NDArray[Any]:
         """The part of an array over all nodes that belongs to a node and all above; a view."""
         part = tuple(slice(level, None) for level in self.node(number))
-        found: NDArray[Any] = marks.reshape(self.shape)[part]
-        return found
+        part_above: NDArray[Any] = marks.reshape(self.shape)[part]
+        return part_above
 
     def count_below(self, marks: NDArray[np.bool_]) -> NDArray[np.int32]:
         """For every node, how many marked ones are at or below it."""
@@ -278,13 +278,13 @@ class LatticeResult(Result):
 
     def nodes(self, status: str | None = None) -> list[Node]:
         """All nodes, or those that are "safe", "unsafe" or "unknown"; of those `listed`, if any."""
-        every = range(len(self.status))
+        places = range(len(self.status))
         if status is None:
-            return [self._node(place) for place in every]
+            return [self._node(place) for place in places]
         if status not in _WORDS:
             raise InputError(f"a node is safe, unsafe or unknown, not {status!r}")
-        found = np.flatnonzero(self.status == _WORDS.index(status))
-        return [self._node(place) for place in found.tolist()]
+        matching = np.flatnonzero(self.status == _WORDS.index(status))
+        return [self._node(place) for place in matching.tolist()]
 
     def status_of(self, node: Node) -> str:
         """Whether a node is "safe", "unsafe", or "unknown"."""

@@ -30,7 +30,7 @@ class Loss:
         kind: str,
         weights: FloatArray | None = None,
     ) -> None:
-        finest, totals, made = rollup.finest, [], []
+        finest, totals, costs_by_column = rollup.finest, [], []
         of_columns = np.ones(len(rollup.levels)) if weights is None else weights
         for codes, levels, weight in zip(finest.codes, rollup.levels, of_columns, strict=True):
             people = np.bincount(codes, finest.people, len(levels[0])).astype(np.float64)
@@ -40,12 +40,14 @@ class Loss:
                 float((people * c[nodes]).sum()) for c, nodes in zip(costs, levels, strict=True)
             ]
             totals.append(np.array(total))
-            made.append(costs)
+            costs_by_column.append(costs)
         worst = sum(float(total[-1]) for total in totals) or 1.0
         # Of each quasi-identifier, what each of its levels loses.
         self.steps = [total / worst for total in totals]
         # What is lost in addition by suppressing one person of a node.
-        self._more = [[(costs[-1][0] - cost) / worst for cost in costs] for costs in made]
+        self._more = [
+            [(costs[-1][0] - cost) / worst for cost in costs] for costs in costs_by_column
+        ]
         self._levels = rollup.levels
         self._least_of: dict[tuple[int, int, int], FloatArray] = {}
         # By node: what is lost with nobody suppressed; what suppressing one person adds, at least.
@@ -53,8 +55,10 @@ class Loss:
         self.bounds = self.each = np.empty(0)
         if lattice is not None:
             self.bounds = np.minimum(lattice.sums(self.steps), 1.0)
-            least = [np.array([cost.min() for cost in more]) for more in self._more]
-            self.each = lattice.sums(least)
+            cheapest = [
+                np.array([cost.min() for cost in extra_costs]) for extra_costs in self._more
+            ]
+            self.each = lattice.sums(cheapest)
 
     def floor(self, node: Node) -> float:
         """What a node loses with nobody suppressed."""
@@ -65,21 +69,21 @@ class Loss:
 
         By quasi-identifier. A lower bound: those leave who lose least by it.
         """
-        some, least = np.flatnonzero(leaving), []
+        leaving_groups, lowest = np.flatnonzero(leaving), []
         for a, (top, codes) in enumerate(zip(view.levels, view.codes, strict=True)):
-            people = np.bincount(codes[some], leaving[some])
-            more = [self._least_more(a, low, top)[: len(people)] for low in range(top + 1)]
-            least.append(self.steps[a][: top + 1] + np.array(more) @ people)
-        return least
+            people = np.bincount(codes[leaving_groups], leaving[leaving_groups])
+            extra_costs = [self._least_more(a, low, top)[: len(people)] for low in range(top + 1)]
+            lowest.append(self.steps[a][: top + 1] + np.array(extra_costs) @ people)
+        return lowest
 
     def _least_more(self, a: int, low: int, high: int) -> FloatArray:
         """What suppressing one person of a node of a high level adds to a low one, at least."""
         key = a, low, high
         if key not in self._least_of:
-            levels, own = self._levels[a], self._more[a]
-            least = np.full(len(own[high]), np.inf)
-            np.minimum.at(least, levels[high], own[low][levels[low]])
-            self._least_of[key] = least
+            levels, extra_costs = self._levels[a], self._more[a]
+            lowest = np.full(len(extra_costs[high]), np.inf)
+            np.minimum.at(lowest, levels[high], extra_costs[low][levels[low]])
+            self._least_of[key] = lowest
         return self._least_of[key]
 
     def of(self, view: View, outliers: BoolArray | None) -> float:
@@ -88,8 +92,8 @@ class Loss:
         if outliers is None:
             return loss
         people = view.people[outliers]
-        for more, level, codes in zip(self._more, view.levels, view.codes, strict=True):
-            loss += float((people * more[level][codes[outliers]]).sum())
+        for extra_costs, level, codes in zip(self._more, view.levels, view.codes, strict=True):
+            loss += float((people * extra_costs[level][codes[outliers]]).sum())
         return loss
 
 
@@ -108,8 +112,8 @@ _COSTS = {"ncp": _penalties, "height": _steps}
 
 def together(counts: GroupCounts, outliers: BoolArray) -> GroupCounts:
     """Unite the outliers into one group, the last."""
-    kept = ~outliers
-    into: Any = np.where(kept, np.cumsum(kept) - 1, np.count_nonzero(kept))
+    is_kept = ~outliers
+    into: Any = np.where(is_kept, np.cumsum(is_kept) - 1, np.count_nonzero(is_kept))
     return counts.merge(into)
 
 

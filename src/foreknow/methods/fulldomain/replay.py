@@ -61,33 +61,33 @@ class Replay:
             return None
         weights = policy.options.weights_of(attribute.name for attribute in rollup.attributes)
         loss = Loss(rollup, lattice, method.objective, weights)
-        found = method.search(microdata, policy)
-        chosen = lattice.number(found.chosen)
+        result = method.search(microdata, policy)
+        chosen = lattice.number(result.chosen)
         # Of nodes that lose the same, the lower one comes first, then the first in order.
         tie = lattice.heights * len(lattice) + np.arange(len(lattice))
         before = loss.bounds < loss.bounds[chosen]
         before |= (loss.bounds == loss.bounds[chosen]) & (tie < tie[chosen])
-        asked = [
+        numbers = [
             number
             for number in np.flatnonzero(before).tolist()
             if not any(before[parent] for parent in lattice.parents(number))
         ]
-        if len(asked) > _MOST_ASKED:
+        if len(numbers) > _MOST_ASKED:
             return None
-        of_row = found.groups
+        of_row = result.groups
         groups = of_row[of_row >= 0]
-        made = cls(groups, [], microdata.sensitive_codes, microdata.values, ledger)
-        for node in map(lattice.node, asked):
+        replay = cls(groups, [], microdata.sensitive_codes, microdata.values, ledger)
+        for node in map(lattice.node, numbers):
             counts = rollup.view(node).counts
-            made._ask(counts, rollup.spread(node, np.arange(counts.n_groups)))
-        return made
+            replay._ask(counts, rollup.spread(node, np.arange(counts.n_groups)))
+        return replay
 
     def _ask(self, counts: GroupCounts, child: IntArray) -> None:
         """Note a node, unless its groups that are the same in every world make it unsafe."""
         pairs = np.unique(np.stack((self.groups, child)), axis=1)[0]
         moves = (np.bincount(pairs) > 1)[self.groups]
-        open_ = np.unique(child[moves])
-        same = np.setdiff1d(np.arange(counts.n_groups), open_)
+        open_groups = np.unique(child[moves])
+        same = np.setdiff1d(np.arange(counts.n_groups), open_groups)
         ledger = self._ledger
         if len(same):
             if not ledger.admits(None, counts.take(same)):
@@ -98,10 +98,10 @@ class Replay:
         def refuses(parts: GroupCounts, owner: IntArray) -> NDArray[np.bool_]:
             return ~ledger.evaluate(None, parts, owner).safe_each()
 
-        inside = np.isin(child, open_)
-        own = np.searchsorted(open_, child[inside])
-        given = self.groups[inside], self._codes[inside], self._labels, refuses
-        self.decisions.append(Refusal.of(np.flatnonzero(inside), own, *given))
+        inside = np.isin(child, open_groups)
+        group_of = np.searchsorted(open_groups, child[inside])
+        bag = self.groups[inside], self._codes[inside], self._labels, refuses
+        self.decisions.append(Refusal.of(np.flatnonzero(inside), group_of, *bag))
 
     def same(self, codes: NDArray[Any]) -> bool:
         """Whether the same node is chosen in a world of equal bags."""

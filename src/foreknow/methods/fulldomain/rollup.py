@@ -126,25 +126,25 @@ class Rollup:
         bottom = (0,) * len(self.levels)
         sizes = self._sizes_at(bottom)
         keys = [
-            Keys(points.codes[block], of).of().astype(narrowest(prod(of)))
-            for block, of in zip(self._blocks, sizes, strict=True)
+            Keys(points.codes[block], block_sizes).of().astype(narrowest(prod(block_sizes)))
+            for block, block_sizes in zip(self._blocks, sizes, strict=True)
         ]
         self.finest = View(bottom, keys, sizes, points.counts(microdata))
         self.cache = ViewCache(self.finest)
 
-    def _joined(self, most: int) -> Iterator[slice]:
+    def _joined(self, max_values: int) -> Iterator[slice]:
         """Successive attributes whose values together are at most so many."""
         start, span = 0, 1
         for a, sizes in enumerate(self.sizes):
             span *= sizes[0]
-            if a > start and span > most:
+            if a > start and span > max_values:
                 yield slice(start, a)
                 start, span = a, sizes[0]
         yield slice(start, len(self.sizes))
 
     def _sizes_at(self, node: Node) -> list[list[int]]:
-        of = [sizes[level] for sizes, level in zip(self.sizes, node, strict=True)]
-        return [of[block] for block in self._blocks]
+        level_sizes = [sizes[level] for sizes, level in zip(self.sizes, node, strict=True)]
+        return [level_sizes[block] for block in self._blocks]
 
     @property
     def n_people(self) -> int:
@@ -156,25 +156,31 @@ class Rollup:
         finer = self.cache.smallest_finer(node)
         if finer.levels == node:
             return finer
-        own, sizes = finer.counts, self._sizes_at(node)
-        spans, first = [prod(of) for of in sizes], None
+        finer_counts, sizes = finer.counts, self._sizes_at(node)
+        spans, first = [prod(column) for column in sizes], None
         keys, n_rows = self._keys_at(finer, node), prod(spans)
-        if n_rows * own.n_values <= max(len(own.codes), _FEW_CELLS):
+        if n_rows * finer_counts.n_values <= max(len(finer_counts.codes), _FEW_CELLS):
             rows = Keys(keys, spans).of()  # some of which nobody may have
         else:
             rows, first = combine(keys, spans)
             n_rows = len(first)
         people = np.bincount(rows, finer.people, n_rows).astype(np.int64)
-        of_cells = rows[own.cell_groups], own.codes, n_rows, own.n_values, own.counts
-        offsets, *found = count_pairs(*of_cells)
+        of_cells = (
+            rows[finer_counts.cell_groups],
+            finer_counts.codes,
+            n_rows,
+            finer_counts.n_values,
+            finer_counts.counts,
+        )
+        offsets, *cells = count_pairs(*of_cells)
         if first is None:
             present = np.flatnonzero(people > 0)
             offsets, people = np.append(offsets[present], offsets[-1]), people[present]
             keys = list(np.unravel_index(present, spans))
         else:
-            keys = [of[first] for of in keys]
-        values, semantics = own.values, own.semantics
-        counts = GroupCounts.counted(people, offsets, *found, values=values, semantics=semantics)
+            keys = [column[first] for column in keys]
+        values, semantics = finer_counts.values, finer_counts.semantics
+        counts = GroupCounts.counted(people, offsets, *cells, values=values, semantics=semantics)
         return View(node, keys, sizes, counts)
 
     def labelled(self, view: View) -> GroupCounts:
@@ -188,8 +194,10 @@ class Rollup:
     def _keys_at(self, finer: View, node: Node) -> list[Codes]:
         """The key of each group of a finer view at a node, by block."""
         return [
-            own if finer.levels[block] == node[block] else self._map(block, finer, node).take(own)
-            for block, own in zip(self._blocks, finer.keys, strict=True)
+            block_keys
+            if finer.levels[block] == node[block]
+            else self._map(block, finer, node).take(block_keys)
+            for block, block_keys in zip(self._blocks, finer.keys, strict=True)
         ]
 
     def _map(self, block: slice, finer: View, node: Node) -> Codes:
@@ -205,7 +213,7 @@ class Rollup:
 
     def spread(self, node: Node, of_group: IntArray) -> IntArray:
         """Give each person what belongs to their group at a node, in the table's order."""
-        spans = [prod(of) for of in self._sizes_at(node)]
+        spans = [prod(block_sizes) for block_sizes in self._sizes_at(node)]
         of_point, _ = combine(self._keys_at(self.finest, node), spans)
         return self._points.spread(of_group[of_point])
 
@@ -216,7 +224,7 @@ def counts_at(
     levels: Mapping[str, int | str],
     *,
     policy: Policy | Mapping[str, Any] | str | Path | None = None,
-    **said: Unpack[Arguments],
+    **keys: Unpack[Arguments],
 ) -> GroupCounts:
     """Count the groups of a full-domain generalization.
 
@@ -260,7 +268,7 @@ def counts_at(
     """
     if not isinstance(levels, Mapping):
         raise InputError(f'levels are a mapping such as {{"age": 1}}, not {levels!r}')
-    microdata = microdata_of(microdata, policy, said)
+    microdata = microdata_of(microdata, policy, keys)
     refuse_rules("counts_at", microdata)
     names = list(microdata.schema.quasi_identifiers)
     for column in levels:
@@ -277,14 +285,14 @@ def counts_at(
     return rollup.labelled(rollup.view(node))
 
 
-def _level(name: str, given: Any, top: int) -> int:
-    if given == SUPPRESSED:
+def _level(name: str, level: Any, top: int) -> int:
+    if level == SUPPRESSED:
         return top
-    if isinstance(given, bool) or not isinstance(given, (int, np.integer)):
-        raise InputError(f"the level of {name!r} is a whole number or '*', not {given!r}")
-    if not 0 <= given <= top:
+    if isinstance(level, bool) or not isinstance(level, (int, np.integer)):
+        raise InputError(f"the level of {name!r} is a whole number or '*', not {level!r}")
+    if not 0 <= level <= top:
         raise InputError(
-            f"{name!r} has the levels 0 (exact) to {top} ('*'), not {given}"
+            f"{name!r} has the levels 0 (exact) to {top} ('*'), not {level}"
             + ("; give it a hierarchy for levels between" if top == 1 else "")
         )
-    return int(given)
+    return int(level)

@@ -61,63 +61,65 @@ class Order:
     def first(
         self,
         marks: BoolArray,
-        others: BoolArray | None,
+        may_refute: BoolArray | None,
         order: _Bounds | None = None,
-        many: int = 1,
+        n_nodes: int = 1,
     ) -> list[int]:
-        """Choose the node to judge next, or `many`, for the open nodes in `marks`.
+        """Choose the node to judge next, or `n_nodes`, for the open nodes in `marks`.
 
-        `others` would settle open ones below by being unsafe; None where nothing follows from an
-        unsafe node. A safe node settles what comes no earlier in `order`, or all above it.
+        `may_refute` would settle open ones below by being unsafe; None where nothing follows from
+        an unsafe node. A safe node settles what comes no earlier in `order`, or all above it.
         """
-        follows = others is not None
-        nodes = np.flatnonzero(marks if others is None else marks | others)
+        follows = may_refute is not None
+        nodes = np.flatnonzero(marks if may_refute is None else marks | may_refute)
         self._count(marks, order is None)
         if order is None:
-            settled = self._above[nodes]
+            n_settled = self._above[nodes]
         else:
             before = np.cumsum(marks[order.nodes])
-            settled = before[-1] + 1 - before[order.places[nodes]]
+            n_settled = before[-1] + 1 - before[order.places[nodes]]
         below = self._below[nodes] if follows else np.ones(len(nodes))
         safe, hopeless = (
             (yes / (yes + no))[self._rank[nodes]] for yes, no in (self._safe, self._hopeless)
         )
-        gain = safe * np.where(marks[nodes], settled, 0) ** _WEIGHT
+        gain = safe * np.where(marks[nodes], n_settled, 0) ** _WEIGHT
         score = gain + hopeless * below**_WEIGHT
-        best, most = -1, -1.0
+        best, best_score = -1, -1.0
         for _ in range(_TRIES if follows else 1):
-            at = int(score.argmax())
-            if score[at] <= most:
+            place = int(score.argmax())
+            if score[place] <= best_score:
                 break
-            number = int(nodes[at])
+            number = int(nodes[place])
             if follows:
                 # What was counted before can only have become less.
                 exact = int(np.count_nonzero(self._lattice.below(marks, number)))
                 self._below[number] = exact
-                score[at] = gain[at] + hopeless[at] * exact**_WEIGHT
-            if score[at] > most:
-                best, most = number, float(score[at])
-        if many == 1:
+                score[place] = gain[place] + hopeless[place] * exact**_WEIGHT
+            if score[place] > best_score:
+                best, best_score = number, float(score[place])
+        if n_nodes == 1:
             return [best]
-        likely = np.argpartition(-score, min(4 * many, len(score)) - 1)[: 4 * many]
+        likely = np.argpartition(-score, min(4 * n_nodes, len(score)) - 1)[: 4 * n_nodes]
         likely = nodes[likely[np.argsort(-score[likely], kind="stable")]]
         if not follows:
-            return [best, *likely[likely != best][: many - 1].tolist()]
-        return self._with_others(best, likely.tolist(), marks, many)
+            return [best, *likely[likely != best][: n_nodes - 1].tolist()]
+        return self._with_others(best, likely.tolist(), marks, n_nodes)
 
-    def _with_others(self, best: int, likely: list[int], marks: BoolArray, many: int) -> list[int]:
+    def _with_others(
+        self, best: int, likely: list[int], marks: BoolArray, n_nodes: int
+    ) -> list[int]:
         """The best node, and likely ones whose answers do not follow from each other's."""
-        lattice, chosen, left = self._lattice, [best], marks.copy()
-        lattice.below(left, best)[...] = False
+        lattice, chosen, remaining = self._lattice, [best], marks.copy()
+        lattice.below(remaining, best)[...] = False
         for number in likely:
-            if len(chosen) == many:
+            if len(chosen) == n_nodes:
                 break
-            new = np.count_nonzero(lattice.below(left, number))
+            new = np.count_nonzero(lattice.below(remaining, number))
             levels = lattice.node(number)
-            follows = any(all(map(le, lattice.node(other), levels)) for other in chosen)
+            follows = any(all(map(le, lattice.node(earlier), levels)) for earlier in chosen)
             if new and not follows and 2 * new >= np.count_nonzero(lattice.below(marks, number)):
                 chosen.append(number)
-                lattice.below(left, number)[...] = False
+                lattice.below(remaining, number)[...] = False
         return chosen
 
     def _count(self, marks: BoolArray, above: bool) -> None:
@@ -174,8 +176,8 @@ class LatticeSearch:
         self._covered = np.zeros(len(lattice), dtype=bool)  # at or above a safe node
         # Of nodes that lose the same: the lower one, then the first in order.
         self._tie = lattice.heights * len(lattice) + np.arange(len(lattice))
-        most = max(1, _CELLS_AT_ONCE // max(1, rollup.finest.n_cells))
-        self._at_once = min(_AT_ONCE, most) if judge.at_once else 1
+        max_views = max(1, _CELLS_AT_ONCE // max(1, rollup.finest.n_cells))
+        self._at_once = min(_AT_ONCE, max_views) if judge.at_once else 1
 
     # ---- one node -------------------------------------------------------------------------
 
@@ -191,8 +193,10 @@ class LatticeSearch:
         for number in numbers:
             views.append(self._rollup.view(self.lattice.node(number)))
             self._rollup.cache.add(views[-1])
-        for number, view, found in zip(numbers, views, self._judge.judge_each(views), strict=True):
-            self._note(number, view, found)
+        for number, view, node_verdict in zip(
+            numbers, views, self._judge.judge_each(views), strict=True
+        ):
+            self._note(number, view, node_verdict)
 
     def judged(self, number: int) -> tuple[View, NodeVerdict]:
         """The groups at a node, and what the judge says of them."""
@@ -201,32 +205,32 @@ class LatticeSearch:
 
     def minimal(self) -> list[int]:
         """Safe nodes below which all are unsafe, as far as that is known."""
-        others = self.lattice.count_below(self.status != UNSAFE)
-        return np.flatnonzero((self.status == SAFE) & (others == 1)).tolist()
+        n_open_below = self.lattice.count_below(self.status != UNSAFE)
+        return np.flatnonzero((self.status == SAFE) & (n_open_below == 1)).tolist()
 
     def least(self, numbers: list[int]) -> int:
         """Of some nodes, the one that loses least."""
         return min(numbers, key=self._place)
 
-    def _note(self, number: int, view: View, found: NodeVerdict) -> None:
+    def _note(self, number: int, view: View, node_verdict: NodeVerdict) -> None:
         lattice, monotone = self.lattice, self._judge.monotone
         self.checked[number] = True
-        self._order.saw(number, found.safe, found.hopeless)
-        if found.safe:
+        self._order.saw(number, node_verdict.safe, node_verdict.hopeless)
+        if node_verdict.safe:
             self.status[number] = SAFE
-            if found.outliers is not None:
-                self.suppressed[number] = int(view.people[found.outliers].sum())
+            if node_verdict.outliers is not None:
+                self.suppressed[number] = int(view.people[node_verdict.outliers].sum())
             elif monotone:
                 lattice.above(self.status, number)[...] = SAFE
             lattice.above(self._covered, number)[...] = True
-            self._measure(number, view, found.outliers)
-        elif monotone and found.hopeless:
+            self._measure(number, view, node_verdict.outliers)
+        elif monotone and node_verdict.hopeless:
             lattice.below(self.status, number)[...] = UNSAFE
         else:
             self.status[number] = UNSAFE
-        if monotone and found.fewest:
+        if monotone and node_verdict.fewest:
             below = lattice.below(self._fewest, number)
-            np.maximum(below, found.fewest, out=below)
+            np.maximum(below, node_verdict.fewest, out=below)
 
     def _measure(self, number: int, view: View, outliers: BoolArray | None) -> None:
         self.losses[number] = self._loss.of(view, outliers)
@@ -246,7 +250,7 @@ class LatticeSearch:
         """Find every safe node below which there is none."""
         self.check(0)
         while (marks := (self.status == UNKNOWN) & ~self._covered).any():
-            self._check_first(marks, many=self._at_once)
+            self._check_first(marks, n_nodes=self._at_once)
 
     def check_all(self) -> None:
         """Find out about every node."""
@@ -263,37 +267,37 @@ class LatticeSearch:
         while True:
             marks: BoolArray = self.status == UNKNOWN
             if self.best is not None:
-                least = self.losses[self.best]
-                tied = (loss.bounds == least) & (self._tie < self._tie[self.best])
-                marks &= (loss.bounds < least) | tied
-                marks &= loss.bounds + self._fewest * loss.each <= least + _ROUNDING
+                lowest_loss = self.losses[self.best]
+                tied = (loss.bounds == lowest_loss) & (self._tie < self._tie[self.best])
+                marks &= (loss.bounds < lowest_loss) | tied
+                marks &= loss.bounds + self._fewest * loss.each <= lowest_loss + _ROUNDING
             if not marks.any():
                 break
             self._check_first(marks, order, self._at_once)
 
     def one_minimal(self) -> int | None:
         """Find one safe node below which there is none: first on a chain, then below."""
-        found = self._lowest_on_chain()
-        while found is not None:
+        safe_node = self._lowest_on_chain()
+        while safe_node is not None:
             lower = np.zeros(len(self.lattice), dtype=bool)
-            self.lattice.below(lower, found)[...] = True
-            lower[found] = False
+            self.lattice.below(lower, safe_node)[...] = True
+            lower[safe_node] = False
             while (marks := lower & (self.status == UNKNOWN)).any():
                 number = self._check_first(marks)
                 if self.status[number] == SAFE and lower[number]:
-                    found = number
+                    safe_node = number
                     break
             else:
-                return found
+                return safe_node
         return None
 
-    def _check_first(self, marks: BoolArray, order: _Bounds | None = None, many: int = 1) -> int:
+    def _check_first(self, marks: BoolArray, order: _Bounds | None = None, n_nodes: int = 1) -> int:
         """Check the node that tells most about the marked ones, and perhaps others beside it."""
-        others = None
+        may_refute = None
         if self._judge.monotone:
             # Above a safe node there is none that makes all below it unsafe.
-            others = (self.status == UNKNOWN) & ~self._covered
-        numbers = self._order.first(marks, others, order, many)
+            may_refute = (self.status == UNKNOWN) & ~self._covered
+        numbers = self._order.first(marks, may_refute, order, n_nodes)
         self._check_each(numbers)
         return numbers[0]
 
@@ -301,8 +305,10 @@ class LatticeSearch:
         """A safe node whose predecessor on the chain is unsafe, by bisection; else any safe one."""
         chain = self._chain()
         if not self.check(chain[-1]):
-            every = np.argsort(-self._tie).tolist()
-            return next((number for number in [*chain[::-1], *every] if self.check(number)), None)
+            all_numbers = np.argsort(-self._tie).tolist()
+            return next(
+                (number for number in [*chain[::-1], *all_numbers] if self.check(number)), None
+            )
         low, high = -1, len(chain) - 1
         while high - low > 1:
             middle = (low + high) // 2

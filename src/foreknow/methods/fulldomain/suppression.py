@@ -40,10 +40,10 @@ class Judge:
     release unsafe that it is a part of; most unsafe nodes show by their smallest groups.
     """
 
-    def __init__(self, policy: Policy, everyone: GroupCounts, most: int) -> None:
+    def __init__(self, policy: Policy, everyone: GroupCounts, most_suppressed: int) -> None:
         self.monotone = policy.monotone()
         self.limits_inference = policy.limits_inference_of(everyone)
-        self.most, self._policy = most, policy
+        self.most, self._policy = most_suppressed, policy
         # Nothing is committed to it: for it, every release is the first one.
         self._ledger: PolicyLedger = policy.ledger(everyone.values, everyone)
         self._settled: dict[bytes, bool] = {}
@@ -70,10 +70,10 @@ class Judge:
         if not self.most:
             safe_each = (self._safe(view.counts) for view in views)
             return [NodeVerdict(safe, hopeless=not safe) for safe in safe_each]
-        found = []
+        verdicts = []
         for view, (unsafe, leaving) in zip(views, self.leaving(views), strict=True):
-            found.append(self._with_outliers(view, unsafe, int(leaving.sum())))
-        return found
+            verdicts.append(self._with_outliers(view, unsafe, int(leaving.sum())))
+        return verdicts
 
     def leaving(self, views: Sequence[View]) -> list[tuple[BoolArray, IntArray]]:
         """Which groups at each node are unsafe by themselves, and how many leave each at least.
@@ -82,18 +82,23 @@ class Judge:
         union of groups of a safe release, so it is safe by itself. If too many must leave, only
         their groups are marked unsafe.
         """
-        least = [self._least(view.counts) for view in views]
-        unsafe = [own > 0 for own in least]
-        undecided = [at for at, own in enumerate(least) if own.sum() <= self.most]
+        fewest_leaving = [self._least(view.counts) for view in views]
+        unsafe = [of_view > 0 for of_view in fewest_leaving]
+        undecided = [
+            place for place, of_view in enumerate(fewest_leaving) if of_view.sum() <= self.most
+        ]
         # Where nobody may leave, whoever is unsafe alone may be safe in a release, on average.
         if undecided and self.most:
-            counts = [views[at].counts for at in undecided]
-            ends = np.cumsum([own.n_groups for own in counts])[:-1]
-            for at, own in zip(
+            counts = [views[place].counts for place in undecided]
+            ends = np.cumsum([of_view.n_groups for of_view in counts])[:-1]
+            for place, of_view in zip(
                 undecided, np.split(~self._alone(joined(counts)), ends), strict=True
             ):
-                unsafe[at], least[at] = own, np.maximum(least[at], own)
-        return [*zip(unsafe, least, strict=True)]
+                unsafe[place], fewest_leaving[place] = (
+                    of_view,
+                    np.maximum(fewest_leaving[place], of_view),
+                )
+        return [*zip(unsafe, fewest_leaving, strict=True)]
 
     def _least(self, counts: GroupCounts) -> IntArray:
         if not self.monotone:
@@ -115,55 +120,57 @@ class Judge:
         if self._ledger.exact:
             return self._ledger.alone(counts)
         weighed = self._ledger.evaluate(None, counts, np.arange(counts.n_groups))
-        alone = weighed.safe_each()
-        close = np.flatnonzero(~alone & (weighed.risk_ratio() <= 1 + _CLOSE))
+        is_safe = weighed.safe_each()
+        close = np.flatnonzero(~is_safe & (weighed.risk_ratio() <= 1 + _CLOSE))
         for group in close.tolist():
-            one = counts.take(np.array([group]))
-            bag = np.concatenate((one.sizes, one.codes, one.counts)).tobytes()
+            group_counts = counts.take(np.array([group]))
+            bag = np.concatenate(
+                (group_counts.sizes, group_counts.codes, group_counts.counts)
+            ).tobytes()
             if bag not in self._settled:
-                self._settled[bag] = not self._policy.failures(one)
-            alone[group] = self._settled[bag]
-        return alone
+                self._settled[bag] = not self._policy.failures(group_counts)
+            is_safe[group] = self._settled[bag]
+        return is_safe
 
     # ---- with some people suppressed ------------------------------------------------------
 
-    def _with_outliers(self, view: View, unsafe: BoolArray, found: int) -> NodeVerdict:
+    def _with_outliers(self, view: View, unsafe: BoolArray, fewest_leaving: int) -> NodeVerdict:
         """Suppress what is unsafe by itself; then the smallest groups, until the rest is safe."""
         suppressed = int(view.people[unsafe].sum())
-        if found > self.most:
+        if fewest_leaving > self.most:
             return NodeVerdict(False, hopeless=True)
         if suppressed > self.most:
-            return NodeVerdict(False, fewest=found)
-        if not found and self._safe(view.counts):
+            return NodeVerdict(False, fewest=fewest_leaving)
+        if not fewest_leaving and self._safe(view.counts):
             return NodeVerdict(True)
-        others = np.argsort(view.people, kind="stable")
-        others = others[~unsafe[others]]
-        room = np.cumsum(view.people[others]) <= self.most - suppressed
-        others = others[: int(np.count_nonzero(room))]
-        n_joining = self._fewest(view.counts, unsafe, others)
+        joining = np.argsort(view.people, kind="stable")
+        joining = joining[~unsafe[joining]]
+        room = np.cumsum(view.people[joining]) <= self.most - suppressed
+        joining = joining[: int(np.count_nonzero(room))]
+        n_joining = self._fewest(view.counts, unsafe, joining)
         if n_joining is None:
-            return NodeVerdict(False, fewest=found)
-        unsafe[others[:n_joining]] = True
-        return NodeVerdict(True, outliers=unsafe, fewest=found)
+            return NodeVerdict(False, fewest=fewest_leaving)
+        unsafe[joining[:n_joining]] = True
+        return NodeVerdict(True, outliers=unsafe, fewest=fewest_leaving)
 
-    def _fewest(self, counts: GroupCounts, unsafe: BoolArray, others: IntArray) -> int | None:
+    def _fewest(self, counts: GroupCounts, unsafe: BoolArray, candidates: IntArray) -> int | None:
         """How many other groups, in order, must join the unsafe ones; None where all do not help.
 
         Where merging never hurts, one more never hurts: the number is found by bisection.
         """
         if not self.monotone:
             possible = (  # any of them may help, more may not
-                n for n in range(len(others) + 1) if self._helps(counts, unsafe, others[:n])
+                n for n in range(len(candidates) + 1) if self._helps(counts, unsafe, candidates[:n])
             )
             return next(possible, None)
-        if self._helps(counts, unsafe, others[:0]):
+        if self._helps(counts, unsafe, candidates[:0]):
             return 0
-        low, high = 0, len(others)
-        if not high or not self._helps(counts, unsafe, others):
+        low, high = 0, len(candidates)
+        if not high or not self._helps(counts, unsafe, candidates):
             return None
         while high - low > 1:
             middle = (low + high) // 2
-            if self._helps(counts, unsafe, others[:middle]):
+            if self._helps(counts, unsafe, candidates[:middle]):
                 high = middle
             else:
                 low = middle
@@ -176,5 +183,5 @@ class Judge:
         members = np.flatnonzero(outliers)
         if not len(members):
             return self._safe(counts)
-        one = counts.take(members).merge(np.zeros(len(members), dtype=np.int64))
-        return self._safe(one) and self._safe(together(counts, outliers))
+        united = counts.take(members).merge(np.zeros(len(members), dtype=np.int64))
+        return self._safe(united) and self._safe(together(counts, outliers))

@@ -92,23 +92,23 @@ class BlockTree:
             }
             for j in range(i)
         ]
-        found = []
+        placed_blocks = []
         for part in parts:
             first = [people[0] for people in part]
             below = []
             for home in homes:
-                here = [home[person] for person in first]
-                blocks = {place: block for place, block, _ in here}
+                homes_of_cells = [home[person] for person in first]
+                blocks = {place: block for place, block, _ in homes_of_cells}
                 below.append(
                     tuple(
-                        Below(block, tuple(g if p == place else -1 for p, _, g in here))
+                        Below(block, tuple(g if p == place else -1 for p, _, g in homes_of_cells))
                         for place, block in blocks.items()
                     )
                 )
             group_of = renumber(functions[i][person] for person in first)
             block = self.shape(tuple(map(len, part)), group_of, tuple(below))
-            found.append(Placed(block, tuple(part)))
-        return found
+            placed_blocks.append(Placed(block, tuple(part)))
+        return placed_blocks
 
     def shape(
         self,
@@ -117,8 +117,8 @@ class BlockTree:
         below: tuple[tuple[Below, ...], ...],
     ) -> Block:
         """The one block of a shape."""
-        seen = tuple(tuple((b.block.number, b.group_of) for b in level) for level in below)
-        key = (sizes, group_of, seen)
+        below_key = tuple(tuple((b.block.number, b.group_of) for b in level) for level in below)
+        key = (sizes, group_of, below_key)
         if key not in self._known:
             self._known[key] = Block(len(self._known), sizes, group_of, below)
             self.blocks.append(self._known[key])
@@ -126,9 +126,11 @@ class BlockTree:
 
     def without(self, block: Block, levels: Sequence[bool]) -> tuple[Block, tuple[int, ...]]:
         """The block without some lower levels, and the new cell of each cell."""
-        seen = [() if out else below for below, out in zip(block.below, levels, strict=True)]
+        levels_below = [
+            () if out else below for below, out in zip(block.below, levels, strict=True)
+        ]
         cell_of = renumber(
-            (group, *(b.group_of[c] for level in seen for b in level))
+            (group, *(b.group_of[c] for level in levels_below for b in level))
             for c, group in enumerate(block.group_of)
         )
         old = [cells[0] for cells in _members(cell_of)]
@@ -137,7 +139,7 @@ class BlockTree:
             tuple(block.group_of[c] for c in old),
             tuple(
                 tuple(Below(b.block, tuple(b.group_of[c] for c in old)) for b in level)
-                for level in seen
+                for level in levels_below
             ),
         )
         return small, cell_of
@@ -153,22 +155,22 @@ def _joined(partitions: Sequence[Sequence[int]]) -> tuple[int, ...]:
     while before is None or (first != before).any():  # the first person that is connected
         before = first
         for group_of in map(np.array, partitions):
-            least = np.full(group_of.max() + 1, len(first))
-            np.minimum.at(least, group_of, first)
-            first = least[group_of]
+            first_of_group = np.full(group_of.max() + 1, len(first))
+            np.minimum.at(first_of_group, group_of, first)
+            first = first_of_group[group_of]
     return renumber(first.tolist())
 
 
 def _members(numbers: Sequence[int]) -> tuple[tuple[int, ...], ...]:
     """The places of each number from 0."""
-    found: list[list[int]] = [[] for _ in range(max(numbers) + 1)]
+    members: list[list[int]] = [[] for _ in range(max(numbers) + 1)]
     for place, number in enumerate(numbers):
-        found[number].append(place)
-    return tuple(map(tuple, found))
+        members[number].append(place)
+    return tuple(map(tuple, members))
 
 
 def _sums(group_of: Sequence[int], sizes: Sequence[int]) -> tuple[int, ...]:
-    found = [0] * (max(group_of) + 1)
+    sums = [0] * (max(group_of) + 1)
     for group, size in zip(group_of, sizes, strict=True):
-        found[group] += size
-    return tuple(found)
+        sums[group] += size
+    return tuple(sums)

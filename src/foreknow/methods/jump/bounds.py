@@ -50,13 +50,13 @@ def most_lost(exact: Exact, parts: Sequence[Part], levels: Sequence[int]) -> Fra
     """An upper bound of the share of tables that are safe at one of some lower levels."""
     lost = Fraction(0)
     for j in levels:
-        known: dict[Part, Fraction] = {}
+        share_of: dict[Part, Fraction] = {}
         share = Fraction(1)
         for part in parts:
             if share > ENOUGH:
-                if part not in known:
-                    known[part] = _most_safe(exact, j, *part)
-                share *= known[part]
+                if part not in share_of:
+                    share_of[part] = _most_safe(exact, j, *part)
+                share *= share_of[part]
         lost += share
     return min(lost, Fraction(1))
 
@@ -69,19 +69,20 @@ def _most_safe(exact: Exact, j: int, block: Block, columns: Sequence[Column]) ->
             if group >= 0:
                 home[cell] = (place, group)
     people: Counter[tuple[int, tuple[int, int]]] = Counter()
-    for group, one, size in zip(block.group_of, home, block.sizes, strict=True):
-        people[group, one] += size
+    for group, lower_group, size in zip(block.group_of, home, block.sizes, strict=True):
+        people[group, lower_group] += size
     sizes = dict.fromkeys(home, 0)
-    for (_, one), size in people.items():
-        sizes[one] += size
-    order = sorted(sizes, key=lambda one: (sizes[one], one))
+    for (_, lower_group), size in people.items():
+        sizes[lower_group] += size
+    order = sorted(sizes, key=lambda lower_group: (sizes[lower_group], lower_group))
     values = Counter(columns)
     best = None
     for n in range(1, len(order) + 1):
-        chosen = {one: k for k, one in enumerate(order[:n])}
+        chosen = {lower_group: k for k, lower_group in enumerate(order[:n])}
         room = _room(block, people, chosen)
         limits = {
-            colour: [exact.limit(sizes[one], colour) for one in chosen] for colour, _ in values
+            colour: [exact.limit(sizes[lower_group], colour) for lower_group in chosen]
+            for colour, _ in values
         }
         if any(min(row) < 0 for row in limits.values()):
             return Fraction(0)
@@ -99,17 +100,21 @@ def _room(
     block: Block, people: Counter[tuple[int, tuple[int, int]]], chosen: dict[tuple[int, int], int]
 ) -> _Room:
     cells: list[tuple[int, int, int]] = []
-    rest: list[tuple[int, int | None]] = []
+    remainder: list[tuple[int, int | None]] = []
     for g, size in enumerate(block.group_sizes):
-        own = [(n, g, chosen[one]) for (h, one), n in people.items() if h == g and one in chosen]
-        left = size - sum(n for n, _, _ in own)
-        if left:
-            rest.append((left, None))
+        chosen_cells = [
+            (n, g, chosen[lower_group])
+            for (h, lower_group), n in people.items()
+            if h == g and lower_group in chosen
+        ]
+        remaining = size - sum(n for n, _, _ in chosen_cells)
+        if remaining:
+            remainder.append((remaining, None))
         else:  # the largest cell follows from the others
-            n, _, place = own.pop(own.index(max(own)))
-            rest.append((n, place))
-        cells += own
-    return _Room(block.group_sizes, cells, rest)
+            n, _, place = chosen_cells.pop(chosen_cells.index(max(chosen_cells)))
+            remainder.append((n, place))
+        cells += chosen_cells
+    return _Room(block.group_sizes, cells, remainder)
 
 
 @dataclass(frozen=True)
@@ -132,10 +137,10 @@ class _Room:
         state[(0,) * len(self.cells)] = 1
         for counts, limits in values:
             after = np.zeros_like(state)
-            for own, chance in self._ways(counts, limits):
-                to = tuple(slice(a, None) for a in own)
+            for numbers, chance in self._ways(counts, limits):
+                to = tuple(slice(a, None) for a in numbers)
                 source = tuple(
-                    slice(0, n + 1 - a) for a, (n, _, _) in zip(own, self.cells, strict=True)
+                    slice(0, n + 1 - a) for a, (n, _, _) in zip(numbers, self.cells, strict=True)
                 )
                 after[to] += chance * state[source]
             state = after
@@ -146,26 +151,30 @@ class _Room:
         self, counts: Sequence[int], limits: Sequence[int]
     ) -> Iterator[tuple[tuple[int, ...], float]]:
         """Numbers of a value in the cells within its limits, with their chances."""
-        for own in product(*(range(min(n, counts[g], limits[k]) + 1) for n, g, k in self.cells)):
-            left, placed = list(counts), [0] * len(limits)
-            for a, (_, g, place) in zip(own, self.cells, strict=True):
-                left[g] -= a
+        for numbers in product(
+            *(range(min(n, counts[g], limits[k]) + 1) for n, g, k in self.cells)
+        ):
+            remaining, placed = list(counts), [0] * len(limits)
+            for a, (_, g, place) in zip(numbers, self.cells, strict=True):
+                remaining[g] -= a
                 placed[place] += a
-            for rest, (n, where) in zip(left, self.rest, strict=True):
+            for n_rest, (n, where) in zip(remaining, self.rest, strict=True):
                 if where is not None:
-                    placed[where] += rest
-                if not 0 <= rest <= n:
+                    placed[where] += n_rest
+                if not 0 <= n_rest <= n:
                     break
             else:
                 if all(map(int.__le__, placed, limits)):
-                    yield own, self._chance(counts, own)
+                    yield numbers, self._chance(counts, numbers)
 
-    def _chance(self, counts: Sequence[int], own: Sequence[int]) -> float:
+    def _chance(self, counts: Sequence[int], numbers: Sequence[int]) -> float:
         """Chance that so many in each group of the block are so many in each cell."""
-        left, log = list(counts), 0.0
-        for a, (n, g, _) in zip(own, self.cells, strict=True):
-            left[g] -= a
+        remaining, log = list(counts), 0.0
+        for a, (n, g, _) in zip(numbers, self.cells, strict=True):
+            remaining[g] -= a
             log += a * math.log(n / self.sizes[g]) - math.lgamma(a + 1)
-        for count, rest, (n, _), total in zip(counts, left, self.rest, self.sizes, strict=True):
-            log += rest * math.log(n / total) - math.lgamma(rest + 1) + math.lgamma(count + 1)
+        for count, n_rest, (n, _), total in zip(
+            counts, remaining, self.rest, self.sizes, strict=True
+        ):
+            log += n_rest * math.log(n / total) - math.lgamma(n_rest + 1) + math.lgamma(count + 1)
         return math.exp(log)

@@ -141,12 +141,12 @@ class Exact:
 
     def parts(self, i: int, codes: Sequence[int], colours: Sequence[int]) -> list[Part]:
         """The generalization under function i of a table of codes, block by block."""
-        found: list[Part] = []
+        parts: list[Part] = []
         for placed in self.layout.level(i):
             rows = rows_of(placed.groups, codes)
             columns = sorted((colours[value], row) for value, row in rows.items())
-            found.append((placed.block, tuple(columns)))
-        return found
+            parts.append((placed.block, tuple(columns)))
+        return parts
 
     def limit(self, size: int, colour: int) -> int:
         """How often a value of a colour may occur in a group that has the property."""
@@ -157,8 +157,8 @@ class Exact:
 
     def allows(self, row: Sequence[tuple[int, int]], total: int, size: int) -> bool:
         """Whether someone in a group of that size may have such values in so many tables."""
-        named = [(self.palette[colour], count) for colour, count in row if count]
-        return self.strategy.property.allows(named, total, size)
+        values = [(self.palette[colour], count) for colour, count in row if count]
+        return self.strategy.property.allows(values, total, size)
 
     def permutation_safe(self, parts: Sequence[Part]) -> bool:
         """Whether the permutation set has the property: every group's average person does."""
@@ -189,15 +189,15 @@ class Exact:
 
     def needs(self, i: int, parts: Sequence[Part]) -> Needs:
         """What is needed of lower levels; nothing of those that cannot stop any of the tables."""
-        found: list[EarlierNeed] = []
+        needs: list[EarlierNeed] = []
         for j in range(i):
             need = self.strategy.need(j, i)
-            if all(before is EarlierNeed.NOTHING for before in found):
+            if all(before is EarlierNeed.NOTHING for before in needs):
                 need = EarlierNeed.PERMUTATION
             if need is not EarlierNeed.ALWAYS and not all(self._fit(*part, j) for part in parts):
                 need = EarlierNeed.NOTHING
-            found.append(need)
-        return tuple(found)
+            needs.append(need)
+        return tuple(needs)
 
     def _fit(self, block: Block, columns: tuple[Column, ...], j: int) -> bool:
         """Whether a block's values may fit into and fill the groups of level j. No false no."""
@@ -229,17 +229,17 @@ class Exact:
             cells.append(cell_of)
         total = math.prod(block.total for block in blocks)
 
-        def stops(seen: Seen) -> bool:
+        def stops(views: Seen) -> bool:
             return not self.strategy.gets_to(
-                i, needs, lambda j: seen[j] is not None, lambda j: self._verdict(j, seen[j])
+                i, needs, lambda j: views[j] is not None, lambda j: self._verdict(j, views[j])
             )
 
         stopped, weights = _stopped(blocks, needs, self.budget, stops)
-        made: dict[Part, CountedBlock] = {}
+        counted_of: dict[Part, CountedBlock] = {}
         for (block, columns), tables, cell_of, weight_of in zip(
             parts, blocks, cells, weights, strict=True
         ):
-            if (block, columns) not in made:
+            if (block, columns) not in counted_of:
                 rows = {
                     column: tuple(
                         total * column[1][group] // block.group_sizes[group] - row[cell]
@@ -247,8 +247,8 @@ class Exact:
                     )
                     for column, row in zip(tables.classes, tables.sums(weight_of), strict=True)
                 }
-                made[block, columns] = CountedBlock(block, columns, rows)
-        return TableCounts(total - stopped, total, tuple(made[part] for part in parts))
+                counted_of[block, columns] = CountedBlock(block, columns, rows)
+        return TableCounts(total - stopped, total, tuple(counted_of[part] for part in parts))
 
     def _verdict(self, j: int, key: Any) -> bool:
         if (j, key) not in self._verdicts:
@@ -256,15 +256,15 @@ class Exact:
             self._verdicts[j, key] = self._judged(self.count(j, parts))
         return self._verdicts[j, key]
 
-    def _judged(self, counted: TableCounts) -> bool:
+    def _judged(self, counts: TableCounts) -> bool:
         """Whether everybody's values have the property; nobody's when there are no tables."""
-        return counted.size > 0 and all(
+        return counts.size > 0 and all(
             self.allows(
                 [(column[0], part.tables[column][cell]) for column in part.columns],
-                counted.size,
+                counts.size,
                 part.block.group_sizes[group],
             )
-            for part in {id(part): part for part in counted.parts}.values()
+            for part in {id(part): part for part in counts.parts}.values()
             for cell, group in enumerate(part.block.group_of)
         )
 
@@ -296,32 +296,32 @@ def _stopped(
         step: dict[tuple[Seen, Seen], Seen] = {}
         for before, weight in ahead[-1].items():
             for end, ways in block.ends.items():
-                both = tuple(
+                combined = tuple(
                     None if a is None or b is None else a is True or tuple(sorted((*a, *b)))
                     for a, b in zip(before, end, strict=True)
                 )
-                if not _lost(both):
-                    step[before, end] = both
-                    reached[both] = reached.get(both, 0) + weight * ways
+                if not _lost(combined):
+                    step[before, end] = combined
+                    reached[combined] = reached.get(combined, 0) + weight * ways
         budget.spend(len(step) + 1)
         steps.append(step)
         ahead.append(reached)
-    values = {seen: int(stops(seen)) for seen in ahead[-1]}
-    number = sum(ways * values[seen] for seen, ways in ahead[-1].items())
+    values = {views: int(stops(views)) for views in ahead[-1]}
+    number = sum(ways * values[views] for views, ways in ahead[-1].items())
     weights: list[dict[Seen, int]] = [{} for _ in blocks]
     for place in range(len(blocks) - 1, -1, -1):
-        own, earlier = weights[place], dict.fromkeys(ahead[place], 0)
-        for (before, end), both in steps[place].items():
-            if values[both]:
-                own[end] = own.get(end, 0) + ahead[place][before] * values[both]
-                earlier[before] += blocks[place].ends[end] * values[both]
+        weight_of, earlier = weights[place], dict.fromkeys(ahead[place], 0)
+        for (before, end), combined in steps[place].items():
+            if values[combined]:
+                weight_of[end] = weight_of.get(end, 0) + ahead[place][before] * values[combined]
+                earlier[before] += blocks[place].ends[end] * values[combined]
         values = earlier
     return number, weights
 
 
-def _lost(seen: Seen) -> bool:
+def _lost(views: Seen) -> bool:
     """Whether no level has a safe permutation set."""
-    return all(one is None for one in seen)
+    return all(view is None for view in views)
 
 
 class BlockTables:
@@ -337,9 +337,9 @@ class BlockTables:
     def __init__(self, block: Block, columns: Sequence[Column], needs: Needs, exact: Exact) -> None:
         self.block, self._exact = block, exact
         self._levels = list(zip(block.below, needs, strict=True))
-        counted = Counter(columns)
-        self.classes = sorted(counted, key=lambda column: (-sum(column[1]), column))
-        self.copies = [counted[column] for column in self.classes]
+        n_copies = Counter(columns)
+        self.classes = sorted(n_copies, key=lambda column: (-sum(column[1]), column))
+        self.copies = [n_copies[column] for column in self.classes]
         self.total = math.prod(map(math.factorial, block.group_sizes)) // math.prod(
             math.factorial(count) for _, counts in columns for count in counts
         )
@@ -357,35 +357,43 @@ class BlockTables:
             options = spreads(counts, block.cells_of, block.sizes, exact.budget)
             states = {(self.copies[which], *state[1:]): n for state, n in states.items()}
             for r, cells in enumerate(options):
-                more = tuple(self._of_value(*level, colour, cells) for level in self._levels)
-                states = self._layer(states, which, cells, more, last=r == len(options) - 1)
+                of_value = tuple(self._of_value(*level, colour, cells) for level in self._levels)
+                states = self._layer(states, which, cells, of_value, last=r == len(options) - 1)
         self._done = [
-            tuple(self._of_all(*level, one) for level, one in zip(self._levels, seen, strict=True))
-            for _, _, seen in states
+            tuple(
+                self._of_all(*level, view) for level, view in zip(self._levels, views, strict=True)
+            )
+            for _, _, views in states
         ]
         for end, weight in zip(self._done, states.values(), strict=True):
             if self._keep_all or not _lost(end):
                 self.ends[end] = self.ends.get(end, 0) + weight
 
     def _layer(
-        self, states: dict[Any, int], which: int, cells: tuple[int, ...], more: Seen, *, last: bool
+        self,
+        states: dict[Any, int],
+        which: int,
+        cells: tuple[int, ...],
+        of_value: Seen,
+        *,
+        last: bool,
     ) -> dict[Any, int]:
         """Give these cells to some of a class's values, as many as can be."""
         places: dict[Any, int] = {}
         weights: list[int] = []
         edges: list[tuple[int, int, int, int]] = []
         used = [(c, n) for c, n in enumerate(cells) if n]
-        for source, ((left, room, seen), weight) in enumerate(states.items()):
+        for source, ((remaining, room, views), weight) in enumerate(states.items()):
             ways, k = 1, 0
             while True:
-                if k == left or not last:
-                    place = places.setdefault((left - k, room, seen), len(weights))
+                if k == remaining or not last:
+                    place = places.setdefault((remaining - k, room, views), len(weights))
                     if place == len(weights):
                         weights.append(0)
-                    factor = ways * math.comb(left, k)
+                    factor = ways * math.comb(remaining, k)
                     weights[place] += weight * factor
                     edges.append((source, place, factor, k))
-                if k == left:
+                if k == remaining:
                     break
                 k += 1
                 new_room = list(room)
@@ -394,8 +402,8 @@ class BlockTables:
                     new_room[c] -= n
                 if not ways:
                     break
-                room, seen = tuple(new_room), _after(seen, more)
-                if not self._keep_all and _lost(seen):
+                room, views = tuple(new_room), _after(views, of_value)
+                if not self._keep_all and _lost(views):
                     break
         self._exact.budget.spend(len(edges) + 1)
         self._layers.append((which, cells, edges))
@@ -405,7 +413,7 @@ class BlockTables:
     def sums(self, weight_of: dict[Seen, int]) -> list[list[int]]:
         """For each class and cell: tables by their weight where one person has one such value."""
         values = [weight_of.get(end, 0) for end in self._done]
-        found = [[0] * len(self.block.sizes) for _ in self.classes]
+        totals = [[0] * len(self.block.sizes) for _ in self.classes]
         for layer in range(len(self._layers) - 1, -1, -1):  # backwards along the same steps
             which, cells, edges = self._layers[layer]
             sources, flow = self._weights[layer], 0
@@ -417,11 +425,11 @@ class BlockTables:
                     flow += k * value * sources[source]
             if flow:
                 for c, n in enumerate(cells):
-                    found[which][c] += n * flow
+                    totals[which][c] += n * flow
             values = before
         return [
             [number // (size * copies) for number, size in zip(row, self.block.sizes, strict=True)]
-            for row, copies in zip(found, self.copies, strict=True)
+            for row, copies in zip(totals, self.copies, strict=True)
         ]
 
     def _at_first(self, blocks: tuple[Below, ...], need: EarlierNeed) -> Any:
@@ -441,7 +449,7 @@ class BlockTables:
         """What a level sees of one value that occurs so often in each cell."""
         if need is EarlierNeed.NOTHING:
             return None
-        found: list[Any] = []
+        parts: list[Any] = []
         for below in blocks:
             sizes = below.block.group_sizes
             sums = [0] * len(sizes)
@@ -453,24 +461,24 @@ class BlockTables:
             ):
                 return None
             if need is EarlierNeed.PERMUTATION:
-                found += [(colour, n) if n else None for n in sums]
+                parts += [(colour, n) if n else None for n in sums]
             else:
-                found.append((colour, tuple(sums)) if any(sums) else None)
-        return True if need is EarlierNeed.PERMUTATION and self._exact.complete else tuple(found)
+                parts.append((colour, tuple(sums)) if any(sums) else None)
+        return True if need is EarlierNeed.PERMUTATION and self._exact.complete else tuple(parts)
 
-    def _of_all(self, blocks: tuple[Below, ...], need: EarlierNeed, seen: Any) -> Any:
+    def _of_all(self, blocks: tuple[Below, ...], need: EarlierNeed, view: Any) -> Any:
         """What a level sees of all values, with the verdict on its permutation set."""
-        if seen is None or seen is True:
-            return seen
+        if view is None or view is True:
+            return view
         if need is EarlierNeed.PERMUTATION:
             sizes = [size for below in blocks for size in below.block.group_sizes]
-            return True if all(map(self._exact.allows, seen, sizes, sizes)) else None
-        found = [(below.block, columns) for below, columns in zip(blocks, seen, strict=True)]
+            return True if all(map(self._exact.allows, view, sizes, sizes)) else None
+        parts = [(below.block, columns) for below, columns in zip(blocks, view, strict=True)]
         unsure = need is EarlierNeed.GATED and not self._exact.complete
-        return None if unsure and not self._exact.permutation_safe(found) else key_of(found)
+        return None if unsure and not self._exact.permutation_safe(parts) else key_of(parts)
 
 
-def _after(seen: Seen, more: Seen) -> Seen:
+def _after(views: Seen, of_value: Seen) -> Seen:
     """What is seen after one more value."""
     return tuple(
         None
@@ -478,10 +486,10 @@ def _after(seen: Seen, more: Seen) -> Seen:
         else True
         if old is True
         else tuple(
-            have if one is None else tuple(sorted((*have, one)))
-            for have, one in zip(old, new, strict=True)
+            have if column is None else tuple(sorted((*have, column)))
+            for have, column in zip(old, new, strict=True)
         )
-        for old, new in zip(seen, more, strict=True)
+        for old, new in zip(views, of_value, strict=True)
     )
 
 
@@ -496,9 +504,9 @@ def _splits(count: int, room: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     if len(room) == 1:
         return ((count,),) if count <= room[0] else ()
     return tuple(
-        (first, *rest)
+        (first, *others_split)
         for first in range(min(count, room[0]) + 1)
-        for rest in _splits(count - first, room[1:])
+        for others_split in _splits(count - first, room[1:])
     )
 
 
@@ -517,7 +525,7 @@ def spreads(
             ways = [sum(ways[max(0, n - sizes[c]) : n + 1]) for n in range(count + 1)]
         number *= ways[count]
     budget.spend(number)
-    found = []
+    rows = []
     for chosen in product(
         *(
             _splits(count, tuple(sizes[c] for c in cells))
@@ -528,5 +536,5 @@ def spreads(
         for cells, numbers in zip(cells_of, chosen, strict=True):
             for c, n in zip(cells, numbers, strict=True):
                 row[c] = n
-        found.append(tuple(row))
-    return found
+        rows.append(tuple(row))
+    return rows

@@ -37,7 +37,7 @@ class Function:
     levels: tuple[tuple[str, Level], ...] | None = None  # a node; other columns are suppressed
 
     @classmethod
-    def of(cls, given: Any) -> Function:
+    def of(cls, source: Any) -> Function:
         """Read a function as users write it.
 
         ``"AB|CD"``: each letter is a person; ``[["Ann", "Bob"], ["Carl"]]``: groups of names;
@@ -47,24 +47,24 @@ class Function:
         >>> Function.of("AB|CD"), Function.of([["Ann", "Bob"], ["Carl"]]), Function.of({"age": 2})
         (AB|CD, Ann, Bob|Carl, age=2)
         """
-        if isinstance(given, Function):
-            return given
-        if isinstance(given, Mapping):
-            return cls(levels=tuple((str(c), _level(c, level)) for c, level in given.items()))
-        if isinstance(given, str):
-            if "=" in given and "|" not in given:
-                return cls(levels=_read_levels(given))
-            return cls(_read_groups(given.split("|"), given))
-        if isinstance(given, np.ndarray):
-            if given.ndim != 1 or given.dtype.kind not in "iu":
+        if isinstance(source, Function):
+            return source
+        if isinstance(source, Mapping):
+            return cls(levels=tuple((str(c), _level(c, level)) for c, level in source.items()))
+        if isinstance(source, str):
+            if "=" in source and "|" not in source:
+                return cls(levels=_read_levels(source))
+            return cls(_read_groups(source.split("|"), source))
+        if isinstance(source, np.ndarray):
+            if source.ndim != 1 or source.dtype.kind not in "iu":
                 raise InputError("a function given as an array has one whole number per person")
-            return cls(numbers=tuple(given.tolist()))
-        if not isinstance(given, Iterable):
-            raise InputError(f"{given!r} is no function: write 'AB|CD' or lists of people")
-        items = list(given)
+            return cls(numbers=tuple(source.tolist()))
+        if not isinstance(source, Iterable):
+            raise InputError(f"{source!r} is no function: write 'AB|CD' or lists of people")
+        items = list(source)
         if items and all(isinstance(item, (int, np.integer)) for item in items):
             return cls(numbers=tuple(int(item) for item in items))
-        return cls(_read_groups(items, given))
+        return cls(_read_groups(items, source))
 
     def codes(self, people: Sequence[Person]) -> tuple[int, ...]:
         """Group of each of exactly these people, numbered by first appearance."""
@@ -131,34 +131,34 @@ def _short(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
-def read_functions(given: Any) -> tuple[Function, ...]:
+def read_functions(source: Any) -> tuple[Function, ...]:
     """Functions as users give them, in order."""
-    if isinstance(given, str) or not isinstance(given, Sequence):
+    if isinstance(source, str) or not isinstance(source, Sequence):
         raise InputError("functions is a list, in the order in which they are tried")
-    if not given:
+    if not source:
         raise InputError("there are no functions to try")
-    return tuple(map(Function.of, given))
+    return tuple(map(Function.of, source))
 
 
-def _read_groups(parts: Sequence[Any], given: Any) -> tuple[tuple[Person, ...], ...]:
+def _read_groups(parts: Sequence[Any], source: Any) -> tuple[tuple[Person, ...], ...]:
     groups: list[list[Person]] = []
     for part in parts:
         if not isinstance(part, (str, list, tuple, set, frozenset)):
             raise InputError(f"{part!r} is no group of people: a list of names is one")
         groups.append(list(part))
-    seen: set[Person] = set()
+    named_people: set[Person] = set()
     for person in (p for group in groups for p in group):
         try:
-            twice = person in seen
+            twice = person in named_people
         except TypeError:
             raise InputError(
-                f"the function {_short(repr(given))}: {person!r} can be nobody's name"
+                f"the function {_short(repr(source))}: {person!r} can be nobody's name"
             ) from None
         if twice:
-            raise InputError(f"the function {_short(repr(given))} names {person!r} twice")
-        seen.add(person)
+            raise InputError(f"the function {_short(repr(source))} names {person!r} twice")
+        named_people.add(person)
     if not groups or not all(groups):
-        raise InputError(f"the function {_short(repr(given))} has an empty group")
+        raise InputError(f"the function {_short(repr(source))} has an empty group")
     return tuple(map(tuple, groups))
 
 
@@ -166,15 +166,15 @@ def _read_levels(text: str) -> tuple[tuple[str, Level], ...]:
     levels: dict[str, Level] = {}
     for part in text.split(","):
         column, equals, level = (piece.strip() for piece in part.rpartition("="))
-        whole = level.isascii() and level.isdigit()
-        if not equals or not column or not (whole or level == SUPPRESSED):
+        is_number = level.isascii() and level.isdigit()
+        if not equals or not column or not (is_number or level == SUPPRESSED):
             raise InputError(
                 f"the function {text!r} is no node: give a level for each column, such as "
                 '"age=3, sex=*"'
             )
         if column in levels:
             raise InputError(f"the function {text!r} names {column!r} twice; keep one")
-        levels[column] = int(level) if whole else level
+        levels[column] = int(level) if is_number else level
     return tuple(levels.items())
 
 
@@ -190,26 +190,26 @@ def settled(functions: Sequence[Function], microdata: Microdata) -> tuple[Functi
     """Functions with the group of each person, and nodes with the names of their levels."""
     attributes = microdata.attributes
     tops = _tops(attributes)
-    found = []
+    functions_of_table = []
     for function in functions:
         numbers = function.numbers
         if function.levels is not None:
-            found.append(_at_node(node_of(function, microdata), attributes, tops))
+            functions_of_table.append(_at_node(node_of(function, microdata), attributes, tops))
         elif numbers is None:
             raise InputError(
                 f"the function {function.short} names people, which is for `run`; for the rows of "
                 'a table, give lattice nodes, such as "age=1, zip=*", or the group of each row'
             )
         elif len(numbers) == microdata.n_rows:
-            kept = np.asarray(numbers)[microdata.kept]
-            _refuse_separated(kept, microdata)
-            found.append(Function(numbers=renumber(kept.tolist())))
+            group_numbers = np.asarray(numbers)[microdata.kept]
+            _refuse_separated(group_numbers, microdata)
+            functions_of_table.append(Function(numbers=renumber(group_numbers.tolist())))
         else:
             raise InputError(
                 f"a function has {len(numbers)} group numbers, {microdata.name} "
                 f"{microdata.n_rows} rows"
             )
-    return tuple(found)
+    return tuple(functions_of_table)
 
 
 def node_of(function: Function, microdata: Microdata) -> Node:
@@ -222,10 +222,10 @@ def node_of(function: Function, microdata: Microdata) -> Node:
                 f"the function {function}: {column!r} is no quasi-identifier of {microdata.name}"
                 f"{did_you_mean(column, names)}"
             )
-    given = [levels.get(name, SUPPRESSED) for name in names]
+    node_levels = [levels.get(name, SUPPRESSED) for name in names]
     return tuple(
         top if isinstance(level, str) else level
-        for level, top in zip(given, _tops(microdata.attributes), strict=True)
+        for level, top in zip(node_levels, _tops(microdata.attributes), strict=True)
     )
 
 
@@ -258,11 +258,11 @@ def _refuse_separated(group: IntArray, microdata: Microdata) -> None:
     """Refuse to put people apart who have equal quasi-identifiers."""
     attributes = microdata.attributes
     columns = [attribute.codes for attribute in attributes]
-    alike, first = combine(columns, [len(attribute.domain) for attribute in attributes])
-    apart = np.flatnonzero(group != group[first[alike]])
+    class_of, first = combine(columns, [len(attribute.domain) for attribute in attributes])
+    apart = np.flatnonzero(group != group[first[class_of]])
     if len(apart):
         person = int(apart[0])
-        rows = sorted(int(microdata.kept[p]) + 1 for p in (first[alike[person]], person))
+        rows = sorted(int(microdata.kept[p]) + 1 for p in (first[class_of[person]], person))
         raise InputError(
             f"a function puts rows {rows[0]} and {rows[1]} of {microdata.name} apart, which are "
             f"both {_text(attributes, person)}: keep people of equal quasi-identifiers together, "
@@ -272,20 +272,21 @@ def _refuse_separated(group: IntArray, microdata: Microdata) -> None:
 
 def _text(attributes: Sequence[Attribute], person: int) -> str:
     return ", ".join(
-        f"{one.name} {shown(one.domain[int(one.codes[person])])}" for one in attributes
+        f"{attribute.name} {shown(attribute.domain[int(attribute.codes[person])])}"
+        for attribute in attributes
     )
 
 
 # ---- functions that are tried by default ---------------------------------------------------------
 
 
-def default_nodes(attributes: Sequence[Attribute], least: int) -> list[Node]:
+def default_nodes(attributes: Sequence[Attribute], min_people: int) -> list[Node]:
     """Nodes to try where none are given, from specific to everybody in one group.
 
     From the top of the lattice one quasi-identifier after another is made more specific by a level:
-    the one that leaves the fewest groups, none of fewer people than `least`. The way back is the
-    order; nodes with more than half as many groups as the last are left out, since every further
-    function makes sets harder to count. Sensitive values have no say: other tables would have other
+    the one that leaves the fewest groups, none of fewer people than `min_people`. The way back is
+    the order; nodes with more than half as many groups as the last are left out, since every
+    further function makes sets harder to count. Sensitive values have no say: other tables would have other
     functions.
     """
     tops = _tops(attributes)
@@ -296,7 +297,7 @@ def default_nodes(attributes: Sequence[Attribute], least: int) -> list[Node]:
             if level:
                 node = (*way[-1][0][:a], level - 1, *way[-1][0][a + 1 :])
                 sizes = np.bincount(_groups_at(attributes, node))
-                if sizes.min() >= least:
+                if sizes.min() >= min_people:
                     below.append((len(sizes), a, node))
         if not below:
             break
@@ -320,5 +321,5 @@ def least_group(property: Property, people: int) -> int:
 
 def renumber(numbers: Iterable[Hashable]) -> tuple[int, ...]:
     """Whole numbers from 0 in order of first appearance."""
-    seen: dict[Hashable, int] = {}
-    return tuple(seen.setdefault(number, len(seen)) for number in numbers)
+    number_of: dict[Hashable, int] = {}
+    return tuple(number_of.setdefault(number, len(number_of)) for number in numbers)

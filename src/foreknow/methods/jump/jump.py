@@ -89,29 +89,29 @@ class InOrder(Grouper):
     def __init__(
         self, functions: Sequence[Any] | None = None, property: Any = HALF, *, steps: int = STEPS
     ) -> None:
-        read = None if functions is None else read_functions(functions)
-        set_fields(self, functions=read)
+        parsed = None if functions is None else read_functions(functions)
+        set_fields(self, functions=parsed)
         set_fields(self, property=as_property(property))
         set_fields(self, steps=whole_number(steps, "steps", 1))
 
     @builtins.property
     def symmetric(self) -> bool:
         """Whether all functions look at quasi-identifiers alone, whatever the order of rows."""
-        return self.functions is None or all(one.symmetric for one in self.functions)
+        return self.functions is None or all(function.symmetric for function in self.functions)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; functions that are no nodes only by their sizes."""
         functions = self.functions
         return {
-            "functions": None if functions is None else [one.text for one in functions],
+            "functions": None if functions is None else [function.text for function in functions],
             "property": repr(self.property),
             "steps": self.steps,
         }
 
     @classmethod
-    def from_settings(cls, given: Mapping[str, Any], policy: Policy) -> Self:
+    def from_settings(cls, settings: Mapping[str, Any], policy: Policy) -> Self:
         """Make it of its table in a policy file, with the policy's requirements as property."""
-        return cls(**{**given, "property": property_of(policy)})
+        return cls(**{**settings, "property": property_of(policy)})
 
     def run(self, table: Any) -> Run:
         """Run the algorithm on a table.
@@ -158,32 +158,34 @@ class InOrder(Grouper):
             If the property is not convex, and readers may not be able to tell which function made
             a release.
         """
-        own = self.settled(microdata)
+        algorithm = self.settled(microdata)
         if self._kind != "naive":  # which claims nothing
-            own._refuse_lookalikes(policy is not None and policy.options.labelled)
+            algorithm._refuse_lookalikes(policy is not None and policy.options.labelled)
         try:
-            run = own.run(values_of(microdata))
+            run = algorithm.run(values_of(microdata))
         except BeyondReach as error:
             raise BeyondReach(
                 f"{type(self).__name__} decides nothing of {microdata.name}: {error}. Nothing is "
                 f"published. More steps (steps = {10 * self.steps}) change no result; other "
                 "functions, chosen because of this, would be a choice that depends on the table"
             ) from None
-        return JumpResult(own, run, microdata)
+        return JumpResult(algorithm, run, microdata)
 
     def settled(self, microdata: Microdata) -> Self:
         """The same for one table: functions by the names of their levels, or the default ones."""
         require(self, ONE_COLUMN, semantics=microdata.schema.semantics)
-        given = self.functions
-        if given is None:
-            least = least_group(self.property, microdata.n_people)
+        functions = self.functions
+        if functions is None:
+            min_people = least_group(self.property, microdata.n_people)
             names = [attribute.name for attribute in microdata.attributes]
-            nodes = default_nodes(microdata.attributes, least)
-            given = tuple(Function(levels=tuple(zip(names, node, strict=True))) for node in nodes)
-        own = copy.copy(self)
-        set_fields(own, functions=settled(given, microdata))
-        own._check()
-        return own
+            nodes = default_nodes(microdata.attributes, min_people)
+            functions = tuple(
+                Function(levels=tuple(zip(names, node, strict=True))) for node in nodes
+            )
+        algorithm = copy.copy(self)
+        set_fields(algorithm, functions=settled(functions, microdata))
+        algorithm._check()
+        return algorithm
 
     @builtins.property
     def given(self) -> tuple[Function, ...]:
@@ -209,13 +211,13 @@ class InOrder(Grouper):
         """
         if self.property.convex:
             return
-        name, known = type(self).__name__, dict[tuple[int, ...] | None, int]()
+        name, index_of = type(self).__name__, dict[tuple[int, ...] | None, int]()
         why = (
             f"with {self.property!r}, which is not known to be convex, it might then disclose "
             "more than was judged."
         )
         for i, function in enumerate(self.given):
-            j = known.setdefault(function.numbers, i)
+            j = index_of.setdefault(function.numbers, i)
             if j != i:
                 raise UnsupportedError(
                     f"{name}: g{j + 1} and g{i + 1} group people alike, so that a release does not "
@@ -238,7 +240,7 @@ class InOrder(Grouper):
             notes=self._notes,
             advice="another property may help",
             # Values and rows are named as they are; levels may be of cells.
-            exact=() if all(one.levels for one in self.functions or ()) else None,
+            exact=() if all(function.levels for function in self.functions or ()) else None,
         )
 
     def _foresees(self, policy: Policy) -> bool:
@@ -298,28 +300,32 @@ class JumpResult:
             return self
         who = "An adversary who learns this, and knows the method and how often each value occurs,"
         try:
-            seen = self.run.nothing_set()
+            nothing_set = self.run.nothing_set()
         except BeyondReach as error:
             raise NoSafeRelease(
                 f"{self._nothing()}. {who} may learn from it; how much was not counted: {error}"
             ) from None
-        of, people = self.method.property, len(seen.marginals)
+        judged_property, people = self.method.property, len(nothing_set.marginals)
         rows = (
-            [(of.colour(value), int(share * seen.size)) for value, share in row.items()]
-            for row in seen.marginals.values()
+            [
+                (judged_property.colour(value), int(share * nothing_set.size))
+                for value, share in row.items()
+            ]
+            for row in nothing_set.marginals.values()
         )
-        keeps = all(of.allows(row, seen.size, people) for row in rows)
+        keeps = all(judged_property.allows(row, nothing_set.size, people) for row in rows)
         raise NoSafeRelease(
-            f"{self._nothing()}. {who} can be sure of someone's value with {seen.max_ratio}, which "
+            f"{self._nothing()}. {who} can be sure of someone's value with "
+            f"{nothing_set.max_ratio}, which "
             f"{'keeps' if keeps else 'does not keep'} that property. Other functions or distances, "
             "chosen because of this, are a choice that they can foresee"
         )
 
     def _nothing(self) -> str:
-        own = self.method
+        method = self.method
         return (
-            f"{type(own).__name__} releases nothing of {self._microdata.name}: none of the "
-            f"{len(own.given)} functions that it comes to has the property {own.property!r}"
+            f"{type(method).__name__} releases nothing of {self._microdata.name}: none of the "
+            f"{len(method.given)} functions that it comes to has the property {method.property!r}"
         )
 
 
@@ -449,13 +455,18 @@ class Jump(InOrder):
         set_fields(self, distances=_read_distances(self.distances, n))
 
     def _strategy(self) -> Strategy:
-        n, given = len(self.given), self.distances
-        return Strategy("jump", self.property, (given,) * n if isinstance(given, int) else given)
+        n, distances = len(self.given), self.distances
+        return Strategy(
+            "jump", self.property, (distances,) * n if isinstance(distances, int) else distances
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        given = self.distances
-        return {**super().to_dict(), "distances": given if isinstance(given, int) else list(given)}
+        distances = self.distances
+        return {
+            **super().to_dict(),
+            "distances": distances if isinstance(distances, int) else list(distances),
+        }
 
 
 def values_of(microdata: Microdata) -> list[Value]:
@@ -463,18 +474,18 @@ def values_of(microdata: Microdata) -> list[Value]:
     return [microdata.values[code] for code in microdata.sensitive_codes.tolist()]
 
 
-def _read_distances(given: Any, n: int | None) -> int | tuple[int, ...]:
+def _read_distances(source: Any, n: int | None) -> int | tuple[int, ...]:
     """One distance per function, from a number or a vector; as given where n is not known.
 
     >>> _read_distances(2, 3), _read_distances([1, 1, 2], 3), _read_distances(2, None)
     ((2, 2, 2), (1, 1, 2), 2)
     """
-    if isinstance(given, np.ndarray) and given.ndim != 1:
-        raise InputError(f"jump distances have one dimension, not the shape {given.shape}")
-    if isinstance(given, str) or not isinstance(given, (Sequence, np.ndarray)):
-        distance = whole_number(given, "a jump distance", 1)
+    if isinstance(source, np.ndarray) and source.ndim != 1:
+        raise InputError(f"jump distances have one dimension, not the shape {source.shape}")
+    if isinstance(source, str) or not isinstance(source, (Sequence, np.ndarray)):
+        distance = whole_number(source, "a jump distance", 1)
         return distance if n is None else (distance,) * n
-    distances = tuple(whole_number(k, "a jump distance", 1) for k in given)
+    distances = tuple(whole_number(k, "a jump distance", 1) for k in source)
     if n is not None and len(distances) != n:
         raise InputError(f"{len(distances)} jump distances for {n} functions: give one for each")
     return distances
@@ -493,11 +504,11 @@ class SecretRun:
 
     def posterior(self) -> dict[Person, dict[Value, Fraction]]:
         """What the adversary believes: every secret and every table of its set alike (Bayes)."""
-        return self._mixed(lambda one: one.size)
+        return self._mixed(lambda disclosure_set: disclosure_set.size)
 
     def averaged(self) -> dict[Person, dict[Value, Fraction]]:
         """The paper's average: every secret alike, as no rational adversary believes."""
-        return self._mixed(lambda one: 1)
+        return self._mixed(lambda disclosure_set: 1)
 
     @property
     def max_ratio(self) -> Fraction:
@@ -515,13 +526,15 @@ class SecretRun:
 
     def _mixed(self, weight: Callable[[DisclosureSet], int]) -> dict[Person, dict[Value, Fraction]]:
         total = sum(map(weight, self.sets.values()))
-        found: dict[Person, dict[Value, Fraction]] = {}
-        for one in self.sets.values():
-            for person, row in one.marginals.items():
-                mixed = found.setdefault(person, {})
+        mixture: dict[Person, dict[Value, Fraction]] = {}
+        for disclosure_set in self.sets.values():
+            for person, row in disclosure_set.marginals.items():
+                mixed = mixture.setdefault(person, {})
                 for value, share in row.items():
-                    mixed[value] = mixed.get(value, Fraction(0)) + share * weight(one) / total
-        return found
+                    mixed[value] = (
+                        mixed.get(value, Fraction(0)) + share * weight(disclosure_set) / total
+                    )
+        return mixture
 
 
 @dataclass(frozen=True, init=False)
@@ -593,13 +606,19 @@ class SecretChoice(Grouper):
         place = self._naive(secret).run(table).released
         released = None if place is None else secret[place]
         sets = {}
-        for other in self.secrets():
+        for choice in self.secrets():
             if released is None:
-                sets[other] = self._naive(other).run(table).nothing_set()
-            elif released in other:
-                sets[other] = self._naive(other).run(table).disclosure_set(other.index(released))
+                sets[choice] = self._naive(choice).run(table).nothing_set()
+            elif released in choice:
+                sets[choice] = self._naive(choice).run(table).disclosure_set(choice.index(released))
         return SecretRun(
-            released, secret, {own: found for own, found in sets.items() if found.size}
+            released,
+            secret,
+            {
+                choice: disclosure_set
+                for choice, disclosure_set in sets.items()
+                if disclosure_set.size
+            },
         )
 
     def grouping(

@@ -96,8 +96,8 @@ def _ruled_out(point: Point) -> int | None:
 
 
 def _why_not(requirement: Requirement, point: Point) -> str:
-    others = [str(p.adversary) for p in requirement.points if _ruled_out(p) is not None]
-    also = f"; of its points, {', '.join(others)} can be judged" if others else ""
+    judgeable = [str(p.adversary) for p in requirement.points if _ruled_out(p) is not None]
+    also = f"; of its points, {', '.join(judgeable)} can be judged" if judgeable else ""
     beyond = "is about several people at once, where only each person's probabilities are counted"
     match point.adversary:
         case Facts(l=l):

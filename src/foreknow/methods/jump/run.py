@@ -47,10 +47,10 @@ class DisclosureSet:
     @property
     def worst(self) -> tuple[Person, Value] | None:
         """A person and value of the highest probability."""
-        most = self.max_ratio
+        highest = self.max_ratio
         for person, row in self.marginals.items():
             for value, share in row.items():
-                if share == most:
+                if share == highest:
                     return person, value
         return None
 
@@ -199,22 +199,22 @@ class TableRun:
     def disclosure_set(self, i: int) -> DisclosureSet:
         """The disclosure set of function i with everybody's name."""
         self.exact.budget.used = 0
-        counted = self.exact.count(i, self.parts(i))
+        counts = self.exact.count(i, self.parts(i))
         marginals: dict[int, Mapping[Value, Fraction]] = {}
-        for placed, part in zip(self.exact.layout.level(i), counted.parts, strict=True):
+        for placed, part in zip(self.exact.layout.level(i), counts.parts, strict=True):
             tables = {
                 self.values[code]: part.tables[self.colours[code], row]
                 for code, row in sorted(rows_of(placed.groups, self.codes).items())
             }
-            for cell, people in enumerate(placed.cells if counted.size else ()):
+            for cell, people in enumerate(placed.cells if counts.size else ()):
                 shares = {
-                    value: Fraction(row[cell], counted.size)
+                    value: Fraction(row[cell], counts.size)
                     for value, row in tables.items()
                     if row[cell]
                 }
                 marginals.update(dict.fromkeys(people, shares))
         ordered = {self.people[person]: marginals[person] for person in sorted(marginals)}
-        return DisclosureSet(counted.size, counted.total, ordered)
+        return DisclosureSet(counts.size, counts.total, ordered)
 
 
 def checked_place(i: Any, n: int) -> int:
@@ -243,12 +243,12 @@ def _read_table(table: Any) -> tuple[tuple[Person, ...], tuple[Value, ...]]:
 
 def case_of(functions: Sequence[Function], strategy: Strategy, table: Any, steps: int) -> TableRun:
     """Read a table; what was found for other tables of the same people is used."""
-    people, given = _read_table(table)
+    people, person_values = _read_table(table)
     codes_of: dict[Value, int] = {}
-    codes = tuple(codes_of.setdefault(value, len(codes_of)) for value in given)
-    named = [strategy.property.colour(value) for value in codes_of]
-    palette = tuple(dict.fromkeys(named))
-    colours = tuple(palette.index(colour) for colour in named)
+    codes = tuple(codes_of.setdefault(value, len(codes_of)) for value in person_values)
+    colour_of_value = [strategy.property.colour(value) for value in codes_of]
+    palette = tuple(dict.fromkeys(colour_of_value))
+    colours = tuple(palette.index(colour) for colour in colour_of_value)
     key = tuple(functions), strategy, people, palette, steps
     try:
         exact = _shared(*key)
@@ -269,9 +269,9 @@ def walked(functions: Sequence[Function], strategy: Strategy, table: Any, steps:
     before = case.exact.budget.ever
     if 0 < before <= steps:
         with suppress(BeyondReach):
-            found = case.walk()
+            outcome = case.walk()
             if case.exact.budget.ever <= steps:
-                return Run(*found, case)
+                return Run(*outcome, case)
     if before:
         _shared.cache_clear()
         case = case_of(functions, strategy, table, steps)

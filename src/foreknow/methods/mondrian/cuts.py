@@ -39,17 +39,19 @@ class Cuts:
         return Cuts(self.gain * factor, self.at)
 
 
-def sides(attribute: Attribute, codes: NDArray[Any], at: IntArray) -> NDArray[Any]:
+def sides(attribute: Attribute, codes: NDArray[Any], cut_code: IntArray) -> NDArray[Any]:
     """Side of each point by its cut: 0 or 1 for a threshold, the node of the child for levels."""
     if not attribute.ancestors:
-        beyond: NDArray[np.bool_] = codes > at
+        beyond: NDArray[np.bool_] = codes > cut_code
         return (
-            beyond if attribute.order == "ordered" else np.where(at < 0, codes != -1 - at, beyond)
+            beyond
+            if attribute.order == "ordered"
+            else np.where(cut_code < 0, codes != -1 - cut_code, beyond)
         )
     table = np.stack(_levels(attribute))
-    apart, level = np.divmod(at, len(table))
+    child_apart, level = np.divmod(cut_code, len(table))
     child: IntArray = table[level, codes]
-    return np.where(apart > 0, child != apart - 1, child)
+    return np.where(child_apart > 0, child != child_apart - 1, child)
 
 
 def cuts_of(
@@ -58,13 +60,15 @@ def cuts_of(
     node: IntArray,
     people: IntArray | None,
     n_groups: int,
-    most: int,
+    n_candidates: int,
 ) -> Cuts:
     """Find the candidate cuts of every group along one attribute; of `people`, or one a point."""
     cells = _Cells(*count_pairs(node, codes, n_groups, len(attribute.domain), people))
     if attribute.ancestors:
-        return _level_cuts(attribute, cells, most)
-    return _best([h.even() for h in _halves(attribute, cells, most)], n_groups, most)
+        return _level_cuts(attribute, cells, n_candidates)
+    return _best(
+        [h.even() for h in _halves(attribute, cells, n_candidates)], n_groups, n_candidates
+    )
 
 
 def outlying_cuts(
@@ -73,16 +77,20 @@ def outlying_cuts(
     node: IntArray,
     weights: IntArray,
     loss: NDArray[np.float64],
-    most: int,
+    n_candidates: int,
     room: int,
 ) -> Cuts:
     """The best cuts if one side, of up to `room` people, is suppressed at a `loss` for each."""
     n_groups = len(loss)
     cells = _Cells(*count_pairs(node, codes, n_groups, len(attribute.domain), weights))
     halves = _children(attribute, cells) if attribute.ancestors else _halves(attribute, cells)
-    found = [one.outlying(loss, room) for one in halves]
-    found += [one.apart(loss, len(attribute.ancestors) + 1) for one in halves if one.of_levels]
-    return _best(found, n_groups, most)
+    candidates = [half_cuts.outlying(loss, room) for half_cuts in halves]
+    candidates += [
+        half_cuts.apart(loss, len(attribute.ancestors) + 1)
+        for half_cuts in halves
+        if half_cuts.of_levels
+    ]
+    return _best(candidates, n_groups, n_candidates)
 
 
 def widths(
@@ -97,8 +105,8 @@ def widths(
         members = np.zeros(n_groups, dtype=np.int64)
         level = _lowest(levels, cells)
         for j, nodes in enumerate(levels):
-            here = level == j
-            members[here] = np.bincount(nodes)[nodes[cells.low[here]]]
+            is_level = level == j
+            members[is_level] = np.bincount(nodes)[nodes[cells.low[is_level]]]
     elif attribute.order == "ordered":
         wide = (attribute.ends[cells.high] - attribute.positions[cells.low]) / attribute.span
         return np.asarray(wide), (cells.low == 0) & (cells.high == size - 1)
@@ -129,26 +137,26 @@ class _Candidates:
     gain: NDArray[np.float64]
     at: IntArray
 
-    def first(self, most: int) -> tuple[IntArray, IntArray]:
+    def first(self, n_first: int) -> tuple[IntArray, IntArray]:
         """Index of the first candidates of each group, and their rank within it."""
         order = np.lexsort((self.rank, self.group))
         ordered = self.group[order]
         rank = np.arange(len(order)) - np.searchsorted(ordered, ordered)
-        return order[rank < most], rank[rank < most]
+        return order[rank < n_first], rank[rank < n_first]
 
 
-def _best(several: list[_Candidates], n_groups: int, most: int) -> Cuts:
+def _best(several: list[_Candidates], n_groups: int, n_candidates: int) -> Cuts:
     """The first candidates of every group, of several kinds."""
-    found = _Candidates(
-        *(np.concatenate([getattr(one, key) for one in several]) for key in ("group", "rank")),
-        *(np.concatenate([getattr(one, key) for one in several]) for key in ("gain", "at")),
+    candidates = _Candidates(
+        *(np.concatenate([getattr(part, key) for part in several]) for key in ("group", "rank")),
+        *(np.concatenate([getattr(part, key) for part in several]) for key in ("gain", "at")),
     )
-    chosen, rank = found.first(most)
-    gains = np.full((n_groups, most), -np.inf)
-    at = np.zeros((n_groups, most), dtype=np.int64)
-    gains[found.group[chosen], rank] = found.gain[chosen]
-    at[found.group[chosen], rank] = found.at[chosen]
-    return Cuts(gains, at)
+    chosen, rank = candidates.first(n_candidates)
+    gains = np.full((n_groups, n_candidates), -np.inf)
+    cut_codes = np.zeros((n_groups, n_candidates), dtype=np.int64)
+    gains[candidates.group[chosen], rank] = candidates.gain[chosen]
+    cut_codes[candidates.group[chosen], rank] = candidates.at[chosen]
+    return Cuts(gains, cut_codes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,13 +187,13 @@ class _Halves:
 
     def outlying(self, loss: NDArray[np.float64], room: int) -> _Candidates:
         """As cuts of which one side is suppressed: those that gain something, the most first."""
-        right, each = self.total - self.left, loss[self.group]
+        right, loss_each = self.total - self.left, loss[self.group]
         gain = np.full(len(self.at), -np.inf)
-        for out, kept, wide in (
+        for out, staying, wide in (
             (self.left, right, self.wide_right),
             (right, self.left, self.wide_left),
         ):
-            net = kept * (self.wide - wide) / self.scale - out * each
+            net = staying * (self.wide - wide) / self.scale - out * loss_each
             gain = np.where((out <= room) & (net > gain), net, gain)
         gains = gain > 0
         gain = gain[gains]
@@ -194,9 +202,9 @@ class _Halves:
     def apart(self, loss: NDArray[np.float64], n_levels: int) -> _Candidates:
         """All children apart, of which the one that costs least is suppressed; of three or more."""
         saved = self.saved
-        least = np.full(len(loss), np.inf)
-        np.minimum.at(least, self.group, saved + self.left * loss[self.group])
-        net = np.bincount(self.group, weights=saved, minlength=len(loss)) - least
+        net_gain = np.full(len(loss), np.inf)
+        np.minimum.at(net_gain, self.group, saved + self.left * loss[self.group])
+        net = np.bincount(self.group, weights=saved, minlength=len(loss)) - net_gain
         first = np.flatnonzero(np.diff(self.group, prepend=-1))
         several = np.bincount(self.group, minlength=len(loss))[self.group[first]] > 2
         first = first[several & (net[self.group[first]] > 0)]
@@ -204,25 +212,25 @@ class _Halves:
         return _Candidates(self.group[first], -gain, gain, self.at[first] % n_levels)
 
 
-def _halves(attribute: Attribute, cells: _Cells, most: int | None = None) -> list[_Halves]:
+def _halves(attribute: Attribute, cells: _Cells, n_nearest: int | None = None) -> list[_Halves]:
     """The cuts of an attribute without levels; of thresholds, perhaps only the most even."""
-    found = [_thresholds(attribute, cells, most)]
-    return [*found, _apart(attribute, cells)] if attribute.order == "nominal" else found
+    halves = [_thresholds(attribute, cells, n_nearest)]
+    return [*halves, _apart(attribute, cells)] if attribute.order == "nominal" else halves
 
 
-def _thresholds(attribute: Attribute, cells: _Cells, most: int | None) -> _Halves:
+def _thresholds(attribute: Attribute, cells: _Cells, n_nearest: int | None) -> _Halves:
     """Cut after any value of a group but its last, or after those nearest to its middle."""
-    if most is None:
+    if n_nearest is None:
         after = np.flatnonzero(cells.group[1:] == cells.group[:-1])
     else:
         # The further from the value that the middle person has, the less even.
         half = cells.running[cells.offsets[:-1]] + (cells.total + 1) // 2
         middle = np.searchsorted(cells.running, half) - 1
-        near = middle[:, None] + np.arange(-most, most)
+        near = middle[:, None] + np.arange(-n_nearest, n_nearest)
         inside = (near >= cells.offsets[:-1, None]) & (near < cells.offsets[1:, None] - 1)
         after = near[inside]
     g = cells.group[after]
-    left = cells.running[after + 1] - cells.running[cells.offsets[g]]
+    left_people = cells.running[after + 1] - cells.running[cells.offsets[g]]
     total = cells.total[g]
     if attribute.order == "ordered":
         place, ends = attribute.positions, attribute.ends
@@ -234,23 +242,25 @@ def _thresholds(attribute: Attribute, cells: _Cells, most: int | None) -> _Halve
         wide_left = (after - cells.offsets[g]).astype(np.float64)
         wide_right = wide - wide_left - 1.0
         scale = len(attribute.domain) - 1.0
-    return _Halves(g, cells.values[after], left, total, wide, wide_left, wide_right, scale)
+    return _Halves(g, cells.values[after], left_people, total, wide, wide_left, wide_right, scale)
 
 
 def _apart(attribute: Attribute, cells: _Cells) -> _Halves:
     """Set one value apart; of two values, a threshold does that already."""
     cell = np.flatnonzero(cells.kinds[cells.group] > 2)
-    g, own = cells.group[cell], cells.counts[cell]
+    g, value_people = cells.group[cell], cells.counts[cell]
     wide = cells.kinds[g] - 1.0
     scale = max(len(attribute.domain) - 1.0, 1.0)
-    at = -1 - cells.values[cell]
-    return _Halves(g, at, own, cells.total[g], wide, np.zeros(len(g)), wide - 1.0, scale)
+    cut_code = -1 - cells.values[cell]
+    return _Halves(
+        g, cut_code, value_people, cells.total[g], wide, np.zeros(len(g)), wide - 1.0, scale
+    )
 
 
 def _children(attribute: Attribute, cells: _Cells) -> list[_Halves]:
     """Cuts of one child of the lowest node of a group from the others, which keep its width."""
     levels = _levels(attribute)
-    level, found = _lowest(levels, cells), []
+    level, halves = _lowest(levels, cells), []
     scale = max(len(attribute.domain) - 1.0, 1.0)
     for j in range(1, len(levels)):
         inside = (level == j)[cells.group]
@@ -262,10 +272,22 @@ def _children(attribute: Attribute, cells: _Cells) -> list[_Halves]:
             cells.group[inside], below, cells.n_groups, n_nodes, cells.counts[inside]
         )
         g = np.repeat(np.arange(cells.n_groups), np.diff(starts))
-        own, at = wide[levels[j][cells.low[g]]], (j - 1) + (nodes + 1) * len(levels)
+        whole_width, cut_code = wide[levels[j][cells.low[g]]], (j - 1) + (nodes + 1) * len(levels)
         total = cells.total[g]
-        found.append(_Halves(g, at, people, total, own, narrow[nodes], own, scale, of_levels=True))
-    return found
+        halves.append(
+            _Halves(
+                g,
+                cut_code,
+                people,
+                total,
+                whole_width,
+                narrow[nodes],
+                whole_width,
+                scale,
+                of_levels=True,
+            )
+        )
+    return halves
 
 
 def _lowest(levels: list[IntArray], cells: _Cells) -> IntArray:
@@ -280,22 +302,22 @@ def _levels(attribute: Attribute) -> list[IntArray]:
     return [np.arange(len(attribute.domain)), *attribute.ancestors]
 
 
-def _level_cuts(attribute: Attribute, cells: _Cells, most: int) -> Cuts:
+def _level_cuts(attribute: Attribute, cells: _Cells, n_candidates: int) -> Cuts:
     levels, n_groups = _levels(attribute), cells.n_groups
-    gains = np.full((n_groups, 1 + most), -np.inf)
-    at = np.zeros((n_groups, 1 + most), dtype=np.int64)
-    at[:, 0] = _lowest(levels, cells) - 1
+    gains = np.full((n_groups, 1 + n_candidates), -np.inf)
+    cut_codes = np.zeros((n_groups, 1 + n_candidates), dtype=np.int64)
+    cut_codes[:, 0] = _lowest(levels, cells) - 1
     for halves in _children(attribute, cells):
         saved, children = halves.saved, np.bincount(halves.group, minlength=n_groups)
-        here = children > 0
-        gains[here, 0] = np.bincount(halves.group, weights=saved, minlength=n_groups)[here]
+        is_level = children > 0
+        gains[is_level, 0] = np.bincount(halves.group, weights=saved, minlength=n_groups)[is_level]
         several = children[halves.group] > 2  # of two children, one apart is all apart
         group, unevenness = halves.group[several], np.abs(2 * halves.left - halves.total)[several]
         single = _Candidates(group, unevenness, saved[several], halves.at[several])
-        chosen, rank = single.first(most)
+        chosen, rank = single.first(n_candidates)
         gains[group[chosen], 1 + rank] = single.gain[chosen]
-        at[group[chosen], 1 + rank] = single.at[chosen]
-    return Cuts(gains, at)
+        cut_codes[group[chosen], 1 + rank] = single.at[chosen]
+    return Cuts(gains, cut_codes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,11 +349,11 @@ class PartedCounts:
             codes, counts = self.codes[cells], self.counts[cells]
         else:
             table = self.table[start:stop]
-            there = table > 0
-            places, many = np.flatnonzero(there), np.count_nonzero(there, axis=1)
-            codes = places - np.repeat(np.arange(len(table)) * table.shape[1], many)
+            occurs = table > 0
+            places, n_cells = np.flatnonzero(occurs), np.count_nonzero(occurs, axis=1)
+            codes = places - np.repeat(np.arange(len(table)) * table.shape[1], n_cells)
             counts = table.reshape(-1)[places]
-            offsets = np.concatenate(([0], np.cumsum(many)))
+            offsets = np.concatenate(([0], np.cumsum(n_cells)))
         sizes = row_sums(counts, offsets) if self.people is None else self.people[start:stop]
         return GroupCounts(sizes, offsets, codes, counts, self.labels, None, self.semantics)
 

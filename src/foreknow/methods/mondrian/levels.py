@@ -54,10 +54,10 @@ class Rows:
         """The same; None where each point is one person."""
         return None
 
-    def part(self, points: IntArray | slice, held: IntArray | slice) -> Self:
+    def part(self, points: IntArray | slice, cells: IntArray | slice) -> Self:
         """Only some points, and what is held there."""
         codes = [codes[points] for codes in self.codes]
-        return replace(self, number=self.number[points], codes=codes, values=self.values[held])
+        return replace(self, number=self.number[points], codes=codes, values=self.values[cells])
 
     def take(self, points: IntArray) -> Self:
         """Only some points, in this order."""
@@ -111,8 +111,8 @@ class PeopledRows(Rows):
 
     def held(self, starts: IntArray) -> IntArray:
         """Where the values of groups begin whose points begin there."""
-        many = np.add.reduceat(self.cells, starts[:-1], dtype=np.int64)
-        return np.concatenate(([0], np.cumsum(many)))
+        n_cells = np.add.reduceat(self.cells, starts[:-1], dtype=np.int64)
+        return np.concatenate(([0], np.cumsum(n_cells)))
 
     def of_values(self, of_point: IntArray) -> tuple[IntArray, IntArray]:
         """Give each value what belongs to its point, and how often it occurs."""
@@ -181,9 +181,9 @@ class Level:
     @property
     def node(self) -> IntArray:
         """The same of all points there were, in their first order; -1 where a group is final."""
-        found = np.full(len(self.final), -1)
-        found[self.rows.number] = self.group
-        return found
+        group_of = np.full(len(self.final), -1)
+        group_of[self.rows.number] = self.group
+        return group_of
 
     def everyone(self) -> GroupCounts:
         """Count one group of everybody."""
@@ -191,8 +191,8 @@ class Level:
 
     def counts_of(self, child: IntArray, n_children: int | None = None) -> GroupCounts:
         """Count children, by the child of each point; points of child -1 are left out."""
-        many = int(child.max()) + 1 if n_children is None else n_children
-        return self.tally_of(child, many).part(0, many)
+        n_counted = int(child.max()) + 1 if n_children is None else n_children
+        return self.tally_of(child, n_counted).part(0, n_counted)
 
     def tally_of(self, child: IntArray, n_children: int) -> PartedCounts:
         """The same, of which only a part is laid out at once."""
@@ -204,8 +204,8 @@ class Level:
 
     def safe_alone(self, ledger: PolicyLedger, children: Children) -> NDArray[np.bool_]:
         """Whether each child could be a group of the release by itself."""
-        own = children._replace(owner=np.arange(len(children.owner)))
-        weighed = self._weighed(ledger, own, alone=True)
+        each_alone = children._replace(owner=np.arange(len(children.owner)))
+        weighed = self._weighed(ledger, each_alone, replace_nothing=True)
         return np.concatenate([w.safe_each() for w, _ in weighed])
 
     def divide(self, ledger: PolicyLedger) -> None:
@@ -216,19 +216,19 @@ class Level:
         sizes, divisible = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=bool)]
         for turn in range(ranking.turns):
             waiting = waiting[ranking.has(turn)[waiting]]
-            for some in self._runs(waiting):
-                children = self.children(ranking, turn, some)
+            for run in self._runs(waiting):
+                children = self.children(ranking, turn, run)
                 accepted, further = self._settle(ledger, children)
-                divided[some[accepted]] = True
+                divided[run[accepted]] = True
                 divisible.append(further[accepted[children.owner]])
-                points, own = _of_accepted(children, accepted)
+                points, child_sizes = _of_accepted(children, accepted)
                 next_rows.append(children.rows.take(points))
-                sizes.append(own)
+                sizes.append(child_sizes)
             waiting = waiting[~divided[waiting]]
-        for left in self._runs(np.flatnonzero(~divided)):
-            rows, group = self._rows_of(left)
+        for run_undivided in self._runs(np.flatnonzero(~divided)):
+            rows, group = self._rows_of(run_undivided)
             self.final[rows.number] = group + self.n_final
-            self.n_final += len(left)
+            self.n_final += len(run_undivided)
         self._arrange(self.rows.joined(next_rows), np.concatenate(sizes), np.concatenate(divisible))
         _log.info("level done: %d groups final, %d divided further", self.n_final, self.n_groups)
 
@@ -237,34 +237,34 @@ class Level:
         ranking = self._ranking(np.arange(self.n_groups))
         best: tuple[bool, float, int, int] | None = None
         for turn in range(ranking.turns):
-            for some in self._runs(np.flatnonzero(ranking.has(turn))):
-                weighed = self._weighed(ledger, self.children(ranking, turn, some))
+            for run in self._runs(np.flatnonzero(ranking.has(turn))):
+                weighed = self._weighed(ledger, self.children(ranking, turn, run))
                 parts = [(w.safe_each(), w.risk_ratio()) for w, _ in weighed]
                 safe, reach = (np.concatenate(column) for column in zip(*parts, strict=True))
-                at = int(np.lexsort((reach, ~safe))[0])
-                found = (not safe[at], float(reach[at]), turn, int(some[at]))
-                best = found if best is None else min(best, found)
+                nearest = int(np.lexsort((reach, ~safe))[0])
+                candidate = (not safe[nearest], float(reach[nearest]), turn, int(run[nearest]))
+                best = candidate if best is None else min(best, candidate)
         if best is None:
             return None
         unsafe, reached, turn, group = best
         children = self.children(ranking, turn, np.array([group]))
         for weighing, _ in self._weighed(ledger, children):
             weighing.commit(np.ones(1, dtype=bool))
-        points, own = _of_accepted(children, np.ones(1, dtype=bool))
-        others = np.delete(np.arange(self.n_groups), group)
-        rows = self.rows.joined([self._rows_of(others)[0], children.rows.take(points)])
-        self._arrange(rows, np.append(np.diff(self.starts)[others], own))
+        points, child_sizes = _of_accepted(children, np.ones(1, dtype=bool))
+        other_groups = np.delete(np.arange(self.n_groups), group)
+        rows = self.rows.joined([self._rows_of(other_groups)[0], children.rows.take(points)])
+        self._arrange(rows, np.append(np.diff(self.starts)[other_groups], child_sizes))
         return not unsafe, reached
 
     def _ranking(self, groups: IntArray) -> Ranking:
         """The candidates of some groups; the others have none."""
         cuts, weights, random, noise = self.choice
         parts = []
-        for some in self._runs(groups):
-            rows, group = self._rows_of(some)
+        for run in self._runs(groups):
+            rows, group = self._rows_of(run)
             people = rows.multiplicity
             candidates = [
-                cuts_of(attribute, codes, group, people, len(some), cuts)
+                cuts_of(attribute, codes, group, people, len(run), cuts)
                 for attribute, codes in zip(self.attributes, rows.codes, strict=True)
             ]
             if weights is not None:
@@ -281,37 +281,37 @@ class Level:
     def children(self, ranking: Ranking, turn: int, groups: IntArray) -> Children:
         """Divide some groups, each by its candidate of this rank."""
         rows, group = self._rows_of(groups)
-        which, at = ranking.choice(turn, groups)
-        many, side = np.diff(self.starts)[groups], np.zeros(len(group), dtype=np.int64)
+        which, cut_code = ranking.choice(turn, groups)
+        n_points, side = np.diff(self.starts)[groups], np.zeros(len(group), dtype=np.int64)
         for position in np.unique(which).tolist():
             mine = which == position
-            own = np.repeat(np.where(mine, at, 0), many)
-            own = sides(self.attributes[position], rows.codes[position], own)
-            np.copyto(side, own, where=np.repeat(mine, many))
+            cut_of_points = np.repeat(np.where(mine, cut_code, 0), n_points)
+            cut_of_points = sides(self.attributes[position], rows.codes[position], cut_of_points)
+            np.copyto(side, cut_of_points, where=np.repeat(mine, n_points))
         widest = int(side.max(initial=0)) + 1
         side += group * widest
         if widest == 2:
             return Children(rows, side, np.repeat(np.arange(len(groups)), 2))
-        found, child = np.unique(side, return_inverse=True)
-        return Children(rows, child.reshape(-1), found // widest)
+        distinct_sides, child = np.unique(side, return_inverse=True)
+        return Children(rows, child.reshape(-1), distinct_sides // widest)
 
     def _settle(self, ledger: PolicyLedger, children: Children) -> tuple[Any, Any]:
         """Carry out the proposals that the ledger accepts; which, and which children may divide."""
         weighed = self._weighed(ledger, children)
-        found = [(w.accept_greedily(), ledger.divisible(counts)) for w, counts in weighed]
-        accepted, divisible = (np.concatenate(column) for column in zip(*found, strict=True))
+        outcomes = [(w.accept_greedily(), ledger.divisible(counts)) for w, counts in weighed]
+        accepted, divisible = (np.concatenate(column) for column in zip(*outcomes, strict=True))
         return accepted, divisible
 
     def _weighed(
-        self, ledger: PolicyLedger, children: Children, *, alone: bool = False
+        self, ledger: PolicyLedger, children: Children, *, replace_nothing: bool = False
     ) -> Iterator[tuple[PolicyEvaluation, GroupCounts]]:
-        """Weigh the proposals, some at a time; `alone`: as groups that replace nothing."""
+        """Weigh the proposals, some at a time; perhaps as groups that replace nothing."""
         tally, owner = self.tally(children), children.owner
         for start, stop in whole_proposals(owner, tally.offsets, _CELLS):
-            part, own = tally.part(start, stop), owner[start:stop] - owner[start]
+            part, part_owner = tally.part(start, stop), owner[start:stop] - owner[start]
             # What a proposal replaces is what its children have together.
-            whole = None if alone or not ledger.looks_back else part.merge(own)
-            yield ledger.evaluate(whole, part, own), part
+            replaced = None if replace_nothing or not ledger.looks_back else part.merge(part_owner)
+            yield ledger.evaluate(replaced, part, part_owner), part
 
     def tally(self, children: Children) -> PartedCounts:
         """Count the sensitive values of each child."""
@@ -332,11 +332,11 @@ class Level:
         dense = table.reshape(n_children, n_values)
         return PartedCounts.of_table(self.labels, self.semantics, people, dense)
 
-    def only(self, some: NDArray[np.bool_]) -> Level:
+    def only(self, is_inside: NDArray[np.bool_]) -> Level:
         """Leave out all groups but those of some points, and number these from 0."""
-        kept = np.flatnonzero(some[self.rows.number])
-        sizes = np.unique(self.group[kept], return_counts=True)[1]
-        self._arrange(self.rows.take(kept), sizes)
+        inside = np.flatnonzero(is_inside[self.rows.number])
+        sizes = np.unique(self.group[inside], return_counts=True)[1]
+        self._arrange(self.rows.take(inside), sizes)
         return self
 
     # ---- a run of groups at a time ------------------------------------------------------------
@@ -367,10 +367,10 @@ def _of_accepted(children: Children, accepted: NDArray[np.bool_]) -> tuple[IntAr
     """The points of accepted proposals, in order of their children, and how many each has."""
     if accepted.all():
         return order_of(children.child), np.bincount(children.child, minlength=len(children.owner))
-    taken = accepted[children.owner]
-    mine = np.flatnonzero(taken[children.child])
-    child = (np.cumsum(taken) - 1)[children.child[mine]]
-    return mine[order_of(child)], np.bincount(child, minlength=np.count_nonzero(taken))
+    is_taken = accepted[children.owner]
+    mine = np.flatnonzero(is_taken[children.child])
+    child = (np.cumsum(is_taken) - 1)[children.child[mine]]
+    return mine[order_of(child)], np.bincount(child, minlength=np.count_nonzero(is_taken))
 
 
 class Ranking(NamedTuple):
@@ -383,7 +383,7 @@ class Ranking(NamedTuple):
     @classmethod
     def of(cls, candidates: list[Cuts]) -> Ranking:
         """Rank the candidates of each attribute; among equal gains, the first attribute's."""
-        gain, at = (
+        gain, cut_codes = (
             np.hstack([getattr(cuts, key) for cuts in candidates]) for key in ("gain", "at")
         )
         widths = [cuts.gain.shape[1] for cuts in candidates]
@@ -392,21 +392,21 @@ class Ranking(NamedTuple):
         return cls(
             np.take_along_axis(gain, order, axis=1),
             attribute[order],
-            np.take_along_axis(at, order, axis=1),
+            np.take_along_axis(cut_codes, order, axis=1),
         )
 
     @classmethod
     def joined(cls, parts: list[Ranking], groups: IntArray, n_groups: int) -> Ranking:
         """Those of some groups, one part after another, among those of all; others have none."""
         turns = max((part.turns for part in parts), default=0)
-        found = cls(
+        ranking = cls(
             np.full((n_groups, turns), -np.inf),
             np.zeros((n_groups, turns), dtype=np.int16),
             np.zeros((n_groups, turns), dtype=np.int64),
         )
-        for column, own in zip(found, zip(*parts, strict=True), strict=False):
-            column[groups] = np.concatenate(own)
-        return found
+        for column, columns in zip(ranking, zip(*parts, strict=True), strict=False):
+            column[groups] = np.concatenate(columns)
+        return ranking
 
     @property
     def turns(self) -> int:

@@ -51,23 +51,23 @@ _PATIENCE = 50
 _UNITS = {"second": 1, "minute": 60, "hour": 3600}
 
 
-def seconds_of(given: Any) -> float | None:
+def seconds_of(duration: Any) -> float | None:
     """Read how long something may take; a number is of seconds.
 
     >>> seconds_of("5 seconds"), seconds_of("1.5 minutes"), seconds_of(2), seconds_of(None)
     (5.0, 90.0, 2.0, None)
     """
-    if given is None:
+    if duration is None:
         return None
-    found = None
-    if isinstance(given, str):
-        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(second|minute|hour)s?\s*", given)
-        found = match and float(match[1]) * _UNITS[match[2]]
-    elif not isinstance(given, bool) and isinstance(given, (int, float, Decimal)):
-        found = float(given)
-    if found is None or not 0 < found < float("inf"):
+    seconds = None
+    if isinstance(duration, str):
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(second|minute|hour)s?\s*", duration)
+        seconds = match and float(match[1]) * _UNITS[match[2]]
+    elif not isinstance(duration, bool) and isinstance(duration, (int, float, Decimal)):
+        seconds = float(duration)
+    if seconds is None or not 0 < seconds < float("inf"):
         raise ValueError('refine is a time above 0, such as "5 seconds"')
-    return found
+    return seconds
 
 
 class MondrianSettings(Settings):
@@ -145,7 +145,7 @@ class Mondrian(Grouper):
         """Group the rows of a table; of suppressed people nothing is written."""
         policy = asked_policy(self, policy, microdata)
         microdata = policy.combined(microdata)
-        most = int(share_of_people("suppression", self.suppression) * microdata.n_people)
+        most_suppressed = int(share_of_people("suppression", self.suppression) * microdata.n_people)
         seconds = seconds_of(self.refine)
         if seconds and not policy.monotone():
             raise UnsupportedError(
@@ -178,15 +178,17 @@ class Mondrian(Grouper):
             groups = refined(points, microdata, choice, groups, start, random, until)
             ledger = start()
             ledger.commit(None, Level(points, microdata, choice).counts_of(groups))
-        if not most:
+        if not most_suppressed:
             return Grouping(microdata.rows_of(points.spread(groups)))
-        found = Suppression(points, microdata, choice, groups, most)
-        found.search(ledger)
-        groups = found.groups
-        if found.n_people:
+        suppression = Suppression(points, microdata, choice, groups, most_suppressed)
+        suppression.search(ledger)
+        groups = suppression.groups
+        if suppression.n_people:
             of_last = np.arange(int(groups.max()) + 1) == groups.max()
             floors = {a.name: of_last * max(1, len(a.ancestors)) for a in microdata.attributes}
-        return Grouping(microdata.rows_of(points.spread(groups)), floors, suppressed=found.n_people)
+        return Grouping(
+            microdata.rows_of(points.spread(groups)), floors, suppressed=suppression.n_people
+        )
 
     @property
     def traits(self) -> Traits:
@@ -214,8 +216,8 @@ class Mondrian(Grouper):
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         share = share_of_people("suppression", self.suppression)
-        told: dict[str, Any] = {"cuts": self.cuts, "suppression": float(share)}
-        return told if self.refine is None else {**told, "refine": self.refine}
+        settings: dict[str, Any] = {"cuts": self.cuts, "suppression": float(share)}
+        return settings if self.refine is None else {**settings, "refine": self.refine}
 
     def _replay(self, microdata: Microdata, policy: Policy) -> Any:
         from foreknow.methods.mondrian.replay import Replay
@@ -233,7 +235,7 @@ class Mondrian(Grouper):
         if ledger.monotone or not ledger.looks_back:
             raise no_safe_release(problem, policy, everyone)
         _log.info("one group of everybody is not safe; looking for groups that are")
-        least, waited = np.inf, 0
+        least_reach, waited = np.inf, 0
         while waited < _PATIENCE:
             done = level.divide_one(ledger)
             if done is None:
@@ -241,8 +243,8 @@ class Mondrian(Grouper):
             safe, reach = done
             if safe:
                 return
-            waited = 0 if reach < least else waited + 1
-            least = min(least, reach)
+            waited = 0 if reach < least_reach else waited + 1
+            least_reach = min(least_reach, reach)
         problem += (
             "; and no series of cuts was found that leads to safe groups, which does not prove "
             "that there is none: where somebody may have several values or cases, smaller groups "
@@ -280,11 +282,13 @@ def refined(
             level.divide(ledger)
         if level.n_groups:
             break
-        other, n_regions = _losses(everybody, choice, level.final), int(region.max()) + 1
-        of = np.zeros(len(other), dtype=np.int64)
-        of[level.final] = region[groups]
-        fewer = np.bincount(of, minlength=n_regions) - np.bincount(region, minlength=n_regions)
-        less = np.bincount(of, other, n_regions) - np.bincount(region, loss, n_regions)
+        new_losses, n_regions = _losses(everybody, choice, level.final), int(region.max()) + 1
+        region_of = np.zeros(len(new_losses), dtype=np.int64)
+        region_of[level.final] = region[groups]
+        fewer = np.bincount(region_of, minlength=n_regions) - np.bincount(
+            region, minlength=n_regions
+        )
+        less = np.bincount(region_of, new_losses, n_regions) - np.bincount(region, loss, n_regions)
         better = (fewer >= 0) & (less <= 1e-9) & ((fewer > 0) | (less < -1e-9))
         mine = better[region[groups]]
         _, numbered = np.unique(
@@ -310,11 +314,11 @@ def _losses(level: Level, choice: Choice, groups: IntArray) -> NDArray[np.float6
 def _neighbours(level: Level, groups: IntArray, random: np.random.Generator) -> IntArray:
     """A region for each group, of a few groups near each other: by cuts of random columns."""
     n_groups = int(groups.max()) + 1
-    each = level.rows.people
-    people = np.bincount(groups, each, n_groups)
+    people_of_points = level.rows.people
+    people = np.bincount(groups, people_of_points, n_groups)
     middle = np.stack(
         [
-            np.bincount(groups, each * codes, n_groups) / people / len(attribute.domain)
+            np.bincount(groups, people_of_points * codes, n_groups) / people / len(attribute.domain)
             for attribute, codes in zip(level.attributes, level.rows.codes, strict=True)
         ]
     )
@@ -328,13 +332,13 @@ def _neighbours(level: Level, groups: IntArray, random: np.random.Generator) -> 
             ordered = of_column[order]
             column[:] = np.maximum.reduceat(ordered, starts) - np.minimum.reduceat(ordered, starts)
         which = np.argmax(spread * random.random(spread.shape), axis=0)
-        own = middle[which[region], np.arange(n_groups)]
-        order = np.lexsort((own, region))
+        place_along = middle[which[region], np.arange(n_groups)]
+        order = np.lexsort((place_along, region))
         rank = np.empty(n_groups, dtype=np.int64)
         rank[order] = np.arange(n_groups) - starts[region[order]]
-        many = np.diff(starts, append=n_groups)
-        at = (many * random.uniform(0.3, 0.7, n_regions)).astype(np.int64)
-        halves = 2 * region + (rank >= at[region])
+        region_sizes = np.diff(starts, append=n_groups)
+        middle_rank = (region_sizes * random.uniform(0.3, 0.7, n_regions)).astype(np.int64)
+        halves = 2 * region + (rank >= middle_rank[region])
         _, region = np.unique(halves, return_inverse=True)
         region = region.reshape(-1)
     return region

@@ -42,8 +42,8 @@ class Turn:
     accepted: GroupCounts
     owner: IntArray  # the proposal of each of these children
 
-    def refuses(self, counts: GroupCounts, owner: IntArray, at: int) -> NDArray[np.bool_]:
-        """Which proposals are refused in the place of proposal `at` of the turn."""
+    def refuses(self, counts: GroupCounts, owner: IntArray, proposal: int) -> NDArray[np.bool_]:
+        """Which proposals are refused in the place of proposal `proposal` of the turn."""
         refused = ~self.before.evaluate(None, counts, owner).safe_each()
         if not len(self.owner) or refused.all():
             return refused
@@ -51,8 +51,10 @@ class Turn:
         doubtful = ~refused & ~self.after.evaluate(None, counts, owner).safe_each()
         if doubtful.any():
             moment = self.before.copy()
-            proposals, own = np.unique(self.owner, return_inverse=True)
-            moment.evaluate(None, self.accepted, own.reshape(-1)).commit(proposals < at)
+            proposals, proposal_of = np.unique(self.owner, return_inverse=True)
+            moment.evaluate(None, self.accepted, proposal_of.reshape(-1)).commit(
+                proposals < proposal
+            )
             refused |= ~moment.evaluate(None, counts, owner).safe_each()
         return refused
 

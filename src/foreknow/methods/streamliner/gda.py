@@ -63,8 +63,8 @@ def plan_gda(runs: Runs, values: Sequence[Any], l: int) -> Plan:
     People left over join, colour by colour, the nearest group without it. One whose colour is in
     every group: NoSafeRelease.
     """
-    kinds, left = _kinds(runs, len(values), l)
-    late = _joined(kinds, runs, left, values)
+    kinds, remaining = _kinds(runs, len(values), l)
+    late = _joined(kinds, runs, remaining, values)
     return Plan(np.repeat(kinds.colours, kinds.sizes, axis=0), late)
 
 
@@ -102,22 +102,24 @@ def _kinds(runs: Runs, n_colours: int, l: int) -> tuple[Runs, IntArray]:
             if left_of[run]:
                 continue
             run_of[colour] = run + 1
-            more = run + 1 < end_of[colour]
-            first[colour] = rank_of[run + 1] if more else _FARTHEST
-            n_present -= not more
+            has_next = run + 1 < end_of[colour]
+            first[colour] = rank_of[run + 1] if has_next else _FARTHEST
+            n_present -= not has_next
     places = np.frombuffer(runs_used, dtype=np.int64).reshape(-1, l)
     sizes_made = np.array(sizes, dtype=np.int64)
     return Runs(runs.colours[places], runs.ranks[places], sizes_made), unused
 
 
-def nearest(ranks: IntArray, leader: int, many: int) -> list[int]:
+def nearest(ranks: IntArray, leader: int, n_colours: int) -> list[int]:
     """One colour and the nearest others by rank, equally near ones by number; all are there."""
     distances = np.abs(ranks - ranks[leader])
     distances[leader] = -1
     # All that are no farther than the last one needed, by number: then by distance.
-    near = np.flatnonzero(distances <= np.partition(distances, many - 1)[many - 1])
-    found: list[int] = near[np.argsort(distances[near], kind="stable")[:many]].tolist()
-    return found
+    near = np.flatnonzero(distances <= np.partition(distances, n_colours - 1)[n_colours - 1])
+    nearest_colours: list[int] = near[
+        np.argsort(distances[near], kind="stable")[:n_colours]
+    ].tolist()
+    return nearest_colours
 
 
 def _joined(kinds: Runs, runs: Runs, unused: IntArray, values: Sequence[Any]) -> IntArray:

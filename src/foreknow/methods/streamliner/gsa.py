@@ -94,38 +94,40 @@ class _Shape:
         room = 5 * (l + 1) * int(sizes.max()) <= 4 * int(sizes.sum())
         return cls(l, l + 1 if free and room else l, failures, least_groups)
 
-    def group(self, cells: int, people: int, most: int) -> int:
-        """Members of the groups of a block with cells, if `most` of its people share a value."""
+    def group(self, cells: int, people: int, most_frequent: int) -> int:
+        """Members of the groups of a block, if `most_frequent` of its people share a value."""
         group = -(-self.l // cells) * cells
-        while people % group or most * group > group // self.l * people:
+        while people % group or most_frequent * group > group // self.l * people:
             group += cells
         return group
 
-    def worth(self, cells: int, people: int, most: int) -> bool:
+    def worth(self, cells: int, people: int, most_frequent: int) -> bool:
         """Whether a block is to be divided: if that can fail for nothing, or there is room."""
         if cells >> self.failures:
             return False
-        now = self.group(cells, people, most) if cells > 1 else self.least
-        return self.room(people, most) or self.group(2 * cells, people, most) == now
+        now = self.group(cells, people, most_frequent) if cells > 1 else self.least
+        return (
+            self.room(people, most_frequent) or self.group(2 * cells, people, most_frequent) == now
+        )
 
-    def room(self, people: int, most: int) -> bool:
+    def room(self, people: int, most_frequent: int) -> bool:
         """Whether some people are clearly eligible, so that their halves may well be."""
-        return 20 * self.least * most <= 17 * people
+        return 20 * self.least * most_frequent <= 17 * people
 
     def batches(self, rows: IntArray) -> tuple[list[tuple[IntArray, int]], IntArray]:
         """Batches of groups of RDA, how often the people of each can be divided, and the rest."""
-        found = []
+        batches = []
         unit = lcm(self.least, 1 << self.failures) // self.least
         while depth := max(len(rows) // self.least_groups, 1).bit_length() - 1:
             while depth and 3 * (len(rows) // (unit << depth) * (unit << depth)) < 2 * len(rows):
                 depth -= 1
-            taken = len(rows) // (unit << depth) * (unit << depth) if depth else 0
-            if not taken:
+            n_rows = len(rows) // (unit << depth) * (unit << depth) if depth else 0
+            if not n_rows:
                 break
-            places = np.arange(taken) * len(rows) // taken
-            found.append((rows[places], depth))
+            places = np.arange(n_rows) * len(rows) // n_rows
+            batches.append((rows[places], depth))
             rows = np.delete(rows, places)
-        return found, rows
+        return batches, rows
 
 
 def groups_of_gsa(
@@ -141,7 +143,7 @@ def groups_of_gsa(
     """Everybody's group, from everybody's value and how often each occurs."""
     shape = _Shape.of(sizes, l, failures, least_groups)
     plan = plan_rda(sizes, shape.least)
-    batches, rest = _planned(plan, sizes, shape)
+    batches, undivided = _planned(plan, sizes, shape)
     if not batches:
         _log.info(
             "GSA divides nothing: %d people, %d of whom share a value, are too few or too much "
@@ -150,7 +152,7 @@ def groups_of_gsa(
         )
         return groups_of_plan(plan, codes, sizes, random)
     final, batch_of = np.full((2, plan.n_groups), -1)
-    final[rest] = np.arange(len(rest))
+    final[undivided] = np.arange(len(undivided))
     for number, (rows, _) in enumerate(batches):
         batch_of[rows] = number
     if batch_of.any():
@@ -159,9 +161,9 @@ def groups_of_gsa(
     else:  # one batch, and nobody besides
         batch, groups = np.zeros((2, len(codes)), dtype=np.int64)
     # Everybody's place in the order of each quasi-identifier, and the scale from 0 to its weight.
-    own = weights or {}
-    axes = [(a.codes, own.get(a.name, 1) / max(len(a.domain) - 1, 1)) for a in attributes]
-    n_groups = len(rest)
+    weight_of = weights or {}
+    axes = [(a.codes, weight_of.get(a.name, 1) / max(len(a.domain) - 1, 1)) for a in attributes]
+    n_groups = len(undivided)
     for number, (_, depth) in enumerate(batches):
         people = np.flatnonzero(batch == number).astype(np.int32)
         for attribute in reversed(attributes):
@@ -173,14 +175,14 @@ def groups_of_gsa(
             worth = depth and shape.worth(len(cells), cells.size, int(counts.max()))
             axis = _widest(cells, axes) if worth else None
             if axis is None:
-                found = _grouped(cells, values.reshape(cells.shape), counts, shape, random)
-                groups[cells] = found + n_groups
-                n_groups += int(found.max()) + 1
+                numbers = _grouped(cells, values.reshape(cells.shape), counts, shape, random)
+                groups[cells] = numbers + n_groups
+                n_groups += int(numbers.max()) + 1
                 continue
             order = np.argsort(axis[cells], axis=1, kind="stable")
             halves = np.split(np.take_along_axis(cells, order, axis=1), 2, axis=1)
             tops = [int(_numbered(codes[half].reshape(-1))[1].max()) for half in halves]
-            if all(most * shape.least <= cells.size // 2 for most in tops):
+            if all(top_count * shape.least <= cells.size // 2 for top_count in tops):
                 blocks += [(half, depth - 1) for half in halves]
             else:
                 blocks.append((np.concatenate(halves), depth))
@@ -194,16 +196,16 @@ def _planned(
     if shape.least % 2 and not shape.room(int(sizes.sum()), int(sizes.max())):
         return [], np.arange(plan.n_groups)
     joined = np.unique(plan.late[:, 1])
-    batches, rest = shape.batches(np.setdiff1d(np.arange(plan.n_groups), joined))
-    return batches, np.concatenate([joined, rest])
+    batches, undivided = shape.batches(np.setdiff1d(np.arange(plan.n_groups), joined))
+    return batches, np.concatenate([joined, undivided])
 
 
 def _widest(cells: NDArray[Any], axes: Sequence[tuple[NDArray[Any], float]]) -> NDArray[Any] | None:
     """The codes along which people of one cell differ most; None if they do not."""
-    some = cells[:, :: max(cells.size // _SAMPLE, 1)]
-    spreads = [float(np.var(codes[some], axis=1).mean()) * scale**2 for codes, scale in axes]
-    most = max(spreads)
-    return axes[spreads.index(most)][0] if most else None
+    sampled = cells[:, :: max(cells.size // _SAMPLE, 1)]
+    spreads = [float(np.var(codes[sampled], axis=1).mean()) * scale**2 for codes, scale in axes]
+    widest = max(spreads)
+    return axes[spreads.index(widest)][0] if widest else None
 
 
 def _numbered(values: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
@@ -236,9 +238,9 @@ _FEW = 1 << 10
 
 
 def transversals(
-    cells: NDArray[Any], values: NDArray[Any], each: int, random: np.random.Generator
+    cells: NDArray[Any], values: NDArray[Any], per_cell: int, random: np.random.Generator
 ) -> IntArray:
-    """Group the people of some cells, `each` of every cell in each group; (cells, people).
+    """Group the people of some cells, `per_cell` of every cell in each group; (cells, people).
 
     With m groups, a value that c people have occurs at most c / m times, rounded up, in each.
     """
@@ -246,7 +248,7 @@ def transversals(
     order = random.permutation(cells.size)
     cell = (order // people).astype(np.min_scalar_type(n_cells))
     group = np.empty(cells.size, dtype=np.int64)
-    group[order] = _seated(cell, values.reshape(-1)[order], people // each)
+    group[order] = _seated(cell, values.reshape(-1)[order], people // per_cell)
     return group.reshape(cells.shape)
 
 
@@ -295,59 +297,59 @@ def _pairs(order: NDArray[Any]) -> NDArray[Any]:
     return partner
 
 
-def _vertices(values: NDArray[Any], most: int) -> list[int]:
-    """Number cells or values; where more people have one than `most`, so many share a number."""
+def _vertices(values: NDArray[Any], max_edges: int) -> list[int]:
+    """Number cells or values; at most `max_edges` people share a number."""
     order = np.argsort(values, kind="stable")
     begins = starts_of(values[order])
     rank = np.arange(len(order)) - np.repeat(begins, np.diff(begins, append=len(order)))
     numbers = np.empty(len(order), dtype=np.int64)
-    numbers[order] = np.cumsum(rank % most == 0) - 1
+    numbers[order] = np.cumsum(rank % max_edges == 0) - 1
     vertices: list[int] = numbers.tolist()
     return vertices
 
 
-def colour_edges(left: list[int], right: list[int], n_colours: int) -> list[int]:
+def colour_edges(left_ends: list[int], right: list[int], n_colours: int) -> list[int]:
     """Colour the edges of a bipartite graph, no two at a vertex alike (Kempe's chain)."""
-    ends = (left, right)
+    ends = (left_ends, right)
     full = (1 << n_colours) - 1
     free = [[full] * (max(side, default=-1) + 1) for side in ends]  # colours, as bits
-    held: list[list[dict[int, int]]] = [[{} for _ in masks] for masks in free]  # colour -> edge
-    found = [-1] * len(left)
+    edge_of: list[list[dict[int, int]]] = [[{} for _ in masks] for masks in free]  # colour -> edge
+    colour_of = [-1] * len(left_ends)
 
     def give(edge: int, colour: int) -> None:
-        found[edge] = colour
+        colour_of[edge] = colour
         for side in (0, 1):
             vertex = ends[side][edge]
             free[side][vertex] ^= 1 << colour
-            held[side][vertex][colour] = edge
+            edge_of[side][vertex][colour] = edge
 
     def take(edge: int) -> None:
         for side in (0, 1):
             vertex = ends[side][edge]
-            free[side][vertex] ^= 1 << found[edge]
-            del held[side][vertex][found[edge]]
+            free[side][vertex] ^= 1 << colour_of[edge]
+            del edge_of[side][vertex][colour_of[edge]]
 
     def lowest(bits: int) -> int:
         return (bits & -bits).bit_length() - 1
 
-    for edge, (one, other) in enumerate(zip(left, right, strict=True)):
-        both = free[0][one] & free[1][other]
-        if both:
-            give(edge, lowest(both))
+    for edge, (left_end, right_end) in enumerate(zip(left_ends, right, strict=True)):
+        shared = free[0][left_end] & free[1][right_end]
+        if shared:
+            give(edge, lowest(shared))
             continue
-        colour, spare = lowest(free[0][one]), lowest(free[1][other])
+        colour, spare = lowest(free[0][left_end]), lowest(free[1][right_end])
         # From `other` on, edges of `colour` and `spare` by turns; `one` has no edge of `colour`,
         # so the path does not come there.
-        path, side, vertex, now = [], 1, other, colour
-        while now in held[side][vertex]:
-            path.append(held[side][vertex][now])
+        path, side, vertex, now = [], 1, right_end, colour
+        while now in edge_of[side][vertex]:
+            path.append(edge_of[side][vertex][now])
             side = 1 - side
             vertex = ends[side][path[-1]]
             now = spare if now == colour else colour
-        exchanged = [spare if found[step] == colour else colour for step in path]
+        exchanged = [spare if colour_of[step] == colour else colour for step in path]
         for step in path:
             take(step)
         for step, new in zip(path, exchanged, strict=True):
             give(step, new)
         give(edge, colour)
-    return found
+    return colour_of

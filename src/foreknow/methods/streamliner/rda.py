@@ -50,8 +50,8 @@ def plan_rda(sizes: IntArray, l: int) -> Plan:
     drawing = _Drawing(sizes, l)
     drawing.run()
     slots = drawing.slots[: drawing.done]
-    rest = np.repeat(drawing.order[drawing.first :], -drawing.less[drawing.first :])
-    return Plan(slots, _joined(slots, rest.tolist()))
+    remaining = np.repeat(drawing.order[drawing.first :], -drawing.less[drawing.first :])
+    return Plan(slots, _joined(slots, remaining.tolist()))
 
 
 class _Drawing:
@@ -93,11 +93,11 @@ class _Drawing:
         """Fill as many groups as can be filled in the same way."""
         size = -int(self.less[self.first + self.l - 1])
         turns = (self._turns(top) for top in (size, size + 1))
-        many, low, high, turn, cycle = max(turns, key=itemgetter(0))
-        if many:
+        n_groups, low, high, turn, cycle = max(turns, key=itemgetter(0))
+        if n_groups:
             members = low + np.arange(cycle * turn) % (high - low)
-            self._fill(many // cycle, low, self.order[members].reshape(cycle, turn))
-            self.less[low:high] += many * turn // (high - low)
+            self._fill(n_groups // cycle, low, self.order[members].reshape(cycle, turn))
+            self.less[low:high] += n_groups * turn // (high - low)
             return
         # Less than a whole cycle: from the last of the equal colours on, which keeps the order.
         low, high, turn = self._between(size, size)
@@ -108,10 +108,13 @@ class _Drawing:
         self._fill(1, low, self.order[drawn].reshape(groups, turn))
         self.less[drawn] += 1
 
-    def _between(self, most: int, least: int) -> tuple[int, int, int]:
+    def _between(self, max_size: int, min_size: int) -> tuple[int, int, int]:
         """Where the other colours of some sizes are, and how many of them each group takes."""
-        others = self.less[self.first + 1 :]
-        low, high = np.searchsorted(others, -most, "left"), np.searchsorted(others, -least, "right")
+        other_sizes = self.less[self.first + 1 :]
+        low, high = (
+            np.searchsorted(other_sizes, -max_size, "left"),
+            np.searchsorted(other_sizes, -min_size, "right"),
+        )
         return self.first + 1 + int(low), self.first + 1 + int(high), self.l - 1 - int(low)
 
     def _turns(self, top: int) -> tuple[int, int, int, int, int]:
@@ -127,9 +130,9 @@ class _Drawing:
             return 0, 0, 0, 0, 1
         common = gcd(turn, equal)
         cycle = equal // common
-        least = -int(self.less[high - 1])
+        smallest = -int(self.less[high - 1])
         below = -int(self.less[high]) if high < len(self.less) else 0
-        rounds = min(-int(self.less[self.first]) // cycle, (least - below) * common // turn)
+        rounds = min(-int(self.less[self.first]) // cycle, (smallest - below) * common // turn)
         if turn < equal and low > self.first + 1:
             above = -int(self.less[low - 1]) - top
             rounds = min(rounds, above * common // (equal - turn))
@@ -145,13 +148,13 @@ class _Drawing:
         self.done += groups
 
 
-def _joined(slots: NDArray[Any], rest: list[int]) -> IntArray:
+def _joined(slots: NDArray[Any], remaining: list[int]) -> IntArray:
     """Give everybody who is left over a smallest group without their colour."""
     late: list[tuple[int, int]] = []
-    joined = np.zeros(len(slots) if rest else 0, dtype=np.int64)
-    for colour in rest:
+    joined = np.zeros(len(slots) if remaining else 0, dtype=np.int64)
+    for colour in remaining:
         open_to = ~(slots == colour).any(axis=1)
-        open_to[[group for other, group in late if other == colour]] = False
+        open_to[[group for late_colour, group in late if late_colour == colour]] = False
         if not open_to.any():
             raise InternalError("RDA found no group for a person who was left over")
         group = int(np.argmin(np.where(open_to, joined, np.iinfo(np.int64).max)))

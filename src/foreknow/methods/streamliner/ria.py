@@ -26,42 +26,44 @@ def groups_of_ria(
     starts = np.cumsum(sizes) - sizes
     parent = np.arange(len(codes))
     for colour, size in enumerate(sizes.tolist()):
-        own = people[starts[colour] : starts[colour] + size]
+        members = people[starts[colour] : starts[colour] + size]
         drawn = partner_colours(sizes, colour, l - 1, random).reshape(-1)
         # Nobody of one colour gets the same partner: so all draws of a colour are made together.
         order = np.argsort(drawn, kind="stable")
         begins = starts_of(drawn[order])
-        asked = drawn[order[begins]]
+        partner_colour = drawn[order[begins]]
         times = np.diff(begins, append=len(drawn))
-        places = np.repeat(starts[asked], times) + choices(sizes[asked], times, random)
-        partners = np.empty(len(drawn), dtype=own.dtype)
+        places = np.repeat(starts[partner_colour], times) + choices(
+            sizes[partner_colour], times, random
+        )
+        partners = np.empty(len(drawn), dtype=members.dtype)
         partners[order] = people[places]
-        merge(parent, np.repeat(own, l - 1), partners)
+        merge(parent, np.repeat(members, l - 1), partners)
     roots = _roots(parent, np.arange(len(parent)))
     groups: IntArray = (np.cumsum(roots == np.arange(len(roots))) - 1)[roots]
     return groups
 
 
-def merge(parent: NDArray[Any], one: NDArray[Any], other: NDArray[Any]) -> None:
+def merge(parent: NDArray[Any], first: NDArray[Any], second: NDArray[Any]) -> None:
     """Put each of some people together with another, in place; a root is the first of its group."""
     while True:
-        one, other = _roots(parent, one), _roots(parent, other)
-        apart = one != other
+        first, second = _roots(parent, first), _roots(parent, second)
+        apart = first != second
         if not apart.any():
             return
-        one, other = one[apart], other[apart]
+        first, second = first[apart], second[apart]
         # Of several that want the same root, one wins; the rest try again. No circles, since a
         # root only ever goes below an earlier one.
-        parent[np.maximum(one, other)] = np.minimum(one, other)
+        parent[np.maximum(first, second)] = np.minimum(first, second)
 
 
 def _roots(parent: NDArray[Any], people: NDArray[Any]) -> NDArray[Any]:
     """The first of everybody's group; shortens the ways there."""
-    found: NDArray[Any] = parent[people]
-    while not np.array_equal(above := parent[found], found):
-        found = above
-    parent[people] = found
-    return found
+    roots: NDArray[Any] = parent[people]
+    while not np.array_equal(above := parent[roots], roots):
+        roots = above
+    parent[people] = roots
+    return roots
 
 
 # ---- draws --------------------------------------------------------------------------------------
@@ -75,34 +77,34 @@ def partner_colours(
     One person draws after the other, among the colours that are not used up; where not all of these
     can be left out, among the sets that leave enough to those who come later.
     """
-    unused, left = sizes.copy(), int(sizes[colour])
+    unused, waiting = sizes.copy(), int(sizes[colour])
     unused[colour] = 0
     parts: list[NDArray[Any]] = []
-    while left:
-        rows = _next(unused, left, need, random)
+    while waiting:
+        rows = _next(unused, waiting, need, random)
         unused -= np.bincount(rows.reshape(-1), minlength=len(unused))
-        left -= len(rows)
+        waiting -= len(rows)
         parts.append(rows)
     return np.concatenate(parts)
 
 
-def _next(unused: IntArray, left: int, need: int, random: np.random.Generator) -> IntArray:
-    """Draw for the next one, or for as many as may draw any colours; `left` people draw.
+def _next(unused: IntArray, n_drawing: int, need: int, random: np.random.Generator) -> IntArray:
+    """Draw for the next one, or for as many as may draw any colours; `n_drawing` people draw.
 
     Where not all others of a colour may be left out, those that nobody can spare come first.
     """
     pool = np.flatnonzero(unused)
-    lacks = left - np.minimum(unused[pool], left)
-    spare = int((left - lacks).sum()) - need * left
+    lacks = n_drawing - np.minimum(unused[pool], n_drawing)
+    spare = int((n_drawing - lacks).sum()) - need * n_drawing
     if spare >= len(pool):
         # Each who draws lowers `spare` by at most the number of colours that are full then.
-        full_then = np.cumsum(np.bincount(lacks, minlength=left))
-        n_rows = int(np.count_nonzero(spare - np.arange(left) * full_then >= len(pool)))
+        full_then = np.cumsum(np.bincount(lacks, minlength=n_drawing))
+        n_rows = int(np.count_nonzero(spare - np.arange(n_drawing) * full_then >= len(pool)))
         rows: IntArray = pool[_subsets(len(pool), n_rows, need, random)]
         return rows[_possible(rows, unused)]
-    full, others = pool[lacks == 0], pool[lacks > 0]
+    full, scarce = pool[lacks == 0], pool[lacks > 0]
     of_full = full[_subsets(len(full), 1, min(need, len(full)), random)]
-    of_others = others[_subsets(len(others), 1, need - of_full.shape[1], random)]
+    of_others = scarce[_subsets(len(scarce), 1, need - of_full.shape[1], random)]
     return np.concatenate([of_full, of_others], axis=1)
 
 
@@ -110,12 +112,12 @@ def _possible(rows: NDArray[Any], unused: IntArray) -> NDArray[np.bool_]:
     """Which rows ask for nothing that those before them have used up; the others draw again."""
     short = np.bincount(rows.reshape(-1), minlength=len(unused)) > unused
     keep = np.ones(len(rows), dtype=bool)
-    left = {colour: int(unused[colour]) for colour in np.flatnonzero(short).tolist()}
-    for place in np.flatnonzero(short[rows].any(axis=1)) if left else ():
-        asked = [colour for colour in rows[place].tolist() if colour in left]
-        keep[place] = all(left[colour] for colour in asked)
-        for colour in asked if keep[place] else ():
-            left[colour] -= 1
+    available = {colour: int(unused[colour]) for colour in np.flatnonzero(short).tolist()}
+    for place in np.flatnonzero(short[rows].any(axis=1)) if available else ():
+        scarce_colours = [colour for colour in rows[place].tolist() if colour in available]
+        keep[place] = all(available[colour] for colour in scarce_colours)
+        for colour in scarce_colours if keep[place] else ():
+            available[colour] -= 1
     return keep
 
 
@@ -139,13 +141,13 @@ def choices(sizes: IntArray, times: IntArray, random: np.random.Generator) -> In
     drawn = np.flatnonzero(~small[set_of])
     member[drawn] = random.integers(0, sizes[set_of[drawn]])
     # Repeats are drawn again. No member is preferred in that, so all ways remain as likely.
-    again = drawn[times[set_of[drawn]] > 1]
-    while len(again):
-        keys = set_of[again] * int(sizes.max()) + member[again]
+    redrawn = drawn[times[set_of[drawn]] > 1]
+    while len(redrawn):
+        keys = set_of[redrawn] * int(sizes.max()) + member[redrawn]
         order = np.argsort(keys, kind="stable")
-        repeated = again[order[1:][keys[order[1:]] == keys[order[:-1]]]]
+        repeated = redrawn[order[1:][keys[order[1:]] == keys[order[:-1]]]]
         member[repeated] = random.integers(0, sizes[set_of[repeated]])
-        again = again[np.isin(set_of[again], set_of[repeated])]
+        redrawn = redrawn[np.isin(set_of[redrawn], set_of[repeated])]
     return member
 
 

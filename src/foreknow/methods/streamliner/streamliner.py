@@ -129,9 +129,9 @@ class Streamliner(WithL):
 
     def __post_init__(self) -> None:
         self._settle_l()
-        known = get_args(Variant)
-        if self.variant not in known:
-            hint = did_you_mean(str(self.variant), known)
+        variants = get_args(Variant)
+        if self.variant not in variants:
+            hint = did_you_mean(str(self.variant), variants)
             raise InputError(f"Streamliner: no variant {self.variant!r}{hint}")
         if not isinstance(self.weights, Mapping):
             raise InputError(
