@@ -286,8 +286,8 @@ def default_nodes(attributes: Sequence[Attribute], min_people: int) -> list[Node
     From the top of the lattice one quasi-identifier after another is made more specific by a level:
     the one that leaves the fewest groups, none of fewer people than `min_people`. The way back is
     the order; nodes with more than half as many groups as the last are left out, since every
-    further function makes sets harder to count. Sensitive values have no say: other tables would have other
-    functions.
+    further function makes sets harder to count. Sensitive values have no say: other tables would
+    have other functions.
     """
     tops = _tops(attributes)
     way: list[tuple[Node, int]] = [(tops, 1)]
