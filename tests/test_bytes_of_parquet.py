@@ -15,7 +15,6 @@ import pytest
 
 import foreknow as fk
 from foreknow.data.engines.write import write_in_parts
-from foreknow_judge import files as judge_files
 from foreknow_judge import parquet_layout as layout
 from foreknow_judge import written as judge_written
 from foreknow_judge.errors import CertificateError, DataError
@@ -166,14 +165,6 @@ def test_hidden_bytes_come_before_errors(release, monkeypatch, refused):
     monkeypatch.setattr(judge_written, "count_rows", broken)
     why = refused(release, HIDDEN["maker"])
     assert "is not laid out as publish writes" in why
-
-
-def test_long_columns_count_alike(monkeypatch):
-    rows = kinds(600, 0.1).select(["text", "coded"]).unify_dictionaries()
-    columns = [column.cast(pa.string()) for column in rows.columns]
-    short = judge_files._encoded(columns)
-    monkeypatch.setattr(judge_files, "_LONG", 1)
-    assert judge_files._encoded(columns) == short
 
 
 def test_the_helpers_hide_something(release, monkeypatch, tmp_path):

@@ -85,7 +85,7 @@ def test_a_window_reaches_as_far_as_it_is_wide_also_below_0(wide):
     reached = Line.of(Labels(float(value) for value in values)).reach(width).tolist()
     for low, last in zip(values, reached, strict=True):
         end = low + width.amount
-        if width.unit == "share":
+        if width.measure == "share":
             end = low * (1 + width.amount) if low >= 0 else low / (1 + width.amount)
         assert last == max(at for at, value in enumerate(values) if value <= end)
 

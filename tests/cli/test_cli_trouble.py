@@ -52,11 +52,11 @@ def test_no_permission_and_its_kin_are_told_in_the_system_s_words(desk, monkeypa
     monkeypatch.setattr(tempfile, "mkdtemp", fail)
     monkeypatch.setattr(tempfile, "mkstemp", fail)
     for arguments, name in (
-        (desk.publish(), "out"),
-        (desk.audit("--json", "audit.json"), "audit.json"),
+        (desk.publish(), f"temporary files in {tempfile.gettempdir()!r}"),
+        (desk.audit("--json", "audit.json"), "'audit.json'"),
     ):
         said = desk.refused(*arguments)
-        assert f"cannot write '{name}': {os.strerror(code)}; nothing was written" in said
+        assert f"cannot write {name}: {os.strerror(code)}; nothing was written" in said
 
 
 @pytest.fixture

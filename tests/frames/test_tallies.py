@@ -337,7 +337,7 @@ def test_rows_that_differ_elsewhere_are_added():
     assert release.groups == {1: 3, 2: 3}
     assert release.unseen() == ["year"]
     with pytest.raises(UnsupportedError, match="counts people and does not tell them apart"):
-        release._tables.table.arrow(["gid"])
+        release.tables.table.arrow(["gid"])
     with pytest.raises(InputError, match="nobody is named"):
         _ = release.members
 

@@ -416,8 +416,12 @@ class Requirement:
     def at(self, points: Iterable[Point]) -> Requirement:
         """The same with other adversaries and limits."""
         points = tuple(points)
-        if points == self.points:
-            return self
+        unchanged = [point.adversary for point in self.points]
+        if points == self.points and all(
+            point.adversary is adversary
+            for point, adversary in zip(points, unchanged, strict=True)
+        ):
+            return self  # equal priors may differ in whether they were learned
         if isinstance(self.adversary, Sequence):
             return replace(self, adversary=[(point.adversary, point.below) for point in points])
         (point,) = points

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import shutil
+import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ from foreknow.data.engines.sources import Source, counted_where_it_lives
 from foreknow.data.engines.table import free_name
 from foreknow.data.engines.write import parts_of_parquet, write_in_parts, write_parts
 from foreknow.data.microdata import Microdata
-from foreknow.errors import InternalError, did_you_mean
+from foreknow.errors import InternalError, OutputError, did_you_mean
 from foreknow.methods.protocol import traits_of
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
@@ -305,7 +306,13 @@ class Aside:
     """
 
     def __init__(self, names: Iterable[str], write: Callable[[str, Path], list[Path]]) -> None:
-        folder = new_folder()
+        try:
+            folder = new_folder()
+        except OSError as error:
+            raise OutputError(
+                f"cannot write temporary files in {tempfile.gettempdir()!r}: {error.strerror}; "
+                "nothing was written. Set TMPDIR to a folder with room"
+            ) from None
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.paths = {name: write(name, folder) for name in names}
         self.digests = [digest_of(path) for own in self.paths.values() for path in own]
