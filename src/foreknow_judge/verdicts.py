@@ -143,7 +143,7 @@ def _verdicts_on_knowledge(
             raise CertificateError("no-rules", kind)
         if table.below is None and table.limits and not judge.relative:
             raise CertificateError("limit-of-priors", next(iter(table.limits)))
-        worst = Worst.among((judge.judge(own, settings) for own in asked), relative)
+        worst = Worst.among((Worst(*judge.judge(own, settings)) for own in asked), relative)
         worst = written.worst_of_people(worst, kind, settings, asked, sight)
         value, group, chance, before = worst
         limit = Limit(amount, table.below is None and bool(table.limits), relative)

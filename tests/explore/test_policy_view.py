@@ -17,11 +17,10 @@ from foreknow.criteria.registry import CRITERIA
 from foreknow.explore.form import form
 from foreknow.explore.policy import changed, line_of
 from foreknow.explore.session import Draft, Session, path_keys
-from foreknow.policy.tables import PublishTable
+from foreknow.policy.tables import PolicyTable, PublishTable
 from foreknow.settings import known_keys
 from foreknow.toml import from_toml, toml_value
 from foreknow_judge.errors import InputError
-from foreknow_judge.grammar import RequireTable
 from foreknow_judge.settings import Settings
 
 
@@ -138,7 +137,7 @@ def test_every_key_has_a_field(browser):
     made = browser.ask("/api/policy").json["form"]
     fields = [field["key"] for field in (*made["secret"], *made["limit"], *made["more"])]
     by_columns = ["sensitive", "knowing"]
-    assert {*fields, *by_columns} == {*known_keys(RequireTable)}
+    assert {*fields, *by_columns} == {*known_keys(PolicyTable)}
     shown = {field["key"] for field in made["publish"]}
     assert shown == {*known_keys(PublishTable)} - {"labels", "weights"}
     assert {field["key"] for field in made["methods"]["fulldomain"]} >= {"suppression", "find"}

@@ -85,7 +85,7 @@ def grown(
 def divided(bag: IntArray, sizes: Sequence[int], max_tables: float) -> Tables | None:
     """Every way to divide a bag over cells of such sizes; None for too many.
 
-    >>> divided(np.array([2, 1]), [1, 2], most=5).tolist()
+    >>> divided(np.array([2, 1]), [1, 2], max_tables=5).tolist()
     [[[0, 1], [2, 0]], [[1, 0], [1, 1]]]
     """
     if len(bag) == 1:

@@ -32,7 +32,7 @@ def evidence(
     columns: Annotated[Columns, Only()],
     key: Path | None = None,
     output: Answers,
-    options: ForwardedOptions,
+    given: ForwardedOptions,
 ) -> None:
     """Write what is known of a release onto one page, for somebody who must accept it.
 
@@ -64,7 +64,7 @@ def evidence(
         raise OutputError(f"{str(page)!r} would lie in what is published; write it elsewhere")
     signer = None if key is None else Signer(key)
     with output.progress("Judging the release afresh"):
-        report = evidence_report(folder, table, columns.given, **options)
+        report = evidence_report(folder, table, columns.given, **given)
     with output.progress("Writing the page"):
         report.to_html(page)
         signed = None if signer is None else signer.sign_file(page)

@@ -126,7 +126,7 @@ class Replay:
         for at in np.split(np.arange(len(cut)), np.flatnonzero(np.diff(cut)) + 1):
             who, (_, own) = people[at], np.unique(child[at], return_inverse=True)
             turn, place = self._cuts[cut[at[0]]]
-            refuses = partial(turn.refuses, at=place)
+            refuses = partial(turn.refuses, proposal=place)
             given = who, own.reshape(-1), self.groups[who], self._codes[who], self._labels
             found.append(Refusal.of(*given, refuses))
         return found
