@@ -204,6 +204,24 @@ def test_a_mild_ledger_publishes_nothing(policy, method, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(("limit", "searched"), [("1/2", 1), ("625000000001/1000000000000", None)])
+def test_what_owners_find_unsafe(limit, searched, tmp_path, monkeypatch):
+    """Files do not show the column of a rule: of them the judge finds less."""
+    of_facts = fk.Facts.ledger
+    monkeypatch.setattr(
+        fk.Facts, "ledger", lambda own, below, *more: of_facts(own, searched or below, *more)
+    )
+    ill = ["Ovary", "Ovary", "Fever", "Fever", "Gout", "Gout", "Fever", "Ovary", "Fever"]
+    table = pa.table({"zip": ["02139"] * 9, "sex": list("ffmfmfffm"), "ill": ill})
+    rules = [{"values": ["Ovary"], "where": {"sex": ["m"]}}]
+    roles = {"quasi_identifiers": ["zip"], "sensitive": "ill", "impossible": rules}
+    required = [{"values": ["Gout"], "facts": {"l": 0, "k": 0, "m": 2}, "below": limit}]
+    policy = {"schema": roles, "require": required}
+    with pytest.raises(NoSafeRelease, match="as they are judged"):
+        fk.publish(table, policy, out=tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_grouping_with_a_gap_is_a_bug_of_the_method_not_of_the_data():
     with pytest.raises(InternalError):
         fk.publish(MICRODATA, CERTAIN, method=Wrong([0] * 30 + [2] * 30))
