@@ -1,5 +1,6 @@
 """Whatever fails while a release is written, nothing of it is left behind."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -133,6 +134,31 @@ class Wrong:
 
 MICRODATA = fk.Microdata(people(), schema())
 CERTAIN = fk.Policy([fk.Requirement(fk.Facts(), 1, knowing=[])])
+
+
+def test_files_outlive_a_fork():
+    """A child that ends does not remove the files that its parent is to publish."""
+
+    def write(name, folder):
+        (folder / name).write_text("content")
+        return [folder / name]
+
+    files = entries.Aside(["release"], write)
+    ((path,),) = files.paths.values()
+    if not (child := os.fork()):
+        del files
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert path.is_file()
+
+
+def test_removed_files_are_named(tmp_path):
+    publication = made()
+    ((path,),) = publication._files.paths.values()
+    path.unlink()
+    with pytest.raises(fk.InputError, match=r"release.csv.* was removed meanwhile; publish again"):
+        publication.write(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(("form", "fmt"), FORMS)

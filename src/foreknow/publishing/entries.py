@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import shutil
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -306,7 +307,7 @@ class Aside:
 
     def __init__(self, names: Iterable[str], write: Callable[[str, Path], list[Path]]) -> None:
         folder = new_folder()
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        weakref.finalize(self, _remove, folder, os.getpid())
         self.paths = {name: write(name, folder) for name in names}
         self.digests = [digest_of(path) for own in self.paths.values() for path in own]
 
@@ -323,11 +324,22 @@ class Aside:
     def copy(self, name: str, path: Path) -> list[Path]:
         """Write the files of a table elsewhere."""
         known = self.paths[name]
+        if gone := [file for file in known if not file.is_file()]:
+            raise DataError(
+                f"{gone[0]}, which was judged and is to be published, was removed meanwhile; "
+                "publish again"
+            )
         if len(known) == 1 and known[0].name == path.name:
             shutil.copyfile(known[0], path)
             return [path]
         path.mkdir()
         return [Path(shutil.copyfile(file, path / file.name)) for file in known]
+
+
+def _remove(folder: Path, process: int) -> None:
+    """Remove a folder; not in a fork of the process that made it, which still has it."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 class InMemory(dict[str, pa.Table]):
