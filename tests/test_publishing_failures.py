@@ -152,6 +152,12 @@ def test_files_outlive_a_fork():
     assert path.is_file()
 
 
+def test_a_full_disk_aside_is_named(monkeypatch):
+    monkeypatch.setattr(formats.Csv, "write", raising(OSError(28, "No space left on device")))
+    with pytest.raises(OutputError, match="No space left on device; set TMPDIR to a folder"):
+        made()
+
+
 def test_removed_files_are_named(tmp_path):
     publication = made()
     ((path,),) = publication._files.paths.values()

@@ -32,7 +32,7 @@ from foreknow.data.engines.sources import Source, counted_where_it_lives
 from foreknow.data.engines.table import free_name
 from foreknow.data.engines.write import parts_of_parquet, write_in_parts, write_parts
 from foreknow.data.microdata import Microdata
-from foreknow.errors import InternalError, did_you_mean
+from foreknow.errors import InternalError, OutputError, did_you_mean
 from foreknow.methods.protocol import traits_of
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
@@ -41,7 +41,7 @@ from foreknow.publishing.tables import ROW
 from foreknow.releases.members import KEYED, OF_COUNTS
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.duckdb_files import new_folder
-from foreknow_judge.errors import DataError, InputError, UnsupportedError
+from foreknow_judge.errors import DataError, InputError, UnsupportedError, short_of_memory
 
 _log = logging.getLogger(__name__)
 ENGINES = "auto", "memory", "duckdb"
@@ -308,7 +308,15 @@ class Aside:
     def __init__(self, names: Iterable[str], write: Callable[[str, Path], list[Path]]) -> None:
         folder = new_folder()
         weakref.finalize(self, _remove, folder, os.getpid())
-        self.paths = {name: write(name, folder) for name in names}
+        try:
+            self.paths = {name: write(name, folder) for name in names}
+        except OSError as error:
+            if short_of_memory(error):
+                raise
+            raise OutputError(
+                f"cannot write the release aside into {str(folder)!r}: {error.strerror or error}; "
+                "set TMPDIR to a folder with more room; nothing was written"
+            ) from error
         self.digests = [digest_of(path) for own in self.paths.values() for path in own]
 
     @classmethod
