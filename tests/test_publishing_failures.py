@@ -1,5 +1,6 @@
 """Whatever fails while a release is written, nothing of it is left behind."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -135,6 +136,37 @@ MICRODATA = fk.Microdata(people(), schema())
 CERTAIN = fk.Policy([fk.Requirement(fk.Facts(), 1, knowing=[])])
 
 
+def test_files_outlive_a_fork():
+    """A child that ends does not remove the files that its parent is to publish."""
+
+    def write(name, folder):
+        (folder / name).write_text("content")
+        return [folder / name]
+
+    files = entries.Aside(["release"], write)
+    ((path,),) = files.paths.values()
+    if not (child := os.fork()):
+        del files
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert path.is_file()
+
+
+def test_a_full_disk_aside_is_named(monkeypatch):
+    monkeypatch.setattr(formats.Csv, "write", raising(OSError(28, "No space left on device")))
+    with pytest.raises(OutputError, match="No space left on device; set TMPDIR to a folder"):
+        made()
+
+
+def test_removed_files_are_named(tmp_path):
+    publication = made()
+    ((path,),) = publication._files.paths.values()
+    path.unlink()
+    with pytest.raises(fk.InputError, match=r"release.csv.* was removed meanwhile; publish again"):
+        publication.write(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(("form", "fmt"), FORMS)
 def test_an_unsafe_grouping_is_caught_before_anything_is_written(form, fmt):
     options = fk.PublishOptions(form=form, format=fmt)
@@ -201,6 +233,24 @@ def test_a_mild_ledger_publishes_nothing(policy, method, tmp_path, monkeypatch):
     )
     with pytest.raises(InternalError, match="disagree"):
         fk.publish(MICRODATA, policy, method=method, out=tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("limit", "searched"), [("1/2", 1), ("625000000001/1000000000000", None)])
+def test_what_owners_find_unsafe(limit, searched, tmp_path, monkeypatch):
+    """Files do not show the column of a rule: of them the judge finds less."""
+    of_facts = fk.Facts.ledger
+    monkeypatch.setattr(
+        fk.Facts, "ledger", lambda own, below, *more: of_facts(own, searched or below, *more)
+    )
+    ill = ["Ovary", "Ovary", "Fever", "Fever", "Gout", "Gout", "Fever", "Ovary", "Fever"]
+    table = pa.table({"zip": ["02139"] * 9, "sex": list("ffmfmfffm"), "ill": ill})
+    rules = [{"values": ["Ovary"], "where": {"sex": ["m"]}}]
+    roles = {"quasi_identifiers": ["zip"], "sensitive": "ill", "impossible": rules}
+    required = [{"values": ["Gout"], "facts": {"l": 0, "k": 0, "m": 2}, "below": limit}]
+    policy = {"schema": roles, "require": required}
+    with pytest.raises(NoSafeRelease, match="as they are judged"):
+        fk.publish(table, policy, out=tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -522,6 +522,8 @@ def _contradiction(read: Any, requirements: Sequence[Table], kinds: Kinds) -> st
         return "the rows of the source are the people of the release and those left out"
     if release.semantics != "single" and read.scope.left_out:
         return "people without a value are left out where everybody has one, and only there"
+    if len({entry.certificate for entry in read.after}) < len(read.after):
+        return "a release that was published before is named twice"
     if not set(read.grids) <= set(release.groups):
         return "grids are of columns that make its groups"
     for finding in read.findings:

@@ -436,6 +436,14 @@ def test_a_chain_with_a_hole_is_not_verified(january, tmp_path):
             fk.verify(place, after=given)
 
 
+def test_a_release_named_twice_contradicts(january, tmp_path):
+    made = fk.publish(register(0, 420), policy(), after=january, seed=1)
+    (entry,) = made.certificate.after
+    forged = replace(made.certificate, after=({**entry, "people": 7}, entry))
+    with pytest.raises(fk.InputError, match="named twice"):
+        replace(made, certificate=forged).write(tmp_path / "march")
+
+
 def test_cases_and_several_identifiers_are_not_followed(january):
     table = register(0, 420).append_column("code", [[f"c{i}" for i in range(420)]])
     with pytest.raises(fk.InputError, match="all name people"):

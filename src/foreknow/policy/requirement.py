@@ -418,8 +418,7 @@ class Requirement:
         points = tuple(points)
         unchanged = [point.adversary for point in self.points]
         if points == self.points and all(
-            point.adversary is adversary
-            for point, adversary in zip(points, unchanged, strict=True)
+            point.adversary is adversary for point, adversary in zip(points, unchanged, strict=True)
         ):
             return self  # equal priors may differ in whether they were learned
         if isinstance(self.adversary, Sequence):

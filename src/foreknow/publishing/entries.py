@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import shutil
 import tempfile
 import weakref
@@ -41,7 +42,7 @@ from foreknow.publishing.tables import ROW
 from foreknow.releases.members import KEYED, OF_COUNTS
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.duckdb_files import new_folder
-from foreknow_judge.errors import DataError, InputError, UnsupportedError
+from foreknow_judge.errors import DataError, InputError, UnsupportedError, short_of_memory
 
 _log = logging.getLogger(__name__)
 ENGINES = "auto", "memory", "duckdb"
@@ -308,13 +309,15 @@ class Aside:
     def __init__(self, names: Iterable[str], write: Callable[[str, Path], list[Path]]) -> None:
         try:
             folder = new_folder()
+            weakref.finalize(self, _remove, folder, os.getpid())
+            self.paths = {name: write(name, folder) for name in names}
         except OSError as error:
+            if short_of_memory(error):
+                raise
             raise OutputError(
-                f"cannot write temporary files in {tempfile.gettempdir()!r}: {error.strerror}; "
-                "nothing was written. Set TMPDIR to a folder with room"
-            ) from None
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        self.paths = {name: write(name, folder) for name in names}
+                f"cannot write temporary files in {tempfile.gettempdir()!r}: "
+                f"{error.strerror or error}; nothing was written. Set TMPDIR to a folder with room"
+            ) from error
         self.digests = [digest_of(path) for own in self.paths.values() for path in own]
 
     @classmethod
@@ -330,11 +333,22 @@ class Aside:
     def copy(self, name: str, path: Path) -> list[Path]:
         """Write the files of a table elsewhere."""
         known = self.paths[name]
+        if gone := [file for file in known if not file.is_file()]:
+            raise DataError(
+                f"{gone[0]}, which was judged and is to be published, was removed meanwhile; "
+                "publish again"
+            )
         if len(known) == 1 and known[0].name == path.name:
             shutil.copyfile(known[0], path)
             return [path]
         path.mkdir()
         return [Path(shutil.copyfile(file, path / file.name)) for file in known]
+
+
+def _remove(folder: Path, process: int) -> None:
+    """Remove a folder; not in a fork of the process that made it, which still has it."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 class InMemory(dict[str, pa.Table]):

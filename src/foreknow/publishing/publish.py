@@ -906,6 +906,11 @@ def _certified(
     if not same_groups(written.held, release.counts):
         raise InternalError("the release differs from what was written")
     _refuse_not_safe(findings)
+    if failed := [f"{own.requirement.name}: {own.words}" for own in audit.failures]:
+        raise NoSafeRelease(
+            "the groups that the search admits do not hold what the policy requires, as they are "
+            f"judged: {'; '.join(failed)}. Require a limit further from what they reach"
+        )
     # What only the owner can count was judged before, of the owner's table.
     if not task.policy.owned:
         audit = replace(audit, verdicts=tuple(with_witnesses(findings, audit.verdicts)))
