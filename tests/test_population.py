@@ -217,7 +217,7 @@ def test_labels_are_read_as_they_say_by_the_criterion_and_by_the_verifier(text, 
         own = column[values.index(value)]
         table = pa.table({"q": [own]})
         rows = release.counts.groups.index((text,))
-        many = fk.KMap(1, table).population.place(release.counts).many
+        many = fk.KMap(1, table).population.place(release.counts).people
         assert many[rows] == (value in inside), value
         known = _LabelReader({None if own is None else str(own)}, "q", None, None, None)
         assert bool(known.in_label(text)) == (value in inside)

@@ -306,12 +306,12 @@ def locked_folder(parent: Path, settle: Settle = _NO_NOTES) -> tuple[Path, int]:
             shutil.rmtree(folder, ignore_errors=True)
             raise
         try:
-            held = _hold(lock)
-            if held and (folder / LOCK).exists():
+            is_locked = _hold(lock)
+            if is_locked and (folder / LOCK).exists():
                 (folder / LOCK).chmod(0o600)
                 os.write(lock, _MARK)
                 return folder, lock
-            if held is None:  # no locks here: without our mark nobody sweeps it
+            if is_locked is None:  # no locks here: without our mark nobody sweeps it
                 return folder, lock
         except BaseException:
             os.close(lock)
@@ -349,20 +349,20 @@ def sweep(parent: Path, settle: Settle = _NO_NOTES) -> None:
 
 
 def _sweep_one(folder: Path, settle: Settle) -> None:
-    about = folder.lstat()
-    if about.st_mode & 0o777 != 0o700 or about.st_uid != os.geteuid():
+    status = folder.lstat()
+    if status.st_mode & 0o777 != 0o700 or status.st_uid != os.geteuid():
         return
-    held = {path.name for path in folder.iterdir()}
-    if not held and time.time() - about.st_mtime > _LONG:
+    entries = {path.name for path in folder.iterdir()}
+    if not entries and time.time() - status.st_mtime > _LONG:
         folder.rmdir()
-    if LOCK not in held or held - {LOCK, CONTENT, *settle}:
+    if LOCK not in entries or entries - {LOCK, CONTENT, *settle}:
         return
     lock = os.open(folder / LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         if stat.S_ISREG(os.fstat(lock).st_mode) and _hold(lock):
             mark = os.read(lock, len(_MARK) + 1)
-            if mark == _MARK or (not mark and CONTENT not in held):
-                for note in held & settle.keys():
+            if mark == _MARK or (not mark and CONTENT not in entries):
+                for note in entries & settle.keys():
                     settle[note](folder)
                 shutil.rmtree(folder)
     finally:

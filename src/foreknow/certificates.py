@@ -92,18 +92,18 @@ class Certificate(CertificateRead):
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the version of their format."""
         table: dict[str, Any] = {"format": FORMAT, "version": FORMAT_VERSION, "safe": self.safe}
-        for each in fields(self):
-            given = plain(getattr(self, each.name))
-            if each.name in IN_RELEASE:
-                table.setdefault("release", {})[IN_RELEASE[each.name]] = given
-            elif (given or each.name not in _SELDOM) and (each.name, given) != ("delimiter", ","):
-                table[each.name] = given
+        for entry in fields(self):
+            value = plain(getattr(self, entry.name))
+            if entry.name in IN_RELEASE:
+                table.setdefault("release", {})[IN_RELEASE[entry.name]] = value
+            elif (value or entry.name not in _SELDOM) and (entry.name, value) != ("delimiter", ","):
+                table[entry.name] = value
         return table
 
     def __repr__(self) -> str:
         word = "safe" if self.safe else "UNSAFE"
-        many = unit_counted(self.in_cases).many
-        return f"Certificate({word}: {self.people} {many} in {self.n_groups} groups)"
+        noun = unit_counted(self.in_cases).plural
+        return f"Certificate({word}: {self.people} {noun} in {self.n_groups} groups)"
 
     def _repr_html_(self) -> str:
         return f"<code>{escape(repr(self))}</code>"

@@ -58,5 +58,5 @@ def load(place: str) -> Any:
             f'not installed: {LEAVES[leaf]} ({leaf}); the whole package has it: pip install "." '
             "in a clone"
         )
-    found = import_module(module)
-    return getattr(found, name) if name else found
+    imported = import_module(module)
+    return getattr(imported, name) if name else imported

@@ -29,7 +29,11 @@ _PARAMETERS = {
     "seed": "random_state random_seed rng",
     "sampling_fraction": "sample_fraction fraction",
 }
-PARAMETERS = {other: own for own, others in _PARAMETERS.items() for other in others.split()}
+PARAMETERS = {
+    foreign_name: our_name
+    for our_name, foreign_names in _PARAMETERS.items()
+    for foreign_name in foreign_names.split()
+}
 # What the table that comes first is called, in one function or another.
 TABLES = {
     *("release", "microdata", "table", "data", "df", "frame", "data_frame", "dataset", "X"),
@@ -56,7 +60,11 @@ _COMMANDS = {
     "schema": "json-schema policy-schema",
     "ask": "query",
 }
-COMMANDS = {other: own for own, others in _COMMANDS.items() for other in others.split()}
+COMMANDS = {
+    foreign_name: our_name
+    for our_name, foreign_names in _COMMANDS.items()
+    for foreign_name in foreign_names.split()
+}
 
 # What is looked for, and what to type; in Python.
 _ADVICE = {
@@ -156,10 +164,10 @@ OPTIONS, ELSEWHERE = _by_name(_OPTIONS), _by_name(_ELSEWHERE)
 class CallableModule(ModuleType):
     """A folder that is an attribute of `foreknow`, where others look for a function."""
 
-    def __call__(self, *args: Any, **said: Any) -> Any:
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Call that function; where there is none, say what to type."""
         package, _, name = self.__name__.rpartition(".")
-        return vars(sys.modules[package])["__getattr__"](name)(*args, **said)
+        return vars(sys.modules[package])["__getattr__"](name)(*args, **keywords)
 
 
 def own_name(name: str, parameter_names: Iterable[str]) -> str | None:

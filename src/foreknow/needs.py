@@ -127,19 +127,19 @@ def require(
     impossible: bool = False,
     shared: bool = False,
     cases: str = "",
-    of: str = "",
+    subject: str = "",
     remedies: Mapping[Need, str] | None = None,
     error: type[InputError] = UnsupportedError,
 ) -> None:
     """Refuse what a table, a requirement or a search has not got, and `who` needs.
 
     `who` has `needs`, if these are not given. What is there is said by what follows: `columns` are
-    those that a policy looks at, `sets` is the key that names them, `of` begins the message;
+    those that a policy looks at, `sets` is the key that names them, `subject` begins the message;
     `remedies` are those that differ here.
 
     >>> require(Analysis("a survey", frozenset({Need.ONE_VALUE})), semantics="single")
     """
-    there = {
+    lacks_by_need = {
         Need.ONE_VALUE: _several(semantics),
         Need.PEOPLE: not people,
         Need.NO_WINDOWS: windows,
@@ -155,8 +155,8 @@ def require(
     }
     needed = who.needs if needs is None else needs
     for need in Need:
-        if need in needed and (lack := there.get(need)):
-            begin = f"{of}: " if of else ""
+        if need in needed and (lack := lacks_by_need.get(need)):
+            begin = f"{subject}: " if subject else ""
             remedy = (remedies or {}).get(need, need.remedy)
             lacks = need.lack.format(lack)
             raise error(f"{begin}{called(who)} needs {need.what}, and {lacks}; {remedy}")
@@ -170,20 +170,24 @@ class HasRules(Protocol):
         """What it says of people that counts do not tell."""
 
 
-def refuse_rules(who: Any, given: HasRules | Any, needs: Needs = RULES) -> None:
+def refuse_rules(who: Any, table: HasRules | Any, needs: Needs = RULES) -> None:
     """Refuse what the schema of counts or of a table says of people, if `who` cannot count by it.
 
     An audit counts by these rules; whoever takes rows for people, and values as they come, cannot.
     """
-    if isinstance(given, HasRules):
-        require(who, needs, **given.rules_of_people(), remedies=_WITH_A_POLICY)
+    if isinstance(table, HasRules):
+        require(who, needs, **table.rules_of_people(), remedies=_WITH_A_POLICY)
 
 
 def _several(semantics: str | Mapping[str, str]) -> str:
     """That people may have several values, and of which columns, if they may."""
     if isinstance(semantics, Mapping):
-        named = [repr(name) for name, own in semantics.items() if own != "single"]
-        return f"people may have several values of {' and '.join(named)}" if named else ""
+        columns = [
+            repr(name)
+            for name, column_semantics in semantics.items()
+            if column_semantics != "single"
+        ]
+        return f"people may have several values of {' and '.join(columns)}" if columns else ""
     return "" if semantics == "single" else f"semantics {semantics!r} means several"
 
 

@@ -16,40 +16,45 @@ from foreknow_judge.errors import InputError
 _LOG = logging.getLogger(__name__)
 
 
-def named(group: str, taken: Collection[str]) -> tuple[EntryPoint, ...]:
-    """The entry points of a group, by name; one whose name is `taken` is passed over."""
+def named(group: str, taken_names: Collection[str]) -> tuple[EntryPoint, ...]:
+    """The entry points of a group, by name; one with one of the `taken_names` is passed over."""
     by_name: dict[str, EntryPoint] = {}
     for entry in sorted(entry_points(group=group), key=lambda point: (point.name, point.value)):
-        if entry.name in (*taken, *by_name):
+        if entry.name in (*taken_names, *by_name):
             _LOG.warning("%s: %s (%s): the name is taken", group, entry.name, entry.value)
         else:
             by_name[entry.name] = entry
     return tuple(by_name.values())
 
 
-def kinds(group: str, known: Iterable[Any]) -> tuple[Any, ...]:
+def kinds(group: str, built_in: Iterable[Any]) -> tuple[Any, ...]:
     """The classes of other packages in a group; each is called by its key in a requirement."""
     # commands that read no policy do without these
     from foreknow.settings import known_keys
     from foreknow_judge.grammar import RequireTable
 
-    found = []
-    taken = {*known_keys(RequireTable), "at_level", "absent", *(kind.key for kind in known)}
-    for each in named(group, taken):
+    classes = []
+    taken_names = {
+        *known_keys(RequireTable),
+        "at_level",
+        "absent",
+        *(kind.key for kind in built_in),
+    }
+    for entry in named(group, taken_names):
         try:
-            kind = each.load()
+            kind = entry.load()
         except Exception as error:
             raise InputError(
-                f"{each.value}, which a package gives to {group} as {each.name!r}, cannot be "
+                f"{entry.value}, which a package gives to {group} as {entry.name!r}, cannot be "
                 f"loaded: {error}; mend or uninstall that package"
             ) from error
-        if getattr(kind, "key", None) != each.name:
+        if getattr(kind, "key", None) != entry.name:
             raise InputError(
-                f"{each.value} is given to {group} as {each.name!r}, but its key is "
+                f"{entry.value} is given to {group} as {entry.name!r}, but its key is "
                 f"{getattr(kind, 'key', None)!r}; they must be the same"
             )
-        found.append(kind)
-    return tuple(found)
+        classes.append(kind)
+    return tuple(classes)
 
 
 def package_of(kind: type) -> str:
@@ -69,5 +74,7 @@ def key_of(kind: type) -> str:
 
 def foreign(kinds: Iterable[type[Any]]) -> tuple[str, ...]:
     """What kinds of other packages are called, and which packages these are."""
-    named = ((key_of(kind), package_of(kind)) for kind in kinds)
-    return tuple(dict.fromkeys(f"{key} ({package})" for key, package in named if package))
+    keys_and_packages = ((key_of(kind), package_of(kind)) for kind in kinds)
+    return tuple(
+        dict.fromkeys(f"{key} ({package})" for key, package in keys_and_packages if package)
+    )

@@ -16,10 +16,10 @@ from foreknow_judge.settings import Settings
 T = TypeVar("T", bound=Settings)
 
 
-def _number(given: Any) -> Decimal:
-    if isinstance(given, bool) or not isinstance(given, (int, float, Decimal, Fraction)):
+def _number(number: Any) -> Decimal:
+    if isinstance(number, bool) or not isinstance(number, (int, float, Decimal, Fraction)):
         raise ValueError("it should be a number")
-    return Decimal(str(float(given) if isinstance(given, Fraction) else given))
+    return Decimal(str(float(number) if isinstance(number, Fraction) else number))
 
 
 Number = Annotated[Decimal, Strict(False), BeforeValidator(_number)]
@@ -46,14 +46,18 @@ def explain(error: ValidationError, table: type[Settings]) -> str:
         return f"unknown key {place}{did_you_mean(key, known_keys(model) if model else ())}"
     if first["type"] == "missing":
         return f"{place} is missing"
-    given = first.get("input")
-    shown = f", not {_as_written(given)}" if isinstance(given, (str, int, float, Decimal)) else ""
+    input_value = first.get("input")
+    contrast = (
+        f", not {_as_written(input_value)}"
+        if isinstance(input_value, (str, int, float, Decimal))
+        else ""
+    )
     if first["type"] == "model_type":
-        return f"{place}: it should be a table{shown}"
+        return f"{place}: it should be a table{contrast}"
     ours = first["msg"].removeprefix("Value error, ")
-    said = first["msg"][0].lower() + first["msg"][1:] if ours == first["msg"] else ours
-    said = said.replace("input should", "it should").replace("valid integer", "whole number")
-    return f"{place}: {said}{shown}" if place else f"{said}{shown}"
+    message = first["msg"][0].lower() + first["msg"][1:] if ours == first["msg"] else ours
+    message = message.replace("input should", "it should").replace("valid integer", "whole number")
+    return f"{place}: {message}{contrast}" if place else f"{message}{contrast}"
 
 
 def _inner(model: type[Settings], key: str, listed: bool) -> type[Settings] | None:
@@ -61,10 +65,10 @@ def _inner(model: type[Settings], key: str, listed: bool) -> type[Settings] | No
     for name, field in model.model_fields.items():
         if (field.alias or name) == key:
             tables = [kind for kind in _kinds(field.annotation) if isinstance(kind, type)]
-            own = [kind for kind in tables if issubclass(kind, Settings)]
+            models = [kind for kind in tables if issubclass(kind, Settings)]
             free = any(issubclass(kind, Mapping) for kind in tables)
-            if own:
-                return own[-1] if listed else own[0]
+            if models:
+                return models[-1] if listed else models[0]
             return None if free else model
     return model
 
@@ -80,16 +84,16 @@ def _kinds(annotation: Any) -> Iterator[Any]:
         yield from _kinds(part)
 
 
-def _as_written(given: Any) -> str:
-    if isinstance(given, bool):
-        return str(given).lower()
-    return repr(given) if isinstance(given, str) else str(given)
+def _as_written(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(value) if isinstance(value, str) else str(value)
 
 
-def read(table: type[T], given: Any, name: str, kind: type[InputError] = PolicyError) -> T:
+def read(table: type[T], values: Any, name: str, kind: type[InputError] = PolicyError) -> T:
     """Read a table; a message begins with its name."""
     try:
-        return table.model_validate(given)
+        return table.model_validate(values)
     except ValidationError as error:
         raise kind(f"{name}: {explain(error, table)}") from None
 
@@ -111,7 +115,7 @@ def with_examples(table: Any, **examples: Any) -> Any:
     """The same table with an example of some keys, for editors and forms."""
     fields, annotated = dict[str, Any](), cast(Any, Annotated)
     for key, example in examples.items():
-        of = table.model_fields[key]
-        own = annotated[(of.annotation, *of.metadata, Field(examples=[example]))]
-        fields[key] = own, of.default
+        setting = table.model_fields[key]
+        annotation = annotated[(setting.annotation, *setting.metadata, Field(examples=[example]))]
+        fields[key] = annotation, setting.default
     return create_model(table.__name__, __base__=table, __doc__=table.__doc__, **fields)

@@ -31,30 +31,36 @@ _OF_CASES = {
 _OF_PEOPLE = re.compile(rf"(?<![\w-])(?:{'|'.join(_OF_CASES)})\b(?![=-])", re.IGNORECASE)
 
 
-def in_cases(text: str, kept: Iterable[str] = ()) -> str:
+def in_cases(text: str, fixed_texts: Iterable[str] = ()) -> str:
     """Say of cases what is said of people: the one place where the noun is chosen.
 
-    Texts that are `kept`, such as the labels of a table, stay as they are.
+    The `fixed_texts`, such as the labels of a table, stay as they are.
 
     >>> in_cases("People who have it: 3. One person is alone.")
     'Cases that have it: 3. One case is alone.'
     >>> in_cases("2 people have Sick person", ["Sick person"])
     '2 cases have Sick person'
     """
-    odd = sorted((own for own in set(kept) if _OF_PEOPLE.search(own)), key=len, reverse=True)
+    odd = sorted(
+        (fixed_text for fixed_text in set(fixed_texts) if _OF_PEOPLE.search(fixed_text)),
+        key=len,
+        reverse=True,
+    )
     if not odd:
         return _OF_PEOPLE.sub(_of_cases, text)
     parts = re.split(f"({'|'.join(map(re.escape, odd))})", text)
     # What is kept stands at the odd places.
-    return "".join(x if at % 2 else _OF_PEOPLE.sub(_of_cases, x) for at, x in enumerate(parts))
+    return "".join(
+        x if position % 2 else _OF_PEOPLE.sub(_of_cases, x) for position, x in enumerate(parts)
+    )
 
 
 class Unit(NamedTuple):
     """What is counted, and how it is spoken of."""
 
-    one: str
-    many: str
-    of: str = ""  # after "verified"
+    singular: str
+    plural: str
+    of_all: str = ""  # after "verified"
     of_one: str = ""  # after what one of them is worth
     notes: tuple[str, ...] = ()  # what is to be said beside all figures
 
@@ -68,37 +74,37 @@ def unit_counted(of_cases: bool) -> Unit:
     return CASES if of_cases else PEOPLE
 
 
-def _of_cases(found: re.Match[str]) -> str:
-    said = _OF_CASES[found[0].lower()]
-    return said.capitalize() if found[0][0].isupper() else said
+def _of_cases(match: re.Match[str]) -> str:
+    noun = _OF_CASES[match[0].lower()]
+    return noun.capitalize() if match[0][0].isupper() else noun
 
 
 # ---- lists and nouns ---------------------------------------------------------------------------
 
 
-def listing(parts: Sequence[str], last: str = "and", most: int = 6) -> str:
-    """Join the parts of a list; where there are more than `most`, the rest only as a number.
+def listing(parts: Sequence[str], last: str = "and", n_shown: int = 6) -> str:
+    """Join the parts of a list; where there are more than `n_shown`, the rest only as a number.
 
     >>> listing(["A", "B", "C"]), listing(list("ABCDE"), "or", most=3)
     ('A, B and C', 'A, B, C or 2 others')
     """
-    if len(parts) > most + 1:
-        parts = [*parts[:most], f"{number(len(parts) - most)} others"]
+    if len(parts) > n_shown + 1:
+        parts = [*parts[:n_shown], f"{number(len(parts) - n_shown)} others"]
     if len(parts) < 2:
         return "".join(parts)
     return f"{', '.join(parts[:-1])} {last} {parts[-1]}"
 
 
-def few(parts: Iterable[str], most: int = 6) -> str:
+def few(parts: Iterable[str], n_shown: int = 6) -> str:
     """List a few texts with commas, and how many more there are.
 
     >>> few(["A", "B"]), few("ABCDEFGHI")
     ('A, B', 'A, B, C, D, E, F and 3 more')
     """
     texts = list(parts)
-    if len(texts) <= most + 1:
+    if len(texts) <= n_shown + 1:
         return ", ".join(texts)
-    return f"{', '.join(texts[:most])} and {number(len(texts) - most)} more"
+    return f"{', '.join(texts[:n_shown])} and {number(len(texts) - n_shown)} more"
 
 
 def capital(sentence: str) -> str:

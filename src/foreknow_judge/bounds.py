@@ -45,10 +45,10 @@ def short_lines(file: Any, name: str) -> Iterator[str]:
         yield line
 
 
-def check_columns(many: int, name: str) -> None:
+def check_columns(n_columns: int, name: str) -> None:
     """Raise `DataError` for a table with more columns than any real one."""
-    if many > MOST_COLUMNS:
-        raise DataError("too-many-columns", name, columns=many, most=MOST_COLUMNS)
+    if n_columns > MOST_COLUMNS:
+        raise DataError("too-many-columns", name, columns=n_columns, most=MOST_COLUMNS)
 
 
 def check_parquet(path: Path) -> None:
@@ -58,12 +58,13 @@ def check_parquet(path: Path) -> None:
 
     try:
         with pa.OSFile(os.path.realpath(path)) as file:
-            about, size = pq.ParquetFile(file).metadata, file.size()
-            check_columns(about.num_columns, path.name)
-            if sum(map(len, about.schema.names)) > HEADER_BYTES:
+            metadata, size = pq.ParquetFile(file).metadata, file.size()
+            check_columns(metadata.num_columns, path.name)
+            if sum(map(len, metadata.schema.names)) > HEADER_BYTES:
                 raise DataError("long-line", path.name, place="the names of the columns")
             unpacked = sum(
-                about.row_group(group).total_byte_size for group in range(about.num_row_groups)
+                metadata.row_group(group).total_byte_size
+                for group in range(metadata.num_row_groups)
             )
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         return  # reading it will say what is wrong
@@ -72,9 +73,13 @@ def check_parquet(path: Path) -> None:
 
 def sql_with_length_check(column: str, what: str) -> str:
     """DuckDB's SQL for a text column that raises an error where a text is too long."""
-    said = f"{what} holds a text of over {VALUE_BYTES:,} bytes; shorten it or leave the column out"
-    told = "'" + said.replace("'", "''") + "'"
-    return f"CASE WHEN strlen({column}) > {VALUE_BYTES} THEN error({told}) ELSE {column} END"
+    message = (
+        f"{what} holds a text of over {VALUE_BYTES:,} bytes; shorten it or leave the column out"
+    )
+    quoted_message = "'" + message.replace("'", "''") + "'"
+    return (
+        f"CASE WHEN strlen({column}) > {VALUE_BYTES} THEN error({quoted_message}) ELSE {column} END"
+    )
 
 
 def check_unpacked(name: str, size: int, unpacked: int) -> None:

@@ -61,11 +61,11 @@ _MOST_BYTES = 256 << 20
 # ---- what a file may hold ----------------------------------------------------------------------
 
 
-def _reads(read: Callable[[str], Fraction]) -> AfterValidator:
-    """A validator of texts that `read` accepts; they stay texts."""
+def _reads(reader: Callable[[str], Fraction]) -> AfterValidator:
+    """A validator of texts that `reader` accepts; they stay texts."""
 
     def check(text: str) -> str:
-        read(text)
+        reader(text)
         return text
 
     return AfterValidator(check)
@@ -102,7 +102,7 @@ class _KeptTable(Settings):
 
 
 _whole_or_kept = Discriminator(
-    lambda given: "kept" if isinstance(given, dict) and "digest" in given else "whole"
+    lambda value: "kept" if isinstance(value, dict) and "digest" in value else "whole"
 )
 _AnyTable = Annotated[
     Annotated[TableOfPriors, Tag("whole")] | Annotated[_KeptTable, Tag("kept")], _whole_or_kept
@@ -124,13 +124,13 @@ def _require_table(knowledge: tuple[Any, ...], criteria: tuple[Any, ...]) -> Any
     return require_table(dict(knowledge) | {_PRIORS: _Priors}, dict(criteria), CertifiedTable, 1)
 
 
-def _required(given: Any, info: ValidationInfo) -> Any:
+def _required(requirement: Any, info: ValidationInfo) -> Any:
     kinds = _kinds_of(info)
     table = _require_table(tuple(kinds.knowledge.items()), tuple(kinds.criteria.items()))
-    required = table.model_validate(given)
+    required = table.model_validate(requirement)
     if not required.kinds:
         raise ValueError("it names no adversary and no criterion")
-    single = [own for own in required.kinds.values() if not isinstance(own, list)]
+    single = [settings for settings in required.kinds.values() if not isinstance(settings, list)]
     if not kinds.criteria.keys() & required.kinds and len(required.limits) != len(single):
         raise CertificateError("one-limit", "a requirement")
     return required
@@ -148,8 +148,8 @@ class _Policy(Settings):
     publish: dict[str, Any] = Field(default={})
 
 
-def _policy(given: Any, info: ValidationInfo) -> _Policy:
-    return _Policy.model_validate(given, context=info.context)
+def _policy(table: Any, info: ValidationInfo) -> _Policy:
+    return _Policy.model_validate(table, context=info.context)
 
 
 class _Finding(Settings):
@@ -182,9 +182,9 @@ def _scope_table() -> TypeAdapter[Scope]:
     return TypeAdapter(Scope)
 
 
-def read_scope(given: Any) -> Scope:
+def read_scope(table: Any) -> Scope:
     """The scope of a certificate, or a part of it."""
-    return _scope_table().validate_python(given)
+    return _scope_table().validate_python(table)
 
 
 # ---- the certificate ----------------------------------------------------------------------------
@@ -244,8 +244,8 @@ class Certificate:
     @property
     def sensitives(self) -> tuple[str, ...]:
         """All sensitive columns."""
-        given = self.schema.get("sensitive", self.sensitive)
-        return (given,) if isinstance(given, str) else tuple(given)
+        sensitive = self.schema.get("sensitive", self.sensitive)
+        return (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
 
     @property
     def in_cases(self) -> bool:
@@ -287,14 +287,17 @@ class Certificate:
     @property
     def columns(self) -> dict[str, tuple[str, ...]]:
         """The columns of each table: no others may be in its file."""
-        known = self.known
+        quasi_identifiers = self.known
         if self.parts == ("release",):
-            return {"release": (*known, *self.beside, *self.sensitives)}
+            return {"release": (*quasi_identifiers, *self.beside, *self.sensitives)}
         groups = self.groups if self.form == "bucketized" else ()
-        people = (*known, *self.beside, *groups)
+        people = (*quasi_identifiers, *self.beside, *groups)
         return {
             "people": people,
-            **{part: (*self.groups, *of, "count") for part, of in self.tables_of_sensitive.items()},
+            **{
+                part: (*self.groups, *columns, "count")
+                for part, columns in self.tables_of_sensitive.items()
+            },
         }
 
     @property
@@ -325,27 +328,30 @@ class Certificate:
         advice = f"give the folder of a release, or its {CERTIFICATE}"
         table = check_certificate(parse_certificate(path, content, advice), repr(str(path)), kinds)
         flat = {**table, **table["release"]}
-        keys = {each.name: IN_RELEASE.get(each.name, each.name) for each in fields(cls)}
-        read = {name: flat[key] for name, key in keys.items() if key in flat}
-        return cls(**{**read, **{name: tuple(read.get(name, ())) for name in _LISTS}})
+        keys = {
+            attribute.name: IN_RELEASE.get(attribute.name, attribute.name)
+            for attribute in fields(cls)
+        }
+        values = {name: flat[key] for name, key in keys.items() if key in flat}
+        return cls(**{**values, **{name: tuple(values.get(name, ())) for name in _LISTS}})
 
 
 _LISTS = ("notes", "groups", "findings", "commas", "after")
 
 
 def _model(
-    name: str, types: Mapping[str, Any], of: Mapping[str, str], **more: Any
+    name: str, types: Mapping[str, Any], keys: Mapping[str, str], **further_fields: Any
 ) -> type[Settings]:
-    """The model of a table of a certificate file: the fields in `of`, under the keys there."""
+    """The model of a table of a certificate file: the fields in `keys`, under the keys there."""
     columns: dict[str, Any] = {}
     needed = {"scope", "escaped", "files"}  # though they have defaults
     for part in fields(Certificate):
-        if part.name in of:
+        if part.name in keys:
             factory = part.default_factory
             default = part.default if factory is MISSING else Field(default_factory=factory)
             bare = part.name in needed or default is MISSING
-            columns[of[part.name]] = types[part.name], (... if bare else default)
-    return create_model(name, __base__=Settings, **{**more, **columns})
+            columns[keys[part.name]] = types[part.name], (... if bare else default)
+    return create_model(name, __base__=Settings, **{**further_fields, **columns})
 
 
 @cache
@@ -353,9 +359,11 @@ def certificate_table() -> type[Settings]:
     """The model of a whole certificate file."""
     types = get_type_hints(Certificate, include_extras=True)
     release = _model("Release", types, IN_RELEASE)
-    rest = {each.name: each.name for each in fields(Certificate) if each.name not in IN_RELEASE}
-    more = {"format": (str, ...), "version": (int, ...), "safe": (bool, ...)}
-    return _model("Certificate", types, rest, **more, release=(release, ...))
+    other_keys = {
+        part.name: part.name for part in fields(Certificate) if part.name not in IN_RELEASE
+    }
+    head = {"format": (str, ...), "version": (int, ...), "safe": (bool, ...)}
+    return _model("Certificate", types, other_keys, **head, release=(release, ...))
 
 
 def bytes_of_certificate(path: Path) -> bytes:
@@ -386,10 +394,10 @@ def check_certificate(table: Any, name: str, kinds: Kinds = OURS) -> dict[str, A
     if "cohort" in table:
         raise UnsupportedError("whole-after", name)
     try:
-        read: Any = certificate_table().model_validate(table, context=kinds)
+        certificate: Any = certificate_table().model_validate(table, context=kinds)
     except ValidationError as error:
         raise malformed(name, error) from None
-    contradiction = _contradiction(read, table["policy"]["require"], kinds)
+    contradiction = _contradiction(certificate, table["policy"]["require"], kinds)
     if contradiction is not None:
         raise CertificateError("contradicts-itself", name, problem=contradiction)
     return table
@@ -414,7 +422,9 @@ def parts_of_sensitive(
     """
     linked = tuple(name for name in sensitives if name not in unlinked)
     blocks = [linked] * bool(linked) + [(name,) for name in sensitives if name in unlinked]
-    return {f"sensitive{place if place > 1 else ''}": of for place, of in enumerate(blocks, 1)}
+    return {
+        f"sensitive{place if place > 1 else ''}": columns for place, columns in enumerate(blocks, 1)
+    }
 
 
 def files_of(part: str, file_format: str, files: Collection[str]) -> list[str]:
@@ -426,108 +436,115 @@ def files_of(part: str, file_format: str, files: Collection[str]) -> list[str]:
     ['release.parquet/part-00000.parquet', 'release.parquet/part-00001.parquet']
     """
     name = f"{part}.{file_format}"
-    many = sum(file.startswith(f"{name}/") for file in files)
-    parts = [f"{name}/part-{i:05}.parquet" for i in range(many if file_format == "parquet" else 0)]
+    n_parts = sum(file.startswith(f"{name}/") for file in files)
+    parts = [
+        f"{name}/part-{i:05}.parquet" for i in range(n_parts if file_format == "parquet" else 0)
+    ]
     return parts or [name]
 
 
-def _contradiction(read: Any, requirements: Sequence[Table], kinds: Kinds) -> str | None:
+def _contradiction(certificate: Any, requirements: Sequence[Table], kinds: Kinds) -> str | None:
     """The first contradiction in a certificate, or None."""
     try:
-        schema = Roles.of(read.policy.schema_)
+        schema = Roles.of(certificate.policy.schema_)
     except InputError as error:
         return str(error)
-    release, semantics = read.release, read.policy.schema_.semantics
-    wanted = ["group"] if release.form == "bucketized" else [*schema.quasi_identifiers]
-    unlinked = read.policy.publish.get("unlinked", [])
+    release, semantics = certificate.release, certificate.policy.schema_.semantics
+    expected_groups = ["group"] if release.form == "bucketized" else [*schema.quasi_identifiers]
+    unlinked = certificate.policy.publish.get("unlinked", [])
     if not isinstance(unlinked, list) or not {*unlinked} <= {*schema.sensitives, *schema.other}:
         return "unlinked columns are sensitive or among other"
     parts = parts_of(release.form, release.semantics, schema.sensitives, unlinked)
     files = {name for part in parts for name in files_of(part, release.format, release.files)}
-    for what, made, by_policy in (
-        ("groups of the release are by", [*release.groups], wanted),
+    for what, actual, by_policy in (
+        ("groups of the release are by", [*release.groups], expected_groups),
         ("sensitive column of the release is", release.sensitive, schema.sensitives[0]),
         ("semantics of the release are", release.semantics, semantics),
     ):
-        if made != by_policy:
-            return f"the {what} {made!r}; by its policy {by_policy!r}"
+        if actual != by_policy:
+            return f"the {what} {actual!r}; by its policy {by_policy!r}"
     refuse_release("the certificate", release.form, semantics, shared=bool(schema.shared))
-    for required, given in zip(read.policy.require, requirements, strict=True):
+    for required, requirement in zip(certificate.policy.require, requirements, strict=True):
         if not {required.sensitive or release.sensitive} <= {*schema.sensitives}:
             return f"a requirement is about {required.sensitive!r}, which is no sensitive column"
         of_people = any(map(kinds.counts_people, required.kinds))
-        beside = len(schema.sensitives) + len(schema.other) > 1
+        has_columns_beside = len(schema.sensitives) + len(schema.other) > 1
         if of_people:
-            beside = bool(schema.other) and any(map(kinds.by_other_columns, required.kinds))
-        if beside and not required.says_known:
+            has_columns_beside = bool(schema.other) and any(
+                map(kinds.by_other_columns, required.kinds)
+            )
+        if has_columns_beside and not required.says_known:
             return "a requirement does not say by knowing which columns are known of everybody"
         for name in required.known:
             if name not in (*schema.sensitives, *schema.other):
                 return f"{name!r} is said to be known, and is not published beside values"
         if not of_people:
             secret = required.sensitive or release.sensitive
-            _refuse_unsupported(required, given, secret, unlinked)
+            _refuse_unsupported(required, requirement, secret, unlinked)
         if (uncounted := _uncounted(schema, required, unlinked)) and not of_people:
             return uncounted
     for required in requirements:
-        for column, own in required.get("levels", {}).items():
-            said, stated = read.policy.schema_.hierarchies.get(column, {}), own.get("hierarchy")
-            if "rows" in said:  # whose cells are texts in a requirement
-                said = {"rows": [[*map(str, row)] for row in said["rows"]]}
-            named = "file" in said and isinstance(stated, Mapping) and {*stated} == {"rows"}
-            if not named and stated not in (None, said):
+        for column, levels in required.get("levels", {}).items():
+            hierarchy, stated = (
+                certificate.policy.schema_.hierarchies.get(column, {}),
+                levels.get("hierarchy"),
+            )
+            if "rows" in hierarchy:  # whose cells are texts in a requirement
+                hierarchy = {"rows": [[*map(str, row)] for row in hierarchy["rows"]]}
+            is_named = "file" in hierarchy and isinstance(stated, Mapping) and {*stated} == {"rows"}
+            if not is_named and stated not in (None, hierarchy):
                 return f"levels of {column!r} are of another hierarchy than the schema has"
         for key, settings in required.items():
             if not isinstance(settings, Mapping) or "population" not in settings:
                 continue
-            if (column := _read_otherwise(read.policy.schema_, settings)) is not None:
+            if (column := _read_otherwise(certificate.policy.schema_, settings)) is not None:
                 return f"{key} reads labels of {column!r} by another hierarchy than the schema"
     if release.files and set(release.files) != files:
         return f"the files of such a release are {', '.join(sorted(files))}, and no others"
-    if (otherwise := _published_otherwise(read)) is not None:
+    if (otherwise := _published_otherwise(certificate)) is not None:
         return otherwise
     if release.escape_formulas and release.format != "csv":
         return "formulas are escaped in CSV only"
-    if (read.delimiter != "," or read.commas) and release.format != "csv":
+    if (certificate.delimiter != "," or certificate.commas) and release.format != "csv":
         return "delimiter and decimal commas are those of CSV"
-    if not {*read.commas} <= {*schema.quasi_identifiers, *schema.sensitives, *schema.other}:
+    if not {*certificate.commas} <= {*schema.quasi_identifiers, *schema.sensitives, *schema.other}:
         return "commas are those of columns that are published"
-    if read.safe != all(finding.safe for finding in read.findings):
+    if certificate.safe != all(finding.safe for finding in certificate.findings):
         return "it is safe if and only if each of its findings is"
-    known = {*schema.quasi_identifiers, *schema.other}
+    attributes_of_people = {*schema.quasi_identifiers, *schema.other}
     for required in requirements:
         for table in prior_tables(required):
             for attribute in table["attributes"]:
-                if attribute not in known:
+                if attribute not in attributes_of_people:
                     return f"priors are by {attribute!r}, which is not published of people"
-    kept = {place for place, table in enumerate(requirements) if has_kept_priors(table)}
-    if read.report is None and release.files:
+    with_kept_priors = {place for place, table in enumerate(requirements) if has_kept_priors(table)}
+    if certificate.report is None and release.files:
         return "a release is written with a report, and its digest is missing"
-    for required in read.policy.require:
+    for required in certificate.policy.require:
         for key, settings in required.kinds.items():
             if kinds.compares_population(key) and settings.digest is None:
                 return "a population is certified by its digest"
-    if read.scope.method is None or read.scope.left_out is None:
+    if certificate.scope.method is None or certificate.scope.left_out is None:
         return "scope.left_out and scope.method are not both given"
-    if read.scope.method == "frequencies" and release.form != "bucketized":
+    if certificate.scope.method == "frequencies" and release.form != "bucketized":
         return "that the method reveals frequencies only is for the bucketized form"
     if (
-        read.scope.method.startswith("at most ")
-        and not 0 < as_fraction(read.scope.method.removeprefix("at most ")) < 1
+        certificate.scope.method.startswith("at most ")
+        and not 0 < as_fraction(certificate.scope.method.removeprefix("at most ")) < 1
     ):
         return "what the method reveals at most is a probability"
-    if release.semantics == "single" and read.source.get("rows") != (
-        release.people + read.scope.left_out
+    if release.semantics == "single" and certificate.source.get("rows") != (
+        release.people + certificate.scope.left_out
     ):
         return "the rows of the source are the people of the release and those left out"
-    if release.semantics != "single" and read.scope.left_out:
+    if release.semantics != "single" and certificate.scope.left_out:
         return "people without a value are left out where everybody has one, and only there"
-    if len({entry.certificate for entry in read.after}) < len(read.after):
+    if len({entry.certificate for entry in certificate.after}) < len(certificate.after):
         return "a release that was published before is named twice"
-    if not set(read.grids) <= set(release.groups):
+    if not set(certificate.grids) <= set(release.groups):
         return "grids are of columns that make its groups"
-    for finding in read.findings:
-        if finding.exact is None and finding.requirement not in kept:
+    for finding in certificate.findings:
+        if finding.exact is None and finding.requirement not in with_kept_priors:
             return "a finding does not say what was found, though no priors of it are kept"
     return None
 
@@ -551,37 +568,37 @@ def _read_otherwise(schema: SchemaTable, settings: Table) -> str | None:
     return None
 
 
-def _published_otherwise(read: Any) -> str | None:
+def _published_otherwise(certificate: Any) -> str | None:
     """A contradiction between the policy's options of publishing and the release, if any.
 
     Options that the policy leaves out have their defaults. Which method made the groups cannot be
     seen in a release, so it is not compared.
     """
-    publish, release = read.policy.publish, read.release
+    publish, release = certificate.policy.publish, certificate.release
     labels = publish.get("labels", {})
     if not isinstance(labels, dict):
         return "policy.publish.labels is no table"
     escaped = publish.get("escape_formulas", False) is True and release.format == "csv"
-    for key, wanted, made in (
+    for key, expected, actual in (
         ("form", publish.get("form", release.form), release.form),
         ("format", publish.get("format", release.format), release.format),
         ("escape_formulas", escaped, release.escape_formulas),
-        ("delimiter", publish.get("delimiter", ","), read.delimiter),
+        ("delimiter", publish.get("delimiter", ","), certificate.delimiter),
     ):
-        if wanted != made:
-            return f"{key} is {wanted!r} by policy.publish, and {made!r} by the release"
-    if read.commas and publish.get("decimal") != ",":
+        if expected != actual:
+            return f"{key} is {expected!r} by policy.publish, and {actual!r} by the release"
+    if certificate.commas and publish.get("decimal") != ",":
         return "decimals have a comma, and policy.publish does not say so"
-    if exact := [column for column in read.grids if labels.get(column) == "exact"]:
+    if exact := [column for column in certificate.grids if labels.get(column) == "exact"]:
         return f"labels of {exact[0]!r} are exact by policy.publish, and on a grid by the release"
     return None
 
 
 def _refuse_unsupported(
-    required: CertifiedTable, given: Table, secret: str, unlinked: Sequence[str]
+    required: CertifiedTable, requirement: Table, secret: str, unlinked: Sequence[str]
 ) -> None:
     """Refuse knowledge that cannot be judged together."""
-    priors = given.get("priors") or ()
+    priors = requirement.get("priors") or ()
     on_top = [
         facts
         for point in (priors if isinstance(priors, list) else [priors])
@@ -603,15 +620,17 @@ def _uncounted(schema: Roles, required: CertifiedTable, unlinked: Sequence[str])
 def map_prior_tables(required: Table, change: Callable[[Table], Table]) -> dict[str, Any]:
     """A ``[[require]]`` table, or `judged` of a finding, with each table of priors changed."""
 
-    def point(given: Any) -> Any:
-        if isinstance(given, (list, tuple)):
-            return [point(each) for each in given]
-        if not isinstance(given, Mapping) or not isinstance(given.get("tables"), (list, tuple)):
-            return given
-        tables = [change(t) if isinstance(t, Mapping) else t for t in given["tables"]]
-        return {**given, "tables": tables}
+    def point(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [point(inner) for inner in value]
+        if not isinstance(value, Mapping) or not isinstance(value.get("tables"), (list, tuple)):
+            return value
+        tables = [change(t) if isinstance(t, Mapping) else t for t in value["tables"]]
+        return {**value, "tables": tables}
 
-    return {key: point(own) if key == _PRIORS else own for key, own in required.items()}
+    return {
+        key: point(settings) if key == _PRIORS else settings for key, settings in required.items()
+    }
 
 
 def has_kept_priors(required: Table) -> bool:

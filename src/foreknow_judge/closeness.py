@@ -19,22 +19,22 @@ from foreknow_judge.kinds import BetaLikenessSettings, DeltaDisclosureSettings, 
 from foreknow_judge.numbers import as_fraction
 
 
-def gauge_t_closeness(held: GroupBags, settings: TClosenessSettings) -> Measured:
+def gauge_t_closeness(groups: GroupBags, settings: TClosenessSettings) -> Measured:
     """The group whose distribution is farthest from that of all, by earth mover's distance."""
-    most, distance = as_fraction(settings.t), settings.distance
+    limit, distance = as_fraction(settings.t), settings.distance
     if distance == "ordered" and settings.tree is None:
-        order = _order(held.names, settings.order)
-        work, steps = _work_along_line(held, order), max(1, len(order) - 1)
+        order = _order(groups.names, settings.order)
+        work, steps = _work_along_line(groups, order), max(1, len(order) - 1)
     elif distance == "hierarchical" and settings.order is None:
-        above = _branches(held.names, settings.tree or [])
-        work, steps = _work_in_tree(held, above), len(above)
+        above = _branches(groups.names, settings.tree or [])
+        work, steps = _work_in_tree(groups, above), len(above)
     elif distance == "equal" and settings.order is None and settings.tree is None:
-        work, steps = _work_of_moving(held), 1
+        work, steps = _work_of_moving(groups), 1
     else:
         raise CertificateError("wrong-setting", "t_closeness")
-    worst, at = highest(work, held.people)
-    worst /= int(held.totals.sum()) * steps
-    return Measured(worst, held.group(at), worst <= most)
+    worst, group = highest(work, groups.people)
+    worst /= int(groups.totals.sum()) * steps
+    return Measured(worst, groups.group(group), worst <= limit)
 
 
 def is_of_equal_distance(settings: TClosenessSettings) -> bool:
@@ -42,72 +42,77 @@ def is_of_equal_distance(settings: TClosenessSettings) -> bool:
     return settings.distance == "equal"
 
 
-def gauge_beta_likeness(held: GroupBags, settings: BetaLikenessSettings) -> Measured:
+def gauge_beta_likeness(groups: GroupBags, settings: BetaLikenessSettings) -> Measured:
     """The group in which the share of a value is most above its share among all people."""
-    beta, total = as_fraction(settings.beta), int(held.totals.sum())
-    share, of_all = _shares(held)
-    times, at = highest(share, of_all)
+    beta, total = as_fraction(settings.beta), int(groups.totals.sum())
+    share, of_all = _shares(groups)
+    times, cell = highest(share, of_all)
     # If no group has a larger share of a value than all people, the first group is as bad as any.
-    worst, group = (times - 1, int(held.of_group[at])) if times > 1 else (Fraction(0), 0)
+    worst, group = (times - 1, int(groups.of_group[cell])) if times > 1 else (Fraction(0), 0)
     keeps = worst <= beta
     if settings.enhanced and keeps:
         keeps = all(
             share <= of_all or _exceeds(1 / of_all, share / of_all - 1)
-            for share, of_all in _tops(held, total)
+            for share, of_all in _tops(groups, total)
         )
-    return Measured(worst, held.group(group), keeps)
+    return Measured(worst, groups.group(group), keeps)
 
 
-def _tops(held: GroupBags, total: int) -> Iterator[tuple[Fraction, Fraction]]:
+def _tops(groups: GroupBags, total: int) -> Iterator[tuple[Fraction, Fraction]]:
     """For each value, its highest share in any group, and its share among all people."""
-    people = held.people[held.of_group]
-    cells, _ = distinct(held.codes, held.counts, people)
-    for code, some in groupby(cells.tolist(), key=lambda cell: int(held.codes[cell])):
-        own = list(some)
-        yield highest(held.counts[own], people[own])[0], Fraction(int(held.totals[code]), total)
+    people = groups.people[groups.of_group]
+    cells, _ = distinct(groups.codes, groups.counts, people)
+    for code, cells_of_value in groupby(cells.tolist(), key=lambda cell: int(groups.codes[cell])):
+        value_cells = list(cells_of_value)
+        yield (
+            highest(groups.counts[value_cells], people[value_cells])[0],
+            Fraction(int(groups.totals[code]), total),
+        )
 
 
-def gauge_delta_disclosure(held: GroupBags, settings: DeltaDisclosureSettings) -> Measured:
+def gauge_delta_disclosure(groups: GroupBags, settings: DeltaDisclosureSettings) -> Measured:
     """The group in which the share of a value differs by the largest factor from that among all."""
     delta = as_fraction(settings.delta)
-    lacks = held.n_values < len(held.names)
+    lacks = groups.n_values < len(groups.names)
     if lacks.any():
-        return Measured(None, held.group(int(np.argmax(lacks))), False)
-    share, of_all = _shares(held)
-    worst, at = highest(np.maximum(share, of_all), np.minimum(share, of_all))
+        return Measured(None, groups.group(int(np.argmax(lacks))), False)
+    share, of_all = _shares(groups)
+    worst, cell = highest(np.maximum(share, of_all), np.minimum(share, of_all))
     keeps = 0 < delta <= 500 and (worst == 1 or not _exceeds(worst, delta))
-    return Measured(worst, held.group(int(held.of_group[at])), keeps)
+    return Measured(worst, groups.group(int(groups.of_group[cell])), keeps)
 
 
-def _shares(held: GroupBags) -> tuple[Ints, Ints]:
+def _shares(groups: GroupBags) -> tuple[Ints, Ints]:
     """For each cell, the value's share in the group and overall, times group size and total."""
-    total = int(held.totals.sum())
-    own, all_of = wide(held.counts, total**2), wide(held.totals, total**2)
-    return own * total, all_of[held.codes] * held.people[held.of_group]
+    total = int(groups.totals.sum())
+    counts, all_of = wide(groups.counts, total**2), wide(groups.totals, total**2)
+    return counts * total, all_of[groups.codes] * groups.people[groups.of_group]
 
 
 # ---- how far groups are: work, times the people of the group and of all ------------------------
 
 
-def _work_of_moving(held: GroupBags) -> Ints:
+def _work_of_moving(groups: GroupBags) -> Ints:
     """Work if values are equally far apart: the part of a group above the shares of all."""
-    own, of_all = _shares(held)
-    return np.asarray(held.sum_by_group(np.maximum(own - of_all, 0)))
+    share, of_all = _shares(groups)
+    return np.asarray(groups.sum_by_group(np.maximum(share - of_all, 0)))
 
 
-def _work_along_line(held: GroupBags, order: Sequence[str]) -> Ints:
+def _work_along_line(groups: GroupBags, order: Sequence[str]) -> Ints:
     """Work along a line; the two cumulative shares cross once between two values of the group."""
     place, n, total = (
-        {name: at for at, name in enumerate(order)},
+        {name: positions for positions, name in enumerate(order)},
         len(order),
-        int(held.totals.sum()),
+        int(groups.totals.sum()),
     )
-    at = np.array([place[name] for name in held.names], np.int64)
+    positions = np.array([place[name] for name in groups.names], np.int64)
     among = np.empty(n, np.int64)
-    among[at] = held.totals
+    among[positions] = groups.totals
     below = wide(np.cumsum(among), 4 * n * total**2)
     sums = np.concatenate([below[:1] * 0, np.cumsum(below)])
-    line = GroupBags(held.labels, list(order), held.of_group, at[held.codes], held.counts)
+    line = GroupBags(
+        groups.labels, list(order), groups.of_group, positions[groups.codes], groups.counts
+    )
     counts, starts = np.cumsum(line.counts), line.starts
     before = counts[starts[:-1]] - line.counts[starts[:-1]]
     have = (counts - before[line.of_group]) * below[-1]  # up to here, times all
@@ -122,25 +127,25 @@ def _work_along_line(held: GroupBags, order: Sequence[str]) -> Ints:
     return np.asarray(line.sum_by_group(work) + nobody)
 
 
-def _work_in_tree(held: GroupBags, above: Sequence[Mapping[str, str]]) -> Ints:
+def _work_in_tree(groups: GroupBags, above: Sequence[Mapping[str, str]]) -> Ints:
     """Work through a tree: what moves between the nodes of a level, over all levels but the root.
 
     Two values are as far apart as the level at which they meet: what moves from one to the other
     moves once at each level below.
     """
-    people = int(held.totals.sum())
-    work = wide(_work_of_moving(held), len(above) * people**2)
+    people = int(groups.totals.sum())
+    work = wide(_work_of_moving(groups), len(above) * people**2)
     for node_of in above[:-1]:
-        work = work + _work_of_moving(held.merged(node_of))
+        work = work + _work_of_moving(groups.merged(node_of))
     return work
 
 
-def _order(values: Sequence[str], given: Sequence[Any] | None) -> list[str]:
+def _order(values: Sequence[str], listed: Sequence[Any] | None) -> list[str]:
     """The values of the release in order: as they are listed, or as numbers."""
-    if given is None:
+    if listed is None:
         return sorted(values, key=as_fraction)
-    places = {str(value): place for place, value in enumerate(given)}
-    if len(places) < len(given):
+    places = {str(value): place for place, value in enumerate(listed)}
+    if len(places) < len(listed):
         raise CertificateError("wrong-setting", "the order of t_closeness")
     missing = [value for value in values if value not in places]
     if missing:
@@ -157,8 +162,10 @@ def _branches(values: Sequence[str], tree: Sequence[Sequence[Any]]) -> list[dict
             raise CertificateError("malformed-tree")
         value, *nodes = map(str, row)
         links = enumerate(pairwise(nodes))
-        two = any(parents.setdefault((at, low), high) != high for at, (low, high) in links)
-        if two or above.setdefault(value, nodes) != nodes:
+        has_two_parents = any(
+            parents.setdefault((level, low), high) != high for level, (low, high) in links
+        )
+        if has_two_parents or above.setdefault(value, nodes) != nodes:
             raise CertificateError("malformed-tree")
     missing = [value for value in values if value not in above]
     if missing:

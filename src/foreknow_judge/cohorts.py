@@ -22,16 +22,16 @@ class Cohorts(Written):
     release: str = ""  # the column added to those of a group: its release
 
     @classmethod
-    def of(cls, each: Mapping[str, Written]) -> Cohorts:
+    def of(cls, releases: Mapping[str, Written]) -> Cohorts:
         """Put releases of the same form and columns together; refuse others."""
-        first, *others = each.values()
-        for other in others:
-            if _shape(first) != _shape(other):
-                raise CertificateError("other-columns", " and ".join(each))
-        release, taken = "release", {*first.groups, *first.exact, *(first.parts or ())}
+        first, *later_releases = releases.values()
+        for later in later_releases:
+            if _shape(first) != _shape(later):
+                raise CertificateError("other-columns", " and ".join(releases))
+        release, used_names = "release", {*first.groups, *first.exact, *(first.parts or ())}
         for columns in (first.columns or {}).values():
-            taken |= {*columns}
-        while release in taken:
+            used_names |= {*columns}
+        while release in used_names:
             release += "_"
         return cls(
             first.form,
@@ -43,7 +43,7 @@ class Cohorts(Written):
             parts=first.parts,
             exact=[release, *first.exact] if first.exact else (),
             shuffled=first.shuffled,
-            releases=each,
+            releases=releases,
             cohort=release,
             release=release,
         )
@@ -55,51 +55,54 @@ class Cohorts(Written):
 
     def prepare(self, required: Sequence[AskedTable]) -> None:
         """Count each release."""
-        for written in self.releases.values():
-            written.prepare(required)
+        for release in self.releases.values():
+            release.prepare(required)
 
-    def count_rows(self, table: str, beside: Sequence[str]) -> DistinctRows:
+    def count_rows(self, table: str, columns: Sequence[str]) -> DistinctRows:
         """The rows of all releases, one release after the other."""
         groups = [name for name in self.groups if name != self.release]
-        releases = [self._counted(name, groups, table, beside) for name in self.releases]
+        releases = [self._counted(name, groups, table, columns) for name in self.releases]
         sizes = [len(rows.times) for rows in releases]
         which = np.repeat(np.arange(len(releases)), sizes)
         labels = {self.release: Column.of([*self.releases], which)}
         labels |= {name: _stacked([rows.column(name) for rows in releases]) for name in groups}
-        others = {name: _stacked([rows.column(name) for rows in releases]) for name in beside}
+        columns_beside = {
+            name: _stacked([rows.column(name) for rows in releases]) for name in columns
+        }
         times: Ints = np.concatenate([rows.times for rows in releases])
-        return DistinctRows.of({name: labels[name] for name in self.groups}, others, times)
+        return DistinctRows.of({name: labels[name] for name in self.groups}, columns_beside, times)
 
     def _counted(
-        self, name: str, groups: Sequence[str], table: str, beside: Sequence[str]
+        self, name: str, groups: Sequence[str], table: str, columns: Sequence[str]
     ) -> DistinctRows:
         """The rows of one release."""
-        written = self.releases[name]
-        if [*written.groups] == groups:
-            return written.count_rows(table, beside)
+        release = self.releases[name]
+        if [*release.groups] == groups:
+            return release.count_rows(table, columns)
         # for people who look alike
-        asked = replace(written, groups=groups, sensitive=self.sensitive, parts=None)
-        asked.memory.files = written.files
-        return asked.count_rows(table, beside)
+        regrouped = replace(release, groups=groups, sensitive=self.sensitive, parts=None)
+        regrouped.memory.files = release.files
+        return regrouped.count_rows(table, columns)
 
 
-def _shape(written: Written) -> tuple[object, ...]:
+def _shape(release: Written) -> tuple[object, ...]:
     return (
-        written.form,
-        [*written.groups],
-        written.sensitive,
-        written.semantics,
-        written.parts,
-        [*written.exact],
-        {*written.shuffled},
-        {*written.tables},
+        release.form,
+        [*release.groups],
+        release.sensitive,
+        release.semantics,
+        release.parts,
+        [*release.exact],
+        {*release.shuffled},
+        {*release.tables},
     )
 
 
 def _stacked(columns: Sequence[Column]) -> Column:
     """Columns concatenated into one."""
-    starts = np.cumsum([0, *(len(own.texts) for own in columns)])
+    starts = np.cumsum([0, *(len(column.texts) for column in columns)])
     codes = [
-        own.codes.astype(np.int64) + start for own, start in zip(columns, starts, strict=False)
+        column.codes.astype(np.int64) + start
+        for column, start in zip(columns, starts, strict=False)
     ]
-    return Column.of([text for own in columns for text in own.texts], np.concatenate(codes))
+    return Column.of([text for column in columns for text in column.texts], np.concatenate(codes))

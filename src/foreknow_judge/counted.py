@@ -42,17 +42,17 @@ class Counted(Written):
             self.memory.counted[key] = DistinctRows.of(groups, by_name, times)
         return self.memory.counted[key]
 
-    def worst_of_people(self, worst: Worst, *asked: Any) -> Worst:
+    def worst_of_people(self, worst: Worst, *details: Any) -> Worst:
         """The worst case of a person with several cases, or of a single case."""
         if not self.person:
             return worst
-        kind, settings, questions, (sensitive, known) = asked
-        if kind not in KINDS or any(own.width is not None for own in questions):
+        kind, settings, questions, (sensitive, known_columns) = details
+        if kind not in KINDS or any(question.width is not None for question in questions):
             raise UnsupportedError("cases-only", kind)
-        rows = self.count_rows("release", [*known, sensitive, self.person])
-        persons = rows.counts(known, rows.column(self.person), rows.times)
-        for own in questions:
-            value, chance = worst_sum(own.held, persons, *cells_of(own, kind, settings))
+        rows = self.count_rows("release", [*known_columns, sensitive, self.person])
+        persons = rows.counts(known_columns, rows.column(self.person), rows.times)
+        for question in questions:
+            value, chance = worst_sum(question.held, persons, *cells_of(question, kind, settings))
             if chance > worst.chance:
                 worst = Worst(value, None, chance)
         return worst

@@ -58,9 +58,9 @@ class Column(NamedTuple):
     def of(cls, texts: Sequence[str | None], codes: Ints) -> Column:
         """A column of texts that may be in any order and may repeat."""
         order = sorted(text for text in dict.fromkeys(texts) if text is not None)
-        known = [*[None] * (None in texts), *order]
-        place = {text: i for i, text in enumerate(known)}
-        return cls(known, np.array([place[text] for text in texts], np.int32)[codes])
+        distinct_texts = [*[None] * (None in texts), *order]
+        place = {text: i for i, text in enumerate(distinct_texts)}
+        return cls(distinct_texts, np.array([place[text] for text in texts], np.int32)[codes])
 
 
 class DistinctRows(NamedTuple):
@@ -92,11 +92,11 @@ class DistinctRows(NamedTuple):
         """The labels of the group that a row is in."""
         return tuple(column.at(self.of_group[row]) for column in self.groups.values())
 
-    def counts(self, known: Sequence[str], values: Column, counts: Ints) -> GroupBags:
-        """How many people have each value, by group; groups are divided by the `known` columns."""
+    def counts(self, known_columns: Sequence[str], values: Column, counts: Ints) -> GroupBags:
+        """How many people have each value, by group; the `known_columns` divide groups."""
         labels, of_group = list(self.groups.values()), self.of_group
-        divided = [self.column(name) for name in known]
-        if known:
+        divided = [self.column(name) for name in known_columns]
+        if known_columns:
             first, of_group = distinct(of_group, *(column.codes for column in divided))
             labels = [column.take(self.of_group[first]) for column in labels]
             labels += [column.take(first) for column in divided]
@@ -139,12 +139,12 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
         return map(self.group, range(len(self)))
 
     def __getitem__(self, group: Group) -> tuple[int, Bag]:
-        at = self._places[group]
-        return int(self.people[at]), self.bag(at)
+        place = self._places[group]
+        return int(self.people[place]), self.bag(place)
 
     @cached_property
     def _places(self) -> dict[Group, int]:
-        return {group: at for at, group in enumerate(self)}
+        return {group: place for place, group in enumerate(self)}
 
     @cached_property
     def of_group(self) -> Ints:
@@ -159,15 +159,15 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
     @cached_property
     def sorted_counts(self) -> Ints:
         """The counts of the cells, sorted within each group from highest to lowest."""
-        most = self.counts.max(initial=0)
-        if len(self) * (int(most) + 1) < _MOST:
-            keys = self.of_group * (most + 1) + (most - self.counts)
-            if 4 * len(self) * (int(most) + 1) <= _room(keys):
+        highest_count = self.counts.max(initial=0)
+        if len(self) * (int(highest_count) + 1) < _MOST:
+            keys = self.of_group * (highest_count + 1) + (highest_count - self.counts)
+            if 4 * len(self) * (int(highest_count) + 1) <= _room(keys):
                 times = np.bincount(keys)
                 keys = np.repeat(np.arange(len(times)), times)
             else:
                 keys.sort(kind="stable")  # faster, as they are nearly in order
-            return np.asarray(most - keys % (most + 1))
+            return np.asarray(highest_count - keys % (highest_count + 1))
         return self.counts[np.lexsort((-self.counts, self.of_group))]
 
     def sum_by_group(self, of_cell: Any) -> Any:
@@ -179,41 +179,41 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
         return self._joined(np.maximum, of_cell)
 
     def _joined(self, how: np.ufunc, of_cell: Any) -> Any:
-        found = np.zeros(len(self), of_cell.dtype)
-        some = self.n_values > 0
-        if some.any():
-            found[some] = how.reduceat(of_cell, self.starts[:-1][some])
-        return found
+        results = np.zeros(len(self), of_cell.dtype)
+        has_cells = self.n_values > 0
+        if has_cells.any():
+            results[has_cells] = how.reduceat(of_cell, self.starts[:-1][has_cells])
+        return results
 
-    def top_sum(self, many: int) -> Ints:
-        """For each group, how many people have one of its `many` most frequent values."""
+    def top_sum(self, n_values: int) -> Ints:
+        """For each group, how many people have one of its `n_values` most frequent values."""
         sums = np.concatenate([[0], np.cumsum(self.sorted_counts)])
         first = self.starts[:-1]
-        return np.asarray(sums[first + np.minimum(self.n_values, many)] - sums[first])
+        return np.asarray(sums[first + np.minimum(self.n_values, n_values)] - sums[first])
 
     def count_at_rank(self, place: int) -> Ints:
         """For each group, the count of its value of rank `place`, from 0; 0 if it has none."""
         if not len(self.sorted_counts):
             return np.zeros(len(self), np.int64)
-        at = np.minimum(self.starts[:-1] + place, len(self.sorted_counts) - 1)
-        return np.where(place < self.n_values, self.sorted_counts[at], 0)
+        cells = np.minimum(self.starts[:-1] + place, len(self.sorted_counts) - 1)
+        return np.where(place < self.n_values, self.sorted_counts[cells], 0)
 
-    def group(self, at: int) -> Group:
+    def group(self, place: int) -> Group:
         """The labels of a group."""
-        return tuple(column.at(at) for column in self.labels)
+        return tuple(column.at(place) for column in self.labels)
 
-    def bag(self, at: int) -> Bag:
+    def bag(self, place: int) -> Bag:
         """How many people of a group have each value."""
-        return {self.names[code]: count for code, count in self.cells(at)}
+        return {self.names[code]: count for code, count in self.cells(place)}
 
-    def cells(self, at: int) -> list[tuple[int, int]]:
+    def cells(self, place: int) -> list[tuple[int, int]]:
         """How many people of a group have each value, by the place of the value in `names`."""
-        own = slice(int(self.starts[at]), int(self.starts[at + 1]))
-        return list(zip(self.codes[own].tolist(), self.counts[own].tolist(), strict=True))
+        span = slice(int(self.starts[place]), int(self.starts[place + 1]))
+        return list(zip(self.codes[span].tolist(), self.counts[span].tolist(), strict=True))
 
-    def shape(self, at: int) -> tuple[int, ...]:
+    def shape(self, place: int) -> tuple[int, ...]:
         """The counts of the values of a group, highest first."""
-        return tuple(self.sorted_counts[self.starts[at] : self.starts[at + 1]].tolist())
+        return tuple(self.sorted_counts[self.starts[place] : self.starts[place + 1]].tolist())
 
     def shares(self) -> NDArray[np.float64]:
         """For each cell, the share of its group that has the value."""
@@ -229,9 +229,9 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
     def merged(self, one_of: Mapping[str, str]) -> GroupBags:
         """The same counts with values merged; `one_of` gives the new name of each."""
         merged = Column.of([one_of.get(name, name) for name in self.names], self.codes)
-        found = GroupBags(self.labels, merged.texts, self.of_group, merged.codes, self.counts)
-        found.people = self.people
-        return found
+        groups = GroupBags(self.labels, merged.texts, self.of_group, merged.codes, self.counts)
+        groups.people = self.people
+        return groups
 
 
 def distinct(*columns: Ints) -> tuple[Ints, Ints]:
@@ -251,9 +251,9 @@ def distinct(*columns: Ints) -> tuple[Ints, Ints]:
     if span > _room(key):
         order = _order(key, span)
         np.not_equal(key[order[1:]], key[order[:-1]], out=new[1:])
-        found: Ints = np.empty(len(key), np.int64)
-        found[order] = np.cumsum(new) - 1
-        return order[new], found
+        kinds: Ints = np.empty(len(key), np.int64)
+        kinds[order] = np.cumsum(new) - 1
+        return order[new], kinds
     sort, n = _ranked(key, span)
     first = np.empty(n, np.int64)
     first[sort[::-1]] = np.arange(len(key) - 1, -1, -1)
@@ -269,12 +269,12 @@ def _key(columns: Sequence[Ints]) -> tuple[Ints, int]:
     """A number for each row, less where the row comes earlier, and a number above all of them."""
     key, span = columns[0].astype(np.int64), int(columns[0].max(initial=0)) + 1
     for column in columns[1:]:
-        most = int(column.max(initial=0)) + 1
-        if span * most > _room(key) >= span > 1:  # make room, as long as a table can do it
+        column_span = int(column.max(initial=0)) + 1
+        if span * column_span > _room(key) >= span > 1:  # make room, as long as a table can do it
             key, span = _ranked(key, span)
-        if span * most >= _MOST:  # there are no more ranks than rows, so they fit
-            (key, span), (column, most) = _ranked(key, span), _ranked(column, most)
-        key, span = key * most + column, span * most
+        if span * column_span >= _MOST:  # there are no more ranks than rows, so they fit
+            (key, span), (column, column_span) = _ranked(key, span), _ranked(column, column_span)
+        key, span = key * column_span + column, span * column_span
     return key, span
 
 
@@ -292,11 +292,11 @@ def _order(key: Ints, span: int) -> Ints:
 def _ranked(numbers: Ints, span: int) -> tuple[Ints, int]:
     """The rank of each number, all of which are below `span`, and how many ranks there are."""
     if span > _room(numbers):
-        known, ranks = np.unique(numbers, return_inverse=True)
-        return ranks, len(known)
-    seen = np.zeros(-(-span // 64) * 64, bool)
-    seen[numbers] = True
-    words = np.packbits(seen, bitorder="little").view("<u8")
+        distinct_numbers, ranks = np.unique(numbers, return_inverse=True)
+        return ranks, len(distinct_numbers)
+    occurs = np.zeros(-(-span // 64) * 64, bool)
+    occurs[numbers] = True
+    words = np.packbits(occurs, bitorder="little").view("<u8")
     up_to = np.cumsum(np.bitwise_count(words), dtype=np.int64)
     word = numbers >> 6
     rank, later = up_to[word], words[word]
@@ -310,14 +310,14 @@ def highest(above: Ints, below: Ints) -> tuple[Fraction, int]:
     rows = (
         distinct(above, below)[0] if above.dtype == below.dtype == np.int64 else range(len(above))
     )
-    top, bottom, at = 0, 1, len(above)
+    top, bottom, best_row = 0, 1, len(above)
     for row in rows:
-        one, other = int(above[row]), int(below[row])
-        if (gap := one * bottom - top * other) > 0 or (gap == 0 and row < at):
-            top, bottom, at = one, other, int(row)
-    return Fraction(top, bottom), at
+        numerator, denominator = int(above[row]), int(below[row])
+        if (gap := numerator * bottom - top * denominator) > 0 or (gap == 0 and row < best_row):
+            top, bottom, best_row = numerator, denominator, int(row)
+    return Fraction(top, bottom), best_row
 
 
-def wide(numbers: Ints, most: int) -> Ints:
-    """The same whole numbers in a type in which results up to `most` do not overflow."""
-    return numbers.astype(np.int64 if most < _MOST else object)
+def wide(numbers: Ints, limit: int) -> Ints:
+    """The same whole numbers in a type in which results up to `limit` do not overflow."""
+    return numbers.astype(np.int64 if limit < _MOST else object)

@@ -37,17 +37,19 @@ class Gauge(NamedTuple):
     of_sets: Callable[[Any], bool] = lambda settings: False
 
 
-def limits_values(gauge: Gauge, settings: Any, held: GroupBags, more: Sequence[Any]) -> bool:
+def limits_values(gauge: Gauge, settings: Any, groups: GroupBags, arguments: Sequence[Any]) -> bool:
     """Whether some group of these people could fail a criterion by its values.
 
     If any could, so does one in which everybody has the same value.
     """
     if gauge.of_people:
         return False
-    values = np.flatnonzero(held.totals)
-    labels = [column.take(np.zeros(len(values), np.int64)) for column in held.labels]
-    by_value = GroupBags(labels, held.names, np.arange(len(values)), values, held.totals[values])
-    return not Measured(*gauge.measure(by_value, settings, *more)).holds
+    values = np.flatnonzero(groups.totals)
+    labels = [column.take(np.zeros(len(values), np.int64)) for column in groups.labels]
+    by_value = GroupBags(
+        labels, groups.names, np.arange(len(values)), values, groups.totals[values]
+    )
+    return not Measured(*gauge.measure(by_value, settings, *arguments)).holds
 
 
 def digests_of(requirements: Sequence[Mapping[str, Any]]) -> list[tuple[int, str]]:

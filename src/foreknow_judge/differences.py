@@ -18,21 +18,23 @@ from foreknow_judge.verdict import Verdict
 def failure_message(finding: Verdict, groups: Sequence[str]) -> str:
     """A message that says which requirement fails, in which group, and what is reached."""
     now = finding.to_dict()
-    named = f"group {now['group']}" + (f" ({', '.join(groups)})" if len(groups) > 1 else "")
+    group_text = f"group {now['group']}" + (f" ({', '.join(groups)})" if len(groups) > 1 else "")
     if finding.of_groups:
-        each = [f"{setting} is {own}" for setting, own in finding.found.each.items()]
-        has = ", ".join(each) or f"{named} has {now['exact']}"
-        said = f"{_plain(now['judged'])} does not hold: {has}"
+        figures = [f"{setting} is {figure}" for setting, figure in finding.found.each.items()]
+        has = ", ".join(figures) or f"{group_text} has {now['exact']}"
+        message = f"{_plain(now['judged'])} does not hold: {has}"
     else:
-        said = f"{now['value']!r} in {named} reaches {now['exact']}, the limit is {finding.limit}"
-    return f"require[{now['requirement']}]: {said}"
+        message = (
+            f"{now['value']!r} in {group_text} reaches {now['exact']}, the limit is {finding.limit}"
+        )
+    return f"require[{now['requirement']}]: {message}"
 
 
 def differences(
-    known: Certificate,
+    certificate: Certificate,
     findings: Sequence[Verdict],
     certified: Sequence[Table],
-    kept: KeptPriors | None,
+    kept_priors: KeptPriors | None,
 ) -> Iterator[str]:
     """Messages about findings that differ from the certified ones.
 
@@ -41,13 +43,13 @@ def differences(
     """
     for finding, then in zip(findings, certified, strict=False):
         now = finding.to_dict()
-        now = now if kept is None else kept.withheld_finding(now)
-        other = [key for key in dict.fromkeys([*now, *then]) if not _same(key, now, then)]
-        if not finding.safe or not other:
+        now = now if kept_priors is None else kept_priors.withheld_finding(now)
+        differing = [key for key in dict.fromkeys([*now, *then]) if not _same(key, now, then)]
+        if not finding.safe or not differing:
             continue
-        key, place = other[0], f"require[{now['requirement']}]"
+        key, place = differing[0], f"require[{now['requirement']}]"
         limit = "limit" if finding.required.relative else finding.required.key
-        if {"exact", limit} & set(other) and limit in then and limit in now:
+        if {"exact", limit} & set(differing) and limit in then and limit in now:
             yield (
                 f"{place}: the worst probability is {now['exact']} and the limit {now[limit]}; "
                 f"certified are {then['exact']} and {then[limit]}"
@@ -72,17 +74,17 @@ _FIELDS = {
 
 def _same(key: str, now: Table, then: Table) -> bool:
     """Whether a field is as certified; a probability may be written with all its digits."""
-    one, other = now.get(key), then.get(key)
-    if key == "exact" and one is not None and other is not None:
-        return bool(one == other or one == exact_text(Fraction(other)))
-    return _plain(one) == _plain(other)
+    now_value, then_value = now.get(key), then.get(key)
+    if key == "exact" and now_value is not None and then_value is not None:
+        return bool(now_value == then_value or now_value == exact_text(Fraction(then_value)))
+    return _plain(now_value) == _plain(then_value)
 
 
-def scope_differences(known: Certificate, scope: Scope) -> Iterator[str]:
+def scope_differences(certificate: Certificate, scope: Scope) -> Iterator[str]:
     """Messages about a certified scope that differs from what the files show."""
-    found, certified = scope.to_dict(), known.scope
-    for key in dict.fromkeys([*certified, *found]):
-        now, then = found.get(key), certified.get(key)
+    judged_scope, certified = scope.to_dict(), certificate.scope
+    for key in dict.fromkeys([*certified, *judged_scope]):
+        now, then = judged_scope.get(key), certified.get(key)
         if key not in CLAIMED and now != then:
             yield f"scope: {key} is {_shown(now)}; certified is {_shown(then)}"
 

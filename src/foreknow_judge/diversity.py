@@ -22,51 +22,54 @@ _MOST = 10**5
 _NEAR = 1e-9
 
 
-def gauge_l_diversity(held: GroupBags, settings: LDiversitySettings) -> Measured:
+def gauge_l_diversity(groups: GroupBags, settings: LDiversitySettings) -> Measured:
     """The least diverse group, by the given kind of diversity."""
-    least = as_fraction(settings.l)
+    limit = as_fraction(settings.l)
     if settings.kind == "recursive":
-        return _recursive(held, least, as_fraction(settings.c))
-    if settings.c is not None or least < 1:
+        return _recursive(groups, limit, as_fraction(settings.c))
+    if settings.c is not None or limit < 1:
         raise CertificateError("wrong-setting", "l_diversity")
     if settings.kind == "distinct":
-        at = int(held.n_values.argmin())
-        holds = bool(held.n_values[at] >= least)
-        return Measured(Fraction(int(held.n_values[at])), held.group(at), holds)
-    shares = held.shares()
-    numbers = np.exp(held.sum_by_group(-shares * np.log(shares)))
+        group = int(groups.n_values.argmin())
+        holds = bool(groups.n_values[group] >= limit)
+        return Measured(Fraction(int(groups.n_values[group])), groups.group(group), holds)
+    shares = groups.shares()
+    numbers = np.exp(groups.sum_by_group(-shares * np.log(shares)))
     # Floats find the groups that may be least diverse, since logarithms are not whole numbers: a
     # sum of n terms is off by at most n * 2^-50, which is 1e-9 for a million values in a group.
     # These groups are settled exactly; 2e-6 covers numbers that are equal in millionths.
     near = np.flatnonzero(numbers <= numbers.min() * (1 + _NEAR) + 2e-6).tolist()
     shapes: dict[tuple[int, ...], int] = {}
-    for at in near:
-        shapes.setdefault(held.shape(at), at)
-    found = {shape: _effective(shape) for shape in shapes}
-    worst = min(found.values())
-    at = min(at for shape, at in shapes.items() if found[shape] == worst)
-    return Measured(worst, held.group(at), all(_keeps(shape, least) for shape in shapes))
+    for group in near:
+        shapes.setdefault(groups.shape(group), group)
+    numbers_of_shapes = {shape: _effective(shape) for shape in shapes}
+    worst = min(numbers_of_shapes.values())
+    group = min(group for shape, group in shapes.items() if numbers_of_shapes[shape] == worst)
+    return Measured(worst, groups.group(group), all(_keeps(shape, limit) for shape in shapes))
 
 
-def _recursive(held: GroupBags, l: Fraction, c: Fraction) -> Measured:
+def _recursive(groups: GroupBags, l: Fraction, c: Fraction) -> Measured:
     if l < 2 or l.denominator > 1 or c <= 0:
         raise CertificateError("wrong-setting", "recursive diversity")
-    top, rest = held.top_sum(1), held.people - held.top_sum(min(int(l), 1 + len(held.names)) - 1)
-    if not rest.all():
-        return Measured(None, held.group(int(np.argmin(rest))), False)
-    worst, at = highest(top, rest)
-    return Measured(worst, held.group(at), worst < c)
+    top, remainder = (
+        groups.top_sum(1),
+        groups.people - groups.top_sum(min(int(l), 1 + len(groups.names)) - 1),
+    )
+    if not remainder.all():
+        return Measured(None, groups.group(int(np.argmin(remainder))), False)
+    worst, group = highest(top, remainder)
+    return Measured(worst, groups.group(group), worst < c)
 
 
-def gauge_alpha_k(held: GroupBags, settings: AlphaKSettings, alike: GroupBags) -> Measured:
-    """The largest share of a value in a group; and whether enough people look `alike`."""
+def gauge_alpha_k(groups: GroupBags, settings: AlphaKSettings, look_alikes: GroupBags) -> Measured:
+    """The largest share of a value in a group; and whether enough people look `look_alikes`."""
     alpha, k = as_fraction(settings.alpha), settings.k
     if not 0 < alpha <= 1 or k < 1:
         raise CertificateError("wrong-setting", "alpha_k")
-    worst, at = highest(held.top_sum(1), held.people)
-    least = Fraction(int(alike.people.min()))
-    holds = worst <= alpha and least >= k
-    return Measured(worst, held.group(at), holds, {"alpha": worst, "k": least})
+    worst, group = highest(groups.top_sum(1), groups.people)
+    fewest_people = Fraction(int(look_alikes.people.min()))
+    holds = worst <= alpha and fewest_people >= k
+    return Measured(worst, groups.group(group), holds, {"alpha": worst, "k": fewest_people})
 
 
 def _effective(shape: tuple[int, ...]) -> Fraction:
@@ -79,24 +82,24 @@ def _effective(shape: tuple[int, ...]) -> Fraction:
         return Fraction(int(number * 10**6), 10**6)
 
 
-def _keeps(shape: tuple[int, ...], least: Fraction) -> bool:
+def _keeps(shape: tuple[int, ...], limit: Fraction) -> bool:
     """Whether the entropy is at least log(least): total^total against least^total * n^n ..."""
     common = gcd(*shape)
     shape = tuple(n // common for n in shape)
     total = sum(shape)
     with localcontext() as context:
         context.prec = 70
-        gap = Decimal(total) * (Decimal(total).ln() - _ln(least))
+        gap = Decimal(total) * (Decimal(total).ln() - _ln(limit))
         gap -= sum(Decimal(n) * Decimal(n).ln() for n in shape)
         if abs(gap) > Decimal("1e-40") * total:
             return gap > 0
     if total > _MOST:
         raise CertificateError("too-close", "an entropy")
     # So close that only whole numbers can tell.
-    right = least.numerator**total
+    right = limit.numerator**total
     for n in shape:
         right *= n**n
-    return bool(total**total * least.denominator**total >= right)
+    return bool(total**total * limit.denominator**total >= right)
 
 
 def _ln(number: Fraction) -> Decimal:

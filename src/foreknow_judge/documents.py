@@ -113,13 +113,13 @@ def is_named_pipe(path: Path) -> bool:
     return pipe and not os.path.realpath(path).startswith(_OPEN_ALREADY)
 
 
-def read_bytes(path: Path, most: int, kind: type[InputError], what: str) -> bytes:
-    """Read a file; refuse one of more than `most` bytes."""
+def read_bytes(path: Path, limit: int, kind: type[InputError], what: str) -> bytes:
+    """Read a file; refuse one of more than `limit` bytes."""
     try:
         if is_named_pipe(path):
             raise kind("not-a-file", what)
         with path.open("rb") as file:
-            content = file.read(most + 1)
+            content = file.read(limit + 1)
     except FileNotFoundError:
         raise kind("no-file", what) from None
     except kind:
@@ -127,7 +127,7 @@ def read_bytes(path: Path, most: int, kind: type[InputError], what: str) -> byte
     except (OSError, ValueError) as error:  # a path that the system does not accept
         reason = getattr(error, "strerror", None) or error
         raise kind("unreadable-file", what, problem=reason) from None
-    if len(content) > most:
+    if len(content) > limit:
         raise kind("large-file", what)
     return content
 

@@ -146,7 +146,7 @@ def literal(path: Path) -> str:
         return name
     if "\\" in name:
         raise DataError("unusable-name", str(path))
-    return _PATTERN.sub(lambda found: f"[{found[0]}]", name)
+    return _PATTERN.sub(lambda match: f"[{match[0]}]", name)
 
 
 def read_parquet(connection: Any, paths: Sequence[Path]) -> Any:
@@ -164,12 +164,12 @@ def refuse_large_files(paths: Sequence[Path]) -> None:
 
 def bounded(relation: Any) -> Any:
     """The same relation, in which a text that is too long raises an error."""
-    made = []
+    expressions = []
     for column, kind in zip(relation.columns, map(str, relation.types), strict=True):
         name = '"' + column.replace('"', '""') + '"'
-        told = sql_with_length_check(name, f"column {column!r}")
-        made.append(f"{told} AS {name}" if kind == "VARCHAR" else name)
-    return relation.project(", ".join(made))
+        checked_text = sql_with_length_check(name, f"column {column!r}")
+        expressions.append(f"{checked_text} AS {name}" if kind == "VARCHAR" else name)
+    return relation.project(", ".join(expressions))
 
 
 # Where the system lists the open files of a process; opening such a name opens the same file.
@@ -188,7 +188,7 @@ def opened_once(paths: Sequence[Path]) -> Iterator[dict[Path, Path]]:
     folder = new_folder()
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        found = {}
+        opened_paths = {}
         for number, path in enumerate(paths):
             try:
                 file = stack.enter_context(open(path, "rb", opener=_without_waiting))
@@ -196,26 +196,26 @@ def opened_once(paths: Sequence[Path]) -> Iterator[dict[Path, Path]]:
                 raise DataError("unreadable-file", path.name, problem=error.strerror) from None
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise DataError("not-a-file", path.name)
-            own = found[path] = folder / str(number) / path.name
-            own.parent.mkdir()
-            named = _DESCRIPTORS / str(file.fileno())
-            if named.exists() and os.path.samestat(named.stat(), os.fstat(file.fileno())):
-                own.symlink_to(named)
+            new_path = opened_paths[path] = folder / str(number) / path.name
+            new_path.parent.mkdir()
+            descriptor = _DESCRIPTORS / str(file.fileno())
+            if descriptor.exists() and os.path.samestat(descriptor.stat(), os.fstat(file.fileno())):
+                new_path.symlink_to(descriptor)
             else:
-                with own.open("xb") as copy:
+                with new_path.open("xb") as copy:
                     shutil.copyfileobj(file, copy, _BLOCK)
-        yield found
+        yield opened_paths
 
 
-def _admit_files(many: int) -> None:
-    """Let the process open `many` more files, as far as the system allows."""
+def _admit_files(n_files: int) -> None:
+    """Let the process open `n_files` more files, as far as the system allows."""
     if resource is None:
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = many + _OPEN_BESIDE
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, most), hard))
+    n_needed = n_files + _OPEN_BESIDE
+    if soft != resource.RLIM_INFINITY and soft < n_needed:
+        limit = n_needed if hard == resource.RLIM_INFINITY else min(n_needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, limit), hard))
 
 
 def _without_waiting(path: str, flags: int) -> int:
@@ -242,17 +242,17 @@ class Stamp:
 
     def check(self, n_rows: int | None = None) -> None:
         """Raise `DataError` for the first file that changed; `n_rows` is ignored."""
-        for path, known in self._known.items():
-            if _status(path) != known:
+        for path, status in self._known.items():
+            if _status(path) != status:
                 raise DataError("file-changed", path.name)
 
 
 def _status(path: Path) -> tuple[int, ...]:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return ()
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 DELIMITERS = ",;\t|"
@@ -291,9 +291,9 @@ class CsvFile:
 
     def _header(self, delimiter: str) -> list[str]:
         name = self.name
-        opened = gzip.open if self._gzip else open
+        opener = gzip.open if self._gzip else open
         try:
-            with opened(self.path, "rt", encoding="utf-8-sig", newline="") as file:
+            with opener(self.path, "rt", encoding="utf-8-sig", newline="") as file:
                 lines = header_lines(file, name)
                 header = next(csv.reader(lines, delimiter=delimiter), None)
         except UnicodeDecodeError as error:
@@ -327,20 +327,20 @@ class CsvFile:
         """Raise `DataError` unless the file has exactly `n_rows` rows and did not change."""
         self._begin().join()
         self.stamp.check()  # first: if the file changed, its counts mean nothing
-        found, name = self._shape, self.name
-        if found.fields != found.records * len(self.header):
+        shape, name = self._shape, self.name
+        if shape.fields != shape.records * len(self.header):
             line, fields = self._odd_line()
             raise DataError("uneven-row", name, line=line, cells=fields, columns=len(self.header))
-        if found.blank and len(self.header) == 1:
+        if shape.blank and len(self.header) == 1:
             raise DataError("empty-line", name)
-        if found.records - 1 != n_rows:
+        if shape.records - 1 != n_rows:
             raise DataError("rows-lost", name)
         self.stamp.check()
 
     def _odd_line(self) -> tuple[int, int]:
         """The first line with too many or too few fields, and its number of fields."""
-        opened = gzip.open if self._gzip else open
-        with opened(self.path, "rt", encoding="utf-8-sig", newline="") as file:
+        opener = gzip.open if self._gzip else open
+        with opener(self.path, "rt", encoding="utf-8-sig", newline="") as file:
             rows = csv.reader(short_lines(file, self.name), delimiter=self.delimiter)
             try:
                 for row in rows:
@@ -367,8 +367,8 @@ class CsvFile:
     @cached_property
     def _shape(self) -> _Shape:
         """Count records and fields; raise `DataError` for a quote that is out of place."""
-        beside = np.zeros(256, dtype=bool)  # what may stand beside a quote that ends a field
-        beside[[ord(self.delimiter), _QUOTE, _NEWLINE, _RETURN]] = True
+        is_beside = np.zeros(256, dtype=bool)  # what may stand beside a quote that ends a field
+        is_beside[[ord(self.delimiter), _QUOTE, _NEWLINE, _RETURN]] = True
         records = fields = blank = 0
         line, quoted, last = 1, False, _NEWLINE
         for before, block, after in self._blocks():
@@ -378,23 +378,23 @@ class CsvFile:
             if b"\r" in before + block:  # of \r\n, the first ends a line
                 ends = (text == _RETURN) | (ends & (previous != _RETURN))
                 after_end |= previous == _RETURN
-            counted = [ends, ends & after_end, text == ord(self.delimiter)]
+            marks_of_kinds = [ends, ends & after_end, text == ord(self.delimiter)]
             if quoted or b'"' in block:
                 quotes = text == _QUOTE
                 places = np.flatnonzero(quotes)
                 opening, closing = places[quoted::2], places[1 - quoted :: 2]
                 stray = [
-                    *opening[~beside[around[opening]]],
-                    *closing[~beside[around[closing + 2]]],
+                    *opening[~is_beside[around[opening]]],
+                    *closing[~is_beside[around[closing + 2]]],
                 ]
                 if stray:
                     raise DataError(
                         "stray-quote", self.name, line=line + _line_ends(text[: min(stray)])
                     )
                 outside = _is_odd(quotes) == quoted
-                counted = [marks & outside for marks in counted]
+                marks_of_kinds = [marks & outside for marks in marks_of_kinds]
                 quoted = not outside[-1]
-            n_ends, n_blank, n_delimiters = map(int, map(np.count_nonzero, counted))
+            n_ends, n_blank, n_delimiters = map(int, map(np.count_nonzero, marks_of_kinds))
             blank += n_blank
             records += n_ends - n_blank
             fields += n_ends - n_blank + n_delimiters
@@ -407,9 +407,9 @@ class CsvFile:
 
     def _blocks(self) -> Iterator[tuple[bytes, bytes, bytes]]:
         """The bytes of the file in blocks, each with the byte before and the one after it."""
-        opened: Any = gzip.open if self._gzip else open
+        opener: Any = gzip.open if self._gzip else open
         try:
-            with opened(self.path, "rb") as file:
+            with opener(self.path, "rb") as file:
                 before, block = b"\n", file.read(_BLOCK).removeprefix(_BOM)
                 size, done = os.fstat(file.fileno()).st_size, 0
                 while block and not _ending.is_set():

@@ -127,8 +127,8 @@ def short_of_memory(error: BaseException) -> bool:
         return True
     if isinstance(error, ForeknowError):  # its message may quote data
         return False
-    said = str(error).lower()
-    return any(words in said for words in _NO_MEMORY)
+    message = str(error).lower()
+    return any(words in message for words in _NO_MEMORY)
 
 
 @contextmanager
@@ -144,12 +144,12 @@ def memory_for(what: str) -> Iterator[None]:
         raise
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+def nearest(name: str, names: Iterable[str]) -> str | None:
     """The known name that is most similar to `name`, or None.
 
     >>> nearest("Z12", ["B20", "Z21"]), nearest("flu", ["B20", "Z21"])
     ('Z21', None)
     """
-    lower = {option.lower(): option for option in known}
+    lower = {option.lower(): option for option in names}
     near = difflib.get_close_matches(name.lower(), lower, n=1)
     return lower[near[0]] if near else None

@@ -73,33 +73,33 @@ class _Part(NamedTuple):
 
     @classmethod
     def of(
-        cls, shape: Shape, cases: Sequence[PriorGroup], asked: ExchangeQuestion, links: int
+        cls, shape: Shape, cases: Sequence[PriorGroup], question: ExchangeQuestion, links: int
     ) -> _Part:
         """Work out the odds in floats."""
-        names, table = asked.names, np.array([_floats(case.rows, case.scales) for case in cases])
-        wanted = np.array([[value in asked.wanted for value in case.values] for case in cases])
-        every = np.zeros((len(cases), len(shape[1])), bool)
-        every[:, : wanted.shape[1]] = wanted
-        one = every if asked.name is not None else np.zeros_like(every)
-        l, k, m = *asked.amounts[:2], links
-        if asked.binary:
-            left = np.array([case.left for case in cases])
+        names, table = question.names, np.array([_floats(case.rows, case.scales) for case in cases])
+        is_asked = np.array([[value in question.wanted for value in case.values] for case in cases])
+        is_secret = np.zeros((len(cases), len(shape[1])), bool)
+        is_secret[:, : is_asked.shape[1]] = is_asked
+        is_united = is_secret if question.name is not None else np.zeros_like(is_secret)
+        l, k, m = *question.amounts[:2], links
+        if question.binary:
+            others_left = np.array([case.left for case in cases])
             odds = np.concatenate(
                 [
-                    _odds(shape, table, one, (0, k, 0), left),
-                    _odds(shape, table, one, (0, k, m), None)[1:],
+                    _odds(shape, table, is_united, (0, k, 0), others_left),
+                    _odds(shape, table, is_united, (0, k, m), None)[1:],
                 ]
             )
         else:
-            odds = _odds(shape, table, one, (l, k, m), None)
-        if asked.name is not None:
+            odds = _odds(shape, table, is_united, (l, k, m), None)
+        if question.name is not None:
             with np.errstate(divide="ignore"):
-                added = np.where(every[:, None, :], 1 / odds, 0.0).sum(axis=-1, keepdims=True)
+                added = np.where(is_secret[:, None, :], 1 / odds, 0.0).sum(axis=-1, keepdims=True)
                 odds = 1 / added
-            secrets = np.where(every.any(axis=1, keepdims=True), 0, 1)
+            secrets = np.where(is_secret.any(axis=1, keepdims=True), 0, 1)
         else:
             places = {name: place for place, name in enumerate(names)}
-            secrets = np.full(every.shape, len(names))
+            secrets = np.full(is_secret.shape, len(names))
             for row, case in zip(secrets, cases, strict=True):
                 row[: len(case.values)] = [places.get(x, len(names)) for x in case.values]
         odds = np.where((secrets < len(names))[:, None, :], odds, inf)
@@ -113,38 +113,40 @@ _At: TypeAlias = "tuple[_Part, int, int, int]"
 
 def worst_exchanged(
     shapes: Mapping[Shape, Sequence[PriorGroup]],
-    asked: ExchangeQuestion,
+    question: ExchangeQuestion,
     relative: bool,
     groups: Sequence[Group],
 ) -> Worst:
     """The worst case; `groups` are those of the cases, by their places."""
-    if sum(asked.amounts[1:]) > _MOST_PEOPLE:
+    if sum(question.amounts[1:]) > _MOST_PEOPLE:
         raise CertificateError(
             "too-large", "the number of people who are known or linked, with priors,"
         )
-    links = min(asked.amounts[2], max((sum(people) for people, _ in shapes), default=0))
-    names, parts = asked.names, list[_Part]()
+    links = min(question.amounts[2], max((sum(people) for people, _ in shapes), default=0))
+    names, parts = question.names, list[_Part]()
     for shape, cases in shapes.items():
         if sum(shape[0]) * len(shape[1]) ** 2 > _MOST_NUMBERS:
             raise CertificateError("too-large", "a group with priors")
-        for one in cases:
-            _require_worlds(*shape, one.rows)
+        for prior_group in cases:
+            _require_worlds(*shape, prior_group.rows)
         step = max(1, _AT_ONCE // (sum(shape[0]) * len(shape[1]) ** 2))
-        for at in range(0, len(cases), step):
-            parts.append(_Part.of(shape, cases[at : at + step], asked, links))
+        for start in range(0, len(cases), step):
+            parts.append(_Part.of(shape, cases[start : start + step], question, links))
     extreme = any(part.extreme for part in parts)
     linked = np.full((links, len(names) + 1), inf)
     for part in parts:
-        for least, own in zip(linked, part.odds[1:], strict=True):
-            np.minimum.at(least, part.secrets, own.min(axis=1))
+        for lowest, scores_of_part in zip(linked, part.odds[1:], strict=True):
+            np.minimum.at(lowest, part.secrets, scores_of_part.min(axis=1))
     factor = np.where(np.isinf(linked), 1.0, linked / (1 + np.minimum(linked, 1e300))).prod(axis=0)
     scores = [_scores(part, factor, relative) for part in parts]
-    top = max((float(own.max(initial=0.0)) for own in scores), default=0.0)
+    top = max((float(scores_of_part.max(initial=0.0)) for scores_of_part in scores), default=0.0)
     least_score = 0.0 if extreme else top * (1 - _NEAR)
     near: list[_At] = [
         (part, case, signature, x)
-        for part, own in zip(parts, scores, strict=True)
-        for case, signature, x in np.argwhere((own > 0) & (own >= least_score)).tolist()
+        for part, scores_of_part in zip(parts, scores, strict=True)
+        for case, signature, x in np.argwhere(
+            (scores_of_part > 0) & (scores_of_part >= least_score)
+        ).tolist()
     ]
     if len(near) > _MOST_TIES:
         raise CertificateError("too-large", "the number of people as bad as the worst")
@@ -154,13 +156,13 @@ def worst_exchanged(
         secret = int(part.secrets[case, x])
         if secret not in exactly:
             ties = _ties(parts, secret, None if extreme else linked[:, secret])
-            exactly[secret] = _exact_factor(ties, asked, links)
-        own = part.cases[case]
-        odds = _exact((part, case, signature, x), asked, 0)[0]
+            exactly[secret] = _exact_factor(ties, question, links)
+        scores_of_part = part.cases[case]
+        odds = _exact((part, case, signature, x), question, 0)[0]
         chance = Fraction(0) if odds == inf else 1 / (1 + odds * exactly[secret])
-        prior = Fraction(own.before[signature][x], own.scales[signature])
-        worst = Worst(names[secret], groups[own.place], chance, prior)
-        bad.append((names[secret], own.place, worst))
+        prior = Fraction(scores_of_part.before[signature][x], scores_of_part.scales[signature])
+        worst = Worst(names[secret], groups[scores_of_part.place], chance, prior)
+        bad.append((names[secret], scores_of_part.place, worst))
     # Of equally bad ones, the first value and its first group.
     bad.sort(key=itemgetter(0, 1))
     return Worst.among((worst for *_, worst in bad), relative)
@@ -179,15 +181,15 @@ def _require_worlds(people: Sequence[int], counts: Sequence[int], rows: Any) -> 
             if holders[x].total() < counts[x]:
                 holders[x][who] += 1
                 return True
-            for other in [s for s in holders[x] if holders[x][s]]:
-                if finds_value(other, tried):
-                    holders[x].subtract([other])
+            for holder in [s for s in holders[x] if holders[x][s]]:
+                if finds_value(holder, tried):
+                    holders[x].subtract([holder])
                     holders[x][who] += 1
                     return True
         return False
 
-    each = (who for who, many in enumerate(people) for _ in range(many))
-    if not (all(map(all, rows)) or all(finds_value(who, set()) for who in each)):
+    members = (who for who, n_members in enumerate(people) for _ in range(n_members))
+    if not (all(map(all, rows)) or all(finds_value(who, set()) for who in members)):
         raise CertificateError("no-world")
 
 
@@ -201,38 +203,43 @@ def _scores(part: _Part, factor: Any, relative: bool) -> Any:
     odds, able = part.odds[0], np.isfinite(part.odds[0])
     if not part.extreme:
         able &= odds < _BEYOND
-    found = able / (1 + np.where(able, odds, 0.0) * factor[part.secrets][:, None, :])
+    bounds = able / (1 + np.where(able, odds, 0.0) * factor[part.secrets][:, None, :])
     if relative:
-        width = found.shape[-1]
-        before = np.ones(found.shape)
+        width = bounds.shape[-1]
+        before = np.ones(bounds.shape)
         for place, case in enumerate(part.cases):
-            own = _floats(case.before, case.scales)[:, :width]
-            before[place, :, : own.shape[1]] = own
-        found = found / np.where(able, before, 1.0)
-    return found
+            priors = _floats(case.before, case.scales)[:, :width]
+            before[place, :, : priors.shape[1]] = priors
+        bounds = bounds / np.where(able, before, 1.0)
+    return bounds
 
 
-def _odds(shape: Shape, table: Any, one: Any, amounts: Amounts, left: Any) -> Any:
+def _odds(shape: Shape, table: Any, is_united: Any, amounts: Amounts, others_left: Any) -> Any:
     """Odds by case, signature and value: of the target, then of those who are linked.
 
-    The values of `one` are one secret. With `left`, the second value has only that many holders.
+    The values of `is_united` are one secret. With `others_left`, the second value has only that
+    many holders.
     """
-    (people, counts), (ruled_out, known, linked) = shape, amounts
+    (people, counts), (ruled_out, n_known, linked) = shape, amounts
     n_people, n_values = sum(people), len(counts)
-    ruled_out, known = min(ruled_out, n_values), min(known, n_people)
+    ruled_out, n_known = min(ruled_out, n_values), min(n_known, n_people)
     odds = np.full((1 + linked, *table.shape), inf)
-    others = ~(one[:, :, None] & one[:, None, :]) & ~np.eye(n_values, dtype=bool)
+    is_swap = ~(is_united[:, :, None] & is_united[:, None, :]) & ~np.eye(n_values, dtype=bool)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for target in range(len(people)):
             able = table[:, target] > 0
             if n_people == 1:  # there is nobody else
                 odds[:, :, target] = np.where(able, 0.0, inf)
                 continue
-            partners = [u for u, many in enumerate(people) for _ in range(many - (u == target))]
+            partners = [
+                u for u, n_members in enumerate(people) for _ in range(n_members - (u == target))
+            ]
             mine, theirs = table[:, target], table[:, partners]
             # The weight of a swap is a gain times a loss. Gains are by case, target's value and
             # partner's value; losses are by partner, too, from the least on and summed up.
-            gains = np.where(others & (mine[:, :, None] > 0), mine[:, None] / mine[:, :, None], 0.0)
+            gains = np.where(
+                is_swap & (mine[:, :, None] > 0), mine[:, None] / mine[:, :, None], 0.0
+            )
             losses = np.where(
                 theirs[:, :, None] > 0, theirs[:, :, :, None] / theirs[:, :, None], inf
             )
@@ -240,18 +247,20 @@ def _odds(shape: Shape, table: Any, one: Any, amounts: Amounts, left: Any) -> An
             sums = np.cumsum(losses, axis=1)
 
             def of_value(y: int, known_of_it: int, gains: Any = gains, sums: Any = sums) -> Any:
-                holders = counts[y] if left is None or y == 0 else left[:, None]
+                holders = counts[y] if others_left is None or y == 0 else others_left[:, None]
                 unknown = np.broadcast_to(np.maximum(holders - known_of_it, 0), gains.shape[:2])
                 last = np.minimum(unknown, n_people - 1)[:, None] - 1
-                least = np.take_along_axis(sums[..., y], np.maximum(last, 0), axis=1)[:, 0]
+                losses_of_swap = np.take_along_axis(sums[..., y], np.maximum(last, 0), axis=1)[:, 0]
                 weighs = (gains[..., y] > 0) & (unknown > 0)
-                return np.where(weighs, gains[..., y] * least, 0.0)
+                return np.where(weighs, gains[..., y] * losses_of_swap, 0.0)
 
-            within = min(linked, n_people - known)
-            least = _least(range(n_values), of_value, (ruled_out, known, within), np.minimum)
-            of_nobody_known = [least.get((0, known + i + 1), 0.0) for i in range(linked)]
+            within = min(linked, n_people - n_known)
+            lowest_sums = _least(
+                range(n_values), of_value, (ruled_out, n_known, within), np.minimum
+            )
+            of_nobody_known = [lowest_sums.get((0, n_known + i + 1), 0.0) for i in range(linked)]
             holders = np.array(counts) * able
-            for place, weight in enumerate([least[ruled_out, known], *of_nobody_known]):
+            for place, weight in enumerate([lowest_sums[ruled_out, n_known], *of_nobody_known]):
                 odds[place, :, target] = np.where(able, np.minimum(weight, 1e300) / holders, inf)
     return odds
 
@@ -267,58 +276,62 @@ def _least(
     `of_value(y, n)` is what value y adds if n of its holders are known. With values ruled out,
     sums for linked people are not needed.
     """
-    ruled_out, known, linked = amounts
-    asked = [(0, b) for b in range(known + linked + 1)]
-    asked += [(a, b) for a in range(1, ruled_out + 1) for b in range(known + 1)]
-    least: dict[tuple[int, int], Any] = dict.fromkeys(asked, 0)
+    ruled_out, n_known, linked = amounts
+    pairs = [(0, b) for b in range(n_known + linked + 1)]
+    pairs += [(a, b) for a in range(1, ruled_out + 1) for b in range(n_known + 1)]
+    lowest_sums: dict[tuple[int, int], Any] = dict.fromkeys(pairs, 0)
     for y in values:
-        added = [of_value(y, known_of_it) for known_of_it in range(known + linked + 1)]
-        before, least = least, {}
-        for a, b in asked:
+        added = [of_value(y, known_of_it) for known_of_it in range(n_known + linked + 1)]
+        before, lowest_sums = lowest_sums, {}
+        for a, b in pairs:
             ways = [before[a, b - of_it] + added[of_it] for of_it in range(b + 1)]
-            least[a, b] = reduce(smaller, ways if not a else [*ways, before[a - 1, b]])
-    return least
+            lowest_sums[a, b] = reduce(smaller, ways if not a else [*ways, before[a - 1, b]])
+    return lowest_sums
 
 
 def _ties(parts: Sequence[_Part], secret: int, linked: Any) -> list[_At]:
     """Who may have the lowest odds of the linked people: all, or those with odds near `linked`."""
-    found: list[_At] = []
+    ties: list[_At] = []
     for part in parts:
-        own = part.odds[1:]
-        near = np.isfinite(own) & (part.secrets == secret)[:, None, :]
+        odds_of_linked = part.odds[1:]
+        near = np.isfinite(odds_of_linked) & (part.secrets == secret)[:, None, :]
         if linked is not None:
-            near &= own <= linked[:, None, None, None] * (1 + _NEAR)
-        found += [(part, case, s, x) for case, s, x in np.argwhere(near.any(axis=0)).tolist()]
-    if len(found) > _MOST_TIES:
+            near &= odds_of_linked <= linked[:, None, None, None] * (1 + _NEAR)
+        ties += [(part, case, s, x) for case, s, x in np.argwhere(near.any(axis=0)).tolist()]
+    if len(ties) > _MOST_TIES:
         raise CertificateError("too-large", "the number of people as bad as the worst")
-    return found
+    return ties
 
 
-def _exact_factor(ties: Sequence[_At], asked: ExchangeQuestion, links: int) -> Fraction:
+def _exact_factor(ties: Sequence[_At], question: ExchangeQuestion, links: int) -> Fraction:
     """A lower bound of the chance that none of the linked people has the secret."""
-    least: list[Any] = [inf] * links
-    for at in ties:
-        least = list(map(min, least, _exact(at, asked, links)[1:]))
+    lowest_odds: list[Any] = [inf] * links
+    for tie in ties:
+        lowest_odds = list(map(min, lowest_odds, _exact(tie, question, links)[1:]))
     factor = Fraction(1)
-    for odds in least:
+    for odds in lowest_odds:
         factor *= 1 if odds == inf else odds / (1 + odds)
     return factor
 
 
-def _exact(at: _At, asked: ExchangeQuestion, links: int) -> list[Any]:
+def _exact(person: _At, question: ExchangeQuestion, links: int) -> list[Any]:
     """The odds of the target, then those of linked people, as fractions or infinity."""
-    part, place, target, x = at
-    (people, counts), (ruled_out, known, _), case = part.shape, asked.amounts, part.cases[place]
+    part, place, target, x = person
+    (people, counts), (ruled_out, n_known, _), case = (
+        part.shape,
+        question.amounts,
+        part.cases[place],
+    )
     rows, secret = case.rows, [x]
-    if asked.name is not None:
-        secret = [y for y, value in enumerate(case.values) if value in asked.wanted]
+    if question.name is not None:
+        secret = [y for y, value in enumerate(case.values) if value in question.wanted]
     n_people, mine = sum(people), rows[target]
-    ruled_out, known = min(ruled_out, len(counts)), min(known, n_people)
-    if asked.binary:
+    ruled_out, n_known = min(ruled_out, len(counts)), min(n_known, n_people)
+    if question.binary:
         ruled_out, counts = 0, counts if links else (counts[0], case.left)
-    within = min(links, n_people - known)
+    within = min(links, n_people - n_known)
     against = list[Any]([Fraction(0)] * (1 + links))  # 1 / odds, summed over the secret
-    others = [y for y in range(len(counts)) if y not in secret]
+    other_values = [y for y in range(len(counts)) if y not in secret]
     for x in secret:
         if not mine[x]:
             continue
@@ -327,18 +340,21 @@ def _exact(at: _At, asked: ExchangeQuestion, links: int) -> list[Any]:
             if not mine[y]:
                 return Fraction(0)
             losses = sorted(
-                (Fraction(row[x], row[y]), many - (u == target))
-                for u, (row, many) in enumerate(zip(rows, people, strict=True))
+                (Fraction(row[x], row[y]), n_members - (u == target))
+                for u, (row, n_members) in enumerate(zip(rows, people, strict=True))
                 if row[y]
             )
             total, unknown = Fraction(0), max(counts[y] - known_of_it, 0)
-            for loss, many in losses:
-                taken = min(unknown, many)
-                total, unknown = total + loss * taken, unknown - taken
+            for loss, n_members in losses:
+                n_swapped = min(unknown, n_members)
+                total, unknown = total + loss * n_swapped, unknown - n_swapped
             return inf if unknown else total * Fraction(mine[y], mine[x])
 
-        least = _least(others, of_value, (ruled_out, known, within), min)
-        of_nobody_known = [least.get((0, known + i), 0) for i in range(1, 1 + links)]
-        for place, weight in enumerate([least[ruled_out, known], *of_nobody_known]):
+        lowest_sums = _least(other_values, of_value, (ruled_out, n_known, within), min)
+        of_nobody_known = [lowest_sums.get((0, n_known + i), 0) for i in range(1, 1 + links)]
+        for place, weight in enumerate([lowest_sums[ruled_out, n_known], *of_nobody_known]):
             against[place] += Fraction(counts[x]) / weight if weight else inf
-    return [inf if not own else Fraction(0) if own == inf else 1 / own for own in against]
+    return [
+        inf if not inverse else Fraction(0) if inverse == inf else 1 / inverse
+        for inverse in against
+    ]

@@ -43,8 +43,10 @@ def _agree(explanation: Figure, finding: Verdict) -> bool:
         return bool(explanation.reached == reached)
     # Several may be as far from limits of their own: what counts is how far.
     relative = explanation.required.relative
-    one, other = (claimed.prior or 1, finding.found.prior or 1) if relative else (1, 1)
+    claimed_prior, found_prior = (
+        (claimed.prior or 1, finding.found.prior or 1) if relative else (1, 1)
+    )
     if claimed.exact is None:
-        most = Fraction(claimed.probability) / one * (1 + _CLOSE) + _CLOSE
-        return reached / other <= most
-    return bool(claimed.exact / one == reached / other)
+        limit = Fraction(claimed.probability) / claimed_prior * (1 + _CLOSE) + _CLOSE
+        return reached / found_prior <= limit
+    return bool(claimed.exact / claimed_prior == reached / found_prior)

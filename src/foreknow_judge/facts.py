@@ -53,19 +53,19 @@ class Worst(NamedTuple):
 
 
 def worst_facts(
-    held: GroupBags, about: Collection[str], semantics: str, l: int, k: int, m: int
+    groups: GroupBags, secrets: Collection[str], semantics: str, l: int, k: int, m: int
 ) -> Worst:
     """The worst case of facts."""
     law = Theorem2.of(semantics, k, m)
-    return worst_case(held, DistinctProfiles.of(held, about, semantics, l), law)
+    return worst_case(groups, DistinctProfiles.of(groups, secrets, semantics, l), law)
 
 
-def worst_case(held: GroupBags, cells: DistinctProfiles, law: Theorem2) -> Worst:
+def worst_case(groups: GroupBags, cells: DistinctProfiles, law: Theorem2) -> Worst:
     """The worst case over all cells of some groups."""
     worst = worst_of(cells, law)
     if worst is None:
         return Worst()
-    return Worst(held.names[worst.value], held.group(worst.group), worst.chance)
+    return Worst(groups.names[worst.value], groups.group(worst.group), worst.chance)
 
 
 class LeastOdds(NamedTuple):
@@ -112,13 +112,13 @@ class DistinctProfiles(NamedTuple):
 
     @classmethod
     def of(
-        cls, held: GroupBags, about: Collection[str], semantics: str, l: int
+        cls, groups: GroupBags, secrets: Collection[str], semantics: str, l: int
     ) -> DistinctProfiles:
         """The distinct cells of a release."""
-        asked, columns = numbers_of_cells(held, about, semantics, l)
+        asked_cells, columns = numbers_of_cells(groups, secrets, semantics, l)
         first = distinct(*columns)[0]
         value, *rows = (column[first] for column in columns)
-        return cls(value, held.of_group[asked][first], np.stack(rows, 1))
+        return cls(value, groups.of_group[asked_cells][first], np.stack(rows, 1))
 
     def front(self) -> Iterator[tuple[int, list[Cell]]]:
         """For each value, the cells that no cell dominates which differs in two columns only.
@@ -130,11 +130,11 @@ class DistinctProfiles(NamedTuple):
         unbeaten = np.argsort(self.value, kind="stable")
         for pair in combinations(range(worse.shape[1]), 2):
             by_one, by_other = worse[unbeaten].T[[*pair]]
-            alike = [self.value[unbeaten], *np.delete(worse[unbeaten], pair, axis=1).T]
-            order = np.lexsort((-by_other, -by_one, *alike))
+            equal_columns = [self.value[unbeaten], *np.delete(worse[unbeaten], pair, axis=1).T]
+            order = np.lexsort((-by_other, -by_one, *equal_columns))
             new = np.zeros(len(unbeaten), bool)
             new[:1] = True
-            for column in alike:
+            for column in equal_columns:
                 new[1:] |= np.diff(column[order]) != 0
             # With all else equal, a cell with less in one column needs more in the other.
             step = int(by_other.max(initial=0)) - int(by_other.min(initial=0)) + 1
@@ -142,39 +142,46 @@ class DistinctProfiles(NamedTuple):
             new[1:] |= height[1:] > np.maximum.accumulate(height)[:-1]
             unbeaten = unbeaten[np.sort(order[new])]
         pairs = zip(self.value[unbeaten].tolist(), self.rows[unbeaten].tolist(), strict=True)
-        for value, some in groupby(pairs, itemgetter(0)):
-            yield value, [Cell.of(row) for _, row in some]
+        for value, pairs_of_value in groupby(pairs, itemgetter(0)):
+            yield value, [Cell.of(row) for _, row in pairs_of_value]
 
     def first(self, value: int, target: Target) -> int:
         """The first group in which the odds are as low as `target.least`."""
-        own = np.flatnonzero(self.value == value)
-        own = own[np.argsort(self.group[own], kind="stable")]
-        rows = zip(self.group[own].tolist(), self.rows[own].tolist(), strict=True)
-        least: Iterator[int] = (
-            at for at, row in rows if not is_less(target.least, target.odds(Cell.of(row)))
+        places = np.flatnonzero(self.value == value)
+        places = places[np.argsort(self.group[places], kind="stable")]
+        rows = zip(self.group[places].tolist(), self.rows[places].tolist(), strict=True)
+        groups: Iterator[int] = (
+            group for group, row in rows if not is_less(target.least, target.odds(Cell.of(row)))
         )
-        return next(least)
+        return next(groups)
 
 
 def numbers_of_cells(
-    held: GroupBags, about: Collection[str], semantics: str, l: int
+    groups: GroupBags, secrets: Collection[str], semantics: str, l: int
 ) -> tuple[Ints, list[Ints]]:
     """The cells that are asked about: values, people, holders, others.
 
     A value is never among its own `others`.
     """
-    wanted = np.array([name in about for name in held.names], bool)[held.codes]
-    group, holders = held.of_group, held.counts
-    l = min(l, int(held.n_values.max(initial=0)))
+    is_secret = np.array([name in secrets for name in groups.names], bool)[groups.codes]
+    group, holders = groups.of_group, groups.counts
+    l = min(l, int(groups.n_values.max(initial=0)))
     if semantics == "set":  # from the value's own rank on, the next rank counts
-        ranks = [held.count_at_rank(place)[group] for place in range(l + 1)]
-        others = [np.where(holders >= own, after, own) for own, after in pairwise(ranks)]
+        ranks = [groups.count_at_rank(place)[group] for place in range(l + 1)]
+        other_counts = [
+            np.where(holders >= rank_count, after, rank_count)
+            for rank_count, after in pairwise(ranks)
+        ]
     else:
-        among = holders >= held.count_at_rank(l)[group]
-        others = [np.where(among, held.top_sum(l + 1)[group] - holders, held.top_sum(l)[group])]
-    columns = (held.codes, held.people[group], holders, *others)
-    asked = np.flatnonzero(wanted)
-    return asked, [row if len(asked) == len(row) else row[asked] for row in columns]
+        among = holders >= groups.count_at_rank(l)[group]
+        other_counts = [
+            np.where(among, groups.top_sum(l + 1)[group] - holders, groups.top_sum(l)[group])
+        ]
+    columns = (groups.codes, groups.people[group], holders, *other_counts)
+    asked_cells = np.flatnonzero(is_secret)
+    return asked_cells, [
+        row if len(asked_cells) == len(row) else row[asked_cells] for row in columns
+    ]
 
 
 class Theorem2(NamedTuple):
@@ -199,9 +206,12 @@ class Theorem2(NamedTuple):
         none_of: Callable[[int, int, int, int], Ratio] | None = None,
     ) -> Theorem2:
         """The law for a function that gives the odds against a target."""
-        of = none_of or _no_relative
+        no_relative = none_of or _no_relative
         return cls(
-            against, cache(lambda people, holders, known: of(people, holders, known, m)), k, m
+            against,
+            cache(lambda people, holders, n_known: no_relative(people, holders, n_known, m)),
+            k,
+            m,
         )
 
     def least(self, cells: Sequence[Cell]) -> tuple[Ratio, Target]:
@@ -211,70 +221,70 @@ class Theorem2(NamedTuple):
         with the target or all with the relatives.
         """
         k = self.k
-        known = self._target(cells, lambda cell: self.against(cell, k))
+        with_known = self._target(cells, lambda cell: self.against(cell, k))
         if not self.m:
-            return known.least, known
-        together = self._target(
+            return with_known.least, with_known
+        with_both = self._target(
             cells, lambda cell: times(self.against(cell, k), self.family(cell, k + 1))
         )
-        alone = self._target(cells, lambda cell: self.against(cell, 0))
+        without_known = self._target(cells, lambda cell: self.against(cell, 0))
         helped, free = (least_of(self.family(cell, n) for cell in cells) for n in (k, 0))
         options = [
-            (together.least, together),
-            (times(alone.least, helped), alone),
-            (times(known.least, free), known),
+            (with_both.least, with_both),
+            (times(without_known.least, helped), without_known),
+            (times(with_known.least, free), with_known),
         ]
-        least = least_of(odds for odds, _ in options)
-        return next(option for option in options if option[0] == least)
+        lowest = least_of(odds for odds, _ in options)
+        return next(option for option in options if option[0] == lowest)
 
     def _target(self, cells: Sequence[Cell], odds: Callable[[Cell], Ratio]) -> Target:
         return Target(odds, least_of(map(odds, cells)))
 
-    def family(self, cell: Cell, known: int) -> Ratio:
-        """Chance that no relative has the value, with `known` people of their group known."""
-        return self.none_of(cell.people, cell.holders, known)
+    def family(self, cell: Cell, n_known: int) -> Ratio:
+        """Chance that no relative has the value, with `n_known` people of their group known."""
+        return self.none_of(cell.people, cell.holders, n_known)
 
 
-def _odds_single(cell: Cell, known: int) -> Ratio:
+def _odds_single(cell: Cell, n_known: int) -> Ratio:
     """Odds against the target having the value, where everybody has one."""
-    people, holders, others = cell
-    return max(people - holders - sum(others) - known, 0), holders
+    people, holders, other_counts = cell
+    return max(people - holders - sum(other_counts) - n_known, 0), holders
 
 
-def _odds_set(cell: Cell, known: int) -> Ratio:
-    people, holders, others = cell
-    above, below = max(people - holders - known, 0), holders
-    for other in others:
-        above *= people - other
+def _odds_set(cell: Cell, n_known: int) -> Ratio:
+    people, holders, other_counts = cell
+    above, below = max(people - holders - n_known, 0), holders
+    for count in other_counts:
+        above *= people - count
         below *= people
     return above, below
 
 
-def _odds_multiset(cell: Cell, known: int) -> Ratio:
-    people, holders, others = cell
-    if people - known - 1 <= 0:
+def _odds_multiset(cell: Cell, n_known: int) -> Ratio:
+    people, holders, other_counts = cell
+    if people - n_known - 1 <= 0:
         return 0, 1
-    missed = (people - known - 1) ** holders
-    hit = (people - known) ** holders - missed
-    return missed * (people - 1) ** sum(others), hit * people ** sum(others)
+    missed = (people - n_known - 1) ** holders
+    hit = (people - n_known) ** holders - missed
+    return missed * (people - 1) ** sum(other_counts), hit * people ** sum(other_counts)
 
 
-def _no_relative(people: int, holders: int, known: int, m: int) -> Ratio:
+def _no_relative(people: int, holders: int, n_known: int, m: int) -> Ratio:
     """Chance that none of m relatives has the value, where nobody has it twice."""
     above, below = 1, 1
     for i in range(m):
-        if people - holders - known - i <= 0:
+        if people - holders - n_known - i <= 0:
             return 0, 1
-        above *= people - holders - known - i
-        below *= people - known - i
+        above *= people - holders - n_known - i
+        below *= people - n_known - i
     return above, below
 
 
-def _no_relative_of_many(people: int, holders: int, known: int, m: int) -> Ratio:
+def _no_relative_of_many(people: int, holders: int, n_known: int, m: int) -> Ratio:
     """Same as `_no_relative`, where one person may have several occurrences of the value."""
-    if people - known - m <= 0:
+    if people - n_known - m <= 0:
         return 0, 1
-    return (people - known - m) ** holders, (people - known) ** holders
+    return (people - n_known - m) ** holders, (people - n_known) ** holders
 
 
 _LAWS: dict[str, tuple[Callable[[Cell, int], Ratio], Callable[[int, int, int, int], Ratio]]] = {
@@ -284,21 +294,21 @@ _LAWS: dict[str, tuple[Callable[[Cell, int], Ratio], Callable[[int, int, int, in
 }
 
 
-def times(one: Ratio, other: Ratio) -> Ratio:
+def times(first: Ratio, second: Ratio) -> Ratio:
     """The product of two ratios."""
-    return one[0] * other[0], one[1] * other[1]
+    return first[0] * second[0], first[1] * second[1]
 
 
-def is_less(one: Ratio, other: Ratio) -> bool:
+def is_less(first: Ratio, second: Ratio) -> bool:
     """Whether one ratio is below another."""
-    return one[0] * other[1] < other[0] * one[1]
+    return first[0] * second[1] < second[0] * first[1]
 
 
 def least_of(ratios: Iterable[Ratio]) -> Ratio:
     """The lowest ratio; the first of equal ones."""
-    rest = iter(ratios)
-    best = next(rest)
-    for ratio in rest:
+    remaining = iter(ratios)
+    best = next(remaining)
+    for ratio in remaining:
         if is_less(ratio, best):
             best = ratio
     return best
@@ -307,48 +317,52 @@ def least_of(ratios: Iterable[Ratio]) -> Ratio:
 # ---- implications -------------------------------------------------------------------------------
 
 
-def worst_implications(held: GroupBags, wanted: Collection[str], k: int) -> Worst:
+def worst_implications(groups: GroupBags, secrets: Collection[str], k: int) -> Worst:
     """The worst case of implications, with the target's group."""
-    about, odds, cell = odds_by_implications(held, wanted, k)
-    if not len(about):
+    cells, odds, cell = odds_by_implications(groups, secrets, k)
+    if not len(cells):
         return Worst()
-    value, group, least = held.codes[about], held.of_group[about], least_of(odds)
-    places = np.array([not is_less(least, chance) for chance in odds], bool)[cell]
-    # Ties: the first value, then its first group, in the order of `held`.
+    value, group, lowest = groups.codes[cells], groups.of_group[cells], least_of(odds)
+    places = np.array([not is_less(lowest, chance) for chance in odds], bool)[cell]
+    # Ties: the first value, then its first group, in the order of `groups`.
     worst_value = value[places].min()
     surest = int(group[places & (value == worst_value)].min())
-    return Worst(held.names[worst_value], held.group(surest), 1 / (1 + Fraction(*least)))
+    return Worst(groups.names[worst_value], groups.group(surest), 1 / (1 + Fraction(*lowest)))
 
 
 def odds_by_implications(
-    held: GroupBags, wanted: Collection[str], k: int
+    groups: GroupBags, secrets: Collection[str], k: int
 ) -> tuple[Ints, list[Ratio], Ints]:
     """The cells that are asked about, the distinct lowest odds, and which of these each has."""
-    about = np.flatnonzero(np.array([name in wanted for name in held.names], bool)[held.codes])
-    if not len(about):
-        return about, [], about
-    k = min(k, len(held.names))
+    asked_cells = np.flatnonzero(
+        np.array([name in secrets for name in groups.names], bool)[groups.codes]
+    )
+    if not len(asked_cells):
+        return asked_cells, [], asked_cells
+    k = min(k, len(groups.names))
     # Buckets with the same people and the same top counts are equivalent: keep one of each.
-    frequent = [held.count_at_rank(place) for place in range(k + 2)]
-    alike, shape = distinct(held.people, *frequent)
-    counts = np.stack([held.people, *frequent])[:, alike]
-    others = _others(_Buckets(counts), k)
-    shape_of = shape[held.of_group[about]]
-    cells, cell = distinct(shape_of, held.counts[about])
-    holders = held.counts[about][cells].astype(object)
-    odds = zip(*_Buckets(counts[:, shape_of[cells]]).odds(holders, others), strict=True)
-    return about, list(odds), cell
+    frequent = [groups.count_at_rank(place) for place in range(k + 2)]
+    first_groups, shape = distinct(groups.people, *frequent)
+    counts = np.stack([groups.people, *frequent])[:, first_groups]
+    elsewhere = _others(_Buckets(counts), k)
+    shape_of = shape[groups.of_group[asked_cells]]
+    cells, cell = distinct(shape_of, groups.counts[asked_cells])
+    holders = groups.counts[asked_cells][cells].astype(object)
+    odds = zip(*_Buckets(counts[:, shape_of[cells]]).odds(holders, elsewhere), strict=True)
+    return asked_cells, list(odds), cell
 
 
 def _others(buckets: _Buckets, k: int) -> list[Fraction]:
     """Lowest chances that 0 to k atoms in other buckets all fail; a bucket may be used twice."""
-    least = [Fraction(1)]
+    lowest = [Fraction(1)]
     for atoms in range(1, k + 1):
         chances = buckets.chance(0, atoms, atoms), buckets.of(0, atoms)
-        least.append(Fraction(*least_of(zip(*chances, strict=True))))
+        lowest.append(Fraction(*least_of(zip(*chances, strict=True))))
     for atoms in range(1, k + 1):
-        least[atoms] = min(least[atoms - own] * least[own] for own in range(atoms + 1))
-    return least
+        lowest[atoms] = min(
+            lowest[atoms - n_atoms] * lowest[n_atoms] for n_atoms in range(atoms + 1)
+        )
+    return lowest
 
 
 class _Buckets:
@@ -373,36 +387,43 @@ class _Buckets:
             return 0 * self.people + 1
         return self.of(person, atoms - 1) * np.maximum(self.people - person - atoms + 1, 1)
 
-    def _chance(self, person: int, most: int, atoms: int) -> Any:
-        """The fewest of these ways in which all atoms fail, with at most `most` per person."""
-        free, least = self.people - person, self.of(person, atoms)
-        for about in range(1, min(most, atoms) + 1):
-            left = np.maximum(free - self.sums[about], 0)
-            rest = self.chance(person + 1, about, atoms - about)
-            others = self.of(person + 1 + atoms - about, about - 1)  # people without an atom
-            least = np.minimum(least, left * rest * others)
-        return least
+    def _chance(self, person: int, limit: int, atoms: int) -> Any:
+        """The fewest of these ways in which all atoms fail, with at most `limit` per person."""
+        free, fewest = self.people - person, self.of(person, atoms)
+        for n_about in range(1, min(limit, atoms) + 1):
+            people_left = np.maximum(free - self.sums[n_about], 0)
+            ways_left = self.chance(person + 1, n_about, atoms - n_about)
+            without_atoms = self.of(
+                person + 1 + atoms - n_about, n_about - 1
+            )  # people without an atom
+            fewest = np.minimum(fewest, people_left * ways_left * without_atoms)
+        return fewest
 
-    def odds(self, holders: Any, others: list[Fraction]) -> tuple[Any, Any]:
+    def odds(self, holders: Any, chances_elsewhere: list[Fraction]) -> tuple[Any, Any]:
         """Lowest odds against a value, with atoms here or in other buckets: two whole numbers."""
-        k = len(others) - 1
-        scale = lcm(*(chance.denominator for chance in others))
-        least = []
-        for here in range(k + 1):
-            elsewhere = int(others[k - here] * scale)
-            for about in range(here + 1):  # atoms about the target
-                left = self.people - holders - self._others(holders, about)
-                following = self._others(holders, about + 1) - self._others(holders, about)
+        k = len(chances_elsewhere) - 1
+        scale = lcm(*(chance.denominator for chance in chances_elsewhere))
+        products = []
+        for atoms_here in range(k + 1):
+            elsewhere = int(chances_elsewhere[k - atoms_here] * scale)
+            for n_about in range(atoms_here + 1):  # atoms about the target
+                people_left = self.people - holders - self._others(holders, n_about)
+                following = self._others(holders, n_about + 1) - self._others(holders, n_about)
                 # Others may be said to have what the target is said to have, which is one value
                 # more only if the target's own is frequent enough.
-                more, same = (self.chance(1, most, here - about) for most in (about + 1, about))
-                chance = np.where(holders >= following, more, same)
-                least.append(
-                    left * chance * self.of(1 + here - about, k - here + about) * elsewhere
+                with_target, same = (
+                    self.chance(1, limit, atoms_here - n_about) for limit in (n_about + 1, n_about)
                 )
-        return np.minimum.reduce(least), holders * self.of(1, k) * scale
+                chance = np.where(holders >= following, with_target, same)
+                products.append(
+                    people_left
+                    * chance
+                    * self.of(1 + atoms_here - n_about, k - atoms_here + n_about)
+                    * elsewhere
+                )
+        return np.minimum.reduce(products), holders * self.of(1, k) * scale
 
-    def _others(self, holders: Any, many: int) -> Any:
-        """How many have one of the `many` most frequent values other than the target's."""
-        among = holders >= self.counts[many]
-        return np.where(among, self.sums[many + 1] - holders, self.sums[many])
+    def _others(self, holders: Any, n_values: int) -> Any:
+        """How many have one of the `n_values` most frequent values other than the target's."""
+        among = holders >= self.counts[n_values]
+        return np.where(among, self.sums[n_values + 1] - holders, self.sums[n_values])

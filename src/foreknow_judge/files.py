@@ -36,13 +36,13 @@ _ARMED = re.compile(r"[=+\-@\t\r]")
 def files_of(tables: Mapping[str, Any], delimiter: str = ",") -> dict[str, File]:
     """A `CsvFile` or a `Stamp` for each table that is a file, as the file is now."""
     paths = {name: paths_of(table) for name, table in tables.items()}
-    found: dict[str, File] = {}
-    for name, own in paths.items():
-        if own and own[0].suffix == ".csv":
-            found[name] = CsvFile(own[0], delimiter)
-        elif own:
-            found[name] = Stamp(own)
-    return found
+    files: dict[str, File] = {}
+    for name, table_paths in paths.items():
+        if table_paths and table_paths[0].suffix == ".csv":
+            files[name] = CsvFile(table_paths[0], delimiter)
+        elif table_paths:
+            files[name] = Stamp(table_paths)
+    return files
 
 
 def paths_of(table: Any) -> list[Path]:
@@ -74,32 +74,33 @@ def open_written(connection: Any, table: Any, file: File | None) -> tuple[list[s
 
 def _columns_of(connection: Any, path: Path) -> list[tuple[Any, ...]]:
     """Each column of a Parquet file: its name, and how it is stored."""
-    asked = (
+    query = (
         "SELECT name, type, converted_type, logical_type::VARCHAR, type_length, precision, scale "
         "FROM parquet_schema(?) WHERE coalesce(num_children, 0) = 0"
     )
-    found: list[tuple[Any, ...]] = connection.execute(asked, [literal(path)]).fetchall()
-    return found
+    columns: list[tuple[Any, ...]] = connection.execute(query, [literal(path)]).fetchall()
+    return columns
 
 
 def holds_rows_alone(connection: Any, path: Path) -> bool:
     """Whether a Parquet file has the layout of a release, and so holds nothing but its rows."""
     from foreknow_judge.parquet_layout import ROWS, is_ours
 
-    asked = (
+    query = (
         "SELECT count(*) FROM parquet_metadata(?) WHERE compression <> 'UNCOMPRESSED' "
         f"OR row_group_num_rows > {ROWS} OR num_values > {ROWS}"
     )
-    ((large,),) = connection.execute(asked, [literal(path)]).fetchall()
+    ((large,),) = connection.execute(query, [literal(path)]).fetchall()
     return not large and is_ours(path)
 
 
 def count_rows(
-    connection: Any, relation: Any, sights: Sequence[Sequence[str]], few: bool = False
+    connection: Any, relation: Any, sights: Sequence[Sequence[str]], has_few_texts: bool = False
 ) -> list[tuple[list[Column], Ints]]:
     """For each sight (set of columns), distinct rows as they print, with counts; in one scan.
 
-    A `few` texts are taken without Arrow, since importing it takes longer than all the rest.
+    With `has_few_texts` they are taken without Arrow, since importing it takes longer than all
+    the rest.
     """
     kinds = dict(zip(relation.columns, map(str, relation.types), strict=True))
     keys = list(dict.fromkeys(key for sight in sights for key in sight))
@@ -115,24 +116,28 @@ def count_rows(
         key if _WHOLE.fullmatch(kinds[key]) else f"CAST({key} AS VARCHAR)" for key in keys
     )
     # A query of SQL would take three times as long for a small table: it makes a view first.
-    written = relation.project(", ".join(inner))
-    counts = written.aggregate(f"{texts}, count(*) AS n, {which} AS which", by)
-    found: Any = counts.fetchall() if few else counts.to_arrow_table()
+    converted = relation.project(", ".join(inner))
+    counts = converted.aggregate(f"{texts}, count(*) AS n, {which} AS which", by)
+    rows_of_sights: Any = counts.fetchall() if has_few_texts else counts.to_arrow_table()
     counted = []
     for sight in sights:
-        mask = sum((key not in sight) << at for at, key in enumerate(reversed(keys)))
-        if few:
-            rows = [row for row in found if row[-1] == mask]
-            every = np.arange(len(rows))
+        mask = sum((key not in sight) << bit for bit, key in enumerate(reversed(keys)))
+        if has_few_texts:
+            rows = [row for row in rows_of_sights if row[-1] == mask]
+            identity = np.arange(len(rows))
             places = map(keys.index, sight)
-            columns = [Column.of([row[place] for row in rows], every) for place in places]
+            columns = [Column.of([row[place] for row in rows], identity) for place in places]
             counted.append((columns, np.array([row[-2] for row in rows], np.int64)))
             continue
-        rows = found if len(sights) == 1 else found.filter(found["which"].to_numpy() == mask)
+        rows = (
+            rows_of_sights
+            if len(sights) == 1
+            else rows_of_sights.filter(rows_of_sights["which"].to_numpy() == mask)
+        )
         encoded = _encoded([rows.column(keys.index(key)) for key in sight])
         columns = [
-            _as_printed(connection, own, kinds[key])
-            for key, own in zip(sight, encoded, strict=True)
+            _as_printed(connection, column, kinds[key])
+            for key, column in zip(sight, encoded, strict=True)
         ]
         counted.append((columns, rows["n"].to_numpy()))
     return counted
@@ -161,13 +166,13 @@ def _as_printed(connection: Any, encoded: Any, kind: str) -> Column:
     chunks = encoded.chunks
     if not chunks:
         return Column((), np.zeros(0, np.int32))
-    known = chunks[0].dictionary
+    texts = chunks[0].dictionary
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
     if _WHOLE.fullmatch(kind):
-        known = known.cast("string")
+        texts = texts.cast("string")
     elif not _AS_TEXT.fullmatch(kind):
-        return Column.of(_as_python(connection, known, kind), codes)
-    return Column.of(known.to_pylist(), codes)
+        return Column.of(_as_python(connection, texts, kind), codes)
+    return Column.of(texts.to_pylist(), codes)
 
 
 def _as_python(connection: Any, texts: Any, kind: str) -> list[str | None]:
@@ -182,11 +187,11 @@ def _as_python(connection: Any, texts: Any, kind: str) -> list[str | None]:
     rows = connection.from_arrow(pa.table({"t": texts})).project(
         f"t, {endless} AS endless, CAST(t AS {kind}) AS value"
     )
-    said = {
+    printed = {
         text: None if text is None else str(value) if endless is None else endless
         for text, endless, value in rows.fetchall()
     }
-    return [said[text] for text in texts.to_pylist()]
+    return [printed[text] for text in texts.to_pylist()]
 
 
 def merge_empties(column: Column) -> Column:

@@ -29,36 +29,40 @@ _NAMES = frozenset(("release", "people", "sensitive"))
 
 def paths_of(folders: Any) -> list[Path]:
     """The folders of releases that `after` names, as a list."""
-    given = folders if isinstance(folders, (list, tuple)) else [folders]
-    for folder in given:
+    listed = folders if isinstance(folders, (list, tuple)) else [folders]
+    for folder in listed:
         if not isinstance(folder, (str, Path)):
             raise InputError("wrong-after", folder)
-    return [Path(folder) for folder in given]
+    return [Path(folder) for folder in listed]
 
 
-def names_apart(names: Sequence[str], *taken: str) -> list[str]:
+def names_apart(names: Sequence[str], *taken_names: str) -> list[str]:
     """Distinct names for releases: a repeated or taken name gets a number.
 
     >>> names_apart(["rel", "rel", "this"], "this")
     ['rel', 'rel (2)', 'this (2)']
     """
-    found: list[str] = []
+    distinct_names: list[str] = []
     for name in names:
-        own, number = name, 1
-        while own in (*found, *taken):
+        candidate, number = name, 1
+        while candidate in (*distinct_names, *taken_names):
             number += 1
-            own = f"{name} ({number})"
-        found.append(own)
-    return found
+            candidate = f"{name} ({number})"
+        distinct_names.append(candidate)
+    return distinct_names
 
 
-def uncertified(folder: Path, others: Sequence[str]) -> Iterator[str]:
+def uncertified(folder: Path, names_beside: Sequence[str]) -> Iterator[str]:
     """Messages about files that may be data and were not judged."""
-    own = {REPORT, *FOR_THE_OWNER}
-    for name in others:
+    known_names = {REPORT, *FOR_THE_OWNER}
+    for name in names_beside:
         path = folder / name
         inside = path.is_dir() and not path.is_symlink()
-        files = (Path(at, n) for at, _, names in os.walk(path) for n in names) if inside else [path]
+        files = (
+            (Path(place, n) for place, _, names in os.walk(path) for n in names)
+            if inside
+            else [path]
+        )
         for file in files:
             if file.name == MEMBERS:
                 yield (
@@ -66,7 +70,7 @@ def uncertified(folder: Path, others: Sequence[str]) -> Iterator[str]:
                     "is in which group: it is for the owner only; move it elsewhere"
                 )
                 break
-            if (inside or name not in own) and not _is_document(file):
+            if (inside or name not in known_names) and not _is_document(file):
                 yield (
                     f"{str(file.relative_to(folder))!r} lies beside the release, is no document "
                     "such as README.md, and is not certified: nothing has judged it; move it "
@@ -76,19 +80,19 @@ def uncertified(folder: Path, others: Sequence[str]) -> Iterator[str]:
 
 
 def changed_files(
-    known: Certificate,
+    certificate: Certificate,
     paths: Mapping[str, list[Path]],
-    opened: Mapping[Path, Path],
-    given: Path,
+    opened_paths: Mapping[Path, Path],
+    release: Path,
 ) -> Iterator[str]:
     """Messages about files whose digests are not the certified ones."""
-    for part, own in paths.items():
-        names = files_of(part, known.format, known.files)
-        yield from strange_parts(own[0].parent, names)
-        for name, path in zip(names, own, strict=True):
-            if path.is_symlink() and path is not given:
+    for part, part_paths in paths.items():
+        names = files_of(part, certificate.format, certificate.files)
+        yield from strange_parts(part_paths[0].parent, names)
+        for name, path in zip(names, part_paths, strict=True):
+            if path.is_symlink() and path is not release:
                 yield f"{path.name} is a link, and no file of the folder"
-            yield from _not_as_certified(opened[path], known.files[name])
+            yield from _not_as_certified(opened_paths[path], certificate.files[name])
 
 
 def _not_as_certified(path: Path, digest: str) -> Iterator[str]:
@@ -97,12 +101,12 @@ def _not_as_certified(path: Path, digest: str) -> Iterator[str]:
 
 
 def wrong_companions(
-    known: Certificate, release: Path, folder: Path, others: Sequence[str]
+    certificate: Certificate, release: Path, folder: Path, names_beside: Sequence[str]
 ) -> Iterator[str]:
     """Messages about the report and the code book, which belong to the folder of a release."""
-    for name, digest in ((REPORT, known.report), (CODE_BOOK, known.code_book)):
+    for name, digest in ((REPORT, certificate.report), (CODE_BOOK, certificate.code_book)):
         path = folder / name
-        if digest is None or (release.is_file() and name not in others):
+        if digest is None or (release.is_file() and name not in names_beside):
             continue
         if path.is_symlink():
             yield f"{name} is a link, and no file of the folder"
@@ -121,12 +125,12 @@ def _is_document(path: Path) -> bool:
 
 def strange_parts(folder: Path, names: Sequence[str]) -> Iterator[str]:
     """Messages about a folder of parts of a table, of which readers take every file."""
-    known = {name.partition("/")[2] for name in names}
-    if known == {""} or not folder.is_dir():
+    part_names = {name.partition("/")[2] for name in names}
+    if part_names == {""} or not folder.is_dir():
         return
     if folder.is_symlink():
         yield f"{folder.name} is a link, and no folder of parts"
-    strange = sorted(path.name for path in folder.iterdir() if path.name not in known)
+    strange = sorted(path.name for path in folder.iterdir() if path.name not in part_names)
     if strange:
         yield (
             f"{folder.name}/{strange[0]} lies among the parts of a table, and is not certified: "

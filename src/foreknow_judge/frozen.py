@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-def set_fields(made: object, **fields: Any) -> None:
+def set_fields(record: object, **fields: Any) -> None:
     """Set fields of a frozen dataclass, from its own `__post_init__` or `__init__`."""
-    for name, given in fields.items():
-        object.__setattr__(made, name, given)
+    for name, value in fields.items():
+        object.__setattr__(record, name, value)

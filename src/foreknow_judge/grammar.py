@@ -103,54 +103,56 @@ class RequireTable(Settings):
 
     @model_validator(mode="before")
     @classmethod
-    def _read(cls, given: Any) -> Any:
+    def _read(cls, table: Any) -> Any:
         """Read the keys one by one; a message names the key."""
-        if not isinstance(given, Mapping):
-            return given
-        read = {key: own for key, own in given.items() if own is not None}
+        if not isinstance(table, Mapping):
+            return table
+        values = {key: value for key, value in table.items() if value is not None}
         for key in ("values", "except", "knowing"):
-            if key in read:
-                read[key] = labels_of(key, read[key])
-        if "any_of" in read:
-            read["any_of"] = cls.members_of(read["any_of"])
-        if not isinstance(read.get("sensitive", ""), str):
-            raise ValueError(f"sensitive names one column, not {read['sensitive']!r}")
+            if key in values:
+                values[key] = labels_of(key, values[key])
+        if "any_of" in values:
+            values["any_of"] = cls.members_of(values["any_of"])
+        if not isinstance(values.get("sensitive", ""), str):
+            raise ValueError(f"sensitive names one column, not {values['sensitive']!r}")
         for key in ("below", "at_most"):
-            if key in read:
+            if key in values:
                 try:
-                    read[key] = as_threshold(read[key])
+                    values[key] = as_threshold(values[key])
                 except InputError as error:
                     raise ValueError(f"{key}: {error}") from None
-        if "at_most_times" in read:
-            read["at_most_times"] = as_times(read["at_most_times"])
-        return read
+        if "at_most_times" in values:
+            values["at_most_times"] = as_times(values["at_most_times"])
+        return values
 
     @classmethod
-    def members_of(cls, given: Any) -> Any:
+    def members_of(cls, members: Any) -> Any:
         """Read `any_of`: a list of values, or sets and ranges by name."""
-        if isinstance(given, Mapping):
-            read: Any = {
-                str(name): own if isinstance(own, Mapping) else labels_of(f"any_of.{name}", own)
-                for name, own in given.items()
+        if isinstance(members, Mapping):
+            sets: Any = {
+                str(name): set_members
+                if isinstance(set_members, Mapping)
+                else labels_of(f"any_of.{name}", set_members)
+                for name, set_members in members.items()
             }
-            if "" in read:
+            if "" in sets:
                 raise ValueError("any_of. is empty; name the set, its values")
         else:
-            read = labels_of("any_of", given)
-        if not read:
+            sets = labels_of("any_of", members)
+        if not sets:
             raise ValueError("any_of is empty; name the values of the set")
-        return read
+        return sets
 
     @model_validator(mode="after")
     def _agree(self) -> RequireTable:
         """Refuse keys that contradict each other."""
-        about = [key for key in SECRET if key in self.said]
+        secret_keys = [key for key in SECRET if key in self.said]
         if self.values == ():
             raise ValueError("values is empty; leave it out to mean every value")
         for key, why in _ALONE.items():
-            others = [other for other in about if other != key]
-            if key in about and others:
-                raise ValueError(f"give {key} or {others[0]}, not both{why}")
+            keys_beside = [key_beside for key_beside in secret_keys if key_beside != key]
+            if key in secret_keys and keys_beside:
+                raise ValueError(f"give {key} or {keys_beside[0]}, not both{why}")
         if len(self.limits) > 1:
             raise ValueError(f"give {' or '.join(self.limits)}, not both")
         return self
@@ -159,14 +161,14 @@ class RequireTable(Settings):
     def said(self) -> dict[str, Any]:
         """What the table says besides its adversary or criterion, by key."""
         fields, kinds = type(self).model_fields.items(), self.kinds
-        keys = {of.alias or key: getattr(self, key) for key, of in fields if key not in kinds}
-        return {key: given for key, given in keys.items() if given not in (None, ())}
+        keys = {field.alias or key: getattr(self, key) for key, field in fields if key not in kinds}
+        return {key: value for key, value in keys.items() if value not in (None, ())}
 
     @property
     def secret(self) -> Secret:
         """Which values it is about."""
-        named = self.any_of if isinstance(self.any_of, Mapping) else {"": self.any_of}
-        sets = {} if self.any_of is None else named
+        sets_by_name = self.any_of if isinstance(self.any_of, Mapping) else {"": self.any_of}
+        sets = {} if self.any_of is None else sets_by_name
         return Secret(self.values, self.excluded, sets, self.within)
 
     @property
@@ -187,14 +189,16 @@ class RequireTable(Settings):
     @property
     def limits(self) -> dict[str, Fraction]:
         """The limits beside its adversary: one at most."""
-        return {key: given for key, given in self.said.items() if key in LIMITS}
+        return {key: value for key, value in self.said.items() if key in LIMITS}
 
     @property
     def kinds(self) -> dict[str, Any]:
         """The settings of each adversary or criterion, by key."""
-        named = {key: getattr(self, key) for key in (*self.knowledge, *self.criteria)}
-        known = {key: own for key, own in named.items() if own is not None}
-        return {**known, **(self.model_extra or {})}
+        settings_by_key = {key: getattr(self, key) for key in (*self.knowledge, *self.criteria)}
+        settings_given = {
+            key: settings for key, settings in settings_by_key.items() if settings is not None
+        }
+        return {**settings_given, **(self.model_extra or {})}
 
 
 class AskedTable(RequireTable):
@@ -206,14 +210,14 @@ class AskedTable(RequireTable):
     def points(self) -> Iterator[KnownPoint]:
         """Each kind of knowledge with its limit, once for each of its points."""
         limits = self.limits.values()
-        for kind, own in self.kinds.items():
-            several = isinstance(own, (list, tuple))
-            for point in own if several else [own]:
+        for kind, points in self.kinds.items():
+            several = isinstance(points, (list, tuple))
+            for point in points if several else [points]:
                 if not isinstance(point, Mapping):
                     raise UnsupportedError("unknown-kind", kind)
                 if several == bool(limits):
                     raise InputError("one-limit", kind)
-                settings = {key: given for key, given in point.items() if key != "below"}
+                settings = {key: value for key, value in point.items() if key != "below"}
                 limit = as_threshold(point["below"]) if several else next(iter(limits), None)
                 yield KnownPoint(kind, settings, limit)
 
@@ -225,12 +229,12 @@ class CertifiedTable(AskedTable):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _as_written(cls, given: Any, handler: Any) -> Any:
-        read = handler(given)
-        for key, own in plain(read.said).items():
-            if given[key] != own:
+    def _as_written(cls, table: Any, handler: Any) -> Any:
+        requirement = handler(table)
+        for key, value in plain(requirement.said).items():
+            if table[key] != value:
                 raise ValueError(f"{key} is written in another way than certificates have it")
-        return read
+        return requirement
 
 
 def as_times(number: Any, name: str = "at_most_times") -> Fraction:
@@ -250,13 +254,13 @@ def as_times(number: Any, name: str = "at_most_times") -> Fraction:
     return times
 
 
-def labels_of(key: str, given: Any) -> tuple[str, ...]:
+def labels_of(key: str, values: Any) -> tuple[str, ...]:
     """Labels as texts, which is how they are compared, since a CSV file has no types."""
-    if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
-        raise ValueError(f"{key} must be a list, such as [{given!r}]")
-    given = tuple(given)
-    _refuse_nested(key, given)
-    labels = tuple(map(str, given))
+    if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
+        raise ValueError(f"{key} must be a list, such as [{values!r}]")
+    values = tuple(values)
+    _refuse_nested(key, values)
+    labels = tuple(map(str, values))
     twice = [label for i, label in enumerate(labels) if label in labels[:i]]
     if twice:
         raise ValueError(f"{key} names {twice[0]!r} twice")
@@ -279,21 +283,23 @@ def _refuse_nested(key: str, labels: Iterable[Any]) -> None:
 # ---- the other tables ---------------------------------------------------------------------------
 
 
-def _semantics(given: Any) -> Any:
-    own = [*given.values()] if isinstance(given, dict) else [given]
-    if all(isinstance(each, str) and each in get_args(Semantics) for each in own):
-        return given
+def _semantics(semantics: Any) -> Any:
+    words = [*semantics.values()] if isinstance(semantics, dict) else [semantics]
+    if all(isinstance(word, str) and word in get_args(Semantics) for word in words):
+        return semantics
     raise ValueError(
         "it should be 'single', 'set' or 'multiset', or a table of these for each sensitive column"
     )
 
 
-def as_missing(given: Any) -> Any:
+def as_missing(setting: Any) -> Any:
     """Read what to do about missing sensitive values: a word, or the label that they get."""
-    if given in ("error", "drop") or (
-        isinstance(given, Mapping) and list(given) == ["label"] and isinstance(given["label"], str)
+    if setting in ("error", "drop") or (
+        isinstance(setting, Mapping)
+        and list(setting) == ["label"]
+        and isinstance(setting["label"], str)
     ):
-        return given
+        return setting
     raise ValueError('missing must be "error", "drop" or { label = "..." }')
 
 
@@ -313,7 +319,7 @@ class SharedTable(Settings):
 class ImpossibleTable(Settings):
     """A ``[[schema.impossible]]`` table: values that nobody has who has some others."""
 
-    values: Annotated[Any, BeforeValidator(lambda given: labels_of("values", given))]
+    values: Annotated[Any, BeforeValidator(lambda value: labels_of("values", value))]
     where: dict[str, Any]
     sensitive: str | None = None
 
@@ -324,13 +330,13 @@ class ImpossibleTable(Settings):
                 raise ValueError(
                     f'{key} is empty; say values = ["O04"], and where = {{ sex = ["m"] }}'
                 )
-        for name, own in self.where.items():
-            if not own or not isinstance(own, (list, tuple, Mapping)):
+        for name, condition in self.where.items():
+            if not condition or not isinstance(condition, (list, tuple, Mapping)):
                 raise ValueError(
                     f'where: {name} is a list such as ["m"], or a range such as {{ to = 11 }}'
                 )
-            if not isinstance(own, Mapping):
-                _refuse_nested(f"where: {name}", own)
+            if not isinstance(condition, Mapping):
+                _refuse_nested(f"where: {name}", condition)
         return self
 
 
@@ -354,14 +360,17 @@ class SchemaTable(Settings):
 
 
 def require_table(
-    knowledge: Mapping[str, Any], criteria: Mapping[str, Any], base: type[RequireTable], least: int
+    knowledge: Mapping[str, Any],
+    criteria: Mapping[str, Any],
+    base: type[RequireTable],
+    n_points: int,
 ) -> Any:
-    """The model of a ``[[require]]`` table with these kinds; lists have at least `least` points."""
+    """The model of a ``[[require]]`` table with these kinds; lists have `n_points` or more."""
     fields: dict[str, Any] = {
-        key: (one_or_several(settings, Any, least) | None, None)
+        key: (one_or_several(settings, Any, n_points) | None, None)
         for key, settings in knowledge.items()
     }
     fields |= {key: (settings | None, None) for key, settings in criteria.items()}
-    made: Any = create_model("Require", __base__=base, **fields)
-    made.knowledge, made.criteria = tuple(knowledge), tuple(criteria)
-    return made
+    model: Any = create_model("Require", __base__=base, **fields)
+    model.knowledge, model.criteria = tuple(knowledge), tuple(criteria)
+    return model

@@ -49,45 +49,47 @@ class Rules(NamedTuple):
 
     def positions_for(self, sensitive: str) -> list[int]:
         """Positions of the rules on values of a column; a rule that names no column counts."""
-        each = enumerate(self.tables)
-        return [i for i, own in each if (own.get("sensitive") or sensitive) == sensitive]
+        numbered = enumerate(self.tables)
+        return [i for i, table in numbered if (table.get("sensitive") or sensitive) == sensitive]
 
     def columns(self) -> list[str]:
         """The columns of the conditions under which people cannot have a value."""
-        return list(dict.fromkeys(name for own in self.tables for name in own["where"]))
+        return list(dict.fromkeys(name for table in self.tables for name in table["where"]))
 
-    def texts_of(self, column: str, own: Sequence[int]) -> list[str]:
+    def texts_of(self, column: str, positions: Sequence[int]) -> list[str]:
         """The values of a column that some rules name as their conditions."""
-        named = [self.tables[i]["where"].get(column, ()) for i in own]
-        return [str(text) for texts in named if not isinstance(texts, Mapping) for text in texts]
+        conditions = [self.tables[i]["where"].get(column, ()) for i in positions]
+        return [
+            str(text) for texts in conditions if not isinstance(texts, Mapping) for text in texts
+        ]
 
-    def applies_to(self, rule: int, of: Mapping[str, str | None]) -> bool | None:
+    def applies_to(self, rule: int, labels: Mapping[str, str | None]) -> bool | None:
         """Whether a rule applies to people with these labels; None if the labels leave it open."""
-        met = [
-            self._met(name, condition, of.get(name))
+        answers = [
+            self._met(name, condition, labels.get(name))
             for name, condition in self.tables[rule]["where"].items()
         ]
-        return False if False in met else None if None in met else True
+        return False if False in answers else None if None in answers else True
 
     def _met(self, name: str, condition: Any, label: str | None) -> bool | None:
         if name in self.opaque:
             return None
         if label is None or _COARSE.fullmatch(label):
-            found = _FROM_TO.fullmatch(label or "")
-            if not isinstance(condition, Mapping) or found is None:
+            ends_of_label = _FROM_TO.fullmatch(label or "")
+            if not isinstance(condition, Mapping) or ends_of_label is None:
                 return None
-            ends = [in_range(end, condition) for end in found.groups() if end is not None]
+            ends = [in_range(end, condition) for end in ends_of_label.groups() if end is not None]
             if ends == [False, False]:  # the label is beside the range, or around it
-                return None if _around(found[1], found[2], condition) else False
+                return None if _around(ends_of_label[1], ends_of_label[2], condition) else False
             return ends[0] if len({*ends}) == 1 else None
         if isinstance(condition, Mapping):
             return in_range(label, condition)
         if name in self.nodes:
             return None
-        known = [str(own) for own in condition]
-        if label in known or any(_same(label, own) for own in known):
+        texts = [str(text) for text in condition]
+        if label in texts or any(_same(label, text) for text in texts):
             return True
-        return None if any(_may_hold(label, own) for own in known) else False
+        return None if any(_may_hold(label, text) for text in texts) else False
 
 
 def is_opaque(hierarchy: Mapping[str, Any]) -> bool:
@@ -101,10 +103,10 @@ def is_opaque(hierarchy: Mapping[str, Any]) -> bool:
     return not hierarchy.keys() & {"intervals", "dates"}
 
 
-def _same(one: str, other: str) -> bool:
+def _same(first: str, second: str) -> bool:
     """Whether two texts are the same number; 07 is a code."""
-    codes = [text.startswith("0") and text[1:2].isdigit() for text in (one, other)]
-    places = place_of(one), place_of(other)
+    codes = [text.startswith("0") and text[1:2].isdigit() for text in (first, second)]
+    places = place_of(first), place_of(second)
     return not any(codes) and None not in places and places[0] == places[1]
 
 
@@ -140,21 +142,21 @@ class ImpossibleCounts(NamedTuple):
 
 
 def rules_of_values(
-    names: Collection[str], rules: Rules, own: Sequence[int]
+    names: Collection[str], rules: Rules, positions: Sequence[int]
 ) -> dict[str, frozenset[int]]:
-    """For each value of a column, those of the column's `own` rules that it falls under."""
-    for i in own:
+    """For each value of a column, those of the column's `positions` rules that it falls under."""
+    for i in positions:
         for text in map(str, rules.tables[i]["values"]):
             _refuse_other_spelling(text, names)
-    about = {i: {*values_named(rules.tables[i]["values"], names)} for i in own}
-    return {name: frozenset(i for i in own if name in about[i]) for name in names}
+    values_of_rules = {i: {*values_named(rules.tables[i]["values"], names)} for i in positions}
+    return {name: frozenset(i for i in positions if name in values_of_rules[i]) for name in names}
 
 
-def _refuse_other_spelling(text: str, there: Collection[str]) -> None:
+def _refuse_other_spelling(text: str, present: Collection[str]) -> None:
     """Refuse a value of a rule that nobody has, if somebody has it in another spelling."""
     plain = plain_spelling(text)
-    same = [own for own in there if _same(text, own) or plain_spelling(own) == plain]
-    if same and text not in there:
+    same = [value for value in present if _same(text, value) or plain_spelling(value) == plain]
+    if same and text not in present:
         raise CertificateError("spelt-otherwise", "impossible", value=text, same=min(same))
 
 
@@ -162,27 +164,29 @@ def people_by_rules(
     people: Mapping[Group, Mapping[tuple[str | None, ...], int]],
     columns: Sequence[str],
     rules: Rules,
-    own: Sequence[int],
+    positions: Sequence[int],
     bags: Mapping[Group, Sequence[JointValue]],
 ) -> dict[Group, Counter[Cannot]]:
     """For each group, its people by the rules that apply to them; refuse a contradiction."""
-    for at, name in enumerate(columns):
-        labels_there = (labels[at] for of in people.values() for labels in of)
-        there = {label for label in labels_there if label is not None}
-        for text in rules.texts_of(name, own):
-            if not any(_same(text, label) for label in there):  # which meets a condition
-                _refuse_other_spelling(text, there)
+    for place, name in enumerate(columns):
+        labels_there = (
+            labels[place] for counts_of_labels in people.values() for labels in counts_of_labels
+        )
+        present = {label for label in labels_there if label is not None}
+        for text in rules.texts_of(name, positions):
+            if not any(_same(text, label) for label in present):  # which meets a condition
+                _refuse_other_spelling(text, present)
     cannot: dict[Any, Cannot] = {}
     people_of_groups = {}
     for group, bag in bags.items():
         members_of_group = Counter[Cannot]()
-        for labels, many in people[group].items():
+        for labels, n_people in people[group].items():
             if labels not in cannot:
                 person = dict(zip(columns, labels, strict=True))
-                met = {i: rules.applies_to(i, person) for i in own}
-                perhaps = frozenset(i for i in own if met[i] is not False)
-                cannot[labels] = Cannot(perhaps, frozenset(i for i in own if met[i]))
-            members_of_group[cannot[labels]] += many
+                answers = {i: rules.applies_to(i, person) for i in positions}
+                perhaps = frozenset(i for i in positions if answers[i] is not False)
+                cannot[labels] = Cannot(perhaps, frozenset(i for i in positions if answers[i]))
+            members_of_group[cannot[labels]] += n_people
         _refuse(group, bag, members_of_group)
         people_of_groups[group] = members_of_group
     return people_of_groups
@@ -193,42 +197,47 @@ def _refuse(group: Group, bag: Sequence[JointValue], people: Counter[Cannot]) ->
     if not any(cannot.surely for cannot in people):
         return
     having = Counter[frozenset[int]]()
-    for _, kind, many in bag:
-        having[kind] += many
-    for kind, many in having.items():
-        if many > sum(n for cannot, n in people.items() if not cannot.surely & kind):
+    for _, kind, count in bag:
+        having[kind] += count
+    for kind, count in having.items():
+        if count > sum(n for cannot, n in people.items() if not cannot.surely & kind):
             name = ", ".join(str(part) for part in group)
             raise CertificateError("impossible-group", name)
 
 
 def worst_with_rules(
-    held: GroupBags, about: Collection[str], able: ImpossibleCounts, l: int, k: int, m: int
+    groups_with_bags: GroupBags,
+    secrets: Collection[str],
+    able: ImpossibleCounts,
+    l: int,
+    k: int,
+    m: int,
 ) -> Worst:
     """The worst case if some people cannot have some values."""
-    wanted = np.array([name in about for name in held.names], bool)
+    is_secret = np.array([name in secrets for name in groups_with_bags.names], bool)
     restricted = np.array([{*kinds} != {Cannot()} for kinds in able.people], bool)
     rows: dict[tuple[int, tuple[int, ...]], int] = {}
     for group in np.flatnonzero(restricted).tolist():
-        of_group = held.cells(group), able.people[group], able.rules_of, wanted, l
+        of_group = groups_with_bags.cells(group), able.people[group], able.rules_of, is_secret, l
         for code, row in numbers_of_group(*of_group):
             rows.setdefault((code, row), group)
-    asked, columns = numbers_of_cells(held, about, "single", l)
-    of_everybody = np.flatnonzero(~restricted[held.of_group[asked]])
+    asked_cells, columns = numbers_of_cells(groups_with_bags, secrets, "single", l)
+    of_everybody = np.flatnonzero(~restricted[groups_with_bags.of_group[asked_cells]])
     first = of_everybody[distinct(*(column[of_everybody] for column in columns))[0]]
-    value, people, holders, others = (column[first] for column in columns)
-    groups, none = held.of_group[asked][first], 0 * people
-    free = [value, groups, people, holders, holders + others - people, none, none, none]
+    value, people, holders, other_counts = (column[first] for column in columns)
+    groups, none = groups_with_bags.of_group[asked_cells][first], 0 * people
+    free = [value, groups, people, holders, holders + other_counts - people, none, none, none]
     bound = [(code, group, *row) for (code, row), group in rows.items()]
     table = np.concatenate([np.array(bound, np.int64).reshape(-1, 8), np.stack(free, 1)])
     cells = DistinctProfiles(table[:, 0], table[:, 1], table[:, 2:])
-    return worst_case(held, cells, Theorem2.by(odds_with_rules, k, m))
+    return worst_case(groups_with_bags, cells, Theorem2.by(odds_with_rules, k, m))
 
 
 def numbers_of_group(
     bag: Sequence[tuple[int, int]],
     people: Counter[Cannot],
     rules_of: Sequence[frozenset[int]],
-    wanted: Ints,
+    is_secret: Ints,
     l: int,
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
     """The numbers that decide the odds against each value of a group, as rows of a `Cell`.
@@ -246,61 +255,77 @@ def numbers_of_group(
         kind: sum(n for cannot, n in people.items() if not cannot.perhaps & kind) for kind in kinds
     }
     having = Counter[frozenset[int]]()
-    for value, many in bag:
-        having[rules_of[value]] += many
+    for value, count in bag:
+        having[rules_of[value]] += count
     restricted = {kind for kind in kinds if can[kind] < size}
-    rest = size - sum(having[kind] for kind in restricted)
+    n_free = size - sum(having[kind] for kind in restricted)
     unrestricted_tops = _tops([n for value, n in bag if rules_of[value] not in restricted])
     for value, holders in bag:
-        if not wanted[value]:
+        if not is_secret[value]:
             continue
         kind = rules_of[value]
-        alike = [n for x, n in bag if x != value and _are_alike(rules_of[x], kind, restricted)]
-        kind_tops = _tops(alike)
+        counts_of_kind = [
+            n for x, n in bag if x != value and _are_alike(rules_of[x], kind, restricted)
+        ]
+        kind_tops = _tops(counts_of_kind)
         if kind not in restricted:
-            yield value, (rest, holders, holders + _top(kind_tops, l) - rest, 0, 0, 0)
+            yield value, (n_free, holders, holders + _top(kind_tops, l) - n_free, 0, 0, 0)
             continue
         reserved = [
             min(
-                having[other],
-                sum(n for c, n in people.items() if not (c.perhaps & kind or c.surely & other)),
+                having[other_kind],
+                sum(
+                    n for c, n in people.items() if not (c.perhaps & kind or c.surely & other_kind)
+                ),
             )
-            for other in restricted - {kind}
+            for other_kind in restricted - {kind}
         ]
         members = can[kind] - sum(reserved)
-        others = max(members - having[kind], 0)
-        for inside in range(min(l, len(alike)) + 1):
-            left = having[kind] - holders - _top(kind_tops, inside)
+        n_without = max(members - having[kind], 0)
+        for inside in range(min(l, len(counts_of_kind)) + 1):
+            kind_left = having[kind] - holders - _top(kind_tops, inside)
             yield (
                 value,
-                (members, holders, -left, -others, _top(unrestricted_tops, l - inside), -rest),
+                (
+                    members,
+                    holders,
+                    -kind_left,
+                    -n_without,
+                    _top(unrestricted_tops, l - inside),
+                    -n_free,
+                ),
             )
 
 
 def _are_alike(
-    one: frozenset[int], kind: frozenset[int], partly: Collection[frozenset[int]]
+    first: frozenset[int], kind: frozenset[int], partly: Collection[frozenset[int]]
 ) -> bool:
     """Whether values of two kinds are dealt to the same people."""
-    return one == kind if kind in partly else one not in partly
+    return first == kind if kind in partly else first not in partly
 
 
 def _tops(counts: Sequence[int]) -> list[int]:
     return [0, *accumulate(sorted(counts, reverse=True))]
 
 
-def _top(tops: Sequence[int], many: int) -> int:
-    return tops[min(many, len(tops) - 1)]
+def _top(tops: Sequence[int], number: int) -> int:
+    return tops[min(number, len(tops) - 1)]
 
 
-def odds_with_rules(cell: Cell, known: int) -> Ratio:
+def odds_with_rules(cell: Cell, n_known: int) -> Ratio:
     """Odds against a target who can have the value.
 
     Otherwise the target has another value of its kind, or one of the rest that is not ruled out.
     Known people have values of the kind, as far as there are enough.
     """
-    left, others, out, rest = -cell.others[0], -cell.others[1], cell.others[2], -cell.others[3]
-    of_kind = min(left, known)
-    others, rest = others - (known - of_kind), rest - (known - of_kind)
-    if others <= 0 or rest <= 0:
-        return left - of_kind, cell.holders
-    return (left - of_kind) * rest + others * max(rest - out, 0), cell.holders * rest
+    kind_left, n_without, out, n_free = (
+        -cell.others[0],
+        -cell.others[1],
+        cell.others[2],
+        -cell.others[3],
+    )
+    of_kind = min(kind_left, n_known)
+    n_without, n_free = n_without - (n_known - of_kind), n_free - (n_known - of_kind)
+    if n_without <= 0 or n_free <= 0:
+        return kind_left - of_kind, cell.holders
+    return (kind_left - of_kind) * n_free + n_without * max(n_free - out, 0), cell.holders * n_free

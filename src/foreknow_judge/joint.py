@@ -41,29 +41,34 @@ def surest(
     a mean of such choices, or lower.
     """
 
-    def able(kind: frozenset[int], other: frozenset[int] = _FREE) -> int:
+    def able(kind: frozenset[int], other_kind: frozenset[int] = _FREE) -> int:
         """How many people can have a kind, and perhaps can have the other."""
-        return sum(n for who, n in people if not (who.perhaps & kind or who.surely & other))
+        return sum(n for who, n in people if not (who.perhaps & kind or who.surely & other_kind))
 
     size = sum(n for _, n in people)
     partly = {kind for _, kind, _ in bag if able(kind) < size}
     having: dict[frozenset[int], Counter[Any]] = {_FREE: Counter()}
-    for value, kind, many in bag:
-        having.setdefault(kind if kind in partly else _FREE, Counter())[value] += many
-    sums = {kind: own.total() for kind, own in having.items()}
-    holders = {kind: sum(own[value] for value in secret) for kind, own in having.items()}
+    for value, kind, count in bag:
+        having.setdefault(kind if kind in partly else _FREE, Counter())[value] += count
+    sums = {kind: values_of_kind.total() for kind, values_of_kind in having.items()}
+    holders = {
+        kind: sum(values_of_kind[value] for value in secret)
+        for kind, values_of_kind in having.items()
+    }
 
-    def may_take_from(kind: frozenset[int], other: frozenset[int]) -> bool:
+    def may_take_from(kind: frozenset[int], other_kind: frozenset[int]) -> bool:
         """Whether values of another kind may take people from those who can have a kind."""
-        beside = l > 0 and not holders[other]
-        return beside or any(who.perhaps & other and not who.surely & kind for who, _ in people)
+        may_stand_beside = l > 0 and not holders[other_kind]
+        return may_stand_beside or any(
+            who.perhaps & other_kind and not who.surely & kind for who, _ in people
+        )
 
     members = {
         kind: able(kind)
         - sum(
-            min(sums[other], able(kind, other))
-            for other in partly - {kind}
-            if may_take_from(kind, other)
+            min(sums[other_kind], able(kind, other_kind))
+            for other_kind in partly - {kind}
+            if may_take_from(kind, other_kind)
         )
         for kind in partly
         if holders[kind]
@@ -71,18 +76,22 @@ def surest(
     if len(members) > _MOST_KINDS:
         return Fraction(1)
     worst = Fraction(0)
-    for chosen in (own for n in range(len(members) + 1) for own in combinations(members, n)):
+    for chosen in (
+        values_of_kind
+        for n in range(len(members) + 1)
+        for values_of_kind in combinations(members, n)
+    ):
         unshared, k_left = Fraction(1), k
         chances = defaultdict[Any, Fraction](Fraction)
         for kind in (*chosen, _FREE):
             known_others = min(k if kind else k_left, sums[kind] - holders[kind])
-            left, k_left = sums[kind] - known_others, max(k_left - known_others, 0)
-            share = max(unshared, Fraction(0)) / (left or 1)
+            count_left, k_left = sums[kind] - known_others, max(k_left - known_others, 0)
+            share = max(unshared, Fraction(0)) / (count_left or 1)
             if kind:
-                share = Fraction(1, max(members[kind] - k, left))
-            unshared -= left * share
-            for value, many in having[kind].items():
-                chances[value] += many * share
+                share = Fraction(1, max(members[kind] - k, count_left))
+            unshared -= count_left * share
+            for value, count in having[kind].items():
+                chances[value] += count * share
         of_secret = sum((chances.pop(value, Fraction(0)) for value in secret), Fraction(0))
         of_others = sorted(chances.values(), reverse=True)
         if of_secret:

@@ -24,7 +24,11 @@ class Plain:
         for word in self._told.split():
             if word == "*":
                 record: Any = self
-                names = [each.name for each in fields(record) if not each.name.startswith("_")]
+                names = [
+                    attribute.name
+                    for attribute in fields(record)
+                    if not attribute.name.startswith("_")
+                ]
                 content |= {name: getattr(self, name) for name in names}
                 continue
             key, _, path = word.partition("=")
@@ -35,19 +39,21 @@ class Plain:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {key: plain(given, type(self)._fraction) for key, given in self._content().items()}
+        return {key: plain(value, type(self)._fraction) for key, value in self._content().items()}
 
 
-def plain(given: Any, fraction: Callable[[Fraction], Any] = str) -> Any:
+def plain(value: Any, fraction: Callable[[Fraction], Any] = str) -> Any:
     """A value for JSON: fractions as text, sequences as lists, results by their `to_dict`.
 
     >>> plain({"share": Fraction(1, 2), "by": ("age", None)})
     {'share': '1/2', 'by': ['age', None]}
     """
-    if hasattr(given, "to_dict"):
-        return given.to_dict()
-    if isinstance(given, Fraction):
-        return fraction(given)
-    if isinstance(given, Mapping):
-        return {key: plain(each, fraction) for key, each in given.items()}
-    return [plain(each, fraction) for each in given] if isinstance(given, (tuple, list)) else given
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, Fraction):
+        return fraction(value)
+    if isinstance(value, Mapping):
+        return {key: plain(inner, fraction) for key, inner in value.items()}
+    return (
+        [plain(inner, fraction) for inner in value] if isinstance(value, (tuple, list)) else value
+    )

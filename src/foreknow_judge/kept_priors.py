@@ -59,15 +59,15 @@ class KeptPriors:
 
     def withheld_finding(self, finding: Table) -> dict[str, Any]:
         """A finding without anything that reveals these priors; whether it is safe remains."""
-        own = {self.digest(table) for table in self.tables}
-        judged = map_prior_tables(
-            finding["judged"], lambda t: self.named(t) if self.digest(t) in own else t
+        digests = {self.digest(table) for table in self.tables}
+        withheld = map_prior_tables(
+            finding["judged"], lambda t: self.named(t) if self.digest(t) in digests else t
         )
-        if not has_kept_priors(judged):
+        if not has_kept_priors(withheld):
             return dict(finding)
         # A limit relative to a prior reveals the prior.
         hidden = {"value", "group", "exact", "probability", "limit"} & finding.keys()
-        return {**finding, **dict.fromkeys(hidden), "judged": judged}
+        return {**finding, **dict.fromkeys(hidden), "judged": withheld}
 
     def named(self, table: Table) -> dict[str, Any]:
         """A table in a certificate: its columns, and its digest in place of the rest."""
@@ -75,15 +75,15 @@ class KeptPriors:
 
     def filled(self, requirements: Sequence[Table]) -> list[dict[str, Any]]:
         """The requirements of a certificate with the tables that their digests stand for."""
-        known = {self.digest(table): table for table in self.tables}
+        tables_by_digest = {self.digest(table): table for table in self.tables}
 
         def fill(table: Table) -> Table:
             if "digest" not in table:
                 return table
-            found = known.get(str(table["digest"]))
-            if found is None or list(found["attributes"]) != list(table["attributes"]):
+            kept_table = tables_by_digest.get(str(table["digest"]))
+            if kept_table is None or list(kept_table["attributes"]) != list(table["attributes"]):
                 raise CertificateError("digest-differs", "the file of priors")
-            return found
+            return kept_table
 
         return [map_prior_tables(required, fill) for required in requirements]
 

@@ -158,7 +158,7 @@ CRITERIA: dict[str, Any] = {
 }
 
 
-def settings_of(kind: str, given: Any) -> Any:
+def settings_of(kind: str, settings: Any) -> Any:
     """The settings of one of these kinds, checked; those of another package as they are."""
-    known = KNOWLEDGE | CRITERIA
-    return checked(known[kind], given, kind) if kind in known else given
+    kinds = KNOWLEDGE | CRITERIA
+    return checked(kinds[kind], settings, kind) if kind in kinds else settings

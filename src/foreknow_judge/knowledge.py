@@ -40,7 +40,7 @@ class Question:
     written: Written
     relative: bool  # whether the limit is a multiple of the prior
     columns: Sequence[str]  # those that make these groups
-    members: Collection[str] = ()  # the values of a set that is one value in `held`
+    members: Collection[str] = ()  # the values of a set that is one value in the groups
     apart: Mapping[Group, tuple[int, Bag]] = field(default_factory=dict)  # with these kept apart
     spec: Any = ()  # how the requirement names these values: texts, patterns or a range
     width: Any = None  # the width of windows, if these are secrets
@@ -69,82 +69,84 @@ class Judge(NamedTuple):
     # Whether, with these settings, the result is only an upper bound.
     bounded: Callable[[Any], bool] = lambda settings: False
     # For relative limits: the lowest prior above 0, None if there is none.
-    least: Callable[[Question, Any], Fraction | None] = lambda asked, settings: None
+    least: Callable[[Question, Any], Fraction | None] = lambda question, settings: None
 
 
-def _judge_facts(asked: Question, facts: FactsSettings) -> Worst:
+def _judge_facts(question: Question, facts: FactsSettings) -> Worst:
     amounts = facts.l, facts.k, facts.m
-    if asked.beside and asked.width is None and not facts.m:
-        return _worst_beside(asked, facts.l, facts.k)
-    if (able := possible_holders(asked)) is not None:
-        return worst_with_rules(asked.held, asked.about, able, *amounts)
-    if asked.width is not None:
-        return Worst(*worst_near(asked.held, asked.width, *amounts))
-    return worst_facts(asked.held, asked.about, asked.written.semantics, *amounts)
+    if question.beside and question.width is None and not facts.m:
+        return _worst_beside(question, facts.l, facts.k)
+    if (able := possible_holders(question)) is not None:
+        return worst_with_rules(question.held, question.about, able, *amounts)
+    if question.width is not None:
+        return Worst(*worst_near(question.held, question.width, *amounts))
+    return worst_facts(question.held, question.about, question.written.semantics, *amounts)
 
 
-def possible_holders(asked: Question) -> ImpossibleCounts | None:
+def possible_holders(question: Question) -> ImpossibleCounts | None:
     """How many people can have each value, if the schema has rules of what is impossible."""
-    written = asked.written
-    if asked.beside:
-        raise UnsupportedError("impossible-linked", asked.beside[0])
-    if not written.rules.positions_for(written.sensitive):
+    release = question.written
+    if question.beside:
+        raise UnsupportedError("impossible-linked", question.beside[0])
+    if not release.rules.positions_for(release.sensitive):
         return None
-    if asked.width is not None or written.semantics != "single":
+    if question.width is not None or release.semantics != "single":
         raise CertificateError("one-value-only", "impossible")
-    bags, people = _joint_values(asked)
+    bags, people = _joint_values(question)
     of_value = {value: kind for bag in bags.values() for value, kind, _ in bag}
-    kinds = {of_value[name] for name in asked.members if name in of_value}
+    kinds = {of_value[name] for name in question.members if name in of_value}
     nothing = frozenset[int]()
     if len(kinds) > 1:
-        raise CertificateError("impossible-in-part", next(iter(asked.about)))
-    if asked.members:
-        of_value |= dict.fromkeys(asked.about, nothing.union(*kinds))
-    rules_of = [of_value.get(name, nothing) for name in asked.held.names]
+        raise CertificateError("impossible-in-part", next(iter(question.about)))
+    if question.members:
+        of_value |= dict.fromkeys(question.about, nothing.union(*kinds))
+    rules_of = [of_value.get(name, nothing) for name in question.held.names]
     return ImpossibleCounts([*people.values()], rules_of)
 
 
 def _joint_values(
-    asked: Question,
+    question: Question,
 ) -> tuple[dict[Group, list[JointValue]], dict[Group, Counter[Cannot]]]:
     """For each group, what stands in its rows; and its people by the rules that apply to them."""
-    written, rules, n = asked.written, asked.written.rules, len(asked.columns)
-    known = asked.columns[len(written.groups) :]
-    apart = written.groups_of(written.sensitive, (*known, *asked.beside))
+    release, rules, n = question.written, question.written.rules, len(question.columns)
+    known_columns = question.columns[len(release.groups) :]
+    apart = release.groups_of(release.sensitive, (*known_columns, *question.beside))
     columns = [apart.names, *(column.texts for column in apart.labels[n:])]
     positions, rules_of = list[int](), list[dict[Any, frozenset[int]]]()
-    for name, texts in zip((written.sensitive, *asked.beside), columns, strict=True):
+    for name, texts in zip((release.sensitive, *question.beside), columns, strict=True):
         of_column = rules.positions_for(name)
         positions += of_column
         rules_of.append(rules_of_values({*texts} - {None}, rules, of_column))
-    bags: dict[Group, list[JointValue]] = {group: [] for group in asked.held}
+    bags: dict[Group, list[JointValue]] = {group: [] for group in question.held}
     for labels, (_, bag) in apart.items():
-        for value, many in bag.items():
+        for value, count in bag.items():
             row = zip(rules_of, (value, *labels[n:]), strict=True)
-            kind = frozenset[int]().union(*(of.get(text, ()) for of, text in row))
-            bags[labels[:n]].append((value, kind, many))
-    shown = [name for name in rules.columns() if name in written.of_people]
-    people = people_with(written, shown, asked.columns)
-    return bags, people_by_rules(people, shown, rules, positions, bags)
+            kind = frozenset[int]().union(
+                *(rules_of_text.get(text, ()) for rules_of_text, text in row)
+            )
+            bags[labels[:n]].append((value, kind, count))
+    attributes = [name for name in rules.columns() if name in release.of_people]
+    people = people_with(release, attributes, question.columns)
+    return bags, people_by_rules(people, attributes, rules, positions, bags)
 
 
-def _worst_beside(asked: Question, l: int, k: int) -> Worst:
+def _worst_beside(question: Question, l: int, k: int) -> Worst:
     """The worst case if columns with rules stand beside the secret."""
-    bags, people = _joint_values(asked)
+    bags, people = _joint_values(question)
     cases = []
-    for group, (_, held) in asked.held.items():
+    for group, (_, counts) in question.held.items():
         joint = tuple(bags[group]), frozenset(people[group].items())
-        for name in (name for name in held if name in asked.about):
-            chance = surest(*joint, frozenset(asked.members or [name]), l, k)
+        for name in (name for name in counts if name in question.about):
+            chance = surest(*joint, frozenset(question.members or [name]), l, k)
             cases.append(Worst(name, group, chance))
     return Worst.among(cases, False)
 
 
-def _judge_implications(asked: Question, settings: AmountSettings) -> Worst:
-    return worst_implications(asked.held, asked.about, settings.k)
+def _judge_implications(question: Question, settings: AmountSettings) -> Worst:
+    return worst_implications(question.held, question.about, settings.k)
 
 
-def _judge_negations(asked: Question, settings: AmountSettings) -> Worst:
+def _judge_negations(question: Question, settings: AmountSettings) -> Worst:
     """The worst case of k negations: about the target, they are k values ruled out.
 
     If some people cannot have a value, negations about others tell more. They tell no more than
@@ -152,10 +154,10 @@ def _judge_negations(asked: Question, settings: AmountSettings) -> Worst:
     and k − l people known.
     """
     k = settings.k
-    if asked.beside or possible_holders(asked) is not None:
-        splits = [FactsSettings(l=l, k=k - l) for l in range(min(k, len(asked.held.names)) + 1)]
-        return Worst.among((_judge_facts(asked, own) for own in splits), False)
-    return _judge_facts(asked, FactsSettings(l=k))
+    if question.beside or possible_holders(question) is not None:
+        splits = [FactsSettings(l=l, k=k - l) for l in range(min(k, len(question.held.names)) + 1)]
+        return Worst.among((_judge_facts(question, facts) for facts in splits), False)
+    return _judge_facts(question, FactsSettings(l=k))
 
 
 def _are_exchanges(settings: PriorSettings) -> bool:
@@ -163,42 +165,44 @@ def _are_exchanges(settings: PriorSettings) -> bool:
     return settings.facts is not None and bool(settings.facts.k or settings.facts.m)
 
 
-def _judge_priors(asked: Question, settings: PriorSettings) -> Worst:
+def _judge_priors(question: Question, settings: PriorSettings) -> Worst:
     """Judge by each table of priors; attributes are read from the table of people."""
     facts, reading = settings.facts or FactsSettings(), settings.semantics
     cases = []
     for table in settings.tables:
         chances = Chances(table)
-        people = people_with(asked.written, chances.attributes, asked.columns)
-        together: tuple[str, Collection[str]] | None = None
-        held: Mapping[Group, tuple[int, Bag]] = asked.held
-        if asked.members:
-            (name,) = asked.about
+        people = people_with(question.written, chances.attributes, question.columns)
+        united: tuple[str, Collection[str]] | None = None
+        groups: Mapping[Group, tuple[int, Bag]] = question.held
+        if question.members:
+            (name,) = question.about
             if reading == "joint":  # in whose worlds the values stay apart
-                together, held = (name, asked.members), asked.apart
+                united, groups = (name, question.members), question.apart
             else:
-                _refuse_unheld(chances, asked)
-                chances = chances.united(asked.members, name)
-        known = chances, reading, asked.relative, together, (facts.l, facts.k, facts.m)
-        cases.append(worst_priors(held, people, asked.about, *known))
-    return Worst.among(cases, asked.relative)
+                _refuse_unheld(chances, question)
+                chances = chances.united(question.members, name)
+        details = chances, reading, question.relative, united, (facts.l, facts.k, facts.m)
+        cases.append(worst_priors(groups, people, question.about, *details))
+    return Worst.among(cases, question.relative)
 
 
-def _refuse_unheld(chances: Chances, asked: Question) -> None:
+def _refuse_unheld(chances: Chances, question: Question) -> None:
     """Refuse a set with a value that has a prior but no holder: its prior would be counted."""
-    for value in {*values_named(asked.spec, [*chances.values])} - {*asked.members}:
+    for value in {*values_named(question.spec, [*chances.values])} - {*question.members}:
         if any(chances.of(signature, value) for signature in chances.rows):
             raise CertificateError("prior-of-nobody", value)
 
 
-def _least_prior(asked: Question, settings: PriorSettings) -> Fraction | None:
+def _least_prior(question: Question, settings: PriorSettings) -> Fraction | None:
     """The lowest prior above 0 of any person, for a value (or a set) that somebody has."""
     priors = []
     for table in settings.tables:
         chances = Chances(table)
-        people = people_with(asked.written, chances.attributes, asked.columns)
-        held = {value for _, bag in asked.held.values() for value in bag} & set(asked.about)
-        sets = [asked.members] if asked.members else [[value] for value in held]
+        people = people_with(question.written, chances.attributes, question.columns)
+        present = {value for _, bag in question.held.values() for value in bag} & set(
+            question.about
+        )
+        sets = [question.members] if question.members else [[value] for value in present]
         priors += [
             chances.any(signature, values)
             for signature in set().union(*people.values())

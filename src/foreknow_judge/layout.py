@@ -26,8 +26,14 @@ def multivalued_columns(semantics: Any, sensitives: Sequence[str]) -> dict[str, 
     >>> multivalued_columns({"ill": "set", "pay": "single"}, ["ill", "pay"])
     {'ill': 'set'}
     """
-    each = semantics if isinstance(semantics, Mapping) else dict.fromkeys(sensitives, semantics)
-    return {name: str(each[name]) for name in sensitives if each.get(name, "single") != "single"}
+    by_column = (
+        semantics if isinstance(semantics, Mapping) else dict.fromkeys(sensitives, semantics)
+    )
+    return {
+        name: str(by_column[name])
+        for name in sensitives
+        if by_column.get(name, "single") != "single"
+    }
 
 
 @dataclass(frozen=True)
@@ -50,33 +56,45 @@ class Layout:
         secret = secret or self.main
         if secret not in self.linked:  # columns that are published apart reveal nothing about it
             return Seen(secret)
-        beside = [name for name in self.linked if name != secret]
-        known = tuple(name for name in beside if name in knowing)
-        return Seen(secret, known, tuple(name for name in beside if name not in known))
+        columns_beside = [name for name in self.linked if name != secret]
+        known_columns = tuple(name for name in columns_beside if name in knowing)
+        return Seen(
+            secret,
+            known_columns,
+            tuple(name for name in columns_beside if name not in known_columns),
+        )
 
     def looked_at(
-        self, every: Collection[Seen], of_people: Collection[Collection[str]] = ()
+        self, sights_on_values: Collection[Seen], of_people: Collection[Collection[str]] = ()
     ) -> list[str]:
         """The columns that all requirements look at.
 
         These are columns side by side that every adversary asks for or knows, and columns by
         which every criterion that counts people tells them apart.
         """
-        known, *others = of_people or [()]
-        counted = [name for name in known if all(name in of for of in others)]
-        if not every:
-            return counted
-        sights = [{seen.secret, *seen.known} for seen in every if seen.secret in self.linked]
-        beside = [name for name in self.linked if sights and all(name in of for of in sights)]
-        return [*beside, *(name for name in counted if name not in self.linked)]
+        first_columns, *other_columns = of_people or [()]
+        told_apart = [
+            name for name in first_columns if all(name in columns for columns in other_columns)
+        ]
+        if not sights_on_values:
+            return told_apart
+        sights = [
+            {sight.secret, *sight.known}
+            for sight in sights_on_values
+            if sight.secret in self.linked
+        ]
+        common_columns = [
+            name for name in self.linked if sights and all(name in columns for columns in sights)
+        ]
+        return [*common_columns, *(name for name in told_apart if name not in self.linked)]
 
-    def assumed(self, every: Iterable[Seen]) -> dict[str, tuple[str, ...]]:
+    def assumed(self, sights_on_values: Iterable[Seen]) -> dict[str, tuple[str, ...]]:
         """For each secret, the columns beside it that some adversary is assumed not to know."""
-        found: dict[str, set[str]] = {}
-        for seen in every:
-            found.setdefault(seen.secret, set()).update(seen.assumed)
+        assumed_by_secret: dict[str, set[str]] = {}
+        for sight in sights_on_values:
+            assumed_by_secret.setdefault(sight.secret, set()).update(sight.assumed)
         return {
-            secret: tuple(name for name in self.linked if name in of)
-            for secret, of in found.items()
-            if of
+            secret: tuple(name for name in self.linked if name in columns)
+            for secret, columns in assumed_by_secret.items()
+            if columns
         }

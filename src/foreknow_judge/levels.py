@@ -35,32 +35,34 @@ _PERIODS = {
 
 
 def gauge_levels(
-    held: GroupBags, settings: Mapping[str, LevelSettings], columns: Sequence[str]
+    groups: GroupBags, settings: Mapping[str, LevelSettings], columns: Sequence[str]
 ) -> Measured:
     """How many people have a label that shows too much, and the first group of such people."""
-    shows = np.zeros(len(held), bool)
-    for column, own in settings.items():
+    shows = np.zeros(len(groups), bool)
+    for column, level_settings in settings.items():
         if column not in columns:
             raise CertificateError("unknown-column", "levels: the release", column=column)
-        labels = held.labels[columns.index(column)]
-        whole = not any({".", "<"} & {*(text or "")} for text in labels.texts)
-        more = np.array([shows_more(text, own, whole) for text in labels.texts], bool)
-        shows |= more[labels.codes]
-    at = int(np.argmax(shows))
-    many = int(held.people[shows].sum())
-    return Measured(Fraction(many), held.group(at), not many)
+        labels = groups.labels[columns.index(column)]
+        are_integers = not any({".", "<"} & {*(text or "")} for text in labels.texts)
+        shows_too_much = np.array(
+            [shows_more(text, level_settings, are_integers) for text in labels.texts], bool
+        )
+        shows |= shows_too_much[labels.codes]
+    group = int(np.argmax(shows))
+    n_people = int(groups.people[shows].sum())
+    return Measured(Fraction(n_people), groups.group(group), not n_people)
 
 
-def shows_more(label: str | None, settings: LevelSettings, whole: bool = True) -> bool:
-    """Whether a label shows more than its table allows; `whole` if the numbers are integers."""
+def shows_more(label: str | None, settings: LevelSettings, are_integers: bool = True) -> bool:
+    """Whether a label shows more than its table allows; `are_integers` is about its numbers."""
     level, hierarchy = settings.at_least, settings.hierarchy
     if settings.top is None and level is None:
         raise CertificateError("wrong-setting", "levels")
     if label is None:
         return False
-    known = label.removesuffix(" or missing")
+    bare_label = label.removesuffix(" or missing")
     topped = settings.top is not None and label != "missing"
-    if topped and _reaches(known, as_fraction(settings.top)):
+    if topped and _reaches(bare_label, as_fraction(settings.top)):
         return True
     if level is None:
         return False
@@ -68,7 +70,7 @@ def shows_more(label: str | None, settings: LevelSettings, whole: bool = True) -
         raise CertificateError("wrong-setting", "levels")
     if "rows" in hierarchy:  # of which a value may be called "unknown or missing"
         return not _node(label, hierarchy, level)
-    return label != "missing" and not _is_coarse(known, hierarchy, level, whole)
+    return label != "missing" and not _is_coarse(bare_label, hierarchy, level, are_integers)
 
 
 def _reaches(label: str, top: Fraction) -> bool:
@@ -77,11 +79,11 @@ def _reaches(label: str, top: Fraction) -> bool:
     parts = label.split(" | ")
     if len(parts) > 1:
         return any(part != "missing" and _reaches(part, top) for part in parts)
-    if found := re.fullmatch(f"({_NUMBER}) or more", label):
-        return _exactly(found[1]) > top
-    if found := re.fullmatch(f"({_NUMBER}) to (<?)({_NUMBER})", label):
-        low, high = _exactly(found[1]), _exactly(found[3])
-        return low >= top or (high > top if found[2] else high >= top)
+    if match := re.fullmatch(f"({_NUMBER}) or more", label):
+        return _exactly(match[1]) > top
+    if match := re.fullmatch(f"({_NUMBER}) to (<?)({_NUMBER})", label):
+        low, high = _exactly(match[1]), _exactly(match[3])
+        return low >= top or (high > top if match[2] else high >= top)
     if re.fullmatch(_NUMBER, label) and not re.fullmatch("0[0-9]+", label):
         return _exactly(label) >= top
     return True
@@ -91,10 +93,14 @@ def _exactly(text: str) -> Fraction:
     return Fraction(Decimal(text))
 
 
-def _is_coarse(label: str, hierarchy: Table, level: int, whole: bool) -> bool:
+def _is_coarse(label: str, hierarchy: Table, level: int, are_integers: bool) -> bool:
     """Whether a label is of a level of a hierarchy, or of a coarser one."""
     kinds: dict[str, Callable[[str, Table, int], bool]]
-    kinds = {"mask": _masked, "intervals": partial(_wide, whole=whole), "dates": _long}
+    kinds = {
+        "mask": _masked,
+        "intervals": partial(_wide, are_integers=are_integers),
+        "dates": _long,
+    }
     kind = next((key for key in kinds if key in hierarchy), None)
     if kind is None:
         raise CertificateError("no-level")
@@ -108,12 +114,12 @@ def _masked(label: str, hierarchy: Table, level: int) -> bool:
         raise CertificateError("no-level")
     if _ALL.fullmatch(label):
         return True
-    told: Any = re.fullmatch("(.*?)(?: [(]level ([0-9]{1,3})[)])?", label, re.DOTALL)
-    masked = len(told[1]) == length and told[1].endswith(character * level)
-    return masked and int(told[2] or level) >= level
+    match: Any = re.fullmatch("(.*?)(?: [(]level ([0-9]{1,3})[)])?", label, re.DOTALL)
+    masked = len(match[1]) == length and match[1].endswith(character * level)
+    return masked and int(match[2] or level) >= level
 
 
-def _wide(label: str, hierarchy: Table, level: int, whole: bool) -> bool:
+def _wide(label: str, hierarchy: Table, level: int, are_integers: bool) -> bool:
     """Whether a range begins and ends where intervals of the level do."""
     if level > len(hierarchy["intervals"]):
         raise CertificateError("no-level")
@@ -125,14 +131,14 @@ def _wide(label: str, hierarchy: Table, level: int, whole: bool) -> bool:
     if _ALL.fullmatch(label):
         return True
     finest = as_fraction(hierarchy["intervals"][0])
-    whole = whole and finest.denominator == origin.denominator == 1
+    are_integers = are_integers and finest.denominator == origin.denominator == 1
     cuts = []
-    if found := re.fullmatch(f"({_NUMBER}) or more", label):
-        cuts = [_exactly(found[1])]
-    elif found := re.fullmatch(f"({_NUMBER}) to <({_NUMBER})", label):
-        cuts = [_exactly(found[1]), _exactly(found[2])]
-    elif whole and (found := re.fullmatch(f"({_NUMBER})(?: to ({_NUMBER}))?", label)):
-        cuts = [_exactly(found[1]), _exactly(found[2] or found[1]) + 1]
+    if match := re.fullmatch(f"({_NUMBER}) or more", label):
+        cuts = [_exactly(match[1])]
+    elif match := re.fullmatch(f"({_NUMBER}) to <({_NUMBER})", label):
+        cuts = [_exactly(match[1]), _exactly(match[2])]
+    elif are_integers and (match := re.fullmatch(f"({_NUMBER})(?: to ({_NUMBER}))?", label)):
+        cuts = [_exactly(match[1]), _exactly(match[2] or match[1]) + 1]
     fits = all((cut - origin) % width == 0 for cut in cuts)
     return bool(cuts) and fits and cuts == sorted({*cuts})
 
@@ -161,7 +167,7 @@ def _node(label: str, hierarchy: Table, level: int) -> bool:
     bare = label.removesuffix(" or missing")
     if bare != label:
         return _node(bare, hierarchy, level)
-    told = re.fullmatch("(.*) [(]level ([0-9]{1,3})[)][+]*", label, re.DOTALL)
-    if told and level <= int(told[2]) < len(rows[0]):
-        return any(str(row[int(told[2])]) == told[1] for row in rows)
+    match = re.fullmatch("(.*) [(]level ([0-9]{1,3})[)][+]*", label, re.DOTALL)
+    if match and level <= int(match[2]) < len(rows[0]):
+        return any(str(row[int(match[2])]) == match[1] for row in rows)
     return bool(_ALL.fullmatch(label))

@@ -84,11 +84,13 @@ def _verify(options: argparse.Namespace) -> tuple[int, list[str]]:
 
     path = certificate_path(options.folder)
     certificate, _ = load_certificate(path)
-    given = path.parent if options.folder.is_dir() or options.folder == path else options.folder
-    verification, problems = judge(certificate, given, None, options.priors, options.population)
+    release = path.parent if options.folder.is_dir() or options.folder == path else options.folder
+    verification, problems = judge(certificate, release, None, options.priors, options.population)
     if verification is not None and options.after is not None:
-        verification, more = judge_after(certificate, path.parent, verification, options.after)
-        problems += more
+        verification, further_problems = judge_after(
+            certificate, path.parent, verification, options.after
+        )
+        problems += further_problems
     verified = verification is not None and not problems
     if options.json:
         result = {} if verification is None else verification.to_dict()
@@ -144,14 +146,18 @@ def _finding(finding: Verdict) -> str:
     if finding.of_groups:
         gauge = GAUGES[kind]
         attained = "it holds" if gauge.of_labels else f"attained {finding.reached}"
-        alike = f"who has the same {', '.join(finding.alike)}, published exactly"
-        limits = about(gauge, alike if finding.alike else "groups")
+        look_alikes = f"who has the same {', '.join(finding.alike)}, published exactly"
+        limits = about(gauge, look_alikes if finding.alike else "groups")
         return one_line(f"{words}: {attained}; {limits}")
     for key, about_what in _ABOUT.items():
         if key in finding.requirement:
-            named = finding.requirement[key]
-            named = named if isinstance(named, (str, int)) else ", ".join(map(str, named))
-            words += f", {about_what} {named}"
+            named_values = finding.requirement[key]
+            named_values = (
+                named_values
+                if isinstance(named_values, (str, int))
+                else ", ".join(map(str, named_values))
+            )
+            words += f", {about_what} {named_values}"
     value = "nobody has a value" if finding.value is None else finding.value
     limit = "at most" if finding.required.inclusive else "below"
     reached = exact_text(finding.reached or Fraction(0))

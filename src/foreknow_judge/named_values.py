@@ -17,36 +17,36 @@ from foreknow_judge.windows import place_of
 _DAY = timedelta(days=1) // timedelta(microseconds=1)
 
 
-def values_named(given: Any, names: Collection[str]) -> list[str]:
+def values_named(named_values: Any, names: Collection[str]) -> list[str]:
     """The values of a file that a list or a range of a requirement names."""
-    if isinstance(given, Mapping):
-        ends = range_ends(given)
+    if isinstance(named_values, Mapping):
+        ends = range_ends(named_values)
         return [name for name in names if _within(name, *ends)]
-    texts = [*map(str, given)]
-    found = {*texts} & {*names}
+    texts = [*map(str, named_values)]
+    values = {*texts} & {*names}
     for text in texts:
         if text.endswith("*"):
-            found |= values_starting(text, names)
-    return sorted(found)
+            values |= values_starting(text, names)
+    return sorted(values)
 
 
-def range_ends(given: Mapping[str, Any]) -> tuple[Any, Any]:
+def range_ends(bounds: Mapping[str, Any]) -> tuple[Any, Any]:
     """The two ends of a range, None for an open end; refuse a range that cannot be read."""
-    if not given or not {*given} <= {"from", "to"}:
-        raise CertificateError("wrong-range", given)
-    low, high = (_end(given[key]) if key in given else None for key in ("from", "to"))
+    if not bounds or not {*bounds} <= {"from", "to"}:
+        raise CertificateError("wrong-range", bounds)
+    low, high = (_end(bounds[key]) if key in bounds else None for key in ("from", "to"))
     if low is not None and high is not None and (low[0] != high[0] or low[2] > high[2]):
-        raise CertificateError("wrong-range", given)
+        raise CertificateError("wrong-range", bounds)
     return low, high
 
 
-def exempt_values(given: Iterable[Any], names: Collection[str]) -> set[str]:
+def exempt_values(exempt: Iterable[Any], names: Collection[str]) -> set[str]:
     """The values that are exempt; a text that is itself a value is not taken for a pattern."""
-    found: set[str] = set()
-    for text in map(str, given):
+    values: set[str] = set()
+    for text in map(str, exempt):
         pattern = text.endswith("*") and text not in names
-        found |= values_starting(text, names) if pattern else {text}
-    return found
+        values |= values_starting(text, names) if pattern else {text}
+    return values
 
 
 def values_starting(text: str, names: Iterable[str]) -> set[str]:
@@ -57,20 +57,20 @@ def values_starting(text: str, names: Iterable[str]) -> set[str]:
     return {name for name in names if name[: len(stem)] == stem}
 
 
-def _end(given: Any) -> tuple[bool, bool, Fraction]:
+def _end(bound: Any) -> tuple[bool, bool, Fraction]:
     """An end of a range: whether it is a date, whether a whole day, and where it lies."""
     place = None
-    if isinstance(given, (int, str)) and not isinstance(given, bool):
-        place = place_of(str(given))
+    if isinstance(bound, (int, str)) and not isinstance(bound, bool):
+        place = place_of(str(bound))
     if place is None:
-        raise CertificateError("wrong-range", given)
-    dated, clocked, at = place
-    return dated, dated and not clocked, at
+        raise CertificateError("wrong-range", bound)
+    dated, clocked, position = place
+    return dated, dated and not clocked, position
 
 
-def in_range(text: str, given: Mapping[str, Any]) -> bool | None:
+def in_range(text: str, bounds: Mapping[str, Any]) -> bool | None:
     """Whether a text lies in a range; None if it cannot be compared."""
-    ends = [_end(given[key]) if key in given else None for key in ("from", "to")]
+    ends = [_end(bounds[key]) if key in bounds else None for key in ("from", "to")]
     try:
         return _within(text, *ends) if place_of(text) is not None else None
     except CertificateError:
@@ -85,9 +85,9 @@ def _within(name: str, low: Any, high: Any) -> bool:
         if end is not None and (place is None or place[0] != end[0]):
             raise CertificateError("not-comparable", "a range", value=name)
     assert place is not None
-    at = place[2]
-    if low is not None and at < low[2]:  # a day begins at its first moment
+    position = place[2]
+    if low is not None and position < low[2]:  # a day begins at its first moment
         return False
     if high is None:
         return True
-    return bool(at < high[2] + _DAY if high[1] else at <= high[2])
+    return bool(position < high[2] + _DAY if high[1] else position <= high[2])

@@ -50,8 +50,8 @@ def as_fraction(number: Number) -> Fraction:
             number = str(number)  # a float of NumPy: as it prints, too
         return Fraction(number)
     except (ValueError, TypeError, OverflowError, ZeroDivisionError):
-        said = shown(number) if isinstance(number, Decimal) else quoted(number)
-        raise InputError("not-a-number", said) from None
+        number_text = shown(number) if isinstance(number, Decimal) else quoted(number)
+        raise InputError("not-a-number", number_text) from None
 
 
 def as_threshold(number: Number) -> Fraction:
@@ -83,9 +83,9 @@ def shown(number: Any) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
-def quoted(given: object) -> str:
+def quoted(number: object) -> str:
     """The `repr` of something given as a number; only the start of a long text."""
-    return repr(given[:_SHOWN] + "..." if isinstance(given, str) and given[_SHOWN:] else given)
+    return repr(number[:_SHOWN] + "..." if isinstance(number, str) and number[_SHOWN:] else number)
 
 
 def _too_long(number: Any) -> bool:
@@ -127,18 +127,18 @@ def is_usual(number: Decimal) -> bool:
     return exponent >= -USUAL_DIGITS and number.adjusted() <= USUAL_DIGITS
 
 
-def read_number(given: Any) -> int | Decimal | None:
+def read_number(value: Any) -> int | Decimal | None:
     """A value of a column as an exact number; None if it is not one, or has too many digits.
 
     >>> read_number("1.50"), read_number(0.1), read_number("1,5"), read_number(True)
     (Decimal('1.50'), Decimal('0.1'), None, None)
     """
-    if isinstance(given, str):
-        number = Decimal(given) if _NUMBER.fullmatch(given) else None
-    elif isinstance(given, int):
-        return None if isinstance(given, bool) or is_long(given) else given
+    if isinstance(value, str):
+        number = Decimal(value) if _NUMBER.fullmatch(value) else None
+    elif isinstance(value, int):
+        return None if isinstance(value, bool) or is_long(value) else value
     else:
-        number = exact(given) if isinstance(given, (float, Decimal)) else None
+        number = exact(value) if isinstance(value, (float, Decimal)) else None
     return None if number is None or not is_usual(number) else number
 
 

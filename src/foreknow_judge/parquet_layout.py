@@ -124,19 +124,19 @@ def layout(parts: Iterable[pa.Table]) -> Iterator[bytes]:
 def _batches(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
     """An empty table, then all rows of some tables in batches of `ROWS`, but for the last."""
     waiting: list[pa.Table] = []
-    many = 0
+    n_rows = 0
     for part in parts:
         if not waiting:
             waiting = [part.slice(0, 0)]
             yield waiting[0]
         start = 0
-        while len(part) - start >= ROWS - many:
-            yield pa.concat_tables([*waiting, part.slice(start, ROWS - many)])
-            start += ROWS - many
-            waiting, many = waiting[:1], 0
+        while len(part) - start >= ROWS - n_rows:
+            yield pa.concat_tables([*waiting, part.slice(start, ROWS - n_rows)])
+            start += ROWS - n_rows
+            waiting, n_rows = waiting[:1], 0
         waiting.append(part.slice(start))
-        many += len(part) - start
-    if many:
+        n_rows += len(part) - start
+    if n_rows:
         yield pa.concat_tables(waiting)
 
 
@@ -234,7 +234,7 @@ def _chunk(name: str, column: pa.ChunkedArray, place: int) -> tuple[bytes, Field
     numbers = {1: len(array), 2: encoding, 3: _RUNS, 4: _RUNS}
     header = _struct({key: _int32(number) for key, number in numbers.items()})
     content = first + _page(_DATA_PAGE, 5, header, rows)
-    about = {
+    metadata = {
         1: _int32(physical),
         2: _list([_int32(number) for number in encodings]),
         3: _list([_text(name.encode())]),
@@ -245,8 +245,8 @@ def _chunk(name: str, column: pa.ChunkedArray, place: int) -> tuple[bytes, Field
         9: _int64(place + len(first)),
     }
     if first:
-        about[11] = _int64(place)
-    return content, _struct({2: _int64(0), 3: _struct(about)})
+        metadata[11] = _int64(place)
+    return content, _struct({2: _int64(0), 3: _struct(metadata)})
 
 
 def _page(kind: int, key: int, header: Field, content: bytes) -> bytes:
@@ -295,18 +295,18 @@ def _runs(numbers: Codes, starts: Places, width: int) -> bytes:
     if len(starts) * (1 + wide) < len(head) + groups * width:
         heads = np.diff(starts, append=len(numbers)) << 1
         long, longer = heads >= 1 << 7, heads >= 1 << 14
-        made = np.zeros((len(heads), 3 + wide), np.uint8)
-        made[:, 0] = heads & 127 | long << 7
-        made[:, 1] = heads >> 7 & 127 | longer << 7
-        made[:, 2] = heads >> 14
-        made[:, 3:] = numbers[starts].astype("<u2").view(np.uint8).reshape(-1, 2)[:, :wide]
-        kept = np.ones(made.shape, np.bool_)
-        kept[:, 1], kept[:, 2] = long, longer
-        return made[kept].tobytes()
-    whole = np.zeros(groups * 8, np.uint64)
-    whole[: len(numbers)] = numbers
+        run_bytes = np.zeros((len(heads), 3 + wide), np.uint8)
+        run_bytes[:, 0] = heads & 127 | long << 7
+        run_bytes[:, 1] = heads >> 7 & 127 | longer << 7
+        run_bytes[:, 2] = heads >> 14
+        run_bytes[:, 3:] = numbers[starts].astype("<u2").view(np.uint8).reshape(-1, 2)[:, :wide]
+        is_used = np.ones(run_bytes.shape, np.bool_)
+        is_used[:, 1], is_used[:, 2] = long, longer
+        return run_bytes[is_used].tobytes()
+    padded = np.zeros(groups * 8, np.uint64)
+    padded[: len(numbers)] = numbers
     bits = np.uint64(width)
-    twos = whole[0::2] | whole[1::2] << bits
+    twos = padded[0::2] | padded[1::2] << bits
     fours = twos[0::2] | twos[1::2] << 2 * bits
     low, high = fours[0::2], fours[1::2]
     eights = np.stack([low | high << 4 * bits, high >> 64 - 4 * bits], axis=1)
@@ -322,8 +322,10 @@ def _plain(values: pa.Array) -> bytes:
         return np.packbits(values.to_numpy(zero_copy_only=False), bitorder="little").tobytes()
     if pa.types.is_decimal(kind):
         start = 16 * values.offset
-        held = np.frombuffer(values.buffers()[1], np.uint8)[start : start + 16 * len(values)]
-        return held.reshape(-1, 16)[:, _width(kind) - 1 :: -1].tobytes()
+        decimal_bytes = np.frombuffer(values.buffers()[1], np.uint8)[
+            start : start + 16 * len(values)
+        ]
+        return decimal_bytes.reshape(-1, 16)[:, _width(kind) - 1 :: -1].tobytes()
     if pa.types.is_string(kind):
         return _plain_texts(values)
     if kind.bit_width < 32:
@@ -337,21 +339,21 @@ def _plain_texts(texts: pa.Array) -> bytes:
     ends = np.frombuffer(places, "<i4")[texts.offset : texts.offset + len(texts) + 1]
     sizes = np.diff(ends)
     heads = (ends[:-1] - ends[:1] + 4 * np.arange(len(texts)))[:, None] + np.arange(4)
-    made = np.zeros(int(sizes.sum()) + heads.size, np.uint8)
-    is_text = np.ones(len(made), np.bool_)
+    text_bytes = np.zeros(int(sizes.sum()) + heads.size, np.uint8)
+    is_text = np.ones(len(text_bytes), np.bool_)
     is_text[heads] = False
-    made[heads] = sizes.view(np.uint8).reshape(-1, 4)
-    made[is_text] = np.frombuffer(content or b"", np.uint8)[ends[0] : ends[-1]]
-    return made.tobytes()
+    text_bytes[heads] = sizes.view(np.uint8).reshape(-1, 4)
+    text_bytes[is_text] = np.frombuffer(content or b"", np.uint8)[ends[0] : ends[-1]]
+    return text_bytes.tobytes()
 
 
 def _varint(number: int) -> bytes:
     """A number in groups of seven bits, the lowest first."""
-    made = bytearray()
+    seven_bits = bytearray()
     while number > 127:
-        made.append(number & 127 | 128)
+        seven_bits.append(number & 127 | 128)
         number >>= 7
-    return bytes([*made, number])
+    return bytes([*seven_bits, number])
 
 
 def _int32(number: int) -> Field:
@@ -373,16 +375,16 @@ def _flag(yes: bool) -> Field:
 def _list(items: Sequence[Field]) -> Field:
     """Items, all of one type."""
     kind = items[0][0] if items else 12
-    many = len(items)
-    size = bytes([many << 4 | kind]) if many < 15 else bytes([0xF0 | kind]) + _varint(many)
+    n_items = len(items)
+    size = bytes([n_items << 4 | kind]) if n_items < 15 else bytes([0xF0 | kind]) + _varint(n_items)
     return 9, size + b"".join(content for _, content in items)
 
 
 def _struct(fields: Mapping[int, Field]) -> Field:
     """A structure of fields, whose numbers are written as differences."""
-    made, last = bytearray(), 0
+    field_bytes, last = bytearray(), 0
     for number in sorted(fields):
         kind, content = fields[number]
-        made += bytes([number - last << 4 | kind]) + content
+        field_bytes += bytes([number - last << 4 | kind]) + content
         last = number
-    return 12, bytes(made) + b"\0"
+    return 12, bytes(field_bytes) + b"\0"

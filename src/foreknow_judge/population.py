@@ -43,70 +43,76 @@ class Population(NamedTuple):
         return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
 
 
-def gauge_k_map(held: GroupBags, settings: KMapSettings, everybody: Population) -> Measured:
+def gauge_k_map(groups: GroupBags, settings: KMapSettings, everybody: Population) -> Measured:
     """The group that the fewest people of the population could be in."""
     if settings.k < 1:
         raise CertificateError("wrong-setting", "k_map")
-    many, _, _ = count_matches(held, settings, everybody)
-    least = min(many)
-    return Measured(Fraction(least), held.group(many.index(least)), least >= settings.k)
+    n_matches, _, _ = count_matches(groups, settings, everybody)
+    fewest = min(n_matches)
+    return Measured(Fraction(fewest), groups.group(n_matches.index(fewest)), fewest >= settings.k)
 
 
 def gauge_delta_presence(
-    held: GroupBags, settings: DeltaPresenceSettings, everybody: Population
+    groups: GroupBags, settings: DeltaPresenceSettings, everybody: Population
 ) -> Measured:
     """The group whose people are most likely in the table; and whether both limits are kept."""
     low, high = as_fraction(settings.lowest), as_fraction(settings.highest)
     if not 0 <= low <= high <= 1:
         raise CertificateError("wrong-setting", "delta_presence")
-    many, outside, overlap = count_matches(held, settings, everybody)
+    n_matches, outside, overlap = count_matches(groups, settings, everybody)
     if overlap:
-        return Measured(Fraction(1), held.group(0), low == 0 and high == 1)
-    rates = [Fraction(own, of) for own, of in zip(held.people.tolist(), many, strict=True)]
-    least, most = Fraction(0) if outside else min(rates), max(rates)
-    found = {"lowest": least, "highest": most}
-    holds = low <= least and most <= high
-    return Measured(most, held.group(rates.index(most)), holds, found)
+        return Measured(Fraction(1), groups.group(0), low == 0 and high == 1)
+    rates = [
+        Fraction(n_people, n_fitting)
+        for n_people, n_fitting in zip(groups.people.tolist(), n_matches, strict=True)
+    ]
+    lowest_rate, highest_rate = Fraction(0) if outside else min(rates), max(rates)
+    figures = {"lowest": lowest_rate, "highest": highest_rate}
+    holds = low <= lowest_rate and highest_rate <= high
+    return Measured(highest_rate, groups.group(rates.index(highest_rate)), holds, figures)
 
 
 def count_matches(
-    held: GroupBags, settings: PopulationSettings, everybody: Population
+    groups_with_people: GroupBags, settings: PopulationSettings, everybody: Population
 ) -> tuple[list[int], int, bool]:
     """How many people fit each group, how many fit none, and whether anyone fits two.
 
     A population that cannot include the people of the table is refused: it must have enough
     people for each group, together with all groups that lie within it.
     """
-    groups = list(held)
+    groups = list(groups_with_people)
     above: list[dict[str, int]] = []  # by column: of each value, a bit for each group it is in
     for place, column in enumerate(everybody.columns):
         labels: dict[str | None, int] = {}
-        for at, group in enumerate(groups):
-            labels[group[place]] = labels.get(group[place], 0) | 1 << at
-        own = [(of or {}).get(column) for of in (settings.trees, settings.orders, settings.exact)]
-        values = _LabelReader({row[place] for row in everybody.people}, column, *own)
-        of: dict[Any, int] = dict.fromkeys(values.texts, 0)
+        for number, group in enumerate(groups):
+            labels[group[place]] = labels.get(group[place], 0) | 1 << number
+        readings = [
+            (by_column or {}).get(column)
+            for by_column in (settings.trees, settings.orders, settings.exact)
+        ]
+        values = _LabelReader({row[place] for row in everybody.people}, column, *readings)
+        by_column: dict[Any, int] = dict.fromkeys(values.texts, 0)
         for label, bits in labels.items():
             for value in values.equal(label) if everybody.exact else values.in_label(label):
-                of[value] |= bits
-        above.append(of)
+                by_column[value] |= bits
+        above.append(by_column)
     people, around = [0] * len(groups), [-1] * len(groups)
     outside, overlap = 0, False
     for *row, times in everybody.people:
-        bits = reduce(and_, (of[value] for of, value in zip(above, row, strict=True)))
+        bits = reduce(and_, (by_column[value] for by_column, value in zip(above, row, strict=True)))
         outside += times if not bits else 0
         overlap = overlap or bits.bit_count() > 1
-        for at in _places(bits):
-            people[at] += times
-            around[at] &= bits
+        for number in _places(bits):
+            people[number] += times
+            around[number] &= bits
     covered = [0] * len(groups)  # the people of a group and of all that lie within it
-    for size, bits in zip(held.people.tolist(), around, strict=True):
-        for at in _places(max(bits, 0)):
-            covered[at] += size
-    for group, there, least, size in zip(
-        groups, people, covered, held.people.tolist(), strict=True
+    for size, bits in zip(groups_with_people.people.tolist(), around, strict=True):
+        for number in _places(max(bits, 0)):
+            covered[number] += size
+    for group, n_fitting, n_within, size in zip(
+        groups, people, covered, groups_with_people.people.tolist(), strict=True
     ):
-        if there < max(least, size):
+        if n_fitting < max(n_within, size):
             raise CertificateError("other-population", ", ".join(map(str, group)))
     return people, outside, overlap
 
@@ -142,10 +148,10 @@ class _LabelReader:
                 self._numbers.setdefault(number, set()).add(text)
             if "-" in text:
                 try:
-                    at = datetime.fromisoformat(text).replace(tzinfo=None)
+                    moment = datetime.fromisoformat(text).replace(tzinfo=None)
                 except ValueError:
                     continue
-                self._moments[text] = at.isoformat(" ")
+                self._moments[text] = moment.isoformat(" ")
 
     def equal(self, value: str | None) -> set[Any]:
         """The values that are equal to one that is published unchanged."""
@@ -162,16 +168,18 @@ class _LabelReader:
         return self._one([{label} & self.texts, *self._ways(label)], label)
 
     def _one(self, ways: Sequence[set[Any]], label: str) -> set[Any]:
-        found = [way for way in ways if way]
-        if any(way != found[0] for way in found):
+        nonempty = [way for way in ways if way]
+        if any(way != nonempty[0] for way in nonempty):
             raise CertificateError("ambiguous-label", label, column=self._column)
-        return found[0] if found else set()
+        return nonempty[0] if nonempty else set()
 
     def _of_node(self, label: str) -> set[Any] | None:
         """The values below the lowest node of that name in the tree; None if there is none."""
-        told = re.fullmatch(r"(.*) [(]level ([0-9]{1,3})[)]", label, re.DOTALL)
+        match = re.fullmatch(r"(.*) [(]level ([0-9]{1,3})[)]", label, re.DOTALL)
         levels = range(1, len(next(iter(self._rows.values()), ())))
-        names = [(level, label) for level in levels] + ([(int(told[2]), told[1])] if told else [])
+        names = [(level, label) for level in levels] + (
+            [(int(match[2]), match[1])] if match else []
+        )
         for name in names:
             if name in self._nodes and name[0]:
                 if self._unlisted:
@@ -187,11 +195,11 @@ class _LabelReader:
         if re.fullmatch(r"[*]+( [(]level [0-9]+[)])?", label):
             yield self.texts
         yield self._number(label)
-        told = re.fullmatch(r"(.+) [(]level ([0-9]{1,3})[)]", label, re.DOTALL)
-        if told and told[1].endswith("*"):
-            yield self._beginning(told[1], int(told[2]))
-        elif told:
-            yield from self._ways(told[1])
+        match = re.fullmatch(r"(.+) [(]level ([0-9]{1,3})[)]", label, re.DOTALL)
+        if match and match[1].endswith("*"):
+            yield self._beginning(match[1], int(match[2]))
+        elif match:
+            yield from self._ways(match[1])
         for stars in range(1, len(label) - len(label.rstrip("*")) + 1):
             yield self._beginning(label, stars)
         bare = label.rstrip("+")
@@ -199,9 +207,9 @@ class _LabelReader:
             yield self._of_node(bare) or set()
             yield from self._ways(bare)
         if label.endswith(" or missing"):
-            rest = label[: -len(" or missing")]
-            known = self._one([{rest} & self.texts, *self._ways(rest)], label)
-            yield known | self._null(label[0] == '"')
+            bare_label = label[: -len(" or missing")]
+            labelled = self._one([{bare_label} & self.texts, *self._ways(bare_label)], label)
+            yield labelled | self._null(label[0] == '"')
         yield from self._sets(label)
         for ends in (_in_quotes(label, " to "), label.split(" to ")):
             if ends is not None and len(ends) == 2:
@@ -218,17 +226,17 @@ class _LabelReader:
 
     def _beginning(self, label: str, masked: int) -> set[Any]:
         start = label[:-masked]
-        alike = (t for t in self.texts if t is not None and len(t) == len(label))
-        return {t for t in alike if start and t[: len(start)] == start}
+        equally_long = (t for t in self.texts if t is not None and len(t) == len(label))
+        return {t for t in equally_long if start and t[: len(start)] == start}
 
     def _sets(self, label: str) -> Iterator[set[Any]]:
-        rest = label.removeprefix("missing | ")
-        quoted = _in_quotes(rest, " | ")
-        if quoted is not None and rest != label:
-            bare = rest.split(" | ")
+        present_label = label.removeprefix("missing | ")
+        quoted = _in_quotes(present_label, " | ")
+        if quoted is not None and present_label != label:
+            bare = present_label.split(" | ")
             ways = [quoted, bare if len(bare) == len(quoted) else quoted]  # quotes of the values
-            found = [own for own in ({*way} & self.texts for way in ways) if own]
-            yield from ({*own, None} & self.texts for own in found or [set()])
+            occurring = [members for members in ({*way} & self.texts for way in ways) if members]
+            yield from ({*members, None} & self.texts for members in occurring or [set()])
             return
         if quoted is not None:
             yield {*quoted} & self.texts
@@ -238,19 +246,19 @@ class _LabelReader:
         longer = {t for t in self.texts if t and " | " in t and t in label} - {label}
         if longer and quoted is None:
             self._one([{label}, longer], label)  # which is refused
-        every: set[Any] = set()
+        union: set[Any] = set()
         for part in parts:
             if part == "missing":
-                every |= self._null(False)
+                union |= self._null(False)
             else:
-                every |= self._one([{part} & self.texts, self._number(part)], part)
-        yield every
+                union |= self._one([{part} & self.texts, self._number(part)], part)
+        yield union
 
     def _between(self, low: str, high: str) -> Iterator[set[Any]]:
         if low in self._order and high in self._order:
             places = self._order[low], self._order[high]
-            own = ((text, self._order.get(text, -1)) for text in self.texts)
-            yield {text for text, at in own if places[0] <= at <= places[1]}
+            placed_texts = ((text, self._order.get(text, -1)) for text in self.texts)
+            yield {text for text, position in placed_texts if places[0] <= position <= places[1]}
             return
         first, last, strict = _decimal(low), _decimal(high.removeprefix("<")), high[:1] == "<"
         if first is not None and last is not None:
@@ -268,15 +276,15 @@ class _LabelReader:
         first, last = _edges(low), _edges(high)
         if first is None or last is None:
             return set()
-        return {text for text, at in self._moments.items() if first[0] <= at <= last[1]}
+        return {text for text, moment in self._moments.items() if first[0] <= moment <= last[1]}
 
 
 def _in_quotes(label: str, joint: str) -> list[str] | None:
     """The parts of a label, without their quotes, if each part is in quotes; else None."""
-    one = r'"(?:[^"]|"")*"'
-    if not re.fullmatch(f"{one}(?:{re.escape(joint)}{one})*", label):
+    quoted_part = r'"(?:[^"]|"")*"'
+    if not re.fullmatch(f"{quoted_part}(?:{re.escape(joint)}{quoted_part})*", label):
         return None
-    return [part[1:-1].replace('""', '"') for part in re.findall(one, label)]
+    return [part[1:-1].replace('""', '"') for part in re.findall(quoted_part, label)]
 
 
 def _decimal(text: str) -> Decimal | None:
@@ -292,9 +300,9 @@ def _edges(text: str) -> tuple[str, str] | None:
         return text.removesuffix("h"), f"{text.removesuffix('h')}~"
     if re.fullmatch(r"[0-9]{3}0s", text):
         return text[:3], f"{text[:3]}~"
-    if found := re.fullmatch(r"([0-9]{4})-Q([1-4])", text):
-        last = 3 * int(found[2])
-        return f"{found[1]}-{last - 2:02}", f"{found[1]}-{last:02}~"
+    if match := re.fullmatch(r"([0-9]{4})-Q([1-4])", text):
+        last = 3 * int(match[2])
+        return f"{match[1]}-{last - 2:02}", f"{match[1]}-{last:02}~"
     try:
         moment = datetime.fromisoformat(text).replace(tzinfo=None).isoformat(" ")
     except ValueError:

@@ -44,16 +44,18 @@ def quoted(label: object) -> str:
     return text if clear else f"“{text}”"
 
 
-def one_line(text: object, kept: str = "") -> str:
+def one_line(text: object, unescaped: str = "") -> str:
     r"""A message that may quote a file: shortened, with unprintable characters escaped.
 
     >>> one_line("no column 'a\x1b[2Jb'\nVerified")
     "no column 'a\\x1b[2Jb'\\nVerified"
     """
-    said = str(text)
-    if len(said) > _MOST_OF_A_LINE:
-        said = f"{said[:_MOST_OF_A_LINE]}..."
-    return "".join(char if char.isprintable() or char in kept else _escape(char) for char in said)
+    message = str(text)
+    if len(message) > _MOST_OF_A_LINE:
+        message = f"{message[:_MOST_OF_A_LINE]}..."
+    return "".join(
+        char if char.isprintable() or char in unescaped else _escape(char) for char in message
+    )
 
 
 def encodable(text: str, encoding: str) -> str:

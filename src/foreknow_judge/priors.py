@@ -60,12 +60,14 @@ class Chances:
 
     def united(self, members: Collection[str], name: str) -> Chances:
         """The same with some values merged into one, whose probability is their sum."""
-        left = [value for value in self.values if value not in members]
+        other_values = [value for value in self.values if value not in members]
         rows = [
-            (who, [*(self.of(who, value) for value in left), self.any(who, members)])
+            (who, [*(self.of(who, value) for value in other_values), self.any(who, members)])
             for who in self.rows
         ]
-        return Chances({"attributes": self.attributes, "values": [*left, name], "rows": rows})
+        return Chances(
+            {"attributes": self.attributes, "values": [*other_values, name], "rows": rows}
+        )
 
     def any(self, signature: Signature, members: Collection[str]) -> Fraction:
         """The probability of any of some values; at most 1, which rounded floats may exceed."""
@@ -77,11 +79,11 @@ class Chances:
             row = self.rows.get(signature, [])
             scale = _common(row)
             self._whole[signature] = [int(chance * scale) for chance in row], scale
-        known, scale = self._whole[signature]
-        if not known or not all(value in self.values for value in values):
+        scaled, scale = self._whole[signature]
+        if not scaled or not all(value in self.values for value in values):
             for value in values:  # an error says which is lacking
                 self.of(signature, value)
-        return [known[self.values[value]] for value in values], scale
+        return [scaled[self.values[value]] for value in values], scale
 
     def of(self, signature: Signature, value: str) -> Fraction:
         """The probability of a value."""
@@ -101,82 +103,91 @@ def _common(row: Sequence[Fraction]) -> int:
 
 
 def worst_priors(
-    held: Mapping[Group, tuple[int, Bag]],
+    bags: Mapping[Group, tuple[int, Bag]],
     people: Mapping[Group, Mapping[Signature, int]],
-    wanted: Collection[str],
+    secrets: Collection[str],
     chances: Chances,
     reading: str,
     relative: bool = False,
-    together: _Set | None = None,
+    united: _Set | None = None,
     amounts: Amounts = (0, 0, 0),
 ) -> Worst:
     """The highest posterior of a wanted value (divided by its prior if `relative`), and its group.
 
-    For values `together` (a name and its members), posteriors and priors are added up. `amounts`
+    For values `united` (a name and its members), posteriors and priors are added up. `amounts`
     are facts on top of priors: values that are ruled out, people who are known and linked.
     """
-    name, wanted = together or (None, wanted)
-    asked = ExchangeQuestion(frozenset(wanted), name, amounts, reading == "binary")
-    alike: dict[Any, Group] = {}
-    for group, (_, bag) in held.items():
+    name, secrets = united or (None, secrets)
+    question = ExchangeQuestion(frozenset(secrets), name, amounts, reading == "binary")
+    first_groups: dict[Any, Group] = {}
+    for group, (_, bag) in bags.items():
         signed = sorted(people[group].items(), key=lambda item: (-item[1], str(item[0])))
         values = sorted(bag.items(), key=lambda item: (-item[1], item[0]))
-        alike.setdefault((tuple(signed), tuple(values)), group)
-    groups, shapes = list(alike.values()), dict[Shape, list[PriorGroup]]()
-    for place, (signed, bag) in enumerate(alike):
-        for shape, case in _cases(place, signed, bag, chances, asked):
+        first_groups.setdefault((tuple(signed), tuple(values)), group)
+    groups, shapes = list(first_groups.values()), dict[Shape, list[PriorGroup]]()
+    for place, (signed, bag) in enumerate(first_groups):
+        for shape, case in _cases(place, signed, bag, chances, question):
             shapes.setdefault(shape, []).append(case)
     if any(amounts[1:]):
-        return worst_exchanged(shapes, asked, relative, groups)
+        return worst_exchanged(shapes, question, relative, groups)
     best, top = Worst(), (0, 1)
     first: tuple[str, int] = ("", 0)  # ties: the first value, then its first group
-    for shape, cases in sorted(shapes.items(), key=lambda own: _kinds(own[0])):
+    for shape, cases in sorted(shapes.items(), key=lambda entry: _kinds(entry[0])):
         if (states := _states(_kinds(shape))) > _MOST_STATES:
             raise CertificateError("too-large", "a group with priors")
         step = max(1, _AT_ONCE // states)
-        for some in (cases[at : at + step] for at in range(0, len(cases), step)):
-            weight, total, before = _judged(some, shape, asked)
+        for batch in (cases[start : start + step] for start in range(0, len(cases), step)):
+            weight, total, before = _judged(batch, shape, question)
             above, below = weight, total
             if relative:  # divided by the prior
-                scale = np.array([case.scales for case in some], object)
+                scale = np.array([case.scales for case in batch], object)
                 above, below = weight * scale[:, :, None], total * before
             for c, s, x in np.argwhere((above > 0) & (above * top[1] >= top[0] * below)).tolist():
-                one, other = above[c, s, x], below[c, s, x]
-                value = some[c].values[x] if name is None else name
-                more, own = one * top[1] - top[0] * other, (value, some[c].place)
-                if more > 0 or (more == 0 and own < first):
-                    prior = Fraction(before[c, s, x], some[c].scales[s])
+                numerator, denominator = above[c, s, x], below[c, s, x]
+                value = batch[c].values[x] if name is None else name
+                excess, order_key = (
+                    numerator * top[1] - top[0] * denominator,
+                    (value, batch[c].place),
+                )
+                if excess > 0 or (excess == 0 and order_key < first):
+                    prior = Fraction(before[c, s, x], batch[c].scales[s])
                     chance = Fraction(weight[c, s, x], total[c, s, x])
-                    best, top = Worst(value, groups[some[c].place], chance, prior), (one, other)
-                    first = own
+                    best, top = (
+                        Worst(value, groups[batch[c].place], chance, prior),
+                        (numerator, denominator),
+                    )
+                    first = order_key
     return best
 
 
 def _cases(
-    place: int, signed: Any, bag: Any, chances: Chances, asked: ExchangeQuestion
+    place: int, signed: Any, bag: Any, chances: Chances, question: ExchangeQuestion
 ) -> Iterator[tuple[Shape, PriorGroup]]:
     """A group as one case; with binary priors, a case for each value, which people have or not."""
     amounts, counts = tuple(n for _, n in signed), tuple(n for _, n in bag)
     values = [value for value, _ in bag]
-    wanted = [value for value in values if value in asked.wanted]
-    if not asked.binary and wanted:
+    asked_values = [value for value in values if value in question.wanted]
+    if not question.binary and asked_values:
         table = [chances.whole(who, values) for who, _ in signed]
         rows, scales = map(list, zip(*table, strict=True))
         before = rows
-        if asked.name is not None:
+        if question.name is not None:
             before = [
-                [int(chances.any(who, asked.wanted) * scale)]
+                [int(chances.any(who, question.wanted) * scale)]
                 for (who, _), scale in zip(signed, scales, strict=True)
             ]
         yield (amounts, counts), PriorGroup(place, values, rows, before, scales)
-    for value in wanted if asked.binary else ():
+    for value in asked_values if question.binary else ():
         table = [chances.whole(who, [value]) for who, _ in signed]
-        pairs = [[own, scale - own] for (own,), scale in table]
+        pairs = [[chance, scale - chance] for (chance,), scale in table]
         copies, scales = counts[values.index(value)], [scale for _, scale in table]
         shape = amounts, (copies, sum(counts) - copies)
-        others = sorted(n for other, n in bag if other != value)
-        left = sum(others[: max(len(others) - asked.amounts[0], 0)])
-        yield shape, PriorGroup(place, [value], pairs, [own for own, _ in table], scales, left)
+        other_counts = sorted(n for other_value, n in bag if other_value != value)
+        others_left = sum(other_counts[: max(len(other_counts) - question.amounts[0], 0)])
+        yield (
+            shape,
+            PriorGroup(place, [value], pairs, [chance for chance, _ in table], scales, others_left),
+        )
 
 
 def _judged(
@@ -189,22 +200,22 @@ def _judged(
     """
     ruled_out, as_one = question.amounts[0], question.name is not None
     table = np.array([case.rows for case in cases], object)
-    every, total = _posteriors(shape, table)
+    weights, total = _posteriors(shape, table)
     total = total[:, None, None] * np.array(shape[0], object)[None, :, None]
-    asked = np.array([[value in question.wanted for value in case.values] for case in cases])
-    weight = every[:, :, : asked.shape[1]] * asked[:, None, :]
+    is_asked = np.array([[value in question.wanted for value in case.values] for case in cases])
+    weight = weights[:, :, : is_asked.shape[1]] * is_asked[:, None, :]
     if as_one:
         weight = weight.sum(axis=2, keepdims=True)
     total = total + 0 * weight
     if ruled_out and not question.binary:
-        one = asked[:, :, None] if as_one else np.eye(every.shape[2], dtype=bool)[None]
+        is_united = is_asked[:, :, None] if as_one else np.eye(weights.shape[2], dtype=bool)[None]
         for x in range(weight.shape[2]):
-            others = np.sort(np.where(one[:, None, :, x], 0, every), axis=2)
-            left = others[:, :, : max(others.shape[2] - ruled_out, 0)]
-            total[:, :, x] = weight[:, :, x] + left.sum(axis=2)
+            other_weights = np.sort(np.where(is_united[:, None, :, x], 0, weights), axis=2)
+            weights_left = other_weights[:, :, : max(other_weights.shape[2] - ruled_out, 0)]
+            total[:, :, x] = weight[:, :, x] + weights_left.sum(axis=2)
     elif ruled_out:
-        left = np.array([case.left for case in cases], object)[:, None, None]
-        lacking = (total - weight) * left
+        weights_left = np.array([case.left for case in cases], object)[:, None, None]
+        lacking = (total - weight) * weights_left
         weight = weight * max(shape[1][1], 1)
         total = weight + lacking
     return weight, total, np.array([case.before for case in cases], object)
@@ -222,12 +233,12 @@ def _states(kinds: tuple[int, ...]) -> int:
 
 def _posteriors(shape: Shape, table: Any) -> tuple[Any, Any]:
     """For people of each signature, the weight of having each value; and the total weight."""
-    amounts, counts = (np.array(own, object)[None, :, None] for own in shape)
+    amounts, counts = (np.array(numbers, object)[None, :, None] for numbers in shape)
     if _kinds(shape) is shape[1]:
-        found, total = _shares(*shape, table)
-        return found * amounts, total
-    found, total = _shares(*shape[::-1], table.swapaxes(1, 2))
-    return (found * counts).swapaxes(1, 2), total
+        shares, total = _shares(*shape, table)
+        return shares * amounts, total
+    shares, total = _shares(*shape[::-1], table.swapaxes(1, 2))
+    return (shares * counts).swapaxes(1, 2), total
 
 
 def _shares(items: Sequence[int], kinds: Sequence[int], table: Any) -> tuple[Any, Any]:
@@ -241,13 +252,13 @@ def _shares(items: Sequence[int], kinds: Sequence[int], table: Any) -> tuple[Any
     total = before[-1][0] if len(sorts) == sum(kinds) else np.zeros(1)
     if not total.all():
         raise CertificateError("no-world")
-    found = 0 * table
-    for sort, at in enumerate(np.cumsum(items) - items):
-        rest = after[len(sorts) - at - 1]
-        for kind, (used, more) in enumerate(steps.moves[at] if items[sort] else ()):
-            ways = before[at][used] * rest[steps.others[at + 1][more]]
-            found[:, sort, kind] = table[:, sort, kind] * ways.sum(axis=0)
-    return found, total
+    weights = 0 * table
+    for sort, position in enumerate(np.cumsum(items) - items):
+        weights_after = after[len(sorts) - position - 1]
+        for kind, (used, next_states) in enumerate(steps.moves[position] if items[sort] else ()):
+            ways = before[position][used] * weights_after[steps.others[position + 1][next_states]]
+            weights[:, sort, kind] = table[:, sort, kind] * ways.sum(axis=0)
+    return weights, total
 
 
 class _Steps(NamedTuple):
@@ -266,24 +277,28 @@ class _Steps(NamedTuple):
         level, n_states = digits.sum(axis=0), digits.shape[1]
         states = [np.flatnonzero(level == items) for items in range(sum(kinds) + 1)]
         place = np.empty(n_states, np.int64)
-        for own in states:
-            place[own] = np.arange(len(own))
+        for states_of_level in states:
+            place[states_of_level] = np.arange(len(states_of_level))
         moves = []
-        for own in states[:-1]:
+        for states_of_level in states[:-1]:
             able = [
-                np.flatnonzero(digit[own] < kind) for digit, kind in zip(digits, kinds, strict=True)
+                np.flatnonzero(digit[states_of_level] < kind)
+                for digit, kind in zip(digits, kinds, strict=True)
             ]
             moves.append(
-                [(at, place[own[at] + step]) for at, step in zip(able, steps, strict=True)]
+                [
+                    (possible, place[states_of_level[possible] + step])
+                    for possible, step in zip(able, steps, strict=True)
+                ]
             )
-        return cls(moves, [place[n_states - 1 - own] for own in states])
+        return cls(moves, [place[n_states - 1 - states_of_level] for states_of_level in states])
 
     def ways(self, table: Any, sorts: Sequence[int]) -> list[Any]:
         """For the first 0, 1, ... items the weight of all ways to assign kinds, by state."""
-        every = [np.ones((1, len(table)), int).astype(object)]
+        weights_by_state = [np.ones((1, len(table)), int).astype(object)]
         for sort, moves, states in zip(sorts, self.moves, self.others[1:], strict=False):
             weights = np.zeros((len(states), len(table)), int).astype(object)
-            for kind, (used, more) in enumerate(moves):
-                weights[more] += every[-1][used] * table[:, sort, kind]
-            every.append(weights)
-        return every
+            for kind, (used, next_states) in enumerate(moves):
+                weights[next_states] += weights_by_state[-1][used] * table[:, sort, kind]
+            weights_by_state.append(weights)
+        return weights_by_state

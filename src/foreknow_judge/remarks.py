@@ -50,38 +50,40 @@ class Question(NamedTuple):
 
 
 def remarks_of_files(
-    known: Certificate, written: Written, required: Sequence[Mapping[str, Any]], kinds: Kinds
+    certificate: Certificate, release: Written, required: Sequence[Mapping[str, Any]], kinds: Kinds
 ) -> Scope:
     """What no requirement looks at, as far as the files of a release show."""
     tables = read_requirements(required)
     on_people = [table for table in tables if any(map(kinds.counts_people, table.kinds))]
     on_values = [table for table in tables if table not in on_people]
-    rows = known.beside if known.form == "generalized" else ()
-    several = multivalued_columns(known.semantics, known.sensitives)
-    every = (*known.sensitives, *(() if several else rows))
-    apart = (*known.unlinked, *several)
-    layout = Layout(known.sensitives[0], tuple(name for name in every if name not in apart))
+    rows = certificate.beside if certificate.form == "generalized" else ()
+    several = multivalued_columns(certificate.semantics, certificate.sensitives)
+    linkable = (*certificate.sensitives, *(() if several else rows))
+    apart = (*certificate.unlinked, *several)
+    layout = Layout(
+        certificate.sensitives[0], tuple(name for name in linkable if name not in apart)
+    )
     sights = [
         layout.seen(table.sensitive, table.known).with_priors(_attributes_of_all(table))
         for table in on_values
     ]
     looked_at = {*layout.looked_at(sights, [table.known for table in on_people])}
     looked_at.update(*(columns for table in tables for columns in _attributes(table)))
-    linked = [name for name in known.sensitives if name in layout.linked]
+    linked = [name for name in certificate.sensitives if name in layout.linked]
     beside_each_other = linked if len(linked) > 1 and sights else []
-    one_table = known.form == "generalized" and known.semantics == "single"
-    shuffled = known.unlinked if one_table else ()
-    names = [name for name in known.beside if name not in shuffled]
-    columns = {name: written.groups_of(name, ()) for name in known.sensitives}
+    one_table = certificate.form == "generalized" and certificate.semantics == "single"
+    shuffled = certificate.unlinked if one_table else ()
+    names = [name for name in certificate.beside if name not in shuffled]
+    columns = {name: release.groups_of(name, ()) for name in certificate.sensitives}
     foreign = [
         kinds.packages[key] for table in tables for key in table.kinds if key in kinds.packages
     ]
     return Scope(
         **remarks_on_values(columns, [Question.of(table, kinds) for table in on_values]),
-        suppressed=suppressed_columns(written),
-        cases=known.in_cases,
+        suppressed=suppressed_columns(release),
+        cases=certificate.in_cases,
         beside=tuple(name for name in (*names, *beside_each_other) if name not in looked_at),
-        exact=known.exact,
+        exact=certificate.exact,
         method=NOT_JUDGED,
         assumed=layout.assumed(sights),
         shuffled=tuple(shuffled),
@@ -100,29 +102,31 @@ def remarks_on_values(
     free, crowded, alike_values = Counter[str](), dict[str, Any](), set[tuple[str, ...]]()
     unrequired, ends, names = list[str](), set[Any](), dict[str, set[Any]]()
     single: dict[str, Any] = {}
-    for column, held in columns.items():
-        alike_values |= {*alike(_holders(held))}
-        asked = [
+    for column, groups in columns.items():
+        alike_values |= {*alike(_holders(groups))}
+        questions_of_column = [
             question
             for question in questions or ()
             if not several or (question.sensitive or main) == column
         ]
-        if several and not asked:
+        if several and not questions_of_column:
             unrequired += [] if questions is None else [column]
             continue
-        on_knowledge = [question for question in asked if question.limits_inference]
+        on_knowledge = [question for question in questions_of_column if question.limits_inference]
         if questions is not None:
-            for value, people in _unprotected(held, on_knowledge).items():
+            for value, people in _unprotected(groups, on_knowledge).items():
                 free[f"{column} {value}" if several else value] += people
-            single = _single_values(held, on_knowledge)
+            single = _single_values(groups, on_knowledge)
             if "values_and_people" in single:
                 crowded[column] = single["values_and_people"]
-        for key, remarks in _named_values(held, asked).items():
+        for key, remarks in _named_values(groups, questions_of_column).items():
             names.setdefault(key, set()).update(remarks)
         if any(question.secret.width is not None for question in on_knowledge):
-            ends |= {(column if several else "", *end) for end in _extremes(held)}
+            ends |= {(column if several else "", *end) for end in _extremes(groups)}
     first = columns[main]
-    nothing = {name: int(held.people[held.n_values == 0].sum()) for name, held in columns.items()}
+    nothing = {
+        name: int(groups.people[groups.n_values == 0].sum()) for name, groups in columns.items()
+    }
     return {
         "smallest_group": int(first.people.min()) if len(first) else 0,
         "groups_of_one": int((first.people == 1).sum()),
@@ -137,43 +141,43 @@ def remarks_on_values(
     }
 
 
-def _holders(held: GroupBags) -> dict[str, int]:
+def _holders(groups: GroupBags) -> dict[str, int]:
     """How many people have each value that somebody has, in order of the values."""
-    people = zip(held.names, held.totals.tolist(), strict=True)
-    return {value: many for value, many in people if many}
+    people = zip(groups.names, groups.totals.tolist(), strict=True)
+    return {value: n_holders for value, n_holders in people if n_holders}
 
 
 def values_about(secret: Secret, values: Collection[str]) -> set[str]:
     """The values of a column that a secret is about, alone or among others."""
     if secret.sets:
-        return set[str]().union(*(values_named(own, values) for own in secret.sets.values()))
-    about = {*values} if secret.values is None else {*values_named(secret.values, values)}
-    return about - exempt_values(secret.excluded, values)
+        return set[str]().union(*(values_named(named, values) for named in secret.sets.values()))
+    secrets = {*values} if secret.values is None else {*values_named(secret.values, values)}
+    return secrets - exempt_values(secret.excluded, values)
 
 
-def _unprotected(held: GroupBags, questions: Iterable[Question]) -> dict[str, int]:
+def _unprotected(groups: GroupBags, questions: Iterable[Question]) -> dict[str, int]:
     """Values that no requirement is about, and how many people have each."""
-    free = _holders(held)
+    free = _holders(groups)
     for question in questions:
-        about = values_about(question.secret, held.names)
+        secrets = values_about(question.secret, groups.names)
         if SHOWN_ELSEWHERE in question.secret.excluded:
-            about.add(SHOWN_ELSEWHERE)
-        free = {value: people for value, people in free.items() if value not in about}
+            secrets.add(SHOWN_ELSEWHERE)
+        free = {value: people for value, people in free.items() if value not in secrets}
     return free
 
 
-def _single_values(held: GroupBags, questions: Sequence[Question]) -> dict[str, Any]:
+def _single_values(groups: GroupBags, questions: Sequence[Question]) -> dict[str, Any]:
     """Remarks on values that are judged by themselves, if that protects less than it seems to."""
     secrets = [question.secret for question in questions]
-    single = [values_about(secret, held.names) for secret in secrets if secret.singly]
-    in_sets = [values_about(secret, held.names) for secret in secrets if secret.sets]
-    about = set[str]().union(*single).difference(*in_sets)
+    single = [values_about(secret, groups.names) for secret in secrets if secret.singly]
+    in_sets = [values_about(secret, groups.names) for secret in secrets if secret.sets]
+    secret_values = set[str]().union(*single).difference(*in_sets)
     remarks: dict[str, Any] = {}
-    holders = _holders(held)
+    holders = _holders(groups)
     values, people = len(holders), sum(holders.values())
     if single and len(single) == len(questions) and people >= _FEW and values * 10 >= people * 8:
         remarks["values_and_people"] = values, people
-    ranked = sorted(about & holders.keys(), key=lambda value: (-holders[value], value))
+    ranked = sorted(secret_values & holders.keys(), key=lambda value: (-holders[value], value))
     if len(ranked) > 1:
         remarks |= {"apart": tuple(ranked[:_LISTED]), "more_apart": len(ranked[_LISTED:])}
     return remarks
@@ -182,35 +186,36 @@ def _single_values(held: GroupBags, questions: Sequence[Question]) -> dict[str, 
 # ---- names in a policy ---------------------------------------------------------------------------
 
 
-def _named_values(held: GroupBags, questions: Iterable[Question]) -> dict[str, Any]:
+def _named_values(groups: GroupBags, questions: Iterable[Question]) -> dict[str, Any]:
     """Remarks on the values that requirements on a column name; see `Scope`."""
-    there = sorted(_holders(held))
-    known, absent, idle, no_numbers = {*there}, set[str](), set[str](), set[str]()
+    present = sorted(_holders(groups))
+    present_set, absent, idle, no_numbers = {*present}, set[str](), set[str](), set[str]()
     begin_alike = set[tuple[str, str]]()
     for question in questions:
         secret = question.secret
-        lists = [own for own in secret.sets.values() if not isinstance(own, Mapping)]
+        lists = [named for named in secret.sets.values() if not isinstance(named, Mapping)]
         values = [*map(str, secret.values or ())]
-        texts = [*values, *(str(text) for own in lists for text in own)]
+        texts = [*values, *(str(text) for named in lists for text in named)]
         for text in (*texts, *map(str, secret.excluded)):
-            if text in known or text in (SHOWN_ELSEWHERE, *question.absent):
+            if text in present_set or text in (SHOWN_ELSEWHERE, *question.absent):
                 continue
-            if not (text.endswith("*") and values_starting(text, there)):
-                _refuse_other_spelling(question.name, text, there)
+            if not (text.endswith("*") and values_starting(text, present)):
+                _refuse_other_spelling(question.name, text, present)
                 absent.add(text)
         sets = {
-            name or " or ".join(own): values_named(own, there) for name, own in secret.sets.items()
+            name or " or ".join(named): values_named(named, present)
+            for name, named in secret.sets.items()
         }
         if values:
-            sets = {" or ".join(values): sorted(values_about(secret, there))}
+            sets = {" or ".join(values): sorted(values_about(secret, present))}
         idle |= {name for name, members in sets.items() if not members}
-        members = {value for own in sets.values() for value in own}
+        members = {value for named in sets.values() for value in named}
         stems = {text for text in texts if not text.endswith("*")}
-        begin_alike |= _begin_alike(stems, [value for value in there if value not in members])
+        begin_alike |= _begin_alike(stems, [value for value in present if value not in members])
         if len(lists) < len(secret.sets):
-            no_numbers |= {value for value in there if not any(map(str.isnumeric, value))}
+            no_numbers |= {value for value in present if not any(map(str.isnumeric, value))}
     near = {
-        text: nearest(text, there[:_COMPARED])
+        text: nearest(text, present[:_COMPARED])
         for text in sorted(absent)[:_NAMED]
         if not text.endswith("*")
     }
@@ -232,14 +237,14 @@ def _refuse_other_spelling(name: str, text: str, values: Iterable[str]) -> None:
             raise PolicyError("spelt-otherwise", name, value=text, same=value)
 
 
-def _begin_alike(stems: set[str], others: Iterable[str]) -> set[tuple[str, str]]:
+def _begin_alike(stems: set[str], outsiders: Iterable[str]) -> set[tuple[str, str]]:
     """Pairs of a value and a member that it begins with, but not numbers with more digits."""
     lengths = sorted({len(text) for text in stems if text}, reverse=True)
     pairs = set()
-    for value in others:
+    for value in outsiders:
         for length in lengths:
-            stem, rest = value[:length], value[length:]
-            if rest and stem in stems and not (stem.isdigit() and rest[0].isdigit()):
+            stem, ending = value[:length], value[length:]
+            if ending and stem in stems and not (stem.isdigit() and ending[0].isdigit()):
                 pairs.add((value, stem))
                 break
     return pairs
@@ -248,31 +253,31 @@ def _begin_alike(stems: set[str], others: Iterable[str]) -> set[tuple[str, str]]
 # ---- near values ---------------------------------------------------------------------------------
 
 
-def _extremes(held: GroupBags) -> set[tuple[str, str, int, int]]:
+def _extremes(tally: GroupBags) -> set[tuple[str, str, int, int]]:
     """Groups whose values all lie in the lowest or the highest tenth of a table.
 
     The lowest tenth ends at the value of the last person of the first tenth of people, in
     ascending order; everyone with this value belongs to it. The highest likewise, from above. A
     tenth that includes every value of the table is left out.
     """
-    places = [place_of(name) for name in held.names]
-    at = [Fraction(0) if place is None else place[2] for place in places]
-    ascending = {number: rank for rank, number in enumerate(sorted({*at}))}
-    rank = np.array([ascending[number] for number in at], np.int64)
+    places = [place_of(name) for name in tally.names]
+    positions = [Fraction(0) if place is None else place[2] for place in places]
+    ascending = {number: rank for rank, number in enumerate(sorted({*positions}))}
+    rank = np.array([ascending[number] for number in positions], np.int64)
     ends = set()
     for end, ranks in (("lowest", rank), ("highest", len(ascending) - 1 - rank)):
         people = np.zeros(len(ascending), np.int64)
-        np.add.at(people, ranks, held.totals)
-        there = np.flatnonzero(people)
-        if not len(there):
+        np.add.at(people, ranks, tally.totals)
+        occupied = np.flatnonzero(people)
+        if not len(occupied):
             continue
         tenth = -(-int(people.sum()) // 10)
-        last = int(there[np.argmax(np.cumsum(people[there]) >= tenth)])
-        outside = ranks[held.codes] > last
-        wholly = (held.n_values > 0) & (held.sum_by_group(outside.astype(np.int64)) == 0)
-        if last < there[-1] and wholly.any():
-            value = min(held.names[place] for place in np.flatnonzero(ranks == last).tolist())
-            groups, members = int(wholly.sum()), int(held.people[wholly].sum())
+        last = int(occupied[np.argmax(np.cumsum(people[occupied]) >= tenth)])
+        outside = ranks[tally.codes] > last
+        wholly = (tally.n_values > 0) & (tally.sum_by_group(outside.astype(np.int64)) == 0)
+        if last < occupied[-1] and wholly.any():
+            value = min(tally.names[place] for place in np.flatnonzero(ranks == last).tolist())
+            groups, members = int(wholly.sum()), int(tally.people[wholly].sum())
             ends.add((end, value, groups, members))
     return ends
 
@@ -291,8 +296,8 @@ def alike(values: Iterable[str]) -> list[tuple[str, ...]]:
         text = plain_spelling(value)
         number = None if is_code(text) else read_number(text)
         spellings.setdefault(text if number is None else number, []).append(value)
-    several = (sorted(set(own)) for key, own in spellings.items() if key != "")
-    return sorted(tuple(own) for own in several if len(own) > 1)
+    several = (sorted(set(spelt_values)) for key, spelt_values in spellings.items() if key != "")
+    return sorted(tuple(spelt_values) for spelt_values in several if len(spelt_values) > 1)
 
 
 # ---- priors --------------------------------------------------------------------------------------

@@ -15,38 +15,43 @@ from foreknow_judge.numbers import as_fraction
 from foreknow_judge.population import Population, count_matches
 
 
-def gauge_risk(held: GroupBags, settings: RiskSettings) -> Measured:
+def gauge_risk(groups: GroupBags, settings: RiskSettings) -> Measured:
     """Risk in the smallest group, average risk, and the share of people alone in their group."""
-    sizes = held.people.tolist()
-    people, least = sum(sizes), min(sizes)
-    found = {
-        "prosecutor": Fraction(1, least),
+    sizes = groups.people.tolist()
+    people, smallest = sum(sizes), min(sizes)
+    figures = {
+        "prosecutor": Fraction(1, smallest),
         "average": Fraction(len(sizes), people),
         "uniqueness": Fraction(sizes.count(1), people),
     }
-    return _worst(settings, found, held.group(sizes.index(least)))
+    return _worst(settings, figures, groups.group(sizes.index(smallest)))
 
 
 def gauge_population_risk(
-    held: GroupBags, settings: PopulationRiskSettings, everybody: Population
+    groups: GroupBags, settings: PopulationRiskSettings, everybody: Population
 ) -> Measured:
     """Risk in the group that fits the fewest people of the population, and the share of uniques."""
-    many, _, _ = count_matches(held, settings, everybody)
-    sizes = held.people.tolist()
-    alone = sum(size for size, others in zip(sizes, many, strict=True) if others == 1)
-    risks = {"journalist": Fraction(1, min(many)), "uniqueness": Fraction(alone, sum(sizes))}
-    return _worst(settings, risks, held.group(many.index(min(many))))
+    n_matches, _, _ = count_matches(groups, settings, everybody)
+    sizes = groups.people.tolist()
+    n_unique = sum(size for size, n_fitting in zip(sizes, n_matches, strict=True) if n_fitting == 1)
+    risks = {
+        "journalist": Fraction(1, min(n_matches)),
+        "uniqueness": Fraction(n_unique, sum(sizes)),
+    }
+    return _worst(settings, risks, groups.group(n_matches.index(min(n_matches))))
 
 
 def _worst(
-    settings: RiskSettings | PopulationRiskSettings, found: Mapping[str, Fraction], group: Group
+    settings: RiskSettings | PopulationRiskSettings, figures: Mapping[str, Fraction], group: Group
 ) -> Measured:
     """The first risk that breaks its limit, else the first that has a limit."""
-    given = {key: getattr(settings, key) for key in found}
-    limits = {key: as_fraction(limit) for key, limit in given.items() if limit is not None}
+    settings_by_risk = {key: getattr(settings, key) for key in figures}
+    limits = {
+        key: as_fraction(limit) for key, limit in settings_by_risk.items() if limit is not None
+    }
     if not limits:
         raise CertificateError("wrong-setting", "a risk")
     for key, limit in limits.items():
-        if found[key] > limit or (settings.strict and found[key] == limit):
-            return Measured(found[key], group, False, {key: found[key]})
-    return Measured(found[next(iter(limits))], group, True)
+        if figures[key] > limit or (settings.strict and figures[key] == limit):
+            return Measured(figures[key], group, False, {key: figures[key]})
+    return Measured(figures[next(iter(limits))], group, True)

@@ -25,18 +25,20 @@ class Roles:
     @classmethod
     def of(cls, schema: SchemaTable) -> Roles:
         """Read the roles, and refuse a table that contradicts itself."""
-        given = schema.sensitive
-        sensitives = (given,) if isinstance(given, str) else tuple(given)
+        sensitive = schema.sensitive
+        sensitives = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
         if not sensitives:
             raise CertificateError("no-columns", "sensitive")
         if not schema.quasi_identifiers and schema.group is None:
             raise CertificateError("no-columns", "quasi_identifiers")
-        other = tuple(schema.other)
+        other_columns = tuple(schema.other)
         shared = () if schema.shared is None else tuple(schema.shared.values)
-        shown = "" if schema.shared is None else f"{schema.shared.by}_shown"
-        if shown and shown not in other:
-            other = (*other, shown)
-        roles = cls(tuple(schema.quasi_identifiers), sensitives, other, shared, shown)
+        shown_column = "" if schema.shared is None else f"{schema.shared.by}_shown"
+        if shown_column and shown_column not in other_columns:
+            other_columns = (*other_columns, shown_column)
+        roles = cls(
+            tuple(schema.quasi_identifiers), sensitives, other_columns, shared, shown_column
+        )
         roles._refuse_two_roles(schema)
         roles._refuse_semantics(schema)
         roles._refuse_shared(schema)
@@ -74,8 +76,8 @@ class Roles:
         for column in schema.shared.values:
             if column not in self.sensitives:
                 raise CertificateError("not-sensitive", "shared", column=column)
-        about = {rule.sensitive or self.sensitives[0] for rule in schema.impossible}
-        if about & {*schema.shared.values}:
+        ruled_columns = {rule.sensitive or self.sensitives[0] for rule in schema.impossible}
+        if ruled_columns & {*schema.shared.values}:
             raise CertificateError("impossible-shared")
 
     def _refuse_rule(self, name: str, rule: ImpossibleTable) -> None:

@@ -40,31 +40,31 @@ CASES_OF_FILES = (
 _NOTED = "The publisher notes, which is not verified:"
 
 
-def noted(said: str) -> str:
+def noted(sentence: str) -> str:
     """Mark what a certificate says and its files do not show as the publisher's words."""
-    return f"{_NOTED} {said}"
+    return f"{_NOTED} {sentence}"
 
 
-def how_far(found: Any) -> tuple[str, str]:
+def how_far(verification: Any) -> tuple[str, str]:
     """How far the files of a `Verification` show that requirements hold; and what is claimed."""
-    owned = bool(found.claimed_scope.word)
-    if not found.scope.cases:
+    owned = bool(verification.claimed_scope.word)
+    if not verification.scope.cases:
         return (AS_FILES_SHOW, OF_OTHERS_CLAIMED) if owned else ("", "")
-    of_people = OF_PEOPLE_CLAIMED if owned else OF_PEOPLE_OPEN if found.own_policy else ""
+    of_people = OF_PEOPLE_CLAIMED if owned else OF_PEOPLE_OPEN if verification.own_policy else ""
     return OF_EACH_CASE, of_people
 
 
-def unlimited(found: Any, far: str = "") -> str:
+def unlimited(verification: Any, far: str = "") -> str:
     """The end of a headline on an audit or verification if nothing limits inference of people."""
-    return UNLIMITED_OF_PEOPLE if found.limits_cases else f"{far}{UNLIMITED}"
+    return UNLIMITED_OF_PEOPLE if verification.limits_cases else f"{far}{UNLIMITED}"
 
 
-def about(kind: Any, counted: str = "groups") -> str:
+def about(kind: Any, look_alikes: str = "groups") -> str:
     """What a criterion or its gauge is about, and so what it says nothing of."""
     if kind.of_labels:
         return "this is about labels"
     if kind.of_people:
-        return f"this is about {counted}, and not about what anyone can infer of a person"
+        return f"this is about {look_alikes}, and not about what anyone can infer of a person"
     return (
         "this is about how values are spread within groups; what somebody who knows more can infer "
         "was not judged"
@@ -84,17 +84,18 @@ def rows_left_out(amount: int, noun: str = "sensitive value") -> Iterator[str]:
 def smallest_group(scope: Scope, noun: Sequence[str] = ("person", "people")) -> Iterator[str]:
     """How small groups are, if that is known."""
     if scope.smallest_group:
-        alone = scope.groups_of_one
-        more = f"; {number(alone)} groups have only one" if alone > 1 else ""
-        yield f"The smallest group has {some(scope.smallest_group, *noun)}{more}."
+        n_single = scope.groups_of_one
+        ending = f"; {number(n_single)} groups have only one" if n_single > 1 else ""
+        yield f"The smallest group has {some(scope.smallest_group, *noun)}{ending}."
 
 
 def judged_apart(scope: Scope, way: str = "") -> Iterator[str]:
     """Which values were judged each by itself, and perhaps a way to judge several as one."""
     if scope.apart:
-        shown = [quoted(value) for value in scope.apart[: -1 if scope.more_apart else None]]
-        left = f" and {number(scope.more_apart + 1)} more" if scope.more_apart else ""
+        listed = [quoted(value) for value in scope.apart[: -1 if scope.more_apart else None]]
+        ending = f" and {number(scope.more_apart + 1)} more" if scope.more_apart else ""
         yield (
-            f"Judged each by itself: {', '.join(shown)}{left}. How sure somebody can be of any one "
+            f"Judged each by itself: {', '.join(listed)}{ending}. How sure somebody can be of any "
+            "one "
             f"of several was not judged{way}."
         )

@@ -34,13 +34,13 @@ class Settings(BaseModel):
     )
 
 
-def one_or_several(table: type[Settings], limit: Any, least: int = 0) -> Any:
-    """The type of a table, or of a list of at least `least` points, each with a limit."""
+def one_or_several(table: type[Settings], limit: Any, n_points: int = 0) -> Any:
+    """The type of a table, or of a list of at least `n_points` points, each with a limit."""
     point = create_model(f"{table.__name__}Point", __base__=table, below=(limit, ...))
-    which = Discriminator(lambda given: "list" if isinstance(given, list) else "table")
+    which = Discriminator(lambda value: "list" if isinstance(value, list) else "table")
     listed = list[point]  # type: ignore[valid-type]
     return Annotated[
-        Annotated[table, Tag("table")] | Annotated[listed, Field(min_length=least), Tag("list")],
+        Annotated[table, Tag("table")] | Annotated[listed, Field(min_length=n_points), Tag("list")],
         which,
     ]
 
@@ -56,10 +56,10 @@ _CODES = {
 }
 
 
-def checked(kind: Any, given: Any, name: str) -> Any:
+def checked(kind: Any, settings: Any, name: str) -> Any:
     """Settings that were read by their type, which refuses what it does not allow."""
     try:
-        return _reader(kind).validate_python(given)
+        return _reader(kind).validate_python(settings)
     except ValidationError as error:
         raise malformed(name, error) from None
 
@@ -72,8 +72,8 @@ def _reader(kind: Any) -> TypeAdapter[Any]:
 def malformed(name: str, error: ValidationError) -> CertificateError:
     """The error for the first problem with the keys of a table; its code says of which sort."""
     sort = _first(error)["type"]
-    other = "wrong-type" if sort.endswith("_type") else "wrong-value"
-    return CertificateError(_CODES.get(sort, other), name, problem=explain(error))
+    default_code = "wrong-type" if sort.endswith("_type") else "wrong-value"
+    return CertificateError(_CODES.get(sort, default_code), name, problem=explain(error))
 
 
 def _first(error: ValidationError) -> Any:
@@ -94,5 +94,5 @@ def explain(error: ValidationError) -> str:
         required = place.startswith("policy.require")
         hint = "; if it is a kind of another package, only who has that can verify it"
         return f"has an unknown key {place!r}{hint if required else ''}"
-    said = first["msg"].removeprefix("Value error, ")
-    return f"is malformed: {place}{place and ': '}{said[0].lower()}{said[1:]}"
+    message = first["msg"].removeprefix("Value error, ")
+    return f"is malformed: {place}{place and ': '}{message[0].lower()}{message[1:]}"

@@ -21,8 +21,8 @@ def refuse_release(where: str, form: str, semantics: Any, *, shared: bool) -> No
     """
     if form != "bucketized":
         return
-    each = semantics.values() if isinstance(semantics, Mapping) else (semantics,)
-    if any(own != "single" for own in each):
+    by_column = semantics.values() if isinstance(semantics, Mapping) else (semantics,)
+    if any(word != "single" for word in by_column):
         raise UnsupportedError("bucketized-sets", where)
     if shared:
         raise UnsupportedError("bucketized-shared", where)
@@ -31,7 +31,7 @@ def refuse_release(where: str, form: str, semantics: Any, *, shared: bool) -> No
 def refuse_knowledge(
     where: str,
     secret: str,
-    known: Collection[str],
+    known_columns: Collection[str],
     unlinked: Collection[str],
     *,
     relative_links: bool = False,
@@ -44,5 +44,5 @@ def refuse_knowledge(
     """
     if relative_links:
         raise UnsupportedError("relative-links", where)
-    if secret in unlinked and not {*known}.isdisjoint(unlinked):
+    if secret in unlinked and not {*known_columns}.isdisjoint(unlinked):
         raise UnsupportedError("shuffled-known", where)

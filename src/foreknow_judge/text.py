@@ -18,23 +18,23 @@ def number(amount: int) -> str:
     return f"{amount:,}"
 
 
-def some(amount: int, one: str, several: str) -> str:
+def some(amount: int, singular: str, several: str) -> str:
     """An amount with its noun, in the singular if the amount is one.
 
     >>> some(1, "link", "links"), some(2000, "link", "links")
     ('one link', '2,000 links')
     """
-    return f"one {one}" if amount == 1 else f"{number(amount)} {several}"
+    return f"one {singular}" if amount == 1 else f"{number(amount)} {several}"
 
 
-def people_text(amount: int, of: str = "") -> str:
+def people_text(amount: int, article: str = "") -> str:
     """A number of people in words.
 
     >>> people_text(12), people_text(1), people_text(12, "all"), people_text(1, "all")
     ('12 people', 'one person', 'all 12 people', 'the only person')
     """
-    if of:
-        return "the only person" if amount == 1 else f"{of} {number(amount)} people"
+    if article:
+        return "the only person" if amount == 1 else f"{article} {number(amount)} people"
     return some(amount, "person", "people")
 
 
@@ -44,6 +44,6 @@ def plain_spelling(text: str) -> str:
     parts = ucd.normalize("NFKD", ucd.normalize("NFKD", text).casefold())
     # Marks above and below letters; in many scripts, other marks are vowels.
     if not parts.isascii():
-        seen = (c for c in parts if ucd.category(c) != "Cf" and not _UNSEEN.match(c))
-        parts = "".join(c for c in seen if ucd.combining(c) < _MARKS)
+        visible = (c for c in parts if ucd.category(c) != "Cf" and not _UNSEEN.match(c))
+        parts = "".join(c for c in visible if ucd.combining(c) < _MARKS)
     return " ".join(parts.split())

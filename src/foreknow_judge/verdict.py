@@ -174,10 +174,10 @@ class Figure:
             reached = f"{float(limit):.4g}"
             return reached, reached + ("" if self.required.inclusive else _STRICTLY)
         for digits in range(4, 17):
-            one, other = f"{chance:.{digits}g}", f"{float(limit):.{digits}g}"
-            if one != other:
+            reached_text, limit_text = f"{chance:.{digits}g}", f"{float(limit):.{digits}g}"
+            if reached_text != limit_text:
                 break
-        return one, other
+        return reached_text, limit_text
 
     @property
     def words(self) -> str:
@@ -226,7 +226,7 @@ class Verdict(Figure):
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, as a certificate has them."""
         judged, exact = self.judged, self.reached
-        said = "inf" if self.of_groups else None
+        no_figure = "inf" if self.of_groups else None
         return {
             "requirement": self.place,
             "judged": dict(judged) if isinstance(judged, Mapping) else judged.to_dict(),
@@ -234,7 +234,7 @@ class Verdict(Figure):
             **({"limit": str(self.limit)} if self.required.relative else {}),
             "value": self.value,
             "group": self.group,
-            "exact": said if exact is None else exact_text(exact),
+            "exact": no_figure if exact is None else exact_text(exact),
             **({"bounded": True} if self.bounded else {}),
             **({} if self.of_groups else {"probability": self.probability}),
             "safe": self.safe,

@@ -23,7 +23,7 @@ from foreknow_judge.written import Written, group_name, population_of
 
 
 def verdicts(
-    whole: Written,
+    release: Written,
     requirements: Sequence[Table],
     judges: Mapping[str, Judge] | None = None,
     gauges: Mapping[str, Gauge] | None = None,
@@ -33,7 +33,7 @@ def verdicts(
 
     Parameters
     ----------
-    whole : Written
+    release : Written
     requirements : sequence of mappings
         As `Policy.to_dict` gives them.
     judges, gauges : mapping of key to Judge or Gauge, optional
@@ -49,14 +49,16 @@ def verdicts(
     results: list[Verdict] = []
     judges, gauges = {**(judges or {}), **VERIFIERS}, {**(gauges or {}), **GAUGES}
     tables = read_requirements(requirements)
-    whole.prepare(tables)
+    release.prepare(tables)
     for place, (table, required) in enumerate(zip(tables, requirements, strict=True), first):
-        written = whole.for_sensitive(table.sensitive or whole.sensitive)
+        release_of_column = release.for_sensitive(table.sensitive or release.sensitive)
         key = next((key for key in table.kinds if key in gauges), None)
         if key is None:
-            results += _verdicts_on_knowledge(written, place, required, table, judges)
+            results += _verdicts_on_knowledge(release_of_column, place, required, table, judges)
         else:
-            results.append(_verdict_on_criterion(written, place, required, table, key, gauges[key]))
+            results.append(
+                _verdict_on_criterion(release_of_column, place, required, table, key, gauges[key])
+            )
         if not results or results[-1].place != place:
             problem = "it names no adversary and no criterion"
             raise CertificateError("wrong-table", f"require[{place}]", problem=problem)
@@ -64,7 +66,7 @@ def verdicts(
 
 
 def _verdict_on_criterion(
-    written: Written,
+    release: Written,
     place: int,
     required: Table,
     table: AskedTable,
@@ -73,33 +75,33 @@ def _verdict_on_criterion(
 ) -> Verdict:
     if len(table.kinds) > 1 or not table.of_whole_groups:
         raise CertificateError("not-by-itself", key)
-    if written.semantics != "single" and not gauge.of_people:
+    if release.semantics != "single" and not gauge.of_people:
         raise CertificateError("one-value-only", key)
-    settings, more = settings_of(key, table.kinds[key]), list[Any]()
+    settings, arguments = settings_of(key, table.kinds[key]), list[Any]()
     if gauge.of_population:
-        more = [population_of(written, settings)]
-    exact = written.form == "bucketized" and gauge.of_classes
+        arguments = [population_of(release, settings)]
+    exact = release.form == "bucketized" and gauge.of_classes
     if exact and gauge.of_people:
-        held = written.look_alikes(table.known)
+        groups = release.look_alikes(table.known)
     else:
-        held = written.groups_of(*sensitive_and_known(written, table, gauge.of_people))
+        groups = release.groups_of(*sensitive_and_known(release, table, gauge.of_people))
     if gauge.of_classes and not gauge.of_people:
-        more.append(written.look_alikes(()) if exact else held)
+        arguments.append(release.look_alikes(()) if exact else groups)
     if gauge.of_columns:
-        columns = written.exact if exact else written.groups
-        more.append(list(dict.fromkeys([*columns, *table.known])))
+        columns = release.exact if exact else release.groups
+        arguments.append(list(dict.fromkeys([*columns, *table.known])))
     if gauge.of_releases:
-        more.append(written.cohort)
-    if not len(held):
+        arguments.append(release.cohort)
+    if not len(groups):
         raise CertificateError("no-rows")
     if table.secret.sets:
-        held = _of_sets(written, held, key, gauge.of_sets(settings), table)
-    attained, group, holds, each = Measured(*gauge.measure(held, settings, *more))
-    alike = tuple(written.exact) if exact and gauge.of_people else ()
-    limits = limits_values(gauge, settings, held, more)
-    found = WorstCase(None, group_name(group), attained, each=each, limits_values=limits)
+        groups = _of_sets(release, groups, key, gauge.of_sets(settings), table)
+    attained, group, holds, figures = Measured(*gauge.measure(groups, settings, *arguments))
+    exact_columns = tuple(release.exact) if exact and gauge.of_people else ()
+    limits = limits_values(gauge, settings, groups, arguments)
+    worst_case = WorstCase(None, group_name(group), attained, each=figures, limits_values=limits)
     judged = {key: table.kinds[key]}
-    figure = Figure(place, required, judged, Limit(), found, table.known, alike=alike)
+    figure = Figure(place, required, judged, Limit(), worst_case, table.known, alike=exact_columns)
     return decided(figure, holds)
 
 
@@ -111,8 +113,10 @@ def decided(figure: Figure, safe: bool) -> Verdict:
     reached = getattr(figure.found, "settled", None)
     if figure.required.amount is not None and reached is not None:
         safe = safe and figure.required.holds(reached, figure.found.prior)
-    about = {own.name: getattr(figure, own.name) for own in fields(Figure)}
-    return Verdict(**about, safe=safe, seal=Seal)
+    fields_of_figure = {
+        attribute.name: getattr(figure, attribute.name) for attribute in fields(Figure)
+    }
+    return Verdict(**fields_of_figure, safe=safe, seal=Seal)
 
 
 def read_requirements(requirements: Sequence[Table]) -> list[AskedTable]:
@@ -122,120 +126,135 @@ def read_requirements(requirements: Sequence[Table]) -> list[AskedTable]:
 
 
 def _verdicts_on_knowledge(
-    written: Written,
+    release: Written,
     position: int,
     required: Table,
     table: AskedTable,
     judges: Mapping[str, Judge],
 ) -> Iterator[Verdict]:
     relative = table.at_most_times is not None
-    asked, sight = questions_of(written, table, relative), sensitive_and_known(written, table)
-    for kind, given, amount in table.points:
+    questions, sight = questions_of(release, table, relative), sensitive_and_known(release, table)
+    for kind, point, amount in table.points:
         if kind not in judges:
             raise UnsupportedError("unknown-kind", kind)
-        judge, settings = judges[kind], settings_of(kind, given)
-        if written.semantics != "single" and not judge.of_several:
+        judge, settings = judges[kind], settings_of(kind, point)
+        if release.semantics != "single" and not judge.of_several:
             raise CertificateError("one-value-only", kind)
         if table.secret.width is not None and not judge.of_windows:
             raise CertificateError("no-windows", kind)
-        ruled = written.rules.positions_for(sight[0]) or written.ruled_beside(sight[1])
+        ruled = release.rules.positions_for(sight[0]) or release.ruled_beside(sight[1])
         if ruled and not judge.of_rules:
             raise CertificateError("no-rules", kind)
         if table.below is None and table.limits and not judge.relative:
             raise CertificateError("limit-of-priors", next(iter(table.limits)))
-        worst = Worst.among((Worst(*judge.judge(own, settings)) for own in asked), relative)
-        worst = written.worst_of_people(worst, kind, settings, asked, sight)
+        worst = Worst.among(
+            (Worst(*judge.judge(question, settings)) for question in questions), relative
+        )
+        worst = release.worst_of_people(worst, kind, settings, questions, sight)
         value, group, chance, before = worst
         limit = Limit(amount, table.below is None and bool(table.limits), relative)
         prior = before if relative else None
         bounded = judge.bounded(settings)
         limits = True
         if relative:  # and `amount` times somebody's prior is below 1
-            priors = [judge.least(own, settings) for own in asked]
-            limits = any(own is not None and own * amount < 1 for own in priors)
+            priors = [judge.least(question, settings) for question in questions]
+            limits = any(question is not None and question * amount < 1 for question in priors)
         whose = None if group is None else group_name(group)
-        found = WorstCase(value, whose, chance, prior, bounded, limits_values=limits)
+        worst_case = WorstCase(value, whose, chance, prior, bounded, limits_values=limits)
         safe = limit.holds(chance, prior)
-        figure = Figure(position, required, {kind: given}, limit, found, table.known)
+        figure = Figure(position, required, {kind: point}, limit, worst_case, table.known)
         yield decided(figure, safe)
 
 
-def questions_of(written: Written, table: AskedTable, relative: bool) -> list[Question]:
+def questions_of(release: Written, table: AskedTable, relative: bool) -> list[Question]:
     """What a requirement counts: the one place where secrets and sights enter the verifier."""
-    sensitive, known = sensitive_and_known(written, table)
+    sensitive, known_columns = sensitive_and_known(release, table)
     secret = table.secret
-    whole, columns = written.groups_of(sensitive, known), (*written.groups, *known)
-    about = set(whole.names)
-    of: dict[str, Any] = {"relative": relative, "columns": columns, "seal": Seal}
+    groups, columns = release.groups_of(sensitive, known_columns), (*release.groups, *known_columns)
+    values = set(groups.names)
+    shared_fields: dict[str, Any] = {"relative": relative, "columns": columns, "seal": Seal}
     if secret.sets:
-        asked = []
-        for name, members in sorted(_sets(written, table, about).items()):
+        questions = []
+        for name, members in sorted(_sets(release, table, values).items()):
             if not members:  # which nobody has
                 continue
-            held = _merged(whole, {name: members}, about)
-            one = _unused_name(name, about - set(members))
+            merged_groups = _merged(groups, {name: members}, values)
+            name_of_set = _unused_name(name, values - set(members))
             spec = secret.sets[name if name in secret.sets else ""]
-            of_set = Question(held, {one}, written, **of, members=members, apart=whole, spec=spec)
-            asked.append(of_set)
-        return asked
+            of_set = Question(
+                merged_groups,
+                {name_of_set},
+                release,
+                **shared_fields,
+                members=members,
+                apart=groups,
+                spec=spec,
+            )
+            questions.append(of_set)
+        return questions
     if secret.width is not None:
-        if written.semantics != "single":
+        if release.semantics != "single":
             raise CertificateError("one-value-only", "within")
-        return [Question(whole, about, written, **of, width=secret.width)]
+        return [Question(groups, values, release, **shared_fields, width=secret.width)]
     if secret.values is not None:
-        about = set(values_named(secret.values, about))
-    about -= exempt_values(secret.excluded, whole.names)
-    return [Question(whole, about, written, **of)]
+        values = set(values_named(secret.values, values))
+    values -= exempt_values(secret.excluded, groups.names)
+    return [Question(groups, values, release, **shared_fields)]
 
 
 def sensitive_and_known(
-    written: Written, table: AskedTable, of_people: bool = False
+    release: Written, table: AskedTable, of_people: bool = False
 ) -> tuple[str, tuple[str, ...]]:
     """The sensitive column of a requirement, and the columns that are known of everybody."""
-    sensitive, known = table.sensitive or written.sensitive, table.known
-    if sensitive in known and not of_people:
+    sensitive, known_columns = table.sensitive or release.sensitive, table.known
+    if sensitive in known_columns and not of_people:
         raise CertificateError("known-and-hidden", sensitive)
-    if written.semantics != "single" and (known or sensitive != written.sensitive):
+    if release.semantics != "single" and (known_columns or sensitive != release.sensitive):
         raise CertificateError("one-value-only", "knowing")
-    return sensitive, known
+    return sensitive, known_columns
 
 
-def _sets(written: Written, table: AskedTable, about: Collection[str]) -> dict[str, list[str]]:
+def _sets(release: Written, table: AskedTable, values: Collection[str]) -> dict[str, list[str]]:
     """The values of each set, by its name."""
-    each = table.secret.sets.items()
-    sets = {name or " or ".join(map(str, own)): values_named(own, about) for name, own in each}
-    if written.semantics == "set" or any(set(own) >= set(about) for own in sets.values()):
+    named_sets = table.secret.sets.items()
+    sets = {
+        name or " or ".join(map(str, named_values)): values_named(named_values, values)
+        for name, named_values in named_sets
+    }
+    if release.semantics == "set" or any(
+        set(named_values) >= set(values) for named_values in sets.values()
+    ):
         raise CertificateError("set-of-all")
     return sets
 
 
 def _of_sets(
-    written: Written, held: GroupBags, key: str, allowed: bool, table: AskedTable
+    release: Written, groups: GroupBags, key: str, allowed: bool, table: AskedTable
 ) -> GroupBags:
     """The groups with each set counted as one value, for a criterion."""
-    about = set(held.names)
-    sets = _sets(written, table, about)
-    every = [value for own in sets.values() for value in own]
-    if not allowed or len(set(every)) < len(every):
+    values = set(groups.names)
+    sets = _sets(release, table, values)
+    members = [value for values_of_set in sets.values() for value in values_of_set]
+    if not allowed or len(set(members)) < len(members):
         raise CertificateError("wrong-sets", key)
-    return _merged(held, sets, about)
+    return _merged(groups, sets, values)
 
 
 def _merged(
-    held: GroupBags, sets: Mapping[str, Sequence[str]], about: Collection[str]
+    groups: GroupBags, sets: Mapping[str, Sequence[str]], values: Collection[str]
 ) -> GroupBags:
     """The same groups, with the values of each set merged into one."""
     one_of: dict[str, str] = {}
-    rest = set(about).difference(*sets.values())
+    used_names = set(values).difference(*sets.values())
     for name, members in sets.items():
-        one = _unused_name(name, rest)
-        rest.add(one)
-        one_of |= dict.fromkeys(members, one)
-    return held.merged(one_of)
+        name_of_set = _unused_name(name, used_names)
+        used_names.add(name_of_set)
+        one_of |= dict.fromkeys(members, name_of_set)
+    return groups.merged(one_of)
 
 
-def _unused_name(name: str, others: Collection[str]) -> str:
+def _unused_name(name: str, used_names: Collection[str]) -> str:
     """A name for a set that none of the other values has."""
-    while name in others:
+    while name in used_names:
         name += "+"
     return name

@@ -139,8 +139,10 @@ class Verification(Plain):
     @property
     def limits_inference(self) -> bool:
         """True if a requirement limits what is inferred about people, not only who looks alike."""
-        counted = [own for own in self.findings if not (self.counts_people and own.of_groups)]
-        return any(map(self.limits, counted))
+        on_people = [
+            finding for finding in self.findings if not (self.counts_people and finding.of_groups)
+        ]
+        return any(map(self.limits, on_people))
 
     @property
     def limits_cases(self) -> bool:
@@ -206,11 +208,13 @@ def verify(
     """
     path = certificate_path(folder)
     certificate, _ = load_certificate(path)
-    alone = after is None
-    verification, problems = judge(certificate, path.parent, None, priors, population, alone=alone)
+    has_none_before = after is None
+    verification, problems = judge(
+        certificate, path.parent, None, priors, population, alone=has_none_before
+    )
     if verification is not None and after is not None:
-        verification, more = judge_after(certificate, path.parent, verification, after)
-        problems += more
+        verification, further_problems = judge_after(certificate, path.parent, verification, after)
+        problems += further_problems
     if verification is None or problems:
         raise CertificateError("not-as-certified", "; ".join(problems))
     return verification
@@ -221,8 +225,8 @@ def certificate_path(folder: str | Path) -> Path:
     path = Path(folder)
     if path.is_dir():
         return path / CERTIFICATE
-    beside = path.with_name(CERTIFICATE)
-    return beside if path.suffix != ".json" and beside.is_file() else path
+    certificate_beside = path.with_name(CERTIFICATE)
+    return certificate_beside if path.suffix != ".json" and certificate_beside.is_file() else path
 
 
 def load_certificate(path: Path, kinds: Kinds = OURS) -> tuple[Certificate, str]:
@@ -233,7 +237,7 @@ def load_certificate(path: Path, kinds: Kinds = OURS) -> tuple[Certificate, str]
 
 @memory_for("judging the release afresh")
 def judge(
-    known: Certificate,
+    certificate: Certificate,
     release: Path,
     own_policy: OwnPolicy | None = None,
     priors: str | Path | None = None,
@@ -247,39 +251,45 @@ def judge(
 
     If nobody has a value that requirements name, that is a problem only with `alone`.
     """
-    if not known.files or not known.findings:
+    if not certificate.files or not certificate.findings:
         raise CertificateError("nothing-certified")
     if not release.exists():
         raise CertificateError("no-file", release)
-    if release.is_file() and len(known.files) == 1:
-        folder, paths, others = release.parent, {known.parts[0]: [release]}, []
+    if release.is_file() and len(certificate.files) == 1:
+        folder, paths, names_beside = release.parent, {certificate.parts[0]: [release]}, []
     else:
         folder = release if release.is_dir() else release.parent
-        paths = known.paths(folder)
-        accounted = {CERTIFICATE, SIGNATURE, *(name.partition("/")[0] for name in known.files)}
-        accounted |= {CODE_BOOK} if known.code_book else set()
-        others = sorted(path.name for path in folder.iterdir() if path.name not in accounted)
-    every = [path for files in paths.values() for path in files]
-    if release not in (folder, *every):
+        paths = certificate.paths(folder)
+        accounted = {
+            CERTIFICATE,
+            SIGNATURE,
+            *(name.partition("/")[0] for name in certificate.files),
+        }
+        accounted |= {CODE_BOOK} if certificate.code_book else set()
+        names_beside = sorted(path.name for path in folder.iterdir() if path.name not in accounted)
+    all_paths = [path for files in paths.values() for path in files]
+    if release not in (folder, *all_paths):
         raise CertificateError("not-of-the-release", release)
-    for path in every:
+    for path in all_paths:
         if not path.is_file():
             raise CertificateError("no-file", path)
-    asked = _RequirementsAtHand.of(known, folder, own_policy, priors, population)
-    with opened_once(every) as opened:
-        place = _ReleaseFiles(release, folder, paths, others, opened)
-        found, problems = _judge_files(known, place, own_policy, asked, kinds, further)
-    if alone and found is not None and found.idle and not problems:
+    requirements = _RequirementsAtHand.of(certificate, folder, own_policy, priors, population)
+    with opened_once(all_paths) as opened_paths:
+        place = _ReleaseFiles(release, folder, paths, names_beside, opened_paths)
+        verification, problems = _judge_files(
+            certificate, place, own_policy, requirements, kinds, further
+        )
+    if alone and verification is not None and verification.idle and not problems:
         before = "; name the releases before it, which may have one (after, --after)"
-        idle = [f"{NOTHING_JUDGED}{before if known.after else ''}"]
+        idle = [f"{NOTHING_JUDGED}{before if certificate.after else ''}"]
         problems = [*Problem.each("nothing-judged", idle)]
-    return found, problems
+    return verification, problems
 
 
 def judge_after(
-    known: Certificate,
+    last_certificate: Certificate,
     folder: Path,
-    found: Verification,
+    verification: Verification,
     after: Places,
     kinds: Kinds = OURS,
 ) -> tuple[Verification, list[Problem]]:
@@ -287,7 +297,7 @@ def judge_after(
     before = paths_of(after)
     names = names_apart([path.resolve().name for path in before], _THIS)
     releases, digests, problems = dict[str, tuple[Certificate, Path]](), [], list[Problem]()
-    named = {entry["certificate"]: entry["people"] for entry in known.after}
+    people_by_digest = {entry["certificate"]: entry["people"] for entry in last_certificate.after}
     for name, path in zip(names, before, strict=True):
         certificate, digest = load_certificate(path / CERTIFICATE, kinds)
         releases[name] = certificate, path
@@ -295,44 +305,58 @@ def judge_after(
         _, wrong = judge(certificate, path, kinds=kinds)
         for problem in wrong:
             problems += Problem.each(problem.code, [f"{name}: {problem}"])
-        if named.get(digest, certificate.people) != certificate.people:
-            other = f"{name} has other people than the certificate says"
-            problems += Problem.each("other-figures", [other])
-    if not named:
+        if people_by_digest.get(digest, certificate.people) != certificate.people:
+            message = f"{name} has other people than the certificate says"
+            problems += Problem.each("other-figures", [message])
+    if not people_by_digest:
         raise CertificateError("not-asked-for", "after")
-    if sorted(digests) != sorted(named):
+    if sorted(digests) != sorted(people_by_digest):
         raise CertificateError("other-releases")
-    shown = tuple((name, certificate.people) for name, (certificate, _) in releases.items())
-    everybody = known.people + sum(people for _, people in shown)
-    releases[_THIS] = known, folder
+    people_of_releases = tuple(
+        (name, certificate.people) for name, (certificate, _) in releases.items()
+    )
+    everybody = last_certificate.people + sum(people for _, people in people_of_releases)
+    releases[_THIS] = last_certificate, folder
     for name, (certificate, _) in releases.items():
-        if any(entry["certificate"] not in named for entry in certificate.after):
+        if any(entry["certificate"] not in people_by_digest for entry in certificate.after):
             raise CertificateError("unnamed-release", name)
         for key in ("impossible", "shared"):
             if certificate.schema.get(key):
                 raise CertificateError("not-together", key)
-    if any(has_kept_priors(table) for table in found.requirements):
+    if any(has_kept_priors(table) for table in verification.requirements):
         raise CertificateError("not-together", "the priors that the owner keeps")
     paths = {name: certificate.paths(path) for name, (certificate, path) in releases.items()}
-    every = [path for of in paths.values() for files in of.values() for path in files]
-    with opened_once(every) as opened:
-        written = {}
+    all_paths = [
+        path
+        for paths_of_tables in paths.values()
+        for files in paths_of_tables.values()
+        for path in files
+    ]
+    with opened_once(all_paths) as opened_paths:
+        written_releases = {}
         for name, (certificate, path) in releases.items():
-            changed = changed_files(certificate, paths[name], opened, path)
+            changed = changed_files(certificate, paths[name], opened_paths, path)
             problems += Problem.each("digest-differs", changed)
-            written[name] = written_of(certificate, _opened_tables(paths[name], opened), {})
-        several = Cohorts.of(written)
-        together = verdicts(several, found.requirements, kinds.judges, kinds.gauges)
+            written_releases[name] = written_of(
+                certificate, _opened_tables(paths[name], opened_paths), {}
+            )
+        several = Cohorts.of(written_releases)
+        joint_findings = verdicts(several, verification.requirements, kinds.judges, kinds.gauges)
         if count_people(several)[0] != everybody:
-            other = "some people are in no release that the certificate names"
-            problems += Problem.each("other-figures", [other])
-    unsafe = [finding for finding in together if not finding.safe]
-    said = [f"together: {failure_message(finding, several.groups)}" for finding in unsafe]
-    problems += Problem.each("not-safe", said)
-    found = replace(found, after=shown, people_of_all=everybody, together=tuple(together))
-    if found.idle and not problems:
+            message = "some people are in no release that the certificate names"
+            problems += Problem.each("other-figures", [message])
+    unsafe = [finding for finding in joint_findings if not finding.safe]
+    messages = [f"together: {failure_message(finding, several.groups)}" for finding in unsafe]
+    problems += Problem.each("not-safe", messages)
+    verification = replace(
+        verification,
+        after=people_of_releases,
+        people_of_all=everybody,
+        together=tuple(joint_findings),
+    )
+    if verification.idle and not problems:
         problems += Problem.each("nothing-judged", [NOTHING_JUDGED])
-    return found, problems
+    return verification, problems
 
 
 class _ReleaseFiles(NamedTuple):
@@ -351,10 +375,10 @@ class _ReleaseFiles(NamedTuple):
 
 
 def _opened_tables(
-    paths: Mapping[str, list[Path]], opened: Mapping[Path, Path]
+    paths: Mapping[str, list[Path]], opened_paths: Mapping[Path, Path]
 ) -> dict[str, list[Path]]:
     """The opened files of each table."""
-    return {part: [opened[path] for path in files] for part, files in paths.items()}
+    return {part: [opened_paths[path] for path in files] for part, files in paths.items()}
 
 
 class _RequirementsAtHand(NamedTuple):
@@ -368,29 +392,29 @@ class _RequirementsAtHand(NamedTuple):
     @classmethod
     def of(
         cls,
-        known: Certificate,
+        certificate: Certificate,
         folder: Path,
         own_policy: OwnPolicy | None,
         priors: str | Path | None,
         population: Places | None,
     ) -> _RequirementsAtHand:
         """The requirements of a certificate or of the reader's policy, with the files at hand."""
-        required = (known.policy if own_policy is None else own_policy.tables)["require"]
+        required = (certificate.policy if own_policy is None else own_policy.tables)["require"]
         without_priors = [place for place, table in enumerate(required) if has_kept_priors(table)]
         if priors is not None and not without_priors:
             raise CertificateError("not-asked-for", "--priors")
         if own_policy is not None:
             return cls(required, own_policy.populations)
-        kept = None
+        kept_priors = None
         if without_priors and (at_hand := priors or _kept_beside(folder)):
-            kept = KeptPriors.load(at_hand)
-            required, without_priors = kept.filled(required), []
-        populations = populations_of(known, population)
+            kept_priors = KeptPriors.load(at_hand)
+            required, without_priors = kept_priors.filled(required), []
+        populations = populations_of(certificate, population)
         unjudged = dict.fromkeys(without_priors, _LACKS_PRIORS)
         for place, digest in digests_of(required):
             if digest not in populations:
                 unjudged[place] = _LACKS_POPULATION
-        return cls(required, populations, kept, unjudged)
+        return cls(required, populations, kept_priors, unjudged)
 
     @property
     def lacking(self) -> str:
@@ -411,77 +435,81 @@ _LACKS_POPULATION = "the population, which is not published: name it by --popula
 
 
 def _judge_files(
-    known: Certificate,
+    certificate: Certificate,
     place: _ReleaseFiles,
     own_policy: OwnPolicy | None,
-    asked: _RequirementsAtHand,
+    requirements: _RequirementsAtHand,
     kinds: Kinds,
     further: Further | None,
 ) -> tuple[Verification | None, list[Problem]]:
     """Judge the opened files of a release, whatever lies at their paths by now."""
     stamp = Stamp([*place.opened.values()])  # what is digested is what is judged
     problems = [*Problem.each("uncertified-file", uncertified(place.folder, place.others))]
-    changed = changed_files(known, place.paths, place.opened, place.given)
+    changed = changed_files(certificate, place.paths, place.opened, place.given)
     problems += Problem.each("digest-differs", changed)
-    companions = wrong_companions(known, place.given, place.folder, place.others)
+    companions = wrong_companions(certificate, place.given, place.folder, place.others)
     problems += Problem.each("digest-differs", companions)
-    unchanged = [REPORT] if known.report and REPORT in place.others else []
-    as_written = known
+    unchanged = [REPORT] if certificate.report and REPORT in place.others else []
+    as_written = certificate
     if own_policy is not None:
-        known = replace(known, policy=own_policy.tables)
-    required = asked.required
-    written = written_of(known, place.tables, asked.populations)
+        certificate = replace(certificate, policy=own_policy.tables)
+    required = requirements.required
+    release = written_of(certificate, place.tables, requirements.populations)
     try:
         if own_policy is not None:
-            written.prepare([])
-            required = own_policy.written_out(written)
-        written.prepare(read_requirements(required))
-        people, n_groups = count_people(written)
+            release.prepare([])
+            required = own_policy.written_out(release)
+        release.prepare(read_requirements(required))
+        people, n_groups = count_people(release)
         if not people:
             raise CertificateError("no-rows")
         findings = [
             finding
             for number, table in enumerate(required)
-            if number not in asked.unjudged
-            for finding in verdicts(written, [table], kinds.judges, kinds.gauges, number)
+            if number not in requirements.unjudged
+            for finding in verdicts(release, [table], kinds.judges, kinds.gauges, number)
         ]
-        scope = remarks_of_files(known, written, required, kinds)
-        more = list[Problem]()
+        scope = remarks_of_files(certificate, release, required, kinds)
+        further_problems = list[Problem]()
         if further is not None and not problems:
-            files = written if own_policy is None else written_of(as_written, place.tables, {})
+            files = release if own_policy is None else written_of(as_written, place.tables, {})
             book = None if place.given.is_file() else place.folder / CODE_BOOK
-            more += Problem.each("other-figures", further(as_written, files, book))
+            further_problems += Problem.each("other-figures", further(as_written, files, book))
         stamp.check()
     except InputError as error:
         return None, [*problems, *Problem.each(error.code, [str(error)])]
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
         raise CertificateError("malformed-policy") from error
     unsafe = [finding for finding in findings if not finding.safe]
-    said = [failure_message(finding, known.groups) for finding in unsafe]
-    problems += Problem.each("not-safe", said)
+    messages = [failure_message(finding, certificate.groups) for finding in unsafe]
+    problems += Problem.each("not-safe", messages)
     if own_policy is None:
-        certified = [then for then in known.findings if then["requirement"] not in asked.unjudged]
-        other = [*differences(known, findings, certified, asked.kept)]
-        if (people, n_groups) != (known.people, known.n_groups):
-            other.append(
+        certified = [
+            then
+            for then in certificate.findings
+            if then["requirement"] not in requirements.unjudged
+        ]
+        differing = [*differences(certificate, findings, certified, requirements.kept)]
+        if (people, n_groups) != (certificate.people, certificate.n_groups):
+            differing.append(
                 f"the release has {people_text(people)} in "
                 f"{some(n_groups, 'group', 'groups')}; certified are "
-                f"{known.people} in {known.n_groups}"
+                f"{certificate.people} in {certificate.n_groups}"
             )
-        problems += Problem.each("other-figures", other)
+        problems += Problem.each("other-figures", differing)
         if not problems:
-            problems += Problem.each("other-remarks", scope_differences(known, scope))
-    problems += [] if problems else more
-    if asked.unjudged:
+            problems += Problem.each("other-remarks", scope_differences(certificate, scope))
+    problems += [] if problems else further_problems
+    if requirements.unjudged:
         if not problems:
-            raise CertificateError("not-verified", asked.lacking)
-        problems += Problem.each("not-verified", [asked.lacking])
+            raise CertificateError("not-verified", requirements.lacking)
+        problems += Problem.each("not-verified", [requirements.lacking])
     verification = Verification(
-        files=(place.given.name,) if [*place.opened] == [place.given] else tuple(known.files),
+        files=(place.given.name,) if [*place.opened] == [place.given] else tuple(certificate.files),
         people=people,
         n_groups=n_groups,
-        groups=tuple(known.groups),
-        sensitive=known.sensitive,
+        groups=tuple(certificate.groups),
+        sensitive=certificate.sensitive,
         beside=scope.beside or (),
         findings=tuple(findings),
         requirements=tuple(required),
@@ -489,12 +517,12 @@ def _judge_files(
         unchanged=tuple(unchanged),
         not_judged=tuple(name for name in place.others if name not in unchanged),
         to_keep=tuple(name for name in place.others if name in FOR_THE_OWNER),
-        claimed=tuple(known.notes) if own_policy is None else (),
+        claimed=tuple(certificate.notes) if own_policy is None else (),
         scope=scope,
-        claimed_scope=Scope() if own_policy is not None else _claims(known.scope),
-        semantics=known.semantics,
-        sensitives=known.sensitives,
-        counts_people=scope.cases and bool(known.schema.get("person")),
+        claimed_scope=Scope() if own_policy is not None else _claims(certificate.scope),
+        semantics=certificate.semantics,
+        sensitives=certificate.sensitives,
+        counts_people=scope.cases and bool(certificate.schema.get("person")),
     )
     return verification, problems
 
@@ -502,62 +530,66 @@ def _judge_files(
 def _kept_beside(folder: Path) -> Path | None:
     """The path of the owner's priors; None if it does not exist or cannot be read."""
     # Earlier versions wrote them into the folder itself.
-    for at in (owners_folder(folder), folder):
+    for place in (owners_folder(folder), folder):
         with suppress(OSError):
-            if (at / PRIORS).is_file():
-                return at / PRIORS
+            if (place / PRIORS).is_file():
+                return place / PRIORS
     return None
 
 
-def populations_of(known: Certificate, given: Any) -> dict[str, Any]:
+def populations_of(certificate: Certificate, places: Any) -> dict[str, Any]:
     """The given populations, by digest."""
-    if given is None:
+    if places is None:
         return {}
-    wanted = {digest for _, digest in digests_of(known.policy["require"])}
-    if not wanted:
+    digests = {digest for _, digest in digests_of(certificate.policy["require"])}
+    if not digests:
         raise CertificateError("not-asked-for", "--population")
-    found: dict[str, Any] = {}
-    for path in [given] if isinstance(given, (str, Path)) else given:
+    populations: dict[str, Any] = {}
+    for path in [places] if isinstance(places, (str, Path)) else places:
         path = Path(path)
         if not path.is_file():
             raise CertificateError("no-file", path)
-        schema = known.schema
-        named = [schema["person"]] if schema.get("person") else schema.get("identifiers", [])
-        digest = read_population(path, known.exact or known.groups, named).digest
-        if digest not in wanted:
+        schema = certificate.schema
+        naming_columns = (
+            [schema["person"]] if schema.get("person") else schema.get("identifiers", [])
+        )
+        digest = read_population(
+            path, certificate.exact or certificate.groups, naming_columns
+        ).digest
+        if digest not in digests:
             raise CertificateError("digest-differs", path.name)
-        found[digest] = path
-    return found
+        populations[digest] = path
+    return populations
 
 
 def written_of(
-    known: Certificate, tables: Mapping[str, Any], populations: Mapping[str, Any]
+    certificate: Certificate, tables: Mapping[str, Any], populations: Mapping[str, Any]
 ) -> Written:
     """The tables of a release, or their files, as the `Written` release that is judged."""
-    of_each = known.tables_of_sensitive.items()
+    of_each = certificate.tables_of_sensitive.items()
     return Written(
-        known.form,
-        known.groups,
-        known.sensitive,
+        certificate.form,
+        certificate.groups,
+        certificate.sensitive,
         tables,
-        known.escaped,
-        known.semantics,
-        known.columns,
+        certificate.escaped,
+        certificate.semantics,
+        certificate.columns,
         populations=populations,
-        parts={name: part for part, of in of_each for name in of},
-        exact=known.exact,
-        shuffled=known.unlinked if known.parts == ("release",) else (),
-        beside=known.beside,
-        rules=rules_of(known.schema),
-        delimiter=known.delimiter,
-        commas=known.commas,
+        parts={name: part for part, columns in of_each for name in columns},
+        exact=certificate.exact,
+        shuffled=certificate.unlinked if certificate.parts == ("release",) else (),
+        beside=certificate.beside,
+        rules=rules_of(certificate.schema),
+        delimiter=certificate.delimiter,
+        commas=certificate.commas,
     )
 
 
 def rules_of(schema: Table) -> Rules:
     """The rules of impossible values in the ``[schema]`` table of a policy."""
-    given = schema.get("sensitive")
-    main = given if isinstance(given, str) or not given else given[0]
+    sensitive = schema.get("sensitive")
+    main = sensitive if isinstance(sensitive, str) or not sensitive else sensitive[0]
     tables = [
         {**table, "sensitive": table.get("sensitive") or main}
         for table in schema.get("impossible", ())

@@ -51,16 +51,22 @@ class _Line(NamedTuple):
 
 
 def worst_near(
-    held: GroupBags, width: Any, l: int, k: int, m: int
+    groups_with_values: GroupBags, width: Any, l: int, k: int, m: int
 ) -> tuple[str | None, Group | None, Fraction]:
     """The worst case: the first window, the target's group and the adversary's probability."""
-    line = _line(set(held.names))
+    line = _line(set(groups_with_values.names))
     numbers = sorted(set(line.at.values()))
     end = _end_of(width, line)
     reach = np.array(_reach([end(number) for number in numbers], numbers), np.int64)
     place = {number: i for i, number in enumerate(numbers)}
-    at = np.array([place[line.at[name]] for name in held.names], np.int64)
-    placed = GroupBags(held.labels, held.names, held.of_group, at[held.codes], held.counts)
+    positions = np.array([place[line.at[name]] for name in groups_with_values.names], np.int64)
+    placed = GroupBags(
+        groups_with_values.labels,
+        groups_with_values.names,
+        groups_with_values.of_group,
+        positions[groups_with_values.codes],
+        groups_with_values.counts,
+    )
     law = Theorem2.of("single", k, m)
     bounds = _bounds(placed, reach, l)
     worst = worst_of(bounds, law)
@@ -70,13 +76,19 @@ def worst_near(
     for _ in range(2):  # by itself: the group of the lowest bound, then all that can be as bad
         cells = np.isin(placed.of_group, groups)
         columns = (row[cells] for row in (placed.of_group, placed.codes, placed.counts))
-        few = GroupBags(held.labels, held.names, *columns)
-        runs, _ = _runs(few, reach, l, few.of_group, few.codes, few.codes)
+        worst_groups = GroupBags(groups_with_values.labels, groups_with_values.names, *columns)
+        runs, _ = _runs(
+            worst_groups, reach, l, worst_groups.of_group, worst_groups.codes, worst_groups.codes
+        )
         worst = worst_of(runs, law) or worst
-        groups = bounds.group[_near(bounds.rows, law, worst.odds, alone=True)]
+        groups = bounds.group[_near(bounds.rows, law, worst.odds, by_itself=True)]
     if m and worst.odds:  # relatives may be in a group without the first value of the window
-        worst = min([worst, *_of_all(few, reach, l, law, worst.odds)])
-    return _words(numbers[worst.value], end, line), held.group(worst.group), worst.chance
+        worst = min([worst, *_of_all(worst_groups, reach, l, law, worst.odds)])
+    return (
+        _words(numbers[worst.value], end, line),
+        groups_with_values.group(worst.group),
+        worst.chance,
+    )
 
 
 def _reach(ends: Sequence[Fraction], numbers: Sequence[Fraction]) -> list[int]:
@@ -89,80 +101,91 @@ def _reach(ends: Sequence[Fraction], numbers: Sequence[Fraction]) -> list[int]:
     return places
 
 
-def _bounds(held: GroupBags, reach: Ints, l: int) -> DistinctProfiles:
+def _bounds(placed: GroupBags, reach: Ints, l: int) -> DistinctProfiles:
     """A cell for each group with at least the holders, and holders and others, of any window.
 
     Windows that begin at one of the group's own values are enough: any other window holds no more
     of its values than one of these.
     """
-    group, most, cells = held.of_group, held.count_at_rank(0), np.arange(len(held.codes))
-    end = _places(held, len(reach), group, reach[held.codes], "right")
-    holders = _sums(held.counts, cells, end)
+    group, highest_counts, cells = (
+        placed.of_group,
+        placed.count_at_rank(0),
+        np.arange(len(placed.codes)),
+    )
+    end = _places(placed, len(reach), group, reach[placed.codes], "right")
+    holders = _sums(placed.counts, cells, end)
     # If a window holds a most frequent value, at most the l next ones are outside of it.
-    frequent = _sums(held.counts == most[group], cells, end) > 0
-    others = np.where(frequent, (held.top_sum(l + 1) - most)[group], held.top_sum(l)[group])
-    holders, together = map(held.max_by_group, (holders, holders + others))
+    frequent = _sums(placed.counts == highest_counts[group], cells, end) > 0
+    other_counts = np.where(
+        frequent, (placed.top_sum(l + 1) - highest_counts)[group], placed.top_sum(l)[group]
+    )
+    holders, with_others = map(placed.max_by_group, (holders, holders + other_counts))
     groups = np.flatnonzero(holders)
-    rows = np.stack([held.people, holders, together - holders], 1)[groups]
+    rows = np.stack([placed.people, holders, with_others - holders], 1)[groups]
     return DistinctProfiles(0 * groups, groups, rows)
 
 
 def _of_all(
-    held: GroupBags, reach: Ints, l: int, law: Theorem2, most: Fraction
+    groups: GroupBags, reach: Ints, l: int, law: Theorem2, limit: Fraction
 ) -> Iterator[LeastOdds]:
-    """The worst cases of windows whose odds may be as low as `most`, block by block."""
+    """The worst cases of windows whose odds may be as low as `limit`, block by block."""
     # The cell of a group changes where the window loses or gains one of its values.
-    enters, span = np.searchsorted(reach, held.codes), len(reach) + 1
-    keys = held.of_group * span
-    changes = np.unique(np.concatenate([keys + held.codes + 1, keys + enters]))
+    enters, span = np.searchsorted(reach, groups.codes), len(reach) + 1
+    keys = groups.of_group * span
+    changes = np.unique(np.concatenate([keys + groups.codes + 1, keys + enters]))
     group, first, last = changes[:-1] // span, changes[:-1] % span, changes[1:] % span - 1
     same = group == changes[1:] // span
-    runs, last = _runs(held, reach, l, group[same], first[same], last[same])
-    near = _near(runs.rows, law, most)
+    runs, last = _runs(groups, reach, l, group[same], first[same], last[same])
+    near = _near(runs.rows, law, limit)
     value, last, group, rows = runs.value[near], last[near], runs.group[near], runs.rows[near]
     covering = np.cumsum(np.bincount(value, minlength=span) - np.bincount(last + 1, None, span))
     block = np.cumsum(covering) // _AT_ONCE
     for low, high in pairwise([*np.unique(block, return_index=True)[1].tolist(), span]):
-        some = np.flatnonzero((value < high) & (last >= low))
-        begin, end = np.maximum(value[some], low), np.minimum(last[some], high - 1)
-        many = end - begin + 1
-        each, start = np.repeat(some, many), np.repeat(np.cumsum(many) - many, many)
-        windows = np.repeat(begin, many) + np.arange(len(each)) - start
-        found = worst_of(DistinctProfiles(windows, group[each], rows[each]), law)
-        yield from [] if found is None else [found]
+        overlapping = np.flatnonzero((value < high) & (last >= low))
+        begin, end = np.maximum(value[overlapping], low), np.minimum(last[overlapping], high - 1)
+        n_windows = end - begin + 1
+        run, start = (
+            np.repeat(overlapping, n_windows),
+            np.repeat(np.cumsum(n_windows) - n_windows, n_windows),
+        )
+        windows = np.repeat(begin, n_windows) + np.arange(len(run)) - start
+        worst = worst_of(DistinctProfiles(windows, group[run], rows[run]), law)
+        yield from [] if worst is None else [worst]
 
 
-def _near(rows: Ints, law: Theorem2, most: Fraction, alone: bool = False) -> Ints:
-    """Which cells, with the best target or relatives of any cell, or `alone`, reach such odds."""
+def _near(rows: Ints, law: Theorem2, highest_odds: Fraction, by_itself: bool = False) -> Ints:
+    """Which cells reach such odds, with the best target or relatives of any, or `by_itself`."""
     first, sort = distinct(*rows.T)
     cells = [Cell.of(row) for row in rows[first].tolist()]
-    limit = most.numerator, most.denominator
-    near = np.array([alone and not is_less(limit, law.least([cell])[0]) for cell in cells], bool)
+    limit = highest_odds.numerator, highest_odds.denominator
+    near = np.array(
+        [by_itself and not is_less(limit, law.least([cell])[0]) for cell in cells], bool
+    )
     for beside_target, beside_relatives in ((law.k, 0), (0, law.k)) if law.m else ():
         against = [law.against(cell, beside_target) for cell in cells]
         none = [law.family(cell, beside_relatives) for cell in cells]
-        for mine, others in ((against, none), (none, against)):
-            best = least_of(others)
-            near |= np.array([not is_less(limit, times(own, best)) for own in mine])
+        for mine, partner_odds in ((against, none), (none, against)):
+            best = least_of(partner_odds)
+            near |= np.array([not is_less(limit, times(odds, best)) for odds in mine])
     return near[sort]
 
 
 def _runs(
-    held: GroupBags, reach: Ints, l: int, group: Ints, first: Ints, last: Ints
+    groups: GroupBags, reach: Ints, l: int, group: Ints, first: Ints, last: Ints
 ) -> tuple[DistinctProfiles, Ints]:
     """The cell of each `group` in its windows from `first` to `last`, which are alike to it."""
-    begin = _places(held, len(reach), group, first, "left")
-    end = _places(held, len(reach), group, reach[first], "right")
-    some = begin < end
-    group, first, last, begin, end = (row[some] for row in (group, first, last, begin, end))
-    holders, others = _sums(held.counts, begin, end), _others(held, group, begin, end, l)
-    rows = np.stack([held.people[group], holders, others], 1)
+    begin = _places(groups, len(reach), group, first, "left")
+    end = _places(groups, len(reach), group, reach[first], "right")
+    is_filled = begin < end
+    group, first, last, begin, end = (row[is_filled] for row in (group, first, last, begin, end))
+    holders, other_counts = _sums(groups.counts, begin, end), _others(groups, group, begin, end, l)
+    rows = np.stack([groups.people[group], holders, other_counts], 1)
     return DistinctProfiles(first, group, rows), last
 
 
-def _places(held: GroupBags, n: int, group: Ints, value: Ints, side: Any) -> Ints:
+def _places(groups: GroupBags, n: int, group: Ints, value: Ints, side: Any) -> Ints:
     """Among all cells, where those of a group's `value`, of `n`, begin or end."""
-    return np.searchsorted(held.of_group * n + held.codes, group * n + value, side)
+    return np.searchsorted(groups.of_group * n + groups.codes, group * n + value, side)
 
 
 def _sums(of_cell: Ints, begin: Ints, end: Ints) -> Ints:
@@ -171,21 +194,21 @@ def _sums(of_cell: Ints, begin: Ints, end: Ints) -> Ints:
     return np.asarray(sums[end] - sums[begin])
 
 
-def _others(held: GroupBags, group: Ints, begin: Ints, end: Ints, l: int) -> Ints:
+def _others(groups: GroupBags, group: Ints, begin: Ints, end: Ints, l: int) -> Ints:
     """How many people have one of the group's l most frequent values outside the window."""
-    frequent = np.lexsort((-held.counts, held.of_group))
-    others, left = np.zeros(len(group), np.int64), np.full(len(group), l)
-    rest = np.arange(len(group) if l else 0)
-    for place in range(int(held.n_values.max(initial=0))):
-        rest = rest[held.n_values[group[rest]] > place]
-        if not len(rest):
+    frequent = np.lexsort((-groups.counts, groups.of_group))
+    n_outside, n_left = np.zeros(len(group), np.int64), np.full(len(group), l)
+    unfinished = np.arange(len(group) if l else 0)
+    for place in range(int(groups.n_values.max(initial=0))):
+        unfinished = unfinished[groups.n_values[group[unfinished]] > place]
+        if not len(unfinished):
             break
-        cell = frequent[held.starts[group[rest]] + place]
-        outside = (cell < begin[rest]) | (cell >= end[rest])
-        others[rest] += np.where(outside, held.counts[cell], 0)
-        left[rest] -= outside
-        rest = rest[left[rest] > 0]
-    return others
+        cell = frequent[groups.starts[group[unfinished]] + place]
+        outside = (cell < begin[unfinished]) | (cell >= end[unfinished])
+        n_outside[unfinished] += np.where(outside, groups.counts[cell], 0)
+        n_left[unfinished] -= outside
+        unfinished = unfinished[n_left[unfinished] > 0]
+    return n_outside
 
 
 # ---- numbers and dates as texts -------------------------------------------------------------
@@ -198,24 +221,24 @@ def place_of(value: str) -> tuple[bool, bool, Fraction] | None:
         if number and abs(int(number[1] or 0)) <= _DIGITS and len(value) <= 3 * _DIGITS:
             return False, False, Fraction(value)
         if day:
-            at = (datetime.fromisoformat(value) - datetime.min) // _MOMENT
-            return True, day["clock"] is not None, Fraction(at)
+            moment = (datetime.fromisoformat(value) - datetime.min) // _MOMENT
+            return True, day["clock"] is not None, Fraction(moment)
     except ValueError:
         pass
     return None
 
 
 def _line(values: set[str]) -> _Line:
-    at: dict[str, Fraction] = {}
+    positions: dict[str, Fraction] = {}
     dated = clocked = False
     for value in sorted(values):
         place = place_of(value)
         if place is None:
             raise CertificateError("not-comparable", "within", value=value)
-        dated, clocked, at[value] = dated or place[0], clocked or place[1], place[2]
-    if dated and (others := [value for value in at if not _DATE.fullmatch(value)]):
-        raise CertificateError("not-comparable", "within", value=others[0])
-    return _Line(dated, clocked, at)
+        dated, clocked, positions[value] = dated or place[0], clocked or place[1], place[2]
+    if dated and (numbers := [value for value in positions if not _DATE.fullmatch(value)]):
+        raise CertificateError("not-comparable", "within", value=numbers[0])
+    return _Line(dated, clocked, positions)
 
 
 _MOMENT = timedelta(microseconds=1)
@@ -238,24 +261,24 @@ def _end_of(width: Any, line: _Line) -> Callable[[Fraction], Fraction]:
     wide = None
     if span and line.dates:
         wide = Fraction(int(span[1]) * _SECONDS[span[2]], _SECONDS["day"])
-    elif not span and (found := _WIDTH.fullmatch(text.removesuffix("%").strip())):
-        wide = Fraction(found[0])
+    elif not span and (match := _WIDTH.fullmatch(text.removesuffix("%").strip())):
+        wide = Fraction(match[0])
     share = text.endswith("%")
-    whole = wide is not None and (wide.denominator == 1 or bool(span))
+    has_whole_width = wide is not None and (wide.denominator == 1 or bool(span))
     parted = wide is not None and not line.clocks and wide.denominator != 1
-    if not wide or (line.dates and (share or not whole or parted)):
+    if not wide or (line.dates and (share or not has_whole_width or parted)):
         raise CertificateError("wrong-width", text)
     if share:
         times = 1 + wide / 100
         return lambda number: number * times if number >= 0 else number / times
-    more = wide * (_DAY // _MOMENT) if line.dates else wide
-    return lambda number: number + more
+    step = wide * (_DAY // _MOMENT) if line.dates else wide
+    return lambda number: number + step
 
 
 def _words(number: Fraction, end: Callable[[Fraction], Fraction], line: _Line) -> str:
     if line.dates:
-        most = (datetime.max - datetime.min) // _MOMENT
-        units = [int(number), min(most, int(end(number)))]
+        last_moment = (datetime.max - datetime.min) // _MOMENT
+        units = [int(number), min(last_moment, int(end(number)))]
         moments = [datetime.min + unit * _MOMENT for unit in units]
         low, high = (str(x) if line.clocks else str(x.date()) for x in moments)
     else:
@@ -264,6 +287,6 @@ def _words(number: Fraction, end: Callable[[Fraction], Fraction], line: _Line) -
 
 
 def _decimal(millionths: int) -> str:
-    whole, part = divmod(abs(millionths), 10**6)
-    digits = f"{whole:,}.{part:06}".rstrip("0").rstrip(".")
+    units, part = divmod(abs(millionths), 10**6)
+    digits = f"{units:,}.{part:06}".rstrip("0").rstrip(".")
     return f"-{digits}" if millionths < 0 else digits

@@ -91,13 +91,15 @@ class Written:
         """Columns, sensitive ones aside, whose values belong to the person of their row."""
         return {*self.groups, *self.exact, *self.beside} - {*self.shuffled}
 
-    def ruled_beside(self, known: Collection[str]) -> list[str]:
-        """The columns with rules that stand beside the secret, but for `known` ones."""
-        parts, apart = self.parts or {}, {*known, *self.shuffled, self.sensitive}
+    def ruled_beside(self, known_columns: Collection[str]) -> list[str]:
+        """The columns with rules that stand beside the secret, but for `known_columns` ones."""
+        parts, apart = self.parts or {}, {*known_columns, *self.shuffled, self.sensitive}
         if self.sensitive in self.shuffled:
             return []
-        beside = [name for name in parts if parts[name] == parts.get(self.sensitive)]
-        return [name for name in beside if name not in apart and self.rules.positions_for(name)]
+        columns_beside = [name for name in parts if parts[name] == parts.get(self.sensitive)]
+        return [
+            name for name in columns_beside if name not in apart and self.rules.positions_for(name)
+        ]
 
     @property
     def files(self) -> dict[str, File]:
@@ -122,38 +124,40 @@ class Written:
 
     def with_fields(self, **changed: Any) -> Written:
         """The same release with other fields; nothing is read again."""
-        own = replace(self, **changed)
-        object.__setattr__(own, "memory", self.memory)
-        return own
+        changed_release = replace(self, **changed)
+        object.__setattr__(changed_release, "memory", self.memory)
+        return changed_release
 
-    def groups_of(self, sensitive: str, known: Sequence[str]) -> GroupBags:
-        """The counts of one sensitive column, in groups that the `known` columns divide."""
-        key = (sensitive, *known)
+    def groups_of(self, sensitive: str, known_columns: Sequence[str]) -> GroupBags:
+        """The counts of one sensitive column, in groups that the `known_columns` columns divide."""
+        key = (sensitive, *known_columns)
         if key not in self.memory.held:
-            self.memory.held[key] = _read(self.for_sensitive(sensitive), sensitive, known)
+            self.memory.held[key] = _read(self.for_sensitive(sensitive), sensitive, known_columns)
         return self.memory.held[key]
 
-    def look_alikes(self, known: Sequence[str]) -> GroupBags:
-        """People with equal exact and `known` columns; their values are the ids of their groups."""
+    def look_alikes(self, known_columns: Sequence[str]) -> GroupBags:
+        """People alike in exact columns and `known_columns`; their values are the ids of groups."""
         if not self.exact:
             raise CertificateError("no-exact-columns")
-        columns, ids = list(dict.fromkeys([*self.exact, *known])), self.groups[-1]
-        own = replace(self, groups=columns, sensitive=ids, semantics="single", parts=None)
+        columns, ids = list(dict.fromkeys([*self.exact, *known_columns])), self.groups[-1]
+        regrouped = replace(self, groups=columns, sensitive=ids, semantics="single", parts=None)
         # and no more, as its groups are others
-        own.memory.files, own.memory.rows_alone = self.files, self.memory.rows_alone
-        rows = own.count_rows("people", [ids])
+        regrouped.memory.files, regrouped.memory.rows_alone = self.files, self.memory.rows_alone
+        rows = regrouped.count_rows("people", [ids])
         return rows.counts((), rows.column(ids), rows.times)
 
     def prepare(self, required: Sequence[AskedTable]) -> None:
         """If there is one row per person, count in one scan what the requirements need."""
         if "release" in self.tables:
             sights = [(*self.groups, name) for name in self.parts or (self.sensitive,)]
-            for own in required:
-                known = own.known
-                sights.append((*self.groups, *known, own.sensitive or self.sensitive))
+            for requirement in required:
+                known_columns = requirement.known
+                sights.append(
+                    (*self.groups, *known_columns, requirement.sensitive or self.sensitive)
+                )
             count_sights(self, "release", sights)
 
-    def worst_of_people(self, worst: Any, *asked: Any) -> Any:
+    def worst_of_people(self, worst: Any, *details: Any) -> Any:
         """The worst case of a person; a release shows one row for each."""
         return worst
 
@@ -167,35 +171,37 @@ class Written:
 
     def counted_superset(self, table: str, columns: Sequence[str]) -> tuple[str, ...] | None:
         """The smallest set of columns that was counted already and includes these, or None."""
-        known = [
-            own for name, *own in self.memory.counted if name == table and set(columns) <= set(own)
+        supersets = [
+            counted_columns
+            for name, *counted_columns in self.memory.counted
+            if name == table and set(columns) <= set(counted_columns)
         ]
-        return min(map(tuple, known), key=len, default=None)
+        return min(map(tuple, supersets), key=len, default=None)
 
 
-def suppressed_columns(written: Written) -> tuple[str, ...]:
+def suppressed_columns(release: Written) -> tuple[str, ...]:
     """Group columns of which nothing is published: all labels are ``*``."""
-    labelled = written.groups if written.form == "generalized" else ()
+    labelled = release.groups if release.form == "generalized" else ()
     return tuple(
         column
-        for column, labels in zip(labelled, written.held.labels, strict=False)
+        for column, labels in zip(labelled, release.held.labels, strict=False)
         if all(set(label or "") == {"*"} for label in labels.texts)
     )
 
 
-def count_people(written: Written) -> tuple[int, int]:
+def count_people(release: Written) -> tuple[int, int]:
     """People and groups of a written release."""
-    return int(written.held.people.sum()), len(written.held)
+    return int(release.held.people.sum()), len(release.held)
 
 
 def people_with(
-    written: Written, attributes: Sequence[str], groups: Sequence[str]
+    release: Written, attributes: Sequence[str], groups: Sequence[str]
 ) -> dict[Group, dict[tuple[str | None, ...], int]]:
     """For each group, how many people have each combination of `attributes`."""
     people: dict[Group, dict[tuple[str | None, ...], int]] = {}
-    name = "release" if "release" in written.tables else "people"
-    beside = [name for name in (*groups, *attributes) if name not in written.groups]
-    rows = written.count_rows(name, list(dict.fromkeys(beside)))
+    name = "release" if "release" in release.tables else "people"
+    columns_beside = [name for name in (*groups, *attributes) if name not in release.groups]
+    rows = release.count_rows(name, list(dict.fromkeys(columns_beside)))
     columns = [rows.column(name) for name in (*groups, *attributes)]
     first, sort = distinct(*(column.codes for column in columns))
     counts = np.zeros(len(first), np.int64)
@@ -208,21 +214,23 @@ def people_with(
     return people
 
 
-def population_of(written: Written, settings: PopulationSettings) -> Population:
+def population_of(release: Written, settings: PopulationSettings) -> Population:
     """The population of a criterion; refuse one with another digest than the criterion names."""
-    exact = written.form == "bucketized"
-    wanted = settings.digest
-    if wanted is None or wanted not in written.populations:
+    exact = release.form == "bucketized"
+    digest = settings.digest
+    if digest is None or digest not in release.populations:
         raise CertificateError("no-population", settings.population)
-    columns = written.exact if exact else written.groups
-    found = read_population(written.populations[wanted], columns)._replace(exact=exact)
-    if found.digest != wanted:
+    columns = release.exact if exact else release.groups
+    population = read_population(release.populations[digest], columns)._replace(exact=exact)
+    if population.digest != digest:
         raise CertificateError("digest-differs", "the population")
-    return found
+    return population
 
 
-def read_population(source: Any, columns: Sequence[str], named: Sequence[str] = ()) -> Population:
-    """Read `columns` of a population; refuse one that has somebody twice by the `named` columns."""
+def read_population(
+    source: Any, columns: Sequence[str], naming_columns: Sequence[str] = ()
+) -> Population:
+    """Read `columns` of a population; refuse one with somebody twice by `naming_columns`."""
     file = files_of({"population": source}).get("population")
     with _reading("the population") as connection:
         header, relation = open_written(connection, source, file)
@@ -231,50 +239,52 @@ def read_population(source: Any, columns: Sequence[str], named: Sequence[str] = 
                 raise CertificateError("not-one-column", "the population", column=column)
         places = [f"c{header.index(column)}" for column in columns]
         ((cells, times),) = count_rows(connection, relation, [places])
-        names = [f"c{header.index(column)}" for column in named if column in header]
+        names = [f"c{header.index(column)}" for column in naming_columns if column in header]
         if names:
             ((who, often),) = count_rows(connection, relation, [names])
             # A missing text and an empty one come first, and name nobody.
-            lacks = [sum(not text for text in own.texts[:2]) for own in who]
-            known = np.all([own.codes >= n for own, n in zip(who, lacks, strict=True)], axis=0)
-            if (often[known] > 1).any():
+            lacks = [sum(not text for text in column.texts[:2]) for column in who]
+            is_named = np.all(
+                [column.codes >= n for column, n in zip(who, lacks, strict=True)], axis=0
+            )
+            if (often[is_named] > 1).any():
                 raise CertificateError("person-twice")
         if file is not None:
             file.check(int(times.sum()))
         if isinstance(file, CsvFile):
             cells = [merge_empties(column) for column in cells]
-    alike: dict[tuple[str | None, ...], int] = {}
+    people_by_labels: dict[tuple[str | None, ...], int] = {}
     for *key, n in zip(*(column.to_list() for column in cells), times.tolist(), strict=True):
-        alike[tuple(key)] = alike.get(tuple(key), 0) + n
-    return Population(tuple(columns), [(*key, n) for key, n in alike.items()])
+        people_by_labels[tuple(key)] = people_by_labels.get(tuple(key), 0) + n
+    return Population(tuple(columns), [(*key, n) for key, n in people_by_labels.items()])
 
 
-def _read(written: Written, sensitive: str, known: Sequence[str]) -> GroupBags:
+def _read(release: Written, sensitive: str, known_columns: Sequence[str]) -> GroupBags:
     """Read the tables of a release, and refuse those that contradict each other."""
-    if written.semantics not in ("single", "set", "multiset"):
+    if release.semantics not in ("single", "set", "multiset"):
         raise CertificateError("wrong-setting", "semantics")
-    if "release" in written.tables:
-        return _read_rows(written, sensitive, known)
-    held = _read_tally(written, sensitive, known)
+    if "release" in release.tables:
+        return _read_rows(release, sensitive, known_columns)
+    groups = _read_tally(release, sensitive, known_columns)
     # where columns are known, the number of people of each group was compared before
-    return held if known else _with_people(written, held)
+    return groups if known_columns else _with_people(release, groups)
 
 
-def _with_people(written: Written, held: GroupBags) -> GroupBags:
+def _with_people(release: Written, tally: GroupBags) -> GroupBags:
     """Set the people of each group from the table of people; its values must match in number."""
-    people = written.count_rows("people", ())
-    labels, place_held, place_counted = _together(held.labels, list(people.groups.values()))
-    groups = GroupBags(labels, held.names, place_held[held.of_group], held.codes, held.counts)
+    people = release.count_rows("people", ())
+    labels, place_held, place_counted = _together(tally.labels, list(people.groups.values()))
+    groups = GroupBags(labels, tally.names, place_held[tally.of_group], tally.codes, tally.counts)
     groups.people = np.zeros(len(groups), np.int64)
     np.add.at(groups.people, place_counted[people.of_group], people.times)
     # Counts that are too large are capped, so that sums do not overflow.
     counts = np.minimum(groups.counts, len(groups.people) and int(groups.people.sum()) + 1)
     none = np.zeros(len(groups), np.int64)
     needed = {"single": groups.sum_by_group(counts), "set": groups.max_by_group(counts)}.get(
-        written.semantics, none
+        release.semantics, none
     )
     wrong = (groups.people == 0) | (needed > groups.people)
-    if written.semantics == "single":
+    if release.semantics == "single":
         wrong |= needed < groups.people
     if wrong.any():
         first = int(np.argmax(wrong))
@@ -282,36 +292,38 @@ def _with_people(written: Written, held: GroupBags) -> GroupBags:
     return groups
 
 
-def _together(one: Sequence[Column], other: Sequence[Column]) -> tuple[list[Column], Ints, Ints]:
+def _together(
+    first_labels: Sequence[Column], second_labels: Sequence[Column]
+) -> tuple[list[Column], Ints, Ints]:
     """The groups of two tables together: labels, and where each table's groups are among them."""
-    n_groups, columns = len(one[0].codes), []
-    for mine, others in zip(one, other, strict=True):
-        texts = [*mine.texts, *others.texts]
-        codes = np.concatenate([mine.codes, len(mine.texts) + others.codes])
+    n_groups, columns = len(first_labels[0].codes), []
+    for mine, theirs in zip(first_labels, second_labels, strict=True):
+        texts = [*mine.texts, *theirs.texts]
+        codes = np.concatenate([mine.codes, len(mine.texts) + theirs.codes])
         columns.append(Column.of(texts, codes))
     first, place = distinct(*(column.codes for column in columns))
     labels = [column.take(first) for column in columns]
     return labels, place[:n_groups], place[n_groups:]
 
 
-def _read_rows(written: Written, sensitive: str, known: Sequence[str]) -> GroupBags:
+def _read_rows(release: Written, sensitive: str, known_columns: Sequence[str]) -> GroupBags:
     """Read the table that has one row per person."""
-    rows = written.count_rows("release", [*known, sensitive])
+    rows = release.count_rows("release", [*known_columns, sensitive])
     values = rows.column(sensitive)
     if values.lacks:
         row = np.flatnonzero(values.codes == 0)
         first = int(row[np.argmin(rows.of_group[row])])
-        beside = [rows.column(name).at(first) for name in known]
-        raise CertificateError("missing-value", group_name([*rows.group(first), *beside]))
-    return rows.counts(known, values, rows.times)
+        known_labels = [rows.column(name).at(first) for name in known_columns]
+        raise CertificateError("missing-value", group_name([*rows.group(first), *known_labels]))
+    return rows.counts(known_columns, values, rows.times)
 
 
-def _read_tally(written: Written, sensitive: str, known: Sequence[str]) -> GroupBags:
+def _read_tally(release: Written, sensitive: str, known_columns: Sequence[str]) -> GroupBags:
     """Read the table of (group, value, count), or of (group, values, count)."""
-    part = (written.parts or {}).get(sensitive, "sensitive")
-    together = [name for name, of in (written.parts or {}).items() if of == part]
-    others = [name for name in together if name not in (*known, sensitive)]
-    rows = written.count_rows(part, [*known, *others, sensitive, "count"])
+    part = (release.parts or {}).get(sensitive, "sensitive")
+    columns_of_part = [name for name, table in (release.parts or {}).items() if table == part]
+    columns_beside = [name for name in columns_of_part if name not in (*known_columns, sensitive)]
+    rows = release.count_rows(part, [*known_columns, *columns_beside, sensitive, "count"])
     values, amounts = rows.column(sensitive), rows.column("count")
     amount = np.array([_amount(text) for text in amounts.texts], np.int64)
     counts = amount[amounts.codes]
@@ -319,25 +331,25 @@ def _read_tally(written: Written, sensitive: str, known: Sequence[str]) -> Group
     if values.lacks:
         wrong |= values.codes == 0
     if wrong.any():
-        at = int(np.argmax(wrong))
-        group, value = group_name(rows.group(at)), values.at(at)
+        row = int(np.argmax(wrong))
+        group, value = group_name(rows.group(row)), values.at(row)
         raise CertificateError("no-count", group, value=value)
-    cells = [rows.column(name).codes for name in (*known, *others, sensitive)]
+    cells = [rows.column(name).codes for name in (*known_columns, *columns_beside, sensitive)]
     first, _ = distinct(rows.of_group, *cells)
-    again = np.ones(len(counts), bool)
-    again[first] = False
-    again |= rows.times != 1
-    if again.any():
-        at = int(np.argmax(again))
-        raise CertificateError("listed-twice", group_name(rows.group(at)), value=values.at(at))
-    held = rows.counts(known, values, counts)
-    if written.semantics == "multiset":
-        cut = np.minimum(held.counts, _MOST_OF_A_BAG + 1)
-        large = held.sum_by_group(cut) > _MOST_OF_A_BAG
+    is_repeated = np.ones(len(counts), bool)
+    is_repeated[first] = False
+    is_repeated |= rows.times != 1
+    if is_repeated.any():
+        row = int(np.argmax(is_repeated))
+        raise CertificateError("listed-twice", group_name(rows.group(row)), value=values.at(row))
+    groups = rows.counts(known_columns, values, counts)
+    if release.semantics == "multiset":
+        cut = np.minimum(groups.counts, _MOST_OF_A_BAG + 1)
+        large = groups.sum_by_group(cut) > _MOST_OF_A_BAG
         if large.any():
-            name = group_name(held.group(int(np.argmax(large))))
+            name = group_name(groups.group(int(np.argmax(large))))
             raise CertificateError("too-large", f"group {name}")
-    return held
+    return groups
 
 
 def _amount(text: str | None) -> int:
@@ -350,43 +362,49 @@ def group_name(group: Sequence[str | None]) -> str:
     return ", ".join("missing" if part is None else part for part in group)
 
 
-def count_sights(written: Written, table: str, sights: Sequence[tuple[str, ...]]) -> None:
+def count_sights(release: Written, table: str, sights: Sequence[tuple[str, ...]]) -> None:
     """Count equal rows of a table for several sights (sets of columns), in one scan."""
-    new = {frozenset(own): own for own in sights if written.counted_superset(table, own) is None}
-    sights = [own for columns, own in new.items() if not any(columns < other for other in new)]
+    new = {
+        frozenset(column): column
+        for column in sights
+        if release.counted_superset(table, column) is None
+    }
+    sights = [
+        column for columns, column in new.items() if not any(columns < wider for wider in new)
+    ]
     if not sights:
         return
-    judged = {*written.groups, written.sensitive, *(written.parts or ())}
+    merged_columns = {*release.groups, release.sensitive, *(release.parts or ())}
     with _reading("the release") as connection:
         # Columns are named by position: DuckDB confuses names that differ only in case.
-        file = written.files.get(table)
-        header, relation = open_written(connection, written.tables[table], file)
-        written.memory.headers[table] = [*header]
-        if written.escaped:
+        file = release.files.get(table)
+        header, relation = open_written(connection, release.tables[table], file)
+        release.memory.headers[table] = [*header]
+        if release.escaped:
             header = [unescape_formula(name, True) or "" for name in header]
-        called = {f"{name}_shuffled": name for name in written.shuffled}
-        for name in set(header) & set(called.values()):
+        original_names = {f"{name}_shuffled": name for name in release.shuffled}
+        for name in set(header) & set(original_names.values()):
             raise CertificateError("not-called-shuffled", name)
-        header = [called.get(name, name) for name in header]
-        _require_columns(header, len(relation.columns), written, table)
+        header = [original_names.get(name, name) for name in header]
+        _require_columns(header, len(relation.columns), release, table)
         for name in (name for sight in sights for name in sight):
             if name not in header:
                 raise CertificateError("unknown-column", "the release", column=name)
         places = [[f"c{header.index(name)}" for name in sight] for sight in sights]
-        with _nothing_beside_rows(written, table):
-            found = count_rows(connection, relation, places, has_few_texts(file))
+        with _nothing_beside_rows(release, table):
+            counts = count_rows(connection, relation, places, has_few_texts(file))
         if file is not None:
-            file.check(int(found[0][1].sum()))
-        for sight, (columns, times) in zip(sights, found, strict=True):
+            file.check(int(counts[0][1].sum()))
+        for sight, (columns, times) in zip(sights, counts, strict=True):
             plain = {}
-            for name, own in zip(sight, columns, strict=True):
-                if isinstance(file, CsvFile) and name in judged:
-                    own = merge_empties(own)  # in other columns an empty text is a value
-                if written.escaped:  # other columns may hold numbers, which are not marked
-                    own = unescape_formulas(own, name in judged)
-                plain[name] = swap_commas_and_points(own) if name in written.commas else own
-            groups = {name: plain.pop(name) for name in written.groups}
-            written.memory.counted[(table, *sight)] = DistinctRows.of(groups, plain, times)
+            for name, column in zip(sight, columns, strict=True):
+                if isinstance(file, CsvFile) and name in merged_columns:
+                    column = merge_empties(column)  # in other columns an empty text is a value
+                if release.escaped:  # other columns may hold numbers, which are not marked
+                    column = unescape_formulas(column, name in merged_columns)
+                plain[name] = swap_commas_and_points(column) if name in release.commas else column
+            groups = {name: plain.pop(name) for name in release.groups}
+            release.memory.counted[(table, *sight)] = DistinctRows.of(groups, plain, times)
 
 
 @contextmanager
@@ -409,21 +427,28 @@ def _reading(what: str) -> Iterator[Any]:
 
 
 @contextmanager
-def _nothing_beside_rows(written: Written, table: str) -> Iterator[None]:
+def _nothing_beside_rows(release: Written, table: str) -> Iterator[None]:
     """Refuse a Parquet file of a certified release that may hold more than its columns.
 
     The bytes of all files are compared in a thread, beside what is done in the meantime; the
     refusal comes first, whatever that raises.
     """
-    checks = written.memory.rows_alone
-    paths = [] if written.columns is None else paths_of(written.tables[table])
+    checks = release.memory.rows_alone
+    paths = [] if release.columns is None else paths_of(release.tables[table])
     paths = [path for path in paths if path.suffix == ".parquet"]
     if paths and not checks:
         from concurrent.futures import ThreadPoolExecutor
 
         engine, thread = connect(), ThreadPoolExecutor(1)
-        every = [*paths, *(path for other in written.tables.values() for path in paths_of(other))]
-        for path in dict.fromkeys(every):
+        all_paths = [
+            *paths,
+            *(
+                path
+                for table_of_release in release.tables.values()
+                for path in paths_of(table_of_release)
+            ),
+        ]
+        for path in dict.fromkeys(all_paths):
             checks[path] = thread.submit(holds_rows_alone, engine, path)
     try:
         yield
@@ -433,14 +458,14 @@ def _nothing_beside_rows(written: Written, table: str) -> Iterator[None]:
                 raise CertificateError("parquet-layout", path.name)
 
 
-def _require_columns(header: Sequence[str], readable: int, written: Written, table: str) -> None:
+def _require_columns(header: Sequence[str], readable: int, release: Written, table: str) -> None:
     """Refuse columns that are not accounted for, that occur twice, or that are missing."""
-    wanted = header if written.columns is None else written.columns[table]
+    expected = header if release.columns is None else release.columns[table]
     for name in header:
-        if name not in wanted:
+        if name not in expected:
             raise CertificateError("unaccounted-column", f"the table {table!r}", column=name)
     if readable != len(header):
         raise CertificateError("odd-columns", f"the table {table!r}")
-    for name in wanted:
+    for name in expected:
         if header.count(name) != 1:
             raise CertificateError("not-one-column", f"the table {table!r}", column=name)

@@ -103,7 +103,9 @@ for place in (1, 2):
     for folder in (kept, kept.with_name(kept.name + ".owner")):
         folder.mkdir()
         (folder / "file").touch()
-    request = PublishRequest(place, "table.csv", "mondrian", kept, made=KeptRelease(), state="made")
+    request = PublishRequest(
+        place, "table.csv", "mondrian", kept, kept_release=KeptRelease(), state="made"
+    )
     press._requests.append(request)
 
 rename = Path.rename

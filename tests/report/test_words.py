@@ -71,7 +71,7 @@ def test_words_are_as_before():
 def test_a_message_is_one_line_that_steers_nothing_and_ends():
     said = one_line("no column 'a\x1b[2Jb\u202e\u200b'\nVerified")
     assert said == r"no column 'a\x1b[2Jb\u202e\u200b'\nVerified"
-    assert one_line("a\n  ^", kept="\n") == "a\n  ^"
+    assert one_line("a\n  ^", unescaped="\n") == "a\n  ^"
     assert len(one_line("x" * 10**6)) == 3003
 
 

@@ -17,7 +17,7 @@ def queries_of(drawn):
     for q in range(len(drawn)):
         sets = [
             {v for v, wanted in zip(attribute.domain, asked[:, q], strict=True) if wanted}
-            for attribute, asked in zip(drawn.attributes, drawn.asked, strict=True)
+            for attribute, asked in zip(drawn.attributes, drawn.asked_values, strict=True)
         ]
         found.append((sets, drawn.values[:, q]))
     return found

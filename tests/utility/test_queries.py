@@ -47,7 +47,7 @@ def test_each_query_asks_for_as_many_values_as_it_should(case, selectivity, rang
 
     for q in range(20):
         restricted = 0
-        for attribute, asked in zip(drawn.attributes, drawn.asked, strict=True):
+        for attribute, asked in zip(drawn.attributes, drawn.asked_values, strict=True):
             first = attribute.domain[0] is None
             size = len(attribute.domain) - first
             mine = np.flatnonzero(asked[:, q])
@@ -75,7 +75,7 @@ def table(n=400):
 
 def test_every_attribute_is_asked_about_equally_often_and_the_selectivity_is_met():
     drawn = draw_queries(table(), queries=3000, predicates=1)
-    asked = [(~wanted.all(axis=0)).mean() for wanted in drawn.asked]
+    asked = [(~wanted.all(axis=0)).mean() for wanted in drawn.asked_values]
     assert asked == pytest.approx([1 / 3] * 3, abs=0.05)
     many = table(20_000)  # of independent values
     together = np.zeros(20_000, dtype=int)
@@ -85,8 +85,8 @@ def test_every_attribute_is_asked_about_equally_often_and_the_selectivity_is_met
 
 def test_subsets_ask_for_every_value_equally_often_and_runs_start_everywhere():
     subsets = draw_queries(table(), queries=5000, ranges=False)
-    for wanted in (*subsets.asked, subsets.values):
+    for wanted in (*subsets.asked_values, subsets.values):
         assert wanted.mean(axis=1) == pytest.approx(np.full(10, 0.5), abs=0.04)
     runs = draw_queries(table(), queries=5000)
-    firsts = np.bincount(runs.asked[0].argmax(axis=0), minlength=10) / 5000
+    firsts = np.bincount(runs.asked_values[0].argmax(axis=0), minlength=10) / 5000
     assert firsts == pytest.approx([1 / 6] * 6 + [0] * 4, abs=0.03)

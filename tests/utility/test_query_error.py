@@ -201,7 +201,7 @@ def test_one_query_by_hand():
     asking = {"queries": 200, "selectivity": 0.25}
     groups = np.array([0, 0, 1, 1])
     drawn = draw_queries(microdata, **asking)
-    asked = drawn.asked[0].T.tolist()
+    asked = drawn.asked_values[0].T.tolist()
     at = [i for i, row in enumerate(asked) if row == [False, True, True, False]]
     of_s = next(i for i in at if drawn.values[0, i])
     for form in ("generalized", "bucketized"):

@@ -42,23 +42,23 @@ def some_world(
 ) -> IntArray | None:
     """How many of each signature have each value in one world, by augmenting paths."""
     world = np.zeros(support.shape, dtype=np.int64)
-    left = list(counts)
+    remaining = list(counts)
     for start, amount in enumerate(people):
         while amount:
             # Which signature takes a value, and which value it then gives away.
             taken_by: dict[int, int] = {}
-            given: dict[int, int] = {}
+            value_given: dict[int, int] = {}
             queue, end = [start], -1
             for s in queue:
                 for x in np.flatnonzero(support[s]).tolist():
                     if x not in taken_by:
                         taken_by[x] = s
-                        if left[x]:
+                        if remaining[x]:
                             end = x
                             break
                         for t in np.flatnonzero(world[:, x]).tolist():
-                            if t != start and t not in given:
-                                given[t] = x
+                            if t != start and t not in value_given:
+                                value_given[t] = x
                                 queue.append(t)
                 if end >= 0:
                     break
@@ -66,13 +66,13 @@ def some_world(
                 return None
             path = [end]
             while taken_by[path[-1]] != start:
-                path.append(given[taken_by[path[-1]]])
-            gives = [(taken_by[x], given[taken_by[x]]) for x in path[:-1]]
-            some = min([amount, left[end], *(int(world[pair]) for pair in gives)])
+                path.append(value_given[taken_by[path[-1]]])
+            gives = [(taken_by[x], value_given[taken_by[x]]) for x in path[:-1]]
+            flow = min([amount, remaining[end], *(int(world[pair]) for pair in gives)])
             for x in path:
-                world[taken_by[x], x] += some
+                world[taken_by[x], x] += flow
             for pair in gives:
-                world[pair] -= some
-            amount -= some
-            left[end] -= some
+                world[pair] -= flow
+            amount -= flow
+            remaining[end] -= flow
     return world

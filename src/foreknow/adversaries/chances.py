@@ -75,45 +75,45 @@ class Chances:
         What is out of reach of fractions counts as reaching it.
         """
         bound = float(limit)
-        found: BoolArray = self.lower[cells] > bound
-        near = np.flatnonzero(~found & (self.upper[cells] >= bound))
+        is_reaching: BoolArray = self.lower[cells] > bound
+        near = np.flatnonzero(~is_reaching & (self.upper[cells] >= bound))
         first, kind = self._kinds(cells[near])
-        settled = np.empty(len(first), dtype=bool)
+        kind_reaches = np.empty(len(first), dtype=bool)
         for start in range(0, len(first), _AT_ONCE):
             part = slice(start, start + _AT_ONCE)
-            settled[part] = [
+            kind_reaches[part] = [
                 chance is None or chance > limit or (chance == limit and not inclusive)
                 for chance in self.exact(cells[near[first[part]]])
             ]
-        found[near] = settled[kind]
-        return found
+        is_reaching[near] = kind_reaches[kind]
+        return is_reaching
 
     def fractions(self, cells: IntArray) -> list[Fraction | None]:
         """The chances of some cells as fractions; of those that are alike it is worked out once."""
         first, kind = self._kinds(cells)
-        found = self.exact(cells[first])
-        return [found[i] for i in kind.tolist()]
+        distinct = self.exact(cells[first])
+        return [distinct[i] for i in kind.tolist()]
 
     def _kinds(self, cells: IntArray) -> tuple[IntArray, IntArray]:
         """One of some cells that are alike, and of which kind each is."""
         if self.alike is None:
-            every = np.arange(len(cells))
-            return every, every
+            places = np.arange(len(cells))
+            return places, places
         keys = self.alike[cells]
-        kind, one = combine([keys], [int(keys.max(initial=-1)) + 1])
-        return one, kind
+        kind, first = combine([keys], [int(keys.max(initial=-1)) + 1])
+        return first, kind
 
     def gaining(self, times: Fraction, cells: IntArray) -> BoolArray:
         """Which of some cells are more than so many times as likely as before, and so forbidden."""
         assert self.prior is not None
         limits = [min(Fraction(1), times * prior) for prior in self.prior(cells)]
-        found = np.zeros(len(cells), dtype=bool)
+        is_gaining = np.zeros(len(cells), dtype=bool)
         distinct: dict[Fraction, list[int]] = {}
         for place, limit in enumerate(limits):
             distinct.setdefault(limit, []).append(place)
         for limit, places in distinct.items():
-            found[places] = self.reaching(limit, cells[places], inclusive=True)
-        return found
+            is_gaining[places] = self.reaching(limit, cells[places], inclusive=True)
+        return is_gaining
 
     def sure(self, cells: IntArray) -> BoolArray:
         """Which of some cells are certain, exactly."""

@@ -124,9 +124,9 @@ class Disclosure(Plain):
         return None if self.witness is None else self.witness.group
 
     def __repr__(self) -> str:
-        about = "about " if self.estimated else "at most " if self.bounded else ""
-        shown = significant(self.probability, 6, "up" if self.bounded else "nearest")
-        return f"Disclosure({self.value!r}, {about}{shown})"
+        prefix = "about " if self.estimated else "at most " if self.bounded else ""
+        figure = significant(self.probability, 6, "up" if self.bounded else "nearest")
+        return f"Disclosure({self.value!r}, {prefix}{figure})"
 
     def _repr_html_(self) -> str:
         from html import escape

@@ -114,7 +114,7 @@ class MinLedger:
     _cells: KeyedRatios = field(init=False)
     _lowered: BoolArray = field(init=False)  # keys of which it is not known yet whether they hold
     _unsafe: bool = field(default=False, init=False)
-    _settled: dict[bytes, bool] = field(init=False, default_factory=dict)
+    _verdicts: dict[bytes, bool] = field(init=False, default_factory=dict)
     _numbers: dict[bytes, list[int]] = field(init=False, default_factory=lambda: defaultdict(list))
     _contents: dict[int, bytes] = field(init=False, default_factory=dict)
     _n_numbers: int = field(default=0, init=False)
@@ -157,8 +157,8 @@ class MinLedger:
         self._bind(added)
         leaving = None
         if removed is not None:
-            whole = removed.origin is None  # or several are parts of what one proposal replaces
-            leaving = np.arange(removed.n_groups) if whole else removed.origin
+            is_whole = removed.origin is None  # or several are parts of what one proposal replaces
+            leaving = np.arange(removed.n_groups) if is_whole else removed.origin
         return MinEvaluation(self, removed, added, np.asarray(owner, dtype=np.int64), leaving)
 
     def _evaluate_one(self, removed: GroupCounts | None, added: GroupCounts) -> MinEvaluation:
@@ -170,8 +170,8 @@ class MinLedger:
     def _bind(self, counts: GroupCounts) -> None:
         if self._values is None:
             if self.wanted is not None:
-                wanted = np.asarray(self.wanted)
-                if wanted.dtype != bool or wanted.shape != (counts.n_values,):
+                is_wanted = np.asarray(self.wanted)
+                if is_wanted.dtype != bool or is_wanted.shape != (counts.n_values,):
                     raise InputError(f"values= must be a bool array of {counts.n_values} entries")
             n_keys = self.measure.bind(counts.n_values)
             nothing = counts.take(np.empty(0, dtype=np.int64))
@@ -203,50 +203,52 @@ class MinLedger:
 
     def least(self, cells: KeyedRatios) -> FloatArray:
         """The minima over some cells, of every key."""
-        least = np.repeat(self.measure.nowhere, self.n_keys, axis=1)
+        minima = np.repeat(self.measure.nowhere, self.n_keys, axis=1)
         if len(cells.key):
             starts = cells.starts
-            least[:, cells.key[starts]] = np.minimum.reduceat(cells.ratios, starts, axis=1)
-        return least
+            minima[:, cells.key[starts]] = np.minimum.reduceat(cells.ratios, starts, axis=1)
+        return minima
 
     def least_without(self, key: IntArray, group: IntArray) -> FloatArray:
         """The minima of some keys, each without one group."""
         if self.falling:
             return self._minima[:, key]
         first = self.least(self._cells)
-        own = self._cells
+        cells = self._cells
         without = np.empty((len(first), len(key)))
-        for i, ratio in enumerate(own.ratios):
-            attained = np.flatnonzero(ratio == first[i, own.key])
-            of = np.full(self.n_keys, -1)
-            of[own.key[attained[::-1]]] = own.group[attained[::-1]]
-            others = np.where(own.group == of[own.key], self.measure.nowhere[i], ratio)
+        for i, ratio in enumerate(cells.ratios):
+            attained = np.flatnonzero(ratio == first[i, cells.key])
+            group_of_key = np.full(self.n_keys, -1)
+            group_of_key[cells.key[attained[::-1]]] = cells.group[attained[::-1]]
+            other_ratios = np.where(
+                cells.group == group_of_key[cells.key], self.measure.nowhere[i], ratio
+            )
             second = np.full(self.n_keys, self.measure.nowhere[i, 0])
-            if len(own.key):
-                second[own.key[own.starts]] = np.minimum.reduceat(others, own.starts)
-            without[i] = np.where(of[key] == group, second[key], first[i, key])
+            if len(cells.key):
+                second[cells.key[cells.starts]] = np.minimum.reduceat(other_ratios, cells.starts)
+            without[i] = np.where(group_of_key[key] == group, second[key], first[i, key])
         return without
 
     def safe(self, minima: FloatArray) -> tuple[BoolArray, BoolArray]:
         """Which odds are surely safe, and which are too close to the limit for floats to say."""
         odds = self.measure.odds(minima)
-        least = float((1 - self.threshold) / self.threshold)
-        if not least:  # odds of 0 are exact
+        odds_limit = float((1 - self.threshold) / self.threshold)
+        if not odds_limit:  # odds of 0 are exact
             return odds > 0, np.zeros(odds.shape, dtype=bool)
-        margin = CLOSE * least
-        close = np.abs(odds - least) <= margin
-        return odds > least + margin, close & self.exact
+        margin = CLOSE * odds_limit
+        close = np.abs(odds - odds_limit) <= margin
+        return odds > odds_limit + margin, close & self.exact
 
     def settles(self, key: int, added: Any) -> bool:
         """Decide with fractions whether one key stays safe with more cells of some detail."""
         first, last = np.searchsorted(self._cells.key, (key, key + 1))
-        together = added
+        joined = added
         if first < last:
-            together = self._cells.detail.take(slice(first, last)).join(added)
-        content = together.content()
-        if content not in self._settled:
-            self._settled[content] = self.measure.exact(together) < self.threshold
-        return self._settled[content]
+            joined = self._cells.detail.take(slice(first, last)).join(added)
+        content = joined.content()
+        if content not in self._verdicts:
+            self._verdicts[content] = self.measure.exact(joined) < self.threshold
+        return self._verdicts[content]
 
     def unsafe(self) -> int:
         """How many keys are not safe as things stand; some, if they cannot be mended."""
@@ -268,10 +270,10 @@ class MinLedger:
         used: dict[bytes, int] = defaultdict(int)
         numbers = []
         for key in _contents(counts):
-            known = self._numbers.get(key, [])
-            if used[key] >= len(known):
+            present_numbers = self._numbers.get(key, [])
+            if used[key] >= len(present_numbers):
                 raise InternalError("a group is to be replaced that is not in the ledger")
-            numbers.append(known[used[key]])
+            numbers.append(present_numbers[used[key]])
             used[key] += 1
         return np.array(numbers, dtype=np.int64)
 
@@ -296,19 +298,19 @@ class MinLedger:
             near = self.measure.attaining(cells, self._minima)
             self._cells = self.measure.attaining(_joined(self._cells, near), self._minima)
         self._lowered[cells.key] = True
-        if len(self._settled) > _SETTLED:
-            self._settled.clear()
+        if len(self._verdicts) > _SETTLED:
+            self._verdicts.clear()
 
 
-def _joined(one: KeyedRatios, other: KeyedRatios) -> KeyedRatios:
+def _joined(first: KeyedRatios, second: KeyedRatios) -> KeyedRatios:
     """Both, in order of key again."""
-    key = np.concatenate((one.key, other.key))
+    key = np.concatenate((first.key, second.key))
     order = np.argsort(key, kind="stable")
     detail = None
-    if one.detail is not None and other.detail is not None:
-        detail = one.detail.join(other.detail).take(order)
-    group = np.concatenate((one.group, other.group))[order]
-    ratios = np.concatenate((one.ratios, other.ratios), axis=1).take(order, axis=1)
+    if first.detail is not None and second.detail is not None:
+        detail = first.detail.join(second.detail).take(order)
+    group = np.concatenate((first.group, second.group))[order]
+    ratios = np.concatenate((first.ratios, second.ratios), axis=1).take(order, axis=1)
     return KeyedRatios(key[order], group, ratios, detail)
 
 
@@ -353,8 +355,8 @@ class MinEvaluation:
     @cached_property
     def _cells(self) -> KeyedRatios:
         """The cells of possible proposals."""
-        some = None if self._possible.all() else self._possible[self.owner]
-        return self.ledger.measure.cells(self.added, some)
+        is_possible = None if self._possible.all() else self._possible[self.owner]
+        return self.ledger.measure.cells(self.added, is_possible)
 
     @cached_property
     def _pairs(self) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
@@ -364,33 +366,33 @@ class MinEvaluation:
         starts = _starts(cells.key, owner)
         if not len(starts):
             return starts, starts, starts, cells.ratios
-        alone = len(starts) == len(owner)
-        least = cells.ratios if alone else np.minimum.reduceat(cells.ratios, starts, axis=1)
-        return starts, cells.key[starts], owner[starts], least
+        are_single = len(starts) == len(owner)
+        minima = cells.ratios if are_single else np.minimum.reduceat(cells.ratios, starts, axis=1)
+        return starts, cells.key[starts], owner[starts], minima
 
     def safe_each(self) -> BoolArray:
         """Whether the release stays safe with each proposal by itself."""
         ledger = self.ledger
-        starts, key, owner, least = self._pairs
+        starts, key, owner, minima = self._pairs
         number = np.full(self._n_proposals, -1)
         if self.removed is not None and self.leaving is not None and not ledger.falling:
             number[self.leaving] = self._numbers
             old = ledger.measure.cells(self.removed)
             key = np.concatenate((key, old.key))
             owner = np.concatenate((owner, self.leaving[old.group]))
-            least = np.concatenate(
-                (least, np.repeat(ledger.measure.nowhere, len(old.key), 1)), axis=1
+            minima = np.concatenate(
+                (minima, np.repeat(ledger.measure.nowhere, len(old.key), 1)), axis=1
             )
             # One pair for each proposal and key that it touches.
             order = np.lexsort((key, owner))
             key, owner = key[order], owner[order]
             pairs = _starts(key, owner)
             if len(pairs):
-                least = np.minimum.reduceat(least.take(order, axis=1), pairs, axis=1)
+                minima = np.minimum.reduceat(minima.take(order, axis=1), pairs, axis=1)
             key, owner = key[pairs], owner[pairs]
         if not len(key):
             return self._possible & (not ledger.unsafe())
-        total = np.minimum(least, ledger.least_without(key, number[owner]))
+        total = np.minimum(minima, ledger.least_without(key, number[owner]))
         safe, close = ledger.safe(total)
         if ledger.falling:
             possible: BoolArray = self._possible & (not ledger.unsafe())
@@ -398,8 +400,8 @@ class MinEvaluation:
             ends = np.append(starts[1:], len(self._cells.key))
             for pair in np.flatnonzero(close & possible[owner]):
                 if possible[owner[pair]]:
-                    own = self._cells.detail.take(slice(starts[pair], ends[pair]))
-                    possible[owner[pair]] = ledger.settles(int(key[pair]), own)
+                    detail = self._cells.detail.take(slice(starts[pair], ends[pair]))
+                    possible[owner[pair]] = ledger.settles(int(key[pair]), detail)
             return possible
         unsafe = ~ledger.safe(ledger.standing())[0]
         mended = np.bincount(owner[safe], unsafe[key[safe]], minlength=self._n_proposals)
@@ -411,25 +413,25 @@ class MinEvaluation:
         ledger = self.ledger
         if ledger.falling and (ledger.unsafe() or np.any(chosen & ~self._possible)):
             return False
-        _, key, owner, least = self._pairs
+        _, key, owner, minima = self._pairs
         mine = chosen[owner]
         key, total = key[mine], ledger.standing(self._leaving(chosen))
         if ledger.falling and not len(key):
             return True
         if len(key):
             starts = _starts(key)
-            at = key[starts]
-            own = np.minimum.reduceat(least[:, mine], starts, axis=1)
+            keys = key[starts]
+            new_minima = np.minimum.reduceat(minima[:, mine], starts, axis=1)
             if ledger.falling:
-                total = np.minimum(total[:, at], own)
+                total = np.minimum(total[:, keys], new_minima)
             else:
-                total[:, at] = np.minimum(total[:, at], own)
+                total[:, keys] = np.minimum(total[:, keys], new_minima)
         safe, close = ledger.safe(total)
         if not np.all(safe | close):
             return False
         for place in np.flatnonzero(close):
-            cells = (self._cells.key == at[place]) & chosen[self.owner[self._cells.group]]
-            if not ledger.settles(int(at[place]), self._cells.detail.take(cells)):
+            cells = (self._cells.key == keys[place]) & chosen[self.owner[self._cells.group]]
+            if not ledger.settles(int(keys[place]), self._cells.detail.take(cells)):
                 return False
         return True
 
@@ -438,18 +440,18 @@ class MinEvaluation:
         if self.ledger.exact:
             return np.where(self.safe_each(), 0.0, np.inf)
         if self.ledger.falling:
-            _, key, owner, least = self._pairs
+            _, key, owner, minima = self._pairs
             worst = np.full(self._n_proposals, self._shares(self.ledger.standing()).max())
-            total = np.minimum(least, self.ledger.standing()[:, key])
+            total = np.minimum(minima, self.ledger.standing()[:, key])
             np.maximum.at(worst, owner, self._shares(total))
             return worst
         shares = []
         for proposal in range(self._n_proposals):
             mask = np.arange(self._n_proposals) == proposal
-            least = np.minimum(
+            minima = np.minimum(
                 self.ledger.standing(self._leaving(mask)), self.ledger.least(self._of(mask))
             )
-            shares.append(self._shares(least).max(initial=0.0))
+            shares.append(self._shares(minima).max(initial=0.0))
         return np.array(shares)
 
     def _shares(self, minima: FloatArray) -> FloatArray:

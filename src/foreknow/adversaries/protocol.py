@@ -224,11 +224,11 @@ def asked_of(who: Any, release: HasCounts, needs: Needs = RULES) -> GroupCounts:
 
 def signatures_of(who: Any, release: HasCounts) -> Callable[[Sequence[str]], Any]:
     """What gives the columns of everybody in a release; refused where these are not there."""
-    counts, found = counts_of(release), getattr(release, "signatures", None)
+    counts, signatures = counts_of(release), getattr(release, "signatures", None)
     needs = {Need.ONE_VALUE, Need.PEOPLE}
-    require(who, needs, semantics=counts.semantics, people=found is not None)
-    assert found is not None
-    return found  # type: ignore[no-any-return]
+    require(who, needs, semantics=counts.semantics, people=signatures is not None)
+    assert signatures is not None
+    return signatures  # type: ignore[no-any-return]
 
 
 def code_of(counts: GroupCounts, value: Label) -> int | None:
@@ -239,18 +239,18 @@ def code_of(counts: GroupCounts, value: Label) -> int | None:
         raise InputError(f"{value!r} cannot be a sensitive value; give one label") from None
 
 
-def whole_amount(adversary: str, name: str, given: Any) -> int:
+def whole_amount(adversary: str, name: str, value: Any) -> int:
     """Read an amount; anything but a whole number from 0 is an error.
 
     >>> whole_amount("Facts", "l", 2)
     2
     """
     try:
-        if isinstance(given, bool):
+        if isinstance(value, bool):
             raise TypeError
-        amount = operator.index(given)
+        amount = operator.index(value)
     except TypeError:
-        raise InputError(f"{adversary}: {name} must be a whole number, not {given!r}") from None
+        raise InputError(f"{adversary}: {name} must be a whole number, not {value!r}") from None
     if amount < 0:
         raise InputError(f"{adversary}: {name} must be 0 or more, not {amount}")
     return amount

@@ -65,7 +65,7 @@ def attack(
     seed: int | None = None,
     seeds: Sequence[int] | None = None,
     symmetric: bool | None = None,
-    **said: Unpack[Arguments],
+    **rules: Unpack[Arguments],
 ) -> Attack:
     """Find out what an adversary who knows the method learns from what it makes of a table.
 
@@ -119,7 +119,7 @@ def attack(
         methods, and of those that declare ``traits = Traits(symmetric=True)``; of those that choose
         at random it is meant over all that they may draw, so it is not assumed where seeds are
         given.
-    **said
+    **rules
         In place of a policy, or beside one, its keys, as of `audit`.
 
     Raises
@@ -163,15 +163,15 @@ def attack(
     """
     _check_budget(worlds, seconds, seed)
     start = time.monotonic()
-    for name, given in ("nothing", nothing), ("symmetric", symmetric or False):
-        if not isinstance(given, bool):
-            raise InputError(f"{name} is True or False, not {given!r}")
+    for name, flag in ("nothing", nothing), ("symmetric", symmetric or False):
+        if not isinstance(flag, bool):
+            raise InputError(f"{name} is True or False, not {flag!r}")
     if nothing and groups is not None:
         raise InputError("groups are of a release; where nothing is published there is none")
     if release is None and is_release(microdata):
         microdata, release = None, microdata
-    if policy is not None or any(own is not None for own in said.values()):
-        policy = policy_of(policy, said, microdata, "attack")
+    if policy is not None or any(rule is not None for rule in rules.values()):
+        policy = policy_of(policy, rules, microdata, "attack")
     attacked = None
     if release is not None:
         if groups is not None or nothing:
@@ -183,13 +183,13 @@ def attack(
     elif members is not None:
         raise InputError("members goes with release, the folder that publish wrote")
     else:
-        microdata = microdata_of(microdata, policy, said)
-    named = method is None or isinstance(method, str)
+        microdata = microdata_of(microdata, policy, rules)
+    is_by_name = method is None or isinstance(method, str)
     if method is None and policy is not None:
         method = policy.options.method
     if isinstance(method, str):
         method = kind_of(method)() if policy is None else method_of(method, policy)
-    if attacked is not None and named:
+    if attacked is not None and is_by_name:
         attacked.refuse_other_method(method)
     runs = Runs(microdata, method, policy, seeds, symmetric)
     codes = microdata.sensitive_codes
@@ -202,18 +202,18 @@ def attack(
             runs.make_first(codes, seed)
         else:
             runs.make_again(_groups_of_kept(microdata, groups), codes)
-        seen, attributes = runs.seen, microdata.attributes if runs.symmetric else None
-        of_release = Worlds.of(seen.groups, codes, len(microdata.values), attributes)
+        observation, attributes = runs.seen, microdata.attributes if runs.symmetric else None
+        of_release = Worlds.of(observation.groups, codes, len(microdata.values), attributes)
         runs.check_symmetric(_swapped(of_release))
-        found = _inferred(of_release, runs, worlds, seconds, start, seed, true=True)
+        posteriors = _inferred(of_release, runs, worlds, seconds, start, seed, true=True)
     return Attack(
         settings_of(method),
         policy,
         microdata,
-        found.with_sets(limits.sets),
-        limits.of,
-        seen.left_out,
-        seen.what,
+        posteriors.with_sets(limits.sets),
+        limits.by_code,
+        observation.left_out,
+        observation.what,
         limits.names,
     )
 
@@ -221,7 +221,7 @@ def attack(
 def _inferred(
     worlds: Worlds,
     runs: Runs,
-    most: int,
+    most_worlds: int,
     seconds: float | None,
     start: float,
     seed: int | None,
@@ -233,13 +233,13 @@ def _inferred(
     until, part = (None if seconds is None else start + seconds * x for x in (1, _EXACT))
     _log.info("running %s on every world", runs.name)
     try:
-        posteriors = enumerated(worlds, runs, most // len(runs.seeds), part)
+        posteriors = enumerated(worlds, runs, most_worlds // len(runs.seeds), part)
         if posteriors is not None:
             return posteriors
         replay = runs.replay(worlds.codes) if true else None
         if replay is not None:
-            return by_parts(worlds, replay, most, until, seed)
-        return estimated(worlds, runs, most, until, seed, true)
+            return by_parts(worlds, replay, most_worlds, until, seed)
+        return estimated(worlds, runs, most_worlds, until, seed, true)
     except NoWorldError as none:
         tried = f"none of {none.args[0]:,} ways tried" if none.args else "no way"
         raise DataError(
@@ -251,9 +251,9 @@ def _inferred(
 def _swapped(worlds: Worlds) -> Iterator[Codes]:
     """The true world, and some in which people of one cell changed places."""
     yield worlds.codes
-    random, alike = np.random.default_rng(0), replace(worlds, groups=worlds.cell_of)
+    random, worlds_of_cells = np.random.default_rng(0), replace(worlds, groups=worlds.cell_of)
     for _ in range(_SWAPPED if worlds.n_cells < worlds.n_people else 0):
-        yield alike.at_random(random)
+        yield worlds_of_cells.at_random(random)
 
 
 def _groups_of_kept(microdata: Microdata, groups: Any) -> IntArray:
@@ -381,16 +381,16 @@ class Algorithm:
         DataError
             If the release is possible in no world, or none was found: the method did not make it.
         """
-        found = self.disclosures(release)
+        disclosures = self.disclosures(release)
         if value is None:
-            return worst(found.values())
-        return found.get(value, Disclosure(value, 0.0, lambda: Fraction(0)))
+            return worst(disclosures.values())
+        return disclosures.get(value, Disclosure(value, 0.0, lambda: Fraction(0)))
 
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
         """Every sensitive value's disclosure."""
-        found, people = self._inferred(release)
+        posteriors, people = self._inferred(release)
         return {
-            value: self._disclosure(value, code, found, people)
+            value: self._disclosure(value, code, posteriors, people)
             for code, value in enumerate(people.values)
         }
 
@@ -398,9 +398,9 @@ class Algorithm:
         self, release: HasCounts, members: Sequence[str], name: Label, *, relative: bool = False
     ) -> Disclosure:
         """Find the highest posterior that some person has one of some values, whichever."""
-        found, people = self._inferred(release)
+        posteriors, people = self._inferred(release)
         codes = [code for code, value in enumerate(people.values) if str(value) in members]
-        return self._disclosure(name, len(people.values), found.with_sets([codes]), people)
+        return self._disclosure(name, len(people.values), posteriors.with_sets([codes]), people)
 
     def _inferred(self, release: HasCounts) -> tuple[Posteriors, _People]:
         """What the adversary believes of everybody; worked out once."""
@@ -429,12 +429,14 @@ class Algorithm:
         attributes = table.attributes if runs.symmetric else None
         worlds = Worlds.of(runs.seen.groups, codes, len(table.values), attributes)
         with said_once(self.anonymizer):
-            found = _inferred(worlds, runs, self.worlds, self.seconds, start, self.seed, true=False)
-        if found.kept:
-            limits = limits_of(runs.policy, table).of
+            posteriors = _inferred(
+                worlds, runs, self.worlds, self.seconds, start, self.seed, true=False
+            )
+        if posteriors.kept:
+            limits = limits_of(runs.policy, table).by_code
             high = np.array([float(limits.get(i, (1,))[0]) for i in range(worlds.n_values)])
-            found = replace(found, high=np.minimum(found.high, high))
-        return found, people
+            posteriors = replace(posteriors, high=np.minimum(posteriors.high, high))
+        return posteriors, people
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Never: another grouping strikes out other worlds."""
@@ -448,32 +450,36 @@ class Algorithm:
         return {"algorithm": dict(settings_of(self.anonymizer))}
 
     def _disclosure(
-        self, value: Label, code: int, found: Posteriors, people: _People
+        self, value: Label, code: int, posteriors: Posteriors, people: _People
     ) -> Disclosure:
-        column = found.high[:, code]
+        column = posteriors.high[:, code]
         near = np.flatnonzero(column >= column.max() - 1e-9)
-        if not found.fractions:  # many cells are of few bags
-            bags = found.bags[found.worlds.group_of_cell[near]][:, : found.worlds.n_values]
-            pairs = np.stack((found.bags[found.worlds.group_of_cell[near], code], bags.sum(axis=1)))
+        if not posteriors.fractions:  # many cells are of few bags
+            bags = posteriors.bags[posteriors.worlds.group_of_cell[near]][
+                :, : posteriors.worlds.n_values
+            ]
+            pairs = np.stack(
+                (posteriors.bags[posteriors.worlds.group_of_cell[near], code], bags.sum(axis=1))
+            )
             near = near[np.unique(pairs, axis=1, return_index=True)[1]]
-        cell = max(near.tolist(), key=lambda c: found.posterior(c, code) or Fraction(0))
-        exact = found.posterior(cell, code)
-        person = int(np.flatnonzero(found.worlds.cell_of == cell)[0])
+        cell = max(near.tolist(), key=lambda c: posteriors.posterior(c, code) or Fraction(0))
+        exact = posteriors.posterior(cell, code)
+        person = int(np.flatnonzero(posteriors.worlds.cell_of == cell)[0])
         witness = AlgorithmWitness(
             people.labels[int(people.groups[person])],
             {a.name: a.domain[int(a.codes[person])] for a in people.microdata.attributes},
             value,
-            found.share(cell, code),
-            found.looked,
-            found.consistent,
+            posteriors.share(cell, code),
+            posteriors.looked,
+            posteriors.consistent,
         )
         return Disclosure(
             value,
             float(column[cell]),
             lambda: exact,
             lambda: witness if column[cell] else None,
-            estimated=not found.exact and found.how != "bound",
-            bounded=found.how == "bound",
+            estimated=not posteriors.exact and posteriors.how != "bound",
+            bounded=posteriors.how == "bound",
         )
 
     def __repr__(self) -> str:
@@ -500,9 +506,12 @@ def _people_of(release: HasCounts, schema: Schema) -> _People:
     groups = np.repeat(
         np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets)), signatures.people
     )
-    each = [signatures.labels[code] for code in np.repeat(signatures.codes, signatures.people)]
+    values_of_people = [
+        signatures.labels[code] for code in np.repeat(signatures.codes, signatures.people)
+    ]
     columns: dict[str, list[str | None]] = {
-        name: [own[i] for own in each] for i, name in enumerate(schema.quasi_identifiers)
+        name: [row[i] for row in values_of_people]
+        for i, name in enumerate(schema.quasi_identifiers)
     }
     codes = np.repeat(counts.codes, counts.counts)  # rows of groups, as the people are
     columns[schema.sensitive] = [str(counts.values[code]) for code in codes]

@@ -75,8 +75,8 @@ def attack(
     from foreknow.methods.registry import method_of
 
     start = time.monotonic()
-    own = _method_from(method) if method is not None and _names_file(method) else None
-    if own is not None and choice.settings:
+    file_method = _method_from(method) if method is not None and _names_file(method) else None
+    if file_method is not None and choice.settings:
         raise InputError("--set is for methods by name; set those of your own in their file")
     source: Path | None = table
     if release is None and is_published(table):
@@ -85,20 +85,20 @@ def attack(
     if release is not None:
         if groups is not None or given["nothing"] or choice.form is not None:
             raise InputError("a release says it all: leave out --groups, --nothing and --form")
-        told = rules.given is not None or rules.quasi_identifiers is not None
+        has_rules = rules.given is not None or rules.quasi_identifiers is not None
         attacked = AttackedRelease.of(
             release,
             source,
-            rules.rules(release) if told else None,
+            rules.rules(release) if has_rules else None,
             members,
             other_method=bool(method or choice.settings),
         )
     elif members is not None:
         raise InputError("--members goes with --release FOLDER")
     policy = rules.rules(table) if attacked is None else attacked.policy
-    policy = replace(choice, method=None if own is not None else method).over(policy)
-    used = method_of(policy.options.method, policy) if own is None else own
-    if attacked is not None and own is None:
+    policy = replace(choice, method=None if file_method is not None else method).over(policy)
+    used = method_of(policy.options.method, policy) if file_method is None else file_method
+    if attacked is not None and file_method is None:
         attacked.refuse_other_method(used)
     with output.progress("Attacking"):
         microdata = policy.microdata(table) if attacked is None else attacked.microdata
@@ -106,10 +106,11 @@ def attack(
         if given["seconds"] > 0:  # what reading took is part of the budget
             given["seconds"] = max(given["seconds"] - time.monotonic() + start, 0.01)
         of_row = _groups(microdata, groups) if attacked is None else attacked.groups
-        found = run(microdata, used, policy, groups=of_row, **given)
-        code = UNSAFE if found.found else UNDECIDED if found.undecided else 0  # works it all out
-    output.show(found, AttackPage(found, names))
-    if code == UNDECIDED and own is None and not output.quiet:
+        outcome = run(microdata, used, policy, groups=of_row, **given)
+        # This works it all out.
+        code = UNSAFE if outcome.found else UNDECIDED if outcome.undecided else 0
+    output.show(outcome, AttackPage(outcome, names))
+    if code == UNDECIDED and file_method is None and not output.quiet:
         with output.progress("Making what would withstand"):
             print_plain(_cost(microdata, policy))
     return code
@@ -121,15 +122,19 @@ def _cost(microdata: Microdata, policy: Policy) -> str:
     limits = [point.below for point in policy.points if not point.relative]
     methods = list(dict.fromkeys(("decoy", policy.options.method)))
     lowest = [min(limits)] if limits else None
-    found = comparison.compare(microdata, policy, methods=methods, limits=lowest)
-    each = {
-        one.method: f"NCP {page.loss_text(one)}, {one.groups:,} groups, counts off by "
-        f"{page.share_or_none(one.query_error)}"
-        if one.groups is not None
-        else one.why
-        for one in found.candidates
+    methods_compared = comparison.compare(microdata, policy, methods=methods, limits=lowest)
+    text_of_method = {
+        candidate.method: f"NCP {page.loss_text(candidate)}, {candidate.groups:,} groups, "
+        f"counts off by {page.share_or_none(candidate.query_error)}"
+        if candidate.groups is not None
+        else candidate.why
+        for candidate in methods_compared.candidates
     }
-    return "What that costs. " + "; ".join(f"{name}: {said}" for name, said in each.items()) + "."
+    return (
+        "What that costs. "
+        + "; ".join(f"{name}: {text}" for name, text in text_of_method.items())
+        + "."
+    )
 
 
 def _groups(microdata: Microdata, column: str | None) -> Any:
@@ -148,8 +153,8 @@ def _names(microdata: Microdata, person: str | None) -> list[object]:
 
     column = microdata.schema.naming(person).person
     assert column is not None
-    named: list[object] = fetch(microdata.source, [column]).column(column).to_pylist()
-    return named
+    names: list[object] = fetch(microdata.source, [column]).column(column).to_pylist()
+    return names
 
 
 # ---- a method of your own ----------------------------------------------------------------------
@@ -160,32 +165,32 @@ def _names_file(method: str | None) -> bool:
     return method is not None and (".py:" in method or method.endswith(".py"))
 
 
-def _method_from(given: str) -> Any:
+def _method_from(argument: str) -> Any:
     """Run FILE.py, and take from it a function of a table, or an object with ``partition``."""
-    place, _, name = given.rpartition(":")
+    place, _, name = argument.rpartition(":")
     if not place.endswith(".py") or not name:
-        raise InputError(f"--method {given!r}: write FILE.py:NAME, the name of a function in it")
-    own = vars(_run(Path(place)))
-    methods = [key for key in own if _is_method(own[key]) and key[0] != "_"]
-    if name not in own:
+        raise InputError(f"--method {argument!r}: write FILE.py:NAME, the name of a function in it")
+    definitions = vars(_run(Path(place)))
+    methods = [key for key in definitions if _is_method(definitions[key]) and key[0] != "_"]
+    if name not in definitions:
         hint = did_you_mean(name, methods)
         raise InputError(f"--method: there is no {name!r} in {place!r}{hint}")
-    found = own[name]
-    if isinstance(found, type):
+    method = definitions[name]
+    if isinstance(method, type):
         raise InputError(
             f"--method: {name!r} in {place!r} is a class; name an object of it, such as one "
             f"that the file makes by made = {name}(...)"
         )
-    if not _is_method(found):
+    if not _is_method(method):
         raise InputError(
-            f"--method: {name!r} in {place!r} is {type(found).__name__}, no function of a table, "
+            f"--method: {name!r} in {place!r} is {type(method).__name__}, no function of a table, "
             "nor has it partition(microdata, policy, seed)"
         )
-    return found
+    return method
 
 
-def _is_method(given: Any) -> bool:
-    return callable(given) or hasattr(given, "partition")
+def _is_method(candidate: Any) -> bool:
+    return callable(candidate) or hasattr(candidate, "partition")
 
 
 def _run(path: Path) -> Any:
@@ -203,7 +208,7 @@ def _run(path: Path) -> Any:
     from foreknow.data.engines.databases import admit_pandas
 
     admit_pandas()
-    written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    bytecode_setting, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         spec.loader.exec_module(module)
     except SyntaxError as error:
@@ -213,5 +218,5 @@ def _run(path: Path) -> Any:
     except BaseException as error:  # also one that calls sys.exit
         raise InputError(f"--method: {path} fails: {type(error).__name__}: {error}") from error
     finally:
-        sys.dont_write_bytecode = written
+        sys.dont_write_bytecode = bytecode_setting
     return module

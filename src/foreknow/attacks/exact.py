@@ -122,39 +122,41 @@ def _with_sums(table: NDArray[Any], sets: Sequence[Sequence[int]]) -> NDArray[An
     return np.column_stack([table, *sums])
 
 
-def enumerated(worlds: Worlds, runs: Runs, most: int, until: float | None) -> Posteriors | None:
-    """Run the method on every world; None if there are more than `most`, or not enough time."""
-    groups = worlds.every(most)
+def enumerated(
+    worlds: Worlds, runs: Runs, most_worlds: int, until: float | None
+) -> Posteriors | None:
+    """Run the method on every world; None if they are more than `most_worlds`, or time is short."""
+    groups = worlds.every(most_worlds)
     if groups is None:
         return None
-    many = math.prod(len(group.ways) for group in groups)
+    n_combinations = math.prod(len(group.ways) for group in groups)
     codes_of = [group.codes for group in groups]
     totals: list[list[Weight]] = [[0] * len(group.ways) for group in groups]
-    whole: Weight = 0
+    total_weight: Weight = 0
     consistent, before, started = 0, runs.made, time.monotonic()
-    again: list[Codes] = []
+    worlds_to_repeat: list[Codes] = []
     for done, places in enumerate(product(*(range(len(g.ways)) for g in groups)), start=1):
         codes = np.empty_like(worlds.codes)
         chosen = zip(codes_of, places, strict=True)
-        codes[worlds.order] = np.concatenate([own[place] for own, place in chosen])
+        codes[worlds.order] = np.concatenate([group_codes[place] for group_codes, place in chosen])
         weight = runs.weight(codes)
-        if len(again) < _AGAIN and (weight or done % _STRUCK == 1):
-            again.append(codes)
+        if len(worlds_to_repeat) < _AGAIN and (weight or done % _STRUCK == 1):
+            worlds_to_repeat.append(codes)
         if weight:
             ways = math.prod(g.ways[place] for g, place in zip(groups, places, strict=True))
             consistent += ways
-            whole += weight * ways
+            total_weight += weight * ways
             for total, place in zip(totals, places, strict=True):
                 total[place] += weight * ways
         if until is not None:
             now = time.monotonic()
-            late = done == _TRIED and started + (now - started) / done * many > until
+            late = done == _TRIED and started + (now - started) / done * n_combinations > until
             if now > until or late:
                 return None
-    if not whole:
+    if not total_weight:
         raise NoWorldError
-    order = np.random.default_rng(0).permutation(len(again)).tolist()
-    runs.check_again((again[i] for i in order), until)
+    order = np.random.default_rng(0).permutation(len(worlds_to_repeat)).tolist()
+    runs.check_again((worlds_to_repeat[i] for i in order), until)
     fractions = {}
     for group, total in zip(groups, totals, strict=True):
         possible = np.flatnonzero([weight != 0 for weight in total])
@@ -163,7 +165,9 @@ def enumerated(worlds: Worlds, runs: Runs, most: int, until: float | None) -> Po
         for cell, row in zip(group.cells.tolist(), sums, strict=True):
             fractions[cell] = [Fraction(0)] * worlds.n_values
             for value, weight in zip(group.values.tolist(), row, strict=True):
-                fractions[cell][value] = Fraction(weight) / (whole * int(worlds.cell_sizes[cell]))
+                fractions[cell][value] = Fraction(weight) / (
+                    total_weight * int(worlds.cell_sizes[cell])
+                )
     mean = np.array([fractions[cell] for cell in range(worlds.n_cells)], dtype=float)
     counts = worlds.n_worlds, consistent, runs.made - before
     return Posteriors(worlds, "enumeration", *counts, mean, mean, mean, fractions=fractions)
@@ -187,8 +191,8 @@ def proved(worlds: Worlds, runs: Runs) -> Posteriors:
     if runs.foreseen:
         low, high = np.where(mean < 1, 0.0, 1.0), np.where(mean > 0, 1.0, 0.0)
         return Posteriors(worlds, "bound", 0, 0, runs.made, mean, low, high, kept=True, proof=why)
-    whole = runs.undivided
-    if proof.frequencies and (proof.equally_large(worlds.n_people) or whole.all()):
+    undivided = runs.undivided
+    if proof.frequencies and (proof.equally_large(worlds.n_people) or undivided.all()):
         return Posteriors(worlds, "proof", 0, 0, runs.made, mean, mean, mean, proof=why)
     if proof.highest is None:
         raise UnsupportedError(
@@ -196,7 +200,7 @@ def proved(worlds: Worlds, runs: Runs) -> Posteriors:
             "group, of which nothing is proved; attack the bucketized form, options with "
             'form="bucketized", or say seeds = those that it may draw'
         )
-    certain = whole[worlds.group_of_cell][:, None] | (mean == 0)
+    certain = undivided[worlds.group_of_cell][:, None] | (mean == 0)
     low = np.where(certain, mean, 0.0)
     high = np.where(certain, mean, float(proof.highest))
     return Posteriors(worlds, "bound", 0, 0, runs.made, mean, low, high, proof.highest, proof=why)

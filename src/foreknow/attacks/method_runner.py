@@ -59,10 +59,10 @@ class Runs:
         labelled: bool = True,
     ) -> None:
         _check_attackable(microdata, method, policy)
-        whole = policy and in_its_form(method, policy)
-        policy = whole and whole.searched
-        if (settled := traits_of(method).settled) is not None:
-            method = settled(microdata, policy)
+        policy_in_form = policy and in_its_form(method, policy)
+        policy = policy_in_form and policy_in_form.searched
+        if (settle := traits_of(method).settled) is not None:
+            method = settle(microdata, policy)
         self.microdata, self.method, self.name = microdata, method, name_of(method)
         self.known, self.made = traits_of(method), 0
         self.seeds: tuple[int | None, ...] = (None,)
@@ -76,8 +76,8 @@ class Runs:
         self.proof = proof if at_random and not self._seeded else None
         # With a known seed, who stands where decides what is drawn for whom.
         self._by_order = self._seeded and at_random
-        alike = self.known.symmetric and not self._by_order
-        self.symmetric = alike if symmetric is None else symmetric
+        is_symmetric = self.known.symmetric and not self._by_order
+        self.symmetric = is_symmetric if symmetric is None else symmetric
         self.policy = policy
         self._anonymizer = hasattr(method, "partition")
         if self._seeded and not self._anonymizer and not _takes_seed(method):
@@ -85,9 +85,14 @@ class Runs:
                 f"seeds are given, but {self.name} takes none: define it as f(table, seed)"
             )
         styles = None
-        if labelled and self._anonymizer and whole and whole.options.written == "generalized":
-            styles = whole.options.labels
-            self.microdata = microdata = as_written(method, microdata, whole)
+        if (
+            labelled
+            and self._anonymizer
+            and policy_in_form
+            and policy_in_form.options.written == "generalized"
+        ):
+            styles = policy_in_form.options.labels
+            self.microdata = microdata = as_written(method, microdata, policy_in_form)
         self._labelled = styles is not None
         self._reader = Reader(microdata, styles)
         self.made_here = True  # that the method made what is seen
@@ -108,23 +113,23 @@ class Runs:
         sizes = np.bincount(self.seen.groups)
         if not self._labelled or self.known.proof is None:
             return np.ones(len(sizes), dtype=bool)
-        alone: NDArray[np.bool_] = sizes < 2 * self.known.proof.least
+        is_one_group: NDArray[np.bool_] = sizes < 2 * self.known.proof.least
         if self.seen.left_out is not None:
-            alone[self.seen.left_out] = True
-        return alone
+            is_one_group[self.seen.left_out] = True
+        return is_one_group
 
     # ---- the release that is attacked ----------------------------------------------------------
 
     def make_first(self, codes: Codes, seed: int | None = None) -> None:
         """See the release of the true table, drawn with a seed where a proof serves."""
-        seen = self._made(codes, self.seeds[0] if self.proof is None else seed)
-        if seen is None:
+        observation = self._made(codes, self.seeds[0] if self.proof is None else seed)
+        if observation is None:
             raise NoSafeRelease(
                 f"{self.name} publishes nothing of {self.microdata.name}; attack what that tells "
                 "with nothing=True (--nothing)"
             )
-        self._refuse_random(codes, seen)
-        self.seen = seen
+        self._refuse_random(codes, observation)
+        self.seen = observation
 
     def make_nothing(self, codes: Codes) -> None:
         """See that nothing is published of the true table."""
@@ -146,9 +151,9 @@ class Runs:
         self.see(groups, codes)
         if self.proof is not None:
             return
-        for made in (self.make(codes, seed) for seed in self.seeds):
-            if made is not None and np.array_equal(made.groups, self.seen.groups):
-                self.seen = made
+        for observation in (self.make(codes, seed) for seed in self.seeds):
+            if observation is not None and np.array_equal(observation.groups, self.seen.groups):
+                self.seen = observation
                 return
         raise DataError(
             f"{self.name} does not make these groups of {self.microdata.name}; leave groups out to "
@@ -168,17 +173,19 @@ class Runs:
         """
         proof, sizes = self.proof, bags.sum(axis=1)
         assert proof is not None
-        most = Fraction(1) if proof.highest is None else proof.highest
-        made = int(sizes.min()) >= proof.least
-        made = made and bool((bags.max(axis=1) * most.denominator <= sizes * most.numerator).all())
+        highest_share = Fraction(1) if proof.highest is None else proof.highest
+        is_possible = int(sizes.min()) >= proof.least
+        is_possible = is_possible and bool(
+            (bags.max(axis=1) * highest_share.denominator <= sizes * highest_share.numerator).all()
+        )
         if proof.equal is not None and not self._labelled:
             largest = proof.equal if proof.equally_large(int(sizes.sum())) else 2 * proof.equal - 1
-            made = made and int(sizes.max()) <= largest
+            is_possible = is_possible and int(sizes.max()) <= largest
         if self.seen.left_out is not None and _is_foreknows(self.method):
-            made = False  # ours leave nobody out
-        if made and self.foreseen and self.policy is not None and not self._labelled:
-            made = not self.policy.failures(self.microdata.counts(self.seen.groups))
-        if not made:
+            is_possible = False  # ours leave nobody out
+        if is_possible and self.foreseen and self.policy is not None and not self._labelled:
+            is_possible = not self.policy.failures(self.microdata.counts(self.seen.groups))
+        if not is_possible:
             raise DataError(
                 f"{self.name} does not make these groups; is it the method, with the settings, "
                 "policy and quasi-identifiers, that made the release?"
@@ -197,12 +204,12 @@ class Runs:
     def weight(self, codes: Codes) -> Weight:
         """How probable the release is, if a world is the true table."""
         key = hashlib.blake2b(codes.tobytes(), digest_size=16).digest()
-        found = self._weights.get(key)
-        if found is None:
-            found = self._weight(codes)
+        weight = self._weights.get(key)
+        if weight is None:
+            weight = self._weight(codes)
             if len(self._weights) < _MOST_KNOWN:
-                self._weights[key] = found
-        return found
+                self._weights[key] = weight
+        return weight
 
     def _weight(self, codes: Codes) -> Weight:
         if self._replay is not None and not self._seeded:
@@ -217,10 +224,13 @@ class Runs:
 
     def _hits(self, codes: Codes) -> Weight:
         """How probable the release is over the seeds, by runs."""
-        each = [self.make(codes, seed) for seed in self.seeds]
+        observations = [self.make(codes, seed) for seed in self.seeds]
         nothing = self.seen.what == "nothing"
-        hits = sum(nothing if made is None else made == self.seen for made in each)
-        return hits if len(each) == 1 else Fraction(hits, len(each))
+        hits = sum(
+            nothing if observation is None else observation == self.seen
+            for observation in observations
+        )
+        return hits if len(observations) == 1 else Fraction(hits, len(observations))
 
     def replay(self, codes: Codes) -> Replay | None:
         """A run on a world that says of which others the release is made; None if there is none."""
@@ -238,10 +248,12 @@ class Runs:
             return None
         if not self._settled:  # an adversary of the user's own
             return None
-        found: Replay | None = replay(self.microdata.with_sensitive(codes), self.policy)
+        replayed_run: Replay | None = replay(self.microdata.with_sensitive(codes), self.policy)
         # A reader takes groups of one label for one: their bags are then not known one by one.
-        same = found is not None and np.array_equal(numbered(found.groups), self.seen.groups)
-        return found if same else None
+        same = replayed_run is not None and np.array_equal(
+            numbered(replayed_run.groups), self.seen.groups
+        )
+        return replayed_run if same else None
 
     # ---- claims that are tried -----------------------------------------------------------------
 
@@ -255,7 +267,7 @@ class Runs:
             if self._hits(codes) != self.weight(codes):
                 raise self._random_error()
 
-    def check_symmetric(self, alike: Iterable[Codes]) -> None:
+    def check_symmetric(self, worlds: Iterable[Codes]) -> None:
         """Try worlds in which people who are taken to be alike changed places."""
         if not self.symmetric or self.proof is not None:
             return
@@ -266,7 +278,7 @@ class Runs:
                     "symmetric out"
                 )
             return
-        if len({self._weight(codes) for codes in alike}) > 1:
+        if len({self._weight(codes) for codes in worlds}) > 1:
             raise InputError(
                 f"{self.name} is said to be symmetric, but makes another release where people "
                 "with equal quasi-identifiers change places"
@@ -281,7 +293,7 @@ class Runs:
         points = self.policy.points if self.policy is not None else []
         return self.known.deterministic and all(_is_foreknows(p.adversary) for p in points)
 
-    def _refuse_random(self, codes: Codes, seen: Observation | None = None) -> None:
+    def _refuse_random(self, codes: Codes, observation: Observation | None = None) -> None:
         """Try the method on a table again, and twice on some others."""
         if self.proof is not None or self._settled:
             return
@@ -291,11 +303,11 @@ class Runs:
                 "that it may draw, each as likely; one seed is a seed that everybody knows"
             )
         random, seed = np.random.default_rng(0), self.seeds[0]
-        others = [random.permutation(codes) for _ in range(_OTHERS)]
-        seen = self.make(codes, seed) if seen is None else seen
-        again = [self.make(codes, seed) for _ in range(_TRIED)]
-        twice = [self.make(other, seed) == self.make(other, seed) for other in others]
-        if any(made != seen for made in again) or not all(twice):
+        other_worlds = [random.permutation(codes) for _ in range(_OTHERS)]
+        observation = self.make(codes, seed) if observation is None else observation
+        repeats = [self.make(codes, seed) for _ in range(_TRIED)]
+        twice = [self.make(world, seed) == self.make(world, seed) for world in other_worlds]
+        if any(repeat != observation for repeat in repeats) or not all(twice):
             raise self._random_error()
 
     def _random_error(self) -> UnsupportedError:
@@ -304,9 +316,9 @@ class Runs:
         inherited = not self.known.random and getattr(
             getattr(self.method, "traits", None), "random", False
         )
-        more = "; what its class inherits does not count" if inherited else ""
+        hint = "; what its class inherits does not count" if inherited else ""
         return UnsupportedError(
-            f"{self.name} makes another release each time; say seeds = those that it may draw{more}"
+            f"{self.name} makes another release each time; say seeds = those that it may draw{hint}"
         )
 
     # ---- one run -------------------------------------------------------------------------------
@@ -315,30 +327,30 @@ class Runs:
         if self._anonymizer:
             world = self.microdata.with_sensitive(codes)
             # A method without a policy is given None, as its own callers give it.
-            found = grouping_of(self.method, world, self.policy, seed)  # type: ignore[arg-type]
-            return self._reader.see(self._of_people(np.asarray(found.of_row)), found.floors)
-        given = self._called(codes, seed)
-        if given is None:
+            grouping = grouping_of(self.method, world, self.policy, seed)  # type: ignore[arg-type]
+            return self._reader.see(self._of_people(np.asarray(grouping.of_row)), grouping.floors)
+        returned = self._called(codes, seed)
+        if returned is None:
             return None
-        groups, published = read_returned(given, self.name)
-        seen = self._reader.see(self._of_people(groups))
-        return seen if published is None else replace(seen, published=published)
+        groups, published = read_returned(returned, self.name)
+        observation = self._reader.see(self._of_people(groups))
+        return observation if published is None else replace(observation, published=published)
 
     @cached_property
     def _rows(self) -> tuple[Any, IntArray]:
         """Every column of the source, and a row that has each value."""
-        own, first = np.unique(self.microdata.sensitive_codes, return_index=True)
+        codes, first = np.unique(self.microdata.sensitive_codes, return_index=True)
         of_value = np.zeros(len(self.microdata.values), dtype=np.int64)
-        of_value[own] = self.microdata.kept[first]
+        of_value[codes] = self.microdata.kept[first]
         source = self.microdata.source
         return source.arrow(source.columns), of_value
 
     def _called(self, codes: Codes, seed: int | None) -> Any:
         """What a function makes of the table of a world."""
         rows, of_value = self._rows
-        at = np.arange(rows.num_rows)
-        at[self.microdata.kept] = of_value[codes]
-        table = with_column_from(rows, self.microdata.schema.sensitive, at)
+        source_rows = np.arange(rows.num_rows)
+        source_rows[self.microdata.kept] = of_value[codes]
+        table = with_column_from(rows, self.microdata.schema.sensitive, source_rows)
         try:
             return self.method(table, seed=seed) if self._seeded else self.method(table)
         except ForeknowError:
@@ -369,9 +381,9 @@ def settings_of(method: Any) -> Mapping[str, Any]:
     return {"name": name, **plain_settings(method)}
 
 
-def _is_foreknows(given: Any) -> bool:
+def _is_foreknows(instance: Any) -> bool:
     """Whether an object is of a class of this library, not of one that inherits from it."""
-    return type(given).__module__.startswith("foreknow.")
+    return type(instance).__module__.startswith("foreknow.")
 
 
 def _check_attackable(microdata: Microdata, method: Any, policy: Policy | None) -> None:
@@ -409,12 +421,12 @@ def _takes_seed(method: Any) -> bool:
 @contextmanager
 def said_once(method: Any) -> Iterator[None]:
     """Let what a method logs through the logger of its module pass once, while this is open."""
-    said: set[str] = set()
+    messages: set[str] = set()
 
     def is_new(record: logging.LogRecord) -> bool:
-        message, before = record.getMessage(), len(said)
-        said.add(message)
-        return len(said) > before
+        message, before = record.getMessage(), len(messages)
+        messages.add(message)
+        return len(messages) > before
 
     name = getattr(method, "__module__", None) or type(method).__module__
     logger = logging.getLogger(name)

@@ -35,13 +35,13 @@ class Observation:
             return NotImplemented
         if self.left_out != other.left_out or self.what != other.what:
             return False
-        one, two = self.published, other.published
+        published, other_published = self.published, other.published
         try:
-            return np.array_equal(self.groups, other.groups) and bool(one == two)
+            return np.array_equal(self.groups, other.groups) and bool(published == other_published)
         except Exception as error:  # of a class of the user's
             raise InputError(
-                f"what is published cannot be compared, {type(one).__name__} with "
-                f"{type(two).__name__}: {error}"
+                f"what is published cannot be compared, {type(published).__name__} with "
+                f"{type(other_published).__name__}: {error}"
             ) from None
 
 
@@ -73,15 +73,19 @@ class Reader:
         names, group = np.unique(groups[inside], return_inverse=True)
         group, published = group.reshape(-1).astype(np.int64), None
         if self._styles is not None and len(names):
-            labels = self._labels(group, inside, {key: of[names] for key, of in floors.items()})
+            labels = self._labels(
+                group, inside, {key: levels[names] for key, levels in floors.items()}
+            )
             label_codes = {label: code for code, label in enumerate(dict.fromkeys(labels))}
             group = np.array([label_codes[label] for label in labels], dtype=np.int64)[group]
             distinct = list(label_codes)
             published = tuple(distinct[code] for code in dict.fromkeys(group.tolist()))
         of_everybody = np.full(len(groups), -1, dtype=np.int64)
         of_everybody[inside] = group
-        seen = numbered(of_everybody)
-        return Observation(seen, published, None if inside.all() else int(seen[~inside][0]))
+        numbered_groups = numbered(of_everybody)
+        return Observation(
+            numbered_groups, published, None if inside.all() else int(numbered_groups[~inside][0])
+        )
 
     def _labels(
         self, groups: IntArray, inside: NDArray[Any], floors: Mapping[str, IntArray]
@@ -107,9 +111,9 @@ def read_returned(returned: Any, name: str) -> tuple[IntArray, Any]:
 
 def groups_from(groups: Any, name: str) -> IntArray:
     """Groups in any form as whole numbers; below 0 for rows that are left out."""
-    each = groups.to_pylist() if hasattr(groups, "to_pylist") else groups
+    row_groups = groups.to_pylist() if hasattr(groups, "to_pylist") else groups
     try:
-        array = np.asarray(each)
+        array = np.asarray(row_groups)
     except ValueError:
         raise InputError(f"{name} must give one group for each row, not {groups!r:.60}") from None
     if array.ndim != 1:

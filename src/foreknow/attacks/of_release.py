@@ -26,11 +26,11 @@ from foreknow_judge.errors import InputError
 from foreknow_judge.file_names import CERTIFICATE, MEMBERS, OWNER, owners_folder
 
 
-def is_release(given: Any) -> bool:
+def is_release(release: Any) -> bool:
     """Whether it is a folder that `publish` wrote, or what `publish` returned."""
-    if isinstance(given, (str, Path)):
-        return (Path(given) / CERTIFICATE).is_file()
-    return hasattr(given, "certificate") and hasattr(given, "placed")
+    if isinstance(release, (str, Path)):
+        return (Path(release) / CERTIFICATE).is_file()
+    return hasattr(release, "certificate") and hasattr(release, "placed")
 
 
 def _read(table: Any, policy: Policy) -> Microdata:
@@ -102,14 +102,14 @@ class AttackedRelease:
         other_method: bool,
     ) -> AttackedRelease:
         schema = None if policy is None else policy.needed_schema
-        own = OwnRelease.open(folder, members, schema)
-        known = own.published.certificate
-        rules = _as_published(policy or certified_policy(known), known, other_method)
-        source = source_of(Path(folder), own.path.parent) if table is None else table
+        own_release = OwnRelease.open(folder, members, schema)
+        certificate = own_release.published.certificate
+        rules = _as_published(policy or certified_policy(certificate), certificate, other_method)
+        source = source_of(Path(folder), own_release.path.parent) if table is None else table
         microdata = _read(source, rules)
-        own.refuse_other(microdata)
-        name = own.published.release.name
-        return cls(name, known.method["name"], microdata, rules, own.groups)
+        own_release.refuse_other(microdata)
+        name = own_release.published.release.name
+        return cls(name, certificate.method["name"], microdata, rules, own_release.groups)
 
     def refuse_other_method(self, method: Any) -> None:
         """Refuse a method by name that is not the one of the certificate."""
@@ -151,18 +151,18 @@ def can_be_attacked(folder: Path, policy: Policy | None, table: Path | None = No
         refuse_rules(ATTACK, rules.needed_schema, ATTACK.needs)
     except InputError:
         return False
-    unknown = any(own.of_windows for own in rules.requirements)
+    unknown = any(requirement.of_windows for requirement in rules.requirements)
     unknown |= any(point.relative for point in rules.points)
     return not certificate.after and not unknown
 
 
-def certified_policy(known: Certificate) -> Policy:
+def certified_policy(certificate: Certificate) -> Policy:
     """The policy that a release was made by, where its certificate says all of it."""
-    table_schema(None, known)  # which refuses what is in files
+    table_schema(None, certificate)  # which refuses what is in files
     try:
-        if any(map(has_kept_priors, known.policy["require"])):
+        if any(map(has_kept_priors, certificate.policy["require"])):
             raise InputError("learned priors are not in it")
-        return Policy.from_dict(known.policy, name="the certificate")
+        return Policy.from_dict(certificate.policy, name="the certificate")
     except InputError as error:
         raise InputError(
             f"the certificate does not have all of the policy ({error}); add it by --policy FILE "
@@ -170,9 +170,9 @@ def certified_policy(known: Certificate) -> Policy:
         ) from None
 
 
-def _as_published(policy: Policy, known: Certificate, other_method: bool) -> Policy:
+def _as_published(policy: Policy, certificate: Certificate, other_method: bool) -> Policy:
     """The policy with the options of a release; its own method where another is said."""
-    options = PublishOptions.from_dict(known.policy["publish"])
+    options = PublishOptions.from_dict(certificate.policy["publish"])
     if other_method:
         before = policy.options
         options = replace(options, method=before.method, settings=before.settings)

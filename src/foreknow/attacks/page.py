@@ -77,9 +77,9 @@ def _row(case: PersonBelief, names: Sequence[object] | None) -> tuple[str, str, 
     if names is not None:
         who = ", ".join(visible(names[row - 1]) for row in case.rows)
     else:
-        more = f" and {len(case.rows) - 5} more" if len(case.rows) > 5 else ""
-        many = "row" if len(case.rows) == 1 else "rows"
-        who = f"{many} {', '.join(map(number, case.rows[:5]))}{more}"
+        omitted = f" and {len(case.rows) - 5} more" if len(case.rows) > 5 else ""
+        noun = "row" if len(case.rows) == 1 else "rows"
+        who = f"{noun} {', '.join(map(number, case.rows[:5]))}{omitted}"
     limit = "none" if case.limit is None else str(case.limit)
     return who, visible(case.value), _chance_text(case), chance_text(case.share, 0), limit
 
@@ -120,10 +120,10 @@ def _title(attack: Attack) -> str:
     if attack.certain:
         return f"{_are(len(attack.certain))} certain to an adversary who knows the algorithm"
     if attack.breaches:
-        many = sum(len(case.rows) for case in attack.breaches)
-        verb = "reaches" if many == 1 else "reach"
+        count = sum(len(case.rows) for case in attack.breaches)
+        verb = "reaches" if count == 1 else "reach"
         doubt = _words_of(attack).doubt
-        return f"{some(many, 'posterior', 'posteriors')} {verb} a limit of the policy{doubt}"
+        return f"{some(count, 'posterior', 'posteriors')} {verb} a limit of the policy{doubt}"
     if attack.unsettled:
         bound = attack.how == "bound"
         why = "a limit is below the bound" if bound else "too few possible worlds were met"
@@ -138,8 +138,8 @@ def _title(attack: Attack) -> str:
     if attack.highest is not None:
         return f"By a proof, no posterior exceeds {attack.highest}"
     if attack.exact and attack.certain_by_release:
-        many = len(attack.certain_by_release)
-        return f"Knowing the algorithm adds nothing; {_are(many).lower()} certain without it"
+        count = len(attack.certain_by_release)
+        return f"Knowing the algorithm adds nothing; {_are(count).lower()} certain without it"
     if not attack.limited:
         nobody = _words_of(attack).nobody
         return f"Nobody {nobody}; no requirement says how sure somebody may become"
@@ -149,17 +149,17 @@ def _title(attack: Attack) -> str:
 def _scope(attack: Attack) -> str:
     """Say what was attacked."""
     people = some(attack.n_people, "person", "people")
-    seen = {
+    descriptions = {
         "groups": f"{people} in {some(attack.n_groups, 'group', 'groups')}",
         "nothing": f"nothing is published of {people}",
     }
-    return f"{visible(attack.method['name'])}: {seen[attack.what]}"
+    return f"{visible(attack.method['name'])}: {descriptions[attack.what]}"
 
 
 def _worlds_sentence(attack: Attack) -> str:
     """Say how many worlds there are, and in how many the release is possible."""
-    many = attack.n_worlds_text
-    worlds = some(attack.n_worlds, "world", "worlds") if many.isdigit() else f"{many} worlds"
+    amount = attack.n_worlds_text
+    worlds = some(attack.n_worlds, "world", "worlds") if amount.isdigit() else f"{amount} worlds"
     runs, looked = some(attack.runs, "run", "runs"), number(attack.looked)
     this = {"groups": "this release", "nothing": "nothing being published"}
     led = f"could have led to {this[attack.what]}"
@@ -203,86 +203,91 @@ def _worlds_sentence(attack: Attack) -> str:
 
 def _parts_sentences(attack: Attack, worlds: str, led: str) -> str:
     """Say what was looked at, part by part."""
-    said = (
+    text = (
         f"One run of the method says which of {worlds} {led}: those in which each of its decisions "
         f"goes as it did. The groups fall into {some(attack.parts, 'part', 'parts')} of which no "
         "decision looks at two. "
     )
     if attack.exact:
-        return f"{said}All parts were looked at completely: the posteriors are exact."
-    rest = "them"
+        return f"{text}All parts were looked at completely: the posteriors are exact."
+    remaining_people = "them"
     if attack.n_settled:
-        whole, rest = some(attack.n_settled, "person", "people"), "the other parts"
-        said += f"Of {whole} the part was looked at completely: their posteriors are exact. "
+        settled_people, remaining_people = (
+            some(attack.n_settled, "person", "people"),
+            "the other parts",
+        )
+        text += (
+            f"Of {settled_people} the part was looked at completely: their posteriors are exact. "
+        )
     if not attack.looked:
-        return f"{said}There was no time to draw assignments of {rest}."
+        return f"{text}There was no time to draw assignments of {remaining_people}."
     return (
-        f"{said}Of {rest}, {number(attack.looked)} assignments were drawn; "
+        f"{text}Of {remaining_people}, {number(attack.looked)} assignments were drawn; "
         f"{number(attack.consistent)} of these {led}, and give estimates."
     )
 
 
 def _sentences(attack: Attack) -> list[str]:
     """How worlds were looked at, then what was found."""
-    said = [_worlds_sentence(attack)]
+    sentences = [_worlds_sentence(attack)]
     if attack.what != "groups":
-        said.append(
+        sentences.append(
             "It is taken to be known how often each value occurs in all; what the group says is "
             "that, for everybody."
         )
     for name, what in _WHO.items():
         rows = getattr(attack, name)
         if rows:
-            said.append(f"{_are(len(rows))} {what}")
+            sentences.append(f"{_are(len(rows))} {what}")
     if attack.n_not_certain:
-        said.append(
+        sentences.append(
             f"{_are(attack.n_not_certain)} proved not to be certain: a possible world was found in "
             "which they have another value."
         )
-    said += _unsettled_sentences(attack)
+    sentences += _unsettled_sentences(attack)
     if attack.how != "bound" and (attack.unsettled or attack.found):
-        said.append(
+        sentences.append(
             "In a release by decoy the limits hold against such an adversary, too, by a proof: "
             "foreknow publish --method decoy, where it serves the policy; foreknow compare says "
             "what that costs."
         )
     if attack.worst is not None:
         worst = attack.worst
-        said.append(
+        sentences.append(
             f"At worst, the adversary is {_chance_text(worst)} sure of {visible(worst.value)} "
             f"where the group says {chance_text(worst.share, 0)}."
         )
     elif unseen := _words_of(attack).unseen:
-        said.append(unseen)
-    return said
+        sentences.append(unseen)
+    return sentences
 
 
 def _unsettled_sentences(attack: Attack) -> list[str]:
     """Say of whom too little is known, and what."""
-    many, open_ = len(attack.unsettled), len(attack.perhaps_certain)
+    n_unsettled, n_perhaps_certain = len(attack.unsettled), len(attack.perhaps_certain)
     if attack.how == "bound":
         what = (
             f"a limit of the policy is no higher than {attack.highest}, and nothing proves that "
             "their posteriors stay below it. In the bucketized form, groups are told apart."
         )
-        return [f"{_are(many)} unsettled: {what}"] if many else []
-    found = []
-    if many > open_:
-        found.append(
-            f"{_are(many - open_)} unsettled: not certain, but too few possible worlds were met to "
-            "say how sure the adversary is of them."
+        return [f"{_are(n_unsettled)} unsettled: {what}"] if n_unsettled else []
+    sentences = []
+    if n_unsettled > n_perhaps_certain:
+        sentences.append(
+            f"{_are(n_unsettled - n_perhaps_certain)} unsettled: not certain, but too few "
+            "possible worlds were met to say how sure the adversary is of them."
         )
     if attack.beyond:
-        found.append(
+        sentences.append(
             f"More time settles none of {some(attack.beyond, 'person', 'people')}: the parts that "
             "they are in have more assignments than may be looked at (worlds)."
         )
-    if open_:
-        found.append(
-            f"{_are(open_)} unsettled, perhaps certain: in the possible worlds that were met they "
-            "had one value."
+    if n_perhaps_certain:
+        sentences.append(
+            f"{_are(n_perhaps_certain)} unsettled, perhaps certain: in the possible worlds that "
+            "were met they had one value."
         )
-    return found
+    return sentences
 
 
 def _chance_text(case: PersonBelief) -> str:
@@ -292,8 +297,8 @@ def _chance_text(case: PersonBelief) -> str:
     return f"about {interval_text(case.probability, case.low, case.high)}"
 
 
-def _are(many: int) -> str:
-    return some(many, "person is", "people are").replace("one", "One", 1)
+def _are(n_people: int) -> str:
+    return some(n_people, "person is", "people are").replace("one", "One", 1)
 
 
 def interval_text(probability: float, low: float, high: float, digits: int = 0) -> str:

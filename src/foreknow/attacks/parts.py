@@ -61,31 +61,33 @@ class Replay(Protocol):
 
 
 def by_parts(
-    worlds: Worlds, replay: Replay, most: int, until: float | None, seed: int | None
+    worlds: Worlds, replay: Replay, most_assignments: int, until: float | None, seed: int | None
 ) -> Posteriors:
-    """Posteriors part by part: of up to `most` assignments exact, else bounds with an estimate."""
+    """Posteriors part by part: exact up to `most_assignments`, else bounds with an estimate."""
     random = np.random.default_rng(seed)
     clock = _Clock(until)
     _log.info("looking at the decisions of the run one by one")
-    asked = _telling([_Asked.of(d, worlds) for d in replay.decisions], worlds, most, clock, random)
-    worlds = replace(worlds, cell_of=_cells(worlds, asked))
-    parts = _parted(worlds, asked)
-    _log.info("%d decisions tell something, of %d parts", len(asked), len(parts))
+    decisions = _telling(
+        [_Asked.of(d, worlds) for d in replay.decisions], worlds, most_assignments, clock, random
+    )
+    worlds = replace(worlds, cell_of=_cells(worlds, decisions))
+    parts = _parted(worlds, decisions)
+    _log.info("%d decisions tell something, of %d parts", len(decisions), len(parts))
     low, high = _bounds(worlds)
     mean = np.clip(worlds.shares, low, high)
     exact = np.ones(worlds.n_cells, dtype=bool)
     fractions: dict[int, list[Fraction]] = {}
     idle = [group for part in parts if not part.decisions for group in part.groups]
     consistent = math.prod(map(assignments, worlds.bags[idle].tolist()))
-    left: list[_Part] = []
+    open_parts: list[_Part] = []
     beyond = 0
     for part in parts:
         part.exchange(clock)
     early = clock.part(_ENUMERATED)
     for part in sorted((part for part in parts if part.decisions), key=lambda part: part.n_people):
-        possible = None if early.over else part.enumerated(most, early)
+        possible = None if early.over else part.enumerated(most_assignments, early)
         if possible is None:
-            left.append(part)
+            open_parts.append(part)
             beyond += 0 if early.over else part.n_people
             exact[part.cells] = False
             continue
@@ -97,17 +99,17 @@ def by_parts(
         _log.warning(
             "Of %s people %s are in parts with more than %s assignments: however long it takes, "
             "of these there are estimates only. %s",
-            *(f"{many:,}" for many in (worlds.n_people, beyond, most)),
+            *(f"{count:,}" for count in (worlds.n_people, beyond, most_assignments)),
             _PROVED,
         )
     early = clock.part(_IDLE)
-    for part in left:
+    for part in open_parts:
         part.bound(low, high, early)
     mean = np.clip(mean, low, high)
-    _draw(left, most, clock, random)
+    _draw(open_parts, most_assignments, clock, random)
     n_open = int(worlds.open[~exact].sum())
     one_valued = np.zeros(worlds.n_cells, dtype=bool)
-    for part in left:
+    for part in open_parts:
         cells, sample = part.cells, part.sample
         one_valued[cells] = sample.one_valued
         if sample.kept:
@@ -119,8 +121,8 @@ def by_parts(
     return Posteriors(
         worlds,
         "parts",
-        sum(part.sample.drawn for part in left) if left else worlds.n_worlds,
-        sum(part.sample.kept for part in left) if left else consistent,
+        sum(part.sample.drawn for part in open_parts) if open_parts else worlds.n_worlds,
+        sum(part.sample.kept for part in open_parts) if open_parts else consistent,
         1,
         mean,
         low,
@@ -167,17 +169,17 @@ class _Asked:
         """
         n_values = self.decision.fixed.shape[1]
         step = max(1, _NUMBERS // (self.n_children * n_values))
-        found = np.zeros(len(tables), dtype=bool)
+        holding = np.zeros(len(tables), dtype=bool)
         # Cells that are in a child, one child after another; where the cells of each begin.
         order = np.argsort(sides, kind="stable")[np.count_nonzero(sides < 0) :]
         children, starts = np.unique(sides[order], return_index=True)
         for start in range(0, len(tables), step):
-            own = tables[start : start + step, order]
-            dense = np.zeros((len(own), self.n_children, n_values), dtype=np.int64)
-            sums = np.add.reduceat(own, starts, axis=1, dtype=np.int64)  # of children, not cells
+            batch = tables[start : start + step, order]
+            dense = np.zeros((len(batch), self.n_children, n_values), dtype=np.int64)
+            sums = np.add.reduceat(batch, starts, axis=1, dtype=np.int64)  # of children, not cells
             dense[:, children[:, None], values] = sums
-            found[start : start + step] = self.decision.holds(dense)
-        return found
+            holding[start : start + step] = self.decision.holds(dense)
+        return holding
 
     def otherwise(self, worlds: Worlds, clock: _Clock) -> float:
         """At most how probable it is that it goes otherwise, over all worlds; 0 if it never does.
@@ -185,32 +187,35 @@ class _Asked:
         It goes as it did if one part alone is reason enough. Of each group the part is looked at
         that most often is; what different groups have is independent.
         """
-        alone = getattr(self.decision, "alone", None)
+        suffices = getattr(self.decision, "alone", None)
         child, group = self.decision.child, worlds.groups[self.decision.people]
-        if alone is None:
+        if suffices is None:
             return 1.0
         # Pairs of a child and a group that share people, (2, pairs), and how many these are.
         pairs, sizes = np.unique(np.stack((child, group)), axis=1, return_counts=True)
-        whole = np.bincount(pairs[0])[pairs[0]] == 1  # nobody else of the part is in another group
-        least: dict[int, float] = {}
-        for at in np.argsort(sizes, kind="stable").tolist():
-            (part, own), size = pairs[:, at].tolist(), int(sizes[at])
-            bag = worlds.bags[own]
+        # Whether nobody else of the part is in another group.
+        is_whole = np.bincount(pairs[0])[pairs[0]] == 1
+        chance_by_group: dict[int, float] = {}
+        for pair in np.argsort(sizes, kind="stable").tolist():
+            (part, asked_group), size = pairs[:, pair].tolist(), int(sizes[pair])
+            bag = worlds.bags[asked_group]
             values = np.flatnonzero(bag)
-            if not whole[at] or n_taken(bag[values], size) > _TAKEN:
+            if not is_whole[pair] or n_taken(bag[values], size) > _TAKEN:
                 continue
             if clock.over:
                 break
             chosen = taken(bag[values], size)
             dense = np.zeros((len(chosen), len(bag)), dtype=np.int64)
             dense[:, values] = chosen
-            other = chosen[~alone(part, dense)].tolist()
-            if not other:
+            failing_ways = chosen[~suffices(part, dense)].tolist()
+            if not failing_ways:
                 return 0.0
-            have, every = bag[values].tolist(), math.comb(int(bag.sum()), size)
-            otherwise = sum(math.prod(map(math.comb, have, some)) for some in other)
-            least[own] = min(least.get(own, 1.0), otherwise / every)
-        return min(1.0, math.prod(least.values()) * (1 + _UP))
+            have, n_ways = bag[values].tolist(), math.comb(int(bag.sum()), size)
+            otherwise = sum(math.prod(map(math.comb, have, way)) for way in failing_ways)
+            chance_by_group[asked_group] = min(
+                chance_by_group.get(asked_group, 1.0), otherwise / n_ways
+            )
+        return min(1.0, math.prod(chance_by_group.values()) * (1 + _UP))
 
     def moves(self, worlds: Worlds, random: np.random.Generator) -> bool:
         """Whether it goes otherwise in one of some worlds that are drawn."""
@@ -220,34 +225,34 @@ class _Asked:
 
     def many(self, worlds: Worlds) -> float:
         """About how many ways there are to divide what it looks at."""
-        each = self._halves(worlds)
-        return math.prod(n_taken(bag, size) for bag, sizes, _ in each for size in sizes[:-1])
+        halves = self._halves(worlds)
+        return math.prod(n_taken(bag, size) for bag, sizes, _ in halves for size in sizes[:-1])
 
-    def is_idle(self, worlds: Worlds, most: int) -> bool:
+    def is_idle(self, worlds: Worlds, most_assignments: int) -> bool:
         """Whether it is seen to go as it did in every world."""
         values, sides = self._places(worlds)
         tables = np.zeros((1, 0, len(values)), dtype=np.int32)
         for bag, sizes, _ in self._halves(worlds):
-            more = divided(bag, sizes, most // len(tables))
-            if more is None:
+            further_tables = divided(bag, sizes, most_assignments // len(tables))
+            if further_tables is None:
                 return False
-            tables = paired(tables, more)
+            tables = paired(tables, further_tables)
         return bool(self.holds(tables, values, sides).all())
 
     def _halves(self, worlds: Worlds) -> list[tuple[IntArray, list[int], list[int]]]:
         """The bag of each group, its people in each child, and these children."""
         child, group = self.decision.child, worlds.groups[self.decision.people]
-        values, found = self._values(worlds), []
-        for own in self.groups:
-            sides, sizes = np.unique(child[group == own], return_counts=True)
-            found.append((worlds.bags[own][values], sizes.tolist(), sides.tolist()))
-        return found
+        values, halves = self._values(worlds), []
+        for asked_group in self.groups:
+            sides, sizes = np.unique(child[group == asked_group], return_counts=True)
+            halves.append((worlds.bags[asked_group][values], sizes.tolist(), sides.tolist()))
+        return halves
 
     def _values(self, worlds: Worlds) -> IntArray:
         return np.flatnonzero(worlds.bags[self.groups].any(axis=0))
 
     def _places(self, worlds: Worlds) -> tuple[IntArray, IntArray]:
-        sides = [side for _, _, own in self._halves(worlds) for side in own]
+        sides = [side for _, _, sides_of_group in self._halves(worlds) for side in sides_of_group]
         return self._values(worlds), np.array(sides)
 
 
@@ -266,7 +271,7 @@ class _Part:
     sides: list[IntArray]  # of each decision, (cells,): the child of each, or -1
 
     @classmethod
-    def of(cls, worlds: Worlds, groups: list[int], asked: list[_Asked]) -> _Part:
+    def of(cls, worlds: Worlds, groups: list[int], decisions: list[_Asked]) -> _Part:
         people = np.concatenate([worlds.members[group] for group in groups])
         cells, place = np.unique(worlds.cell_of[people], return_inverse=True)
         place = place.reshape(-1)
@@ -276,11 +281,15 @@ class _Part:
         owner = worlds.group_of_cell[cells]
         of_group = [np.flatnonzero(owner == group) for group in groups]
         sides = []
-        for one in asked:
+        for decision in decisions:
             side = np.full(len(cells), -1)
-            side[np.searchsorted(cells, worlds.cell_of[one.decision.people])] = one.decision.child
+            side[np.searchsorted(cells, worlds.cell_of[decision.decision.people])] = (
+                decision.decision.child
+            )
             sides.append(side)
-        return cls(groups, asked, worlds, cells, of_group, true.sum(axis=1), values, true, sides)
+        return cls(
+            groups, decisions, worlds, cells, of_group, true.sum(axis=1), values, true, sides
+        )
 
     def __post_init__(self) -> None:
         self.sample = Sampled(self.sizes, len(self.values))
@@ -290,93 +299,110 @@ class _Part:
     def n_people(self) -> int:
         return int(self.sizes.sum())
 
-    def _bag(self, at: int) -> IntArray:
-        bag: IntArray = self.worlds.bags[self.groups[at]][self.values]
+    def _bag(self, position: int) -> IntArray:
+        bag: IntArray = self.worlds.bags[self.groups[position]][self.values]
         return bag
 
-    def _own(self, at: int) -> list[int]:
+    def _own(self, position: int) -> list[int]:
         """The decisions that look at one group alone."""
-        return [i for i, one in enumerate(self.decisions) if one.groups == [self.groups[at]]]
+        return [
+            i
+            for i, decision in enumerate(self.decisions)
+            if decision.groups == [self.groups[position]]
+        ]
 
     def _shared(self) -> list[int]:
-        return [i for i, one in enumerate(self.decisions) if len(one.groups) > 1]
+        return [i for i, decision in enumerate(self.decisions) if len(decision.groups) > 1]
 
     def _possible(
-        self, tables: NDArray[Any], which: Sequence[int], at: IntArray, clock: _Clock
+        self, tables: NDArray[Any], which: Sequence[int], cells: IntArray, clock: _Clock
     ) -> NDArray[np.int64] | None:
-        """Tables in which some decisions go as they did, `at`: their cells; None if time is up."""
-        left = np.arange(len(tables))
+        """Tables in which some decisions go as they did, with these `cells`; None if time is up."""
+        possible = np.arange(len(tables))
         for i in which:
             if clock.over:
                 return None
-            left = left[self.decisions[i].holds(tables[left], self.values, self.sides[i][at])]
-        return left
+            possible = possible[
+                self.decisions[i].holds(tables[possible], self.values, self.sides[i][cells])
+            ]
+        return possible
 
     # ---- exactly ---------------------------------------------------------------------------
 
-    def enumerated(self, most: int, clock: _Clock) -> tuple[int, list[list[Fraction]]] | None:
+    def enumerated(
+        self, most_assignments: int, clock: _Clock
+    ) -> tuple[int, list[list[Fraction]]] | None:
         """How many worlds of the part are possible, and each cell's posteriors; None for many."""
         tables = np.zeros((1, 0, len(self.values)), dtype=np.int32)  # (worlds, cells, values)
         order = np.empty(0, dtype=np.int64)  # the cells of tables, group after group
-        for at in range(len(self.groups)):
-            own = self._of_group(at, most // len(tables), clock)
-            if own is None:
+        for position in range(len(self.groups)):
+            tables_and_cells = self._of_group(position, most_assignments // len(tables), clock)
+            if tables_and_cells is None:
                 return None
-            tables, order = paired(tables, own[0]), np.append(order, own[1])
-        kept = self._possible(tables, self._shared(), order, clock)
-        if kept is None:
+            tables, order = (
+                paired(tables, tables_and_cells[0]),
+                np.append(order, tables_and_cells[1]),
+            )
+        possible = self._possible(tables, self._shared(), order, clock)
+        if possible is None:
             return None
-        tables = tables[kept][:, np.argsort(order)]
-        each = ways(tables)  # (worlds,)
-        whole = int(each.sum())
-        found = []
+        tables = tables[possible][:, np.argsort(order)]
+        n_ways = ways(tables)  # (worlds,)
+        n_worlds = int(n_ways.sum())
+        posteriors = []
         for cell, size in enumerate(self.sizes.tolist()):
             row = [Fraction(0)] * self.worlds.n_values
             for place, code in enumerate(self.values.tolist()):
-                row[code] = Fraction(int((each * tables[:, cell, place]).sum()), whole * size)
-            found.append(row)
-        return whole, found
+                row[code] = Fraction(int((n_ways * tables[:, cell, place]).sum()), n_worlds * size)
+            posteriors.append(row)
+        return n_worlds, posteriors
 
-    def _of_group(self, at: int, most: int, clock: _Clock) -> tuple[Tables, IntArray] | None:
+    def _of_group(
+        self, position: int, most_assignments: int, clock: _Clock
+    ) -> tuple[Tables, IntArray] | None:
         """Assignments of one group that its own decisions allow, and its cells in their order."""
-        waiting, left = self._own(at), set(self.of_group[at].tolist())
-        bag, order = self._bag(at), []
+        waiting, unplaced = self._own(position), set(self.of_group[position].tolist())
+        bag, order = self._bag(position), []
         # (ways, cells in `order`, values); (ways, values) of all other cells together.
-        done, rest = np.zeros((1, 0, len(bag)), dtype=np.int32), bag[None]
-        while left:
+        done, remaining = np.zeros((1, 0, len(bag)), dtype=np.int32), bag[None]
+        while unplaced:
             # What completes all children of some decision but one, with the fewest cells.
-            lacks = {i: self._lacking(i, left) for i in waiting}
-            wanted = min(lacks.values(), key=len, default=sorted(left)[:-1] or sorted(left))
-            for cell in wanted or []:
-                step = grown(done, rest, int(self.sizes[cell]), most)
+            lacks = {i: self._lacking(i, unplaced) for i in waiting}
+            next_cells = min(
+                lacks.values(), key=len, default=sorted(unplaced)[:-1] or sorted(unplaced)
+            )
+            for cell in next_cells or []:
+                step = grown(done, remaining, int(self.sizes[cell]), most_assignments)
                 if step is None or clock.over:
                     return None
-                done, rest = step
+                done, remaining = step
                 order.append(cell)
-                left.discard(cell)
+                unplaced.discard(cell)
             ready = [i for i, lack in lacks.items() if set(lack) <= set(order)]
             waiting = [i for i in waiting if i not in ready]
-            last = sorted(left)
+            last = sorted(unplaced)
             for i in ready:
                 # All other cells are in one child: what is left stands for them.
                 side = np.append(self.sides[i][order], self.sides[i][last[:1]])
                 tables = (
-                    np.concatenate((done, rest[:, None].astype(np.int32)), axis=1) if last else done
+                    np.concatenate((done, remaining[:, None].astype(np.int32)), axis=1)
+                    if last
+                    else done
                 )
-                kept = self.decisions[i].holds(tables, self.values, side)
-                done, rest = done[kept], rest[kept]
-            if not waiting and len(left) == 1:
-                order.append(left.pop())
-                done = np.concatenate((done, rest[:, None].astype(np.int32)), axis=1)
+                allowed = self.decisions[i].holds(tables, self.values, side)
+                done, remaining = done[allowed], remaining[allowed]
+            if not waiting and len(unplaced) == 1:
+                order.append(unplaced.pop())
+                done = np.concatenate((done, remaining[:, None].astype(np.int32)), axis=1)
         return done, np.array(order)
 
-    def _lacking(self, which: int, left: set[int]) -> list[int]:
+    def _lacking(self, which: int, unplaced: set[int]) -> list[int]:
         """The cells that are left in all children of a decision but the one with most."""
         of_child: dict[int, list[int]] = {}
-        for cell in sorted(left):
+        for cell in sorted(unplaced):
             of_child.setdefault(int(self.sides[which][cell]), []).append(cell)
-        each = sorted(of_child.values(), key=len)
-        return [cell for own in each[:-1] for cell in own]
+        cell_lists = sorted(of_child.values(), key=len)
+        return [cell for cells in cell_lists[:-1] for cell in cells]
 
     # ---- from the true world ------------------------------------------------------------------
 
@@ -387,24 +413,28 @@ class _Part:
 
     def exchange(self, clock: _Clock) -> None:
         """Let the suspects exchange values with every other cell of their group, once."""
-        every, rows = np.arange(len(self.cells)), []
+        all_cells, rows = np.arange(len(self.cells)), []
         for cells in self.of_group:
             for cell in np.intersect1d(cells, self.suspects).tolist():
                 value = int(np.flatnonzero(self.true[cell])[0])
                 for partner in cells.tolist():
                     theirs = np.flatnonzero(self.true[partner]).tolist()
-                    rows += [(cell, partner, value, other) for other in theirs if other != value]
+                    rows += [
+                        (cell, partner, value, other_value)
+                        for other_value in theirs
+                        if other_value != value
+                    ]
         step = max(1, _NUMBERS // (self.true.size + 1))
         for start in range(0, len(rows), step):
             # (exchanges,) each: a suspect, another cell, and the values that they exchange.
-            cell, partner, value, other = np.array(rows[start : start + step]).T
+            cell, partner, value, other_value = np.array(rows[start : start + step]).T
             tables = np.repeat(self.true[None], len(cell), axis=0)
             exchange = np.arange(len(cell))
             tables[exchange, cell, value] -= 1
-            tables[exchange, cell, other] += 1
+            tables[exchange, cell, other_value] += 1
             tables[exchange, partner, value] += 1
-            tables[exchange, partner, other] -= 1
-            possible = self._possible(tables, range(len(self.decisions)), every, clock)
+            tables[exchange, partner, other_value] -= 1
+            possible = self._possible(tables, range(len(self.decisions)), all_cells, clock)
             if possible is None:
                 return
             self.sample.meet(tables[possible])
@@ -415,92 +445,102 @@ class _Part:
         What is so in a share of all worlds is so in at most that share divided by 1 - `chance` of
         those that are left.
         """
-        chance = sum(one.otherwise(self.worlds, clock) for one in self.decisions)
+        chance = sum(decision.otherwise(self.worlds, clock) for decision in self.decisions)
         if chance < 1:
             shares = self.worlds.shares[self.cells]
-            most = shares / (1 - chance) * (1 + _UP)
-            least = (shares - chance) / (1 - chance) - _UP
-            high[self.cells] = np.minimum(high[self.cells], most)
-            low[self.cells] = np.maximum(low[self.cells], least)
+            upper = shares / (1 - chance) * (1 + _UP)
+            lower = (shares - chance) / (1 - chance) - _UP
+            high[self.cells] = np.minimum(high[self.cells], upper)
+            low[self.cells] = np.maximum(low[self.cells], lower)
 
-    def draw(self, many: int, clock: _Clock, random: np.random.Generator) -> None:
+    def draw(self, n_draws: int, clock: _Clock, random: np.random.Generator) -> None:
         """Draw assignments of each group, and put possible ones together, each once."""
         of_groups = []
-        for at, cells in enumerate(self.of_group):
-            drawn = drawn_tables(self._bag(at), self.sizes[cells].tolist(), many, random)
-            possible = self._possible(drawn, self._own(at), cells, clock)
+        for position, cells in enumerate(self.of_group):
+            drawn = drawn_tables(self._bag(position), self.sizes[cells].tolist(), n_draws, random)
+            possible = self._possible(drawn, self._own(position), cells, clock)
             if possible is None:
                 return
             of_groups.append(drawn[possible])
-        least = min(map(len, of_groups))
-        tables = np.concatenate([drawn[:least] for drawn in of_groups], axis=1)
+        n_tables = min(map(len, of_groups))
+        tables = np.concatenate([drawn[:n_tables] for drawn in of_groups], axis=1)
         order = np.concatenate(self.of_group)
         possible = self._possible(tables, self._shared(), order, clock)
         if possible is None:
             return
-        self.sample.keep(tables[possible][:, np.argsort(order)], many)
+        self.sample.keep(tables[possible][:, np.argsort(order)], n_draws)
 
 
 def _telling(
-    asked: list[_Asked], worlds: Worlds, most: int, clock: _Clock, random: np.random.Generator
+    decisions: list[_Asked],
+    worlds: Worlds,
+    most_assignments: int,
+    clock: _Clock,
+    random: np.random.Generator,
 ) -> list[_Asked]:
     """The decisions that are not seen to go as they did in every world; small ones first."""
-    early, found, rest = clock.part(_IDLE), [], []
-    for one in sorted(asked, key=lambda one: len(one.decision.people)):
-        if one.n_children > _HALVES and not one.otherwise(worlds, early):
+    early, telling, candidates = clock.part(_IDLE), [], []
+    for decision in sorted(decisions, key=lambda decision: len(decision.decision.people)):
+        if decision.n_children > _HALVES and not decision.otherwise(worlds, early):
             continue
-        if not early.over and not one.moves(worlds, random):
-            rest.append((one.many(worlds), one))
+        if not early.over and not decision.moves(worlds, random):
+            candidates.append((decision.many(worlds), decision))
         else:
-            found.append(one)
-    for many, one in sorted(rest, key=lambda pair: pair[0]):
-        if many > most or early.over or not one.is_idle(worlds, most):
-            found.append(one)
-    return found
+            telling.append(decision)
+    for n_ways, decision in sorted(candidates, key=lambda pair: pair[0]):
+        if (
+            n_ways > most_assignments
+            or early.over
+            or not decision.is_idle(worlds, most_assignments)
+        ):
+            telling.append(decision)
+    return telling
 
 
-def _draw(parts: list[_Part], most: int, clock: _Clock, random: np.random.Generator) -> None:
+def _draw(
+    parts: list[_Part], most_assignments: int, clock: _Clock, random: np.random.Generator
+) -> None:
     """Draw assignments of every part in turn, while there is time."""
     done = 0
-    while done < most and not clock.over:
-        many = min(_DRAWN, most - done)
+    while done < most_assignments and not clock.over:
+        n_draws = min(_DRAWN, most_assignments - done)
         for part in parts:
             if clock.over:
                 return
-            part.draw(many, clock, random)
-        done += many
+            part.draw(n_draws, clock, random)
+        done += n_draws
 
 
-def _cells(worlds: Worlds, asked: list[_Asked]) -> IntArray:
+def _cells(worlds: Worlds, decisions: list[_Asked]) -> IntArray:
     """The cell of each person: people of one group, on one side of every decision."""
-    found = worlds.groups.copy()  # (people,): begins with groups, and is divided by decisions
-    many = worlds.n_groups
-    for one in asked:
-        people = one.decision.people
-        keys = found[people] * one.n_children + one.decision.child
+    cell_of = worlds.groups.copy()  # (people,): begins with groups, and is divided by decisions
+    n_cells = worlds.n_groups
+    for decision in decisions:
+        people = decision.decision.people
+        keys = cell_of[people] * decision.n_children + decision.decision.child
         names, place = np.unique(keys, return_inverse=True)
-        found[people] = many + place.reshape(-1)
-        many += len(names)
-    _, numbered = np.unique(found, return_inverse=True)
+        cell_of[people] = n_cells + place.reshape(-1)
+        n_cells += len(names)
+    _, numbered = np.unique(cell_of, return_inverse=True)
     cells: IntArray = numbered.reshape(-1).astype(np.int64)
     return cells
 
 
-def _parted(worlds: Worlds, asked: list[_Asked]) -> list[_Part]:
+def _parted(worlds: Worlds, decisions: list[_Asked]) -> list[_Part]:
     """Groups that decisions link, and those decisions."""
-    about: dict[int, list[int]] = {group: [] for group in range(worlds.n_groups)}
-    for number, one in enumerate(asked):
-        for group in one.groups:
-            about[group].append(number)
+    decisions_of_group: dict[int, list[int]] = {group: [] for group in range(worlds.n_groups)}
+    for number, decision in enumerate(decisions):
+        for group in decision.groups:
+            decisions_of_group[group].append(number)
     parts = []
-    for groups in components(about, about.__getitem__):
-        numbers = sorted({number for group in groups for number in about[group]})
-        parts.append(_Part.of(worlds, sorted(groups), [asked[number] for number in numbers]))
+    for groups in components(decisions_of_group, decisions_of_group.__getitem__):
+        numbers = sorted({number for group in groups for number in decisions_of_group[group]})
+        parts.append(_Part.of(worlds, sorted(groups), [decisions[number] for number in numbers]))
     return parts
 
 
 def _bounds(worlds: Worlds) -> tuple[FloatArray, FloatArray]:
     """What holds in every world: people of a cell share what the group has of a value."""
     bags, size = worlds.bags[worlds.group_of_cell], worlds.cell_sizes[:, None]
-    others = bags.sum(axis=1, keepdims=True) - size
-    return np.maximum(bags - others, 0) / size, np.minimum(bags, size) / size
+    other_people = bags.sum(axis=1, keepdims=True) - size
+    return np.maximum(bags - other_people, 0) / size, np.minimum(bags, size) / size

@@ -64,10 +64,10 @@ class PersonBelief(Plain):
         return None if self.exact else (self.low, self.high)
 
     def __repr__(self) -> str:
-        many = len(self.rows)
-        who = f"row {self.rows[0]}" if many == 1 else f"{many} people"
-        said = self.exact or f"about {significant(self.probability, 3)}"
-        return f"Case({who}, {self.value!r}: {said}, the group says {self.share})"
+        n_people = len(self.rows)
+        who = f"row {self.rows[0]}" if n_people == 1 else f"{n_people} people"
+        belief = self.exact or f"about {significant(self.probability, 3)}"
+        return f"Case({who}, {self.value!r}: {belief}, the group says {self.share})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -178,8 +178,8 @@ class Attack(Result):
         beliefs = self._posteriors
         if beliefs.how == "bound":
             return 0
-        other = beliefs.worlds.mixed & ~beliefs.suspected & ~beliefs.known
-        return int(beliefs.worlds.cell_sizes[other].sum())
+        is_uncertain = beliefs.worlds.mixed & ~beliefs.suspected & ~beliefs.known
+        return int(beliefs.worlds.cell_sizes[is_uncertain].sum())
 
     @property
     def n_worlds(self) -> int:
@@ -215,23 +215,25 @@ class Attack(Result):
         shares = np.where(outside, beliefs.bags.sum(axis=0) / worlds.n_people, beliefs.shares)
         # What is not above by floats is not surer, and reaches nothing; nor is who is just as sure
         # as their group says.
-        told = np.zeros(worlds.n_cells, dtype=bool)
-        told[list(beliefs.fractions)] = True
-        above = beliefs.mean > np.where((told & beliefs.known)[:, None], shares - 1e-9, shares)
-        above |= beliefs.known[:, None] & ~told[:, None] & outside
+        has_fractions = np.zeros(worlds.n_cells, dtype=bool)
+        has_fractions[list(beliefs.fractions)] = True
+        above = beliefs.mean > np.where(
+            (has_fractions & beliefs.known)[:, None], shares - 1e-9, shares
+        )
+        above |= beliefs.known[:, None] & ~has_fractions[:, None] & outside
         if beliefs.how in ("proof", "bound"):  # nobody else is above what their group says
             above &= outside
         cells, codes = np.nonzero(above & (beliefs.mean > 0) & (beliefs.shares > 0))
         cases = [self._case(*pair) for pair in zip(cells.tolist(), codes.tolist(), strict=True)]
         # Of an estimate, a case that seems to reach a limit counts, unless nothing is known of it.
-        kept = (
+        kept_cases = (
             c
             for c in cases
             if c.surer
             or (c.high - c.low <= _UNKNOWN and c.probability > c.share and self._reaches(c))
         )
         # The highest posterior first, then the most that the algorithm adds.
-        return tuple(sorted(kept, key=lambda c: (-c.probability, float(c.share), c.rows)))
+        return tuple(sorted(kept_cases, key=lambda c: (-c.probability, float(c.share), c.rows)))
 
     @property
     def worst(self) -> PersonBelief | None:
@@ -324,8 +326,8 @@ class Attack(Result):
         if value not in self._codes:
             raise InputError(f"nobody in the table has the sensitive value {value!r}")
         if self.how == "bound":
-            known = "reaches a limit of the policy" if self.kept else f"exceeds {self.highest}"
-            raise UnsupportedError(f"it is only known that no posterior {known}")
+            bound_text = "reaches a limit of the policy" if self.kept else f"exceeds {self.highest}"
+            raise UnsupportedError(f"it is only known that no posterior {bound_text}")
         beliefs = self._posteriors
         cell, code = int(beliefs.worlds.cell_of[published[0]]), self._codes[value]
         posterior = beliefs.posterior(cell, code)
@@ -345,15 +347,15 @@ class Attack(Result):
         list of dict
             With ``row``, from 1, or ``name``; ``value``, ``probability``, ``exact``, ``group``.
         """
-        named: list[Any] | None = None
+        names_of_rows: list[Any] | None = None
         if names is not None:
-            named = fetch(self._microdata.source, [names]).column(names).to_pylist()
+            names_of_rows = fetch(self._microdata.source, [names]).column(names).to_pylist()
         people: list[dict[str, Any]] = []
         for case in self.cases:
-            said = {key: x for key, x in case.to_dict().items() if key != "rows"}
+            belief = {key: x for key, x in case.to_dict().items() if key != "rows"}
             for row in case.rows[: most - len(people)]:
-                who = {"row": row} if named is None else {"name": named[row - 1]}
-                people.append({**who, **said})
+                who = {"row": row} if names_of_rows is None else {"name": names_of_rows[row - 1]}
+                people.append({**who, **belief})
         return people
 
     def _content(self) -> dict[str, Any]:
@@ -368,18 +370,18 @@ class Attack(Result):
 
     def __repr__(self) -> str:
         if self.certain:
-            said = f"{len(self.certain)} of {self.n_people} people certain"
+            verdict = f"{len(self.certain)} of {self.n_people} people certain"
         elif self.worst is not None:
-            said = f"worst {self.worst!r}"
+            verdict = f"worst {self.worst!r}"
         elif self.kept:
-            said = "no posterior reaches a limit"
+            verdict = "no posterior reaches a limit"
         elif self.highest is not None:
-            said = f"no posterior above {self.highest}"
+            verdict = f"no posterior above {self.highest}"
         else:
-            said = f"nobody {'' if self.exact else 'seen to be '}found out any further"
-        more = f", {len(self.unsettled)} unsettled" if self.unsettled else ""
+            verdict = f"nobody {'' if self.exact else 'seen to be '}found out any further"
+        unsettled_text = f", {len(self.unsettled)} unsettled" if self.unsettled else ""
         doubt = "" if self.exact or self.how == "bound" else ", estimated"
-        return f"Attack({self.method['name']}: {said}{more}{doubt})"
+        return f"Attack({self.method['name']}: {verdict}{unsettled_text}{doubt})"
 
     def _case(self, cell: int, code: int) -> PersonBelief:
         beliefs, share = self._posteriors, self._posteriors.share(cell, code)
@@ -403,8 +405,8 @@ class Attack(Result):
         """Rows of the people of some cells: their numbers, or a mask."""
         starts, order = self._people
         chosen = np.flatnonzero(cells) if cells.dtype == np.bool_ else cells
-        each = [order[starts[cell] : starts[cell + 1]] for cell in chosen.tolist()]
-        people = np.concatenate([np.empty(0, dtype=np.int64), *each])
+        people_of_cells = [order[starts[cell] : starts[cell + 1]] for cell in chosen.tolist()]
+        people = np.concatenate([np.empty(0, dtype=np.int64), *people_of_cells])
         return tuple(sorted((self._microdata.kept[people] + 1).tolist()))
 
     @cached_property
@@ -437,7 +439,7 @@ class Attack(Result):
 class Limits(NamedTuple):
     """The lowest limit for each value, and whether it may be reached; sets are further codes."""
 
-    of: dict[int, tuple[Fraction, bool]]
+    by_code: dict[int, tuple[Fraction, bool]]
     names: tuple[Label, ...] = ()
     sets: tuple[tuple[int, ...], ...] = ()
 
@@ -450,7 +452,7 @@ def limits_of(policy: Policy | None, microdata: Microdata) -> Limits:
     if policy is not None:
         require(ATTACK, columns=replace(policy, schema=microdata.schema).looked_at)
     for requirement in policy.requirements if policy is not None else ():
-        require(ATTACK, windows=requirement.of_windows, of=requirement.name)
+        require(ATTACK, windows=requirement.of_windows, subject=requirement.name)
         for secret in RequirementCounts.of_nobody(requirement, values, "single").secrets:
             codes = np.flatnonzero(secret.meant.about).tolist()
             if secret.meant.sets and requirement.points:
@@ -461,7 +463,7 @@ def limits_of(policy: Policy | None, microdata: Microdata) -> Limits:
             for code in codes:
                 for point in requirement.points:
                     if point.relative:  # to priors, and it takes all ways for as likely
-                        require(ATTACK, limit=point.limit.key, of=requirement.name)
+                        require(ATTACK, limit=point.limit.key, subject=requirement.name)
                     limit = point.below, point.inclusive
                     limits[code] = min(limits.get(code, limit), limit)
     return Limits(limits, tuple(sets.values()), tuple(sets))

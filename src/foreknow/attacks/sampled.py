@@ -48,27 +48,27 @@ class Sampled:
         """Cells with one value in all possible worlds met."""
         return np.asarray(self.met.sum(axis=1) == 1)
 
-    def interval(self, open_: NDArray[np.bool_], n_open: int) -> tuple[FloatArray, FloatArray]:
+    def interval(self, is_open: NDArray[np.bool_], n_open: int) -> tuple[FloatArray, FloatArray]:
         """Means and half widths, by Hoeffding's and Bonferroni's inequalities.
 
         All intervals hold together where `n_open` posteriors are estimated.
         """
         mean = self._total / (self.kept * self._sizes[:, None])
         reach = math.sqrt(math.log(2 * max(1, n_open) / _ERROR) / (2 * self.kept))
-        return mean, np.where(open_, reach, 0.0)
+        return mean, np.where(is_open, reach, 0.0)
 
 
 def estimated(
-    worlds: Worlds, runs: Runs, most: int, until: float | None, seed: int | None, true: bool
+    worlds: Worlds, runs: Runs, most_runs: int, until: float | None, seed: int | None, true: bool
 ) -> Posteriors:
-    """Estimate posteriors by up to `most` runs; `true` says that ``worlds.codes`` is possible."""
+    """Estimate posteriors by up to `most_runs`; `true` says that ``worlds.codes`` is possible."""
     _log.info("too many worlds: sampling them")
     random, sample = np.random.default_rng(seed), Sampled(worlds.cell_sizes, worlds.n_values)
     before, possible = runs.made, list[Codes]()
     if true:
         sample.meet(worlds.tally(worlds.codes)[None])
         possible.append(worlds.codes)
-    while runs.made < before + most and sample.drawn < most * _DRAWS_PER_RUN:
+    while runs.made < before + most_runs and sample.drawn < most_runs * _DRAWS_PER_RUN:
         if until is not None and time.monotonic() > until:
             break
         codes = worlds.at_random(random)

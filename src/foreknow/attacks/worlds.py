@@ -173,23 +173,23 @@ class Worlds:
         world[self.order] = self.codes[np.lexsort((random.random(self.n_people), self.groups))]
         return world
 
-    def every(self, most: int) -> list[Divisions] | None:
-        """Divisions of each group; None if they make more than `most` worlds."""
-        each, left = [], most
+    def every(self, most_worlds: int) -> list[Divisions] | None:
+        """Divisions of each group; None if they make more than `most_worlds` worlds."""
+        divisions, remaining_worlds = [], most_worlds
         for people, bag in zip(self.members, self.bags, strict=True):
             values = np.flatnonzero(bag)
             cells, sizes = np.unique(self.cell_of[people], return_counts=True)
             if len(cells) > _MOST_CELLS and len(values) > 1:
                 return None
-            splits = divided(bag[values], sizes.tolist(), min(left, _MOST_TABLES))
+            splits = divided(bag[values], sizes.tolist(), min(remaining_worlds, _MOST_TABLES))
             if splits is None:
                 return None
-            each.append(Divisions(cells, values, splits, ways(splits).tolist()))
-            left //= len(splits)
-        return each
+            divisions.append(Divisions(cells, values, splits, ways(splits).tolist()))
+            remaining_worlds //= len(splits)
+        return divisions
 
 
-def amount_text(many: int) -> str:
+def amount_text(amount: int) -> str:
     """Write a number of worlds; a very large one by its power of ten."""
-    power = math.log10(many) if many else 0
-    return str(many) if power < _MOST_DIGITS else f"about 10^{power:.0f}"
+    power = math.log10(amount) if amount else 0
+    return str(amount) if power < _MOST_DIGITS else f"about 10^{power:.0f}"

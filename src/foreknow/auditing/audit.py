@@ -46,12 +46,14 @@ from foreknow_judge.scope import Scope
 from foreknow_judge.verdict import Verdict, neither
 
 
-def _told(verdict: Verdict, counted: RequirementCounts) -> dict[str, Any]:
+def _told(verdict: Verdict, requirement_counts: RequirementCounts) -> dict[str, Any]:
     """A verdict for JSON: what was asked in full, and what is reached with its witness."""
     requirement = verdict.requirement
     sets = {}
     if requirement.about_sets and "" not in requirement.secret.sets:  # what its names stand for
-        sets["sets"] = {name: list(members) for name, members in counted.meant.sets.items()}
+        sets["sets"] = {
+            name: list(members) for name, members in requirement_counts.meant.sets.items()
+        }
     return {
         "requirement": requirement.name,
         **requirement.told(verdict.known),
@@ -182,12 +184,14 @@ class Audit(Result):
         >>> found.over.people, found.over.groups, found.certain.people
         (3, 1, 3)
         """
-        each = groupby(self.verdicts, key=lambda verdict: verdict.place)
-        verdicts = [(place, [*own]) for place, own in each]
+        by_place = groupby(self.verdicts, key=lambda verdict: verdict.place)
+        verdicts = [(place, [*of_requirement]) for place, of_requirement in by_place]
         return tuple(
-            found
-            for place, own in verdicts
-            for found in exposed_by(self.counted[place], own, any(map(self.limits_people, own)))
+            exposed
+            for place, of_requirement in verdicts
+            for exposed in exposed_by(
+                self.counted[place], of_requirement, any(map(self.limits_people, of_requirement))
+            )
         )
 
     @property
@@ -371,19 +375,23 @@ def _audit(
     """A release is prepared, counted as its policy asks, and judged."""
     prepared, policy = prepare(release, policy, group)
     counting: Any = _counting if isinstance(prepared, Release) else _counts_at_hand
-    with counting(prepared, policy, people) as asked:
-        scope = replace(scope_of(asked.release, asked.shown), word=asked.word, open=asked.open)
-        by_judge = by_judge or asked.policy.owned
-        verdicts, too_large = _verdicts(asked, cases=scope.cases, by_judge=by_judge)
+    with counting(prepared, policy, people) as question:
+        scope = replace(
+            scope_of(question.release, question.shown_policy),
+            word=question.word,
+            open=question.open,
+        )
+        by_judge = by_judge or question.policy.owned
+        verdicts, too_large = _verdicts(question, cases=scope.cases, by_judge=by_judge)
     return Audit(
-        asked.policy,
-        asked.counts,
+        question.policy,
+        question.counts,
         verdicts,
-        utility or utility_of(asked.counts),
-        name or asked.name,
+        utility or utility_of(question.counts),
+        name or question.name,
         scope=scope,
-        trials=_trials(asked.seen, asked.policy) if learned else None,
-        counted=asked.counted,
+        trials=_trials(question.sight, question.policy) if learned else None,
+        counted=question.counted,
         too_large=too_large,
     )
 
@@ -397,8 +405,8 @@ class _Asked:
     counts: GroupCounts
     counted: tuple[RequirementCounts, ...]
     tables: Sequence[OwnersTable | None]  # of requirements that only the owner can judge
-    shown: Policy  # what the release shows of the policy
-    seen: Release | Sight | None = None  # by an adversary who learns from it
+    shown_policy: Policy  # what the release shows of the policy
+    sight: Release | Sight | None = None  # by an adversary who learns from it
     name: str = "release"
     word: tuple[str, ...] = ()
     open: tuple[str, ...] = ()
@@ -418,8 +426,8 @@ def _counting(release: Release, policy: Policy, people: Any) -> Iterator[_Asked]
     if people is None and policy.owned and not has_owner(release, policy, release):
         _refuse_unshown(policy)  # before anything is counted
     table = read_at_once(release, policy)
-    shown = policy.shown if policy.owned else policy
-    with _counted_at_once(table, shown) as counts:
+    shown_policy = policy.shown if policy.owned else policy
+    with _counted_at_once(table, shown_policy) as counts:
         _refuse_uncounted(policy, table.semantics, counts)
         _refuse_misread(table, counts, policy)
         if table.releases and policy.schema is not None and policy.schema.shared:
@@ -427,23 +435,25 @@ def _counting(release: Release, policy: Policy, people: Any) -> Iterator[_Asked]
                 "what households share is not judged of several releases together: a household "
                 "may be in each of them"
             )
-        seen = _seen(table, policy, people)
-        owned = owned_of_each(table, policy, seen)
+        sight = _seen(table, policy, people)
+        owned = owned_of_each(table, policy, sight)
         word = policy.word if any(owned) else ()
         if policy.owned and not word:
             _refuse_unshown(policy)
-            policy, word = shown, shown.filed.word
+            policy, word = shown_policy, shown_policy.filed.word
         possible = Possible(table, policy.needed_schema) if _rules(policy) else None
-        counted = tuple(
+        requirement_counts = tuple(
             requirement.count(table, possible)
             if by_owner is None
             else RequirementCounts.of_counts(requirement, by_owner.counts, by_owner.cases)
             for requirement, by_owner in zip(policy.requirements, owned, strict=True)
         )
-        left_open = policy.needed_schema.conditions if any(map(_is_open, counted)) else ()
+        left_open = (
+            policy.needed_schema.conditions if any(map(_is_open, requirement_counts)) else ()
+        )
         tables = [by_owner and by_owner.table for by_owner in owned]
-        about = table, policy, counts, counted, tables, shown
-        yield _Asked(*about, seen, table.name, word, tuple(left_open))
+        what_is_counted = table, policy, counts, requirement_counts, tables, shown_policy
+        yield _Asked(*what_is_counted, sight, table.name, word, tuple(left_open))
 
 
 @contextmanager
@@ -461,8 +471,10 @@ def _counts_at_hand(counts: GroupCounts, policy: Policy, people: Any) -> Iterato
             "the schema says what some people cannot have (impossible), and counts do not say who "
             "these are; give the release itself, or leave impossible out"
         )
-    counted = tuple(requirement.count(counts) for requirement in policy.requirements)
-    yield _Asked(counts, policy, counts, counted, [None] * len(counted), policy)
+    requirement_counts = tuple(requirement.count(counts) for requirement in policy.requirements)
+    yield _Asked(
+        counts, policy, counts, requirement_counts, [None] * len(requirement_counts), policy
+    )
 
 
 def _rules(policy: Policy) -> bool:
@@ -482,26 +494,28 @@ def _refuse_uncounted(policy: Policy, semantics: Any, counts: GroupCounts) -> No
 
 
 def _verdicts(
-    asked: _Asked, *, cases: bool, by_judge: bool
+    question: _Asked, *, cases: bool, by_judge: bool
 ) -> tuple[tuple[Verdict, ...], tuple[str, ...]]:
     """The judge's verdicts on each requirement; and the requirements that it found too large.
 
     In place of verdicts, explanations of what files show.
     """
-    known: dict[Any, Any] = {}
+    findings: dict[Any, Any] = {}
     memo: dict[Any, Any] = {}
     too_large: list[str] = []
     verdicts: list[Verdict] = []
-    for place, (counted, table) in enumerate(zip(asked.counted, asked.tables, strict=True)):
-        explanations = counted.explanations(known, place)
+    for place, (requirement_counts, table) in enumerate(
+        zip(question.counted, question.tables, strict=True)
+    ):
+        explanations = requirement_counts.explanations(findings, place)
         if cases:
             explanations = [*map(_of_cases, explanations)]
         if not by_judge:
             # which `publish` replaces by verdicts on the files, before anybody sees them
             verdicts += cast("list[Verdict]", explanations)
             continue
-        about = asked.release, asked.policy, counted, explanations
-        verdicts += judged(*about, table, memo, too_large)
+        what_is_judged = question.release, question.policy, requirement_counts, explanations
+        verdicts += judged(*what_is_judged, table, memo, too_large)
     return tuple(verdicts), tuple(too_large)
 
 
@@ -509,8 +523,8 @@ def _of_cases(explanation: Explanation) -> Explanation:
     """What came of a criterion of values, which says that it counted rows, and not people."""
     if not explanation.of_groups or explanation.requirement.of_people:
         return explanation
-    counted = "counted are cases, and all of them may be of one person"
-    words = f"{explanation.found.words}; {counted}"
+    remark = "counted are cases, and all of them may be of one person"
+    words = f"{explanation.found.words}; {remark}"
     return replace(explanation, found=replace(explanation.found, words=words))
 
 
@@ -531,9 +545,9 @@ def _refuse_unshown(policy: Policy) -> None:
             )
 
 
-def _is_open(counted: RequirementCounts) -> bool:
+def _is_open(requirement_counts: RequirementCounts) -> bool:
     """Whether it is open of somebody whether they can have a value."""
-    able = counts_of(counted.seen).able
+    able = counts_of(requirement_counts.seen).able
     return able is not None and bool((able.most > able.members).any())
 
 
@@ -543,17 +557,19 @@ def _counted_at_once(release: Release, policy: Policy) -> Iterator[GroupCounts]:
 
     A table that may change while it is read is read once, whatever they see.
     """
-    shown = [
+    shown_requirements = [
         required
         for required in policy.requirements
         if required.sensitive in (None, *release.sensitives)
     ]
     knowing_all = [
-        all_known for required in shown if (all_known := required.knowing_all(release.layout))
+        all_known
+        for required in shown_requirements
+        if (all_known := required.knowing_all(release.layout))
     ]
     sights: list[set[str]] = [
         {*requirement.sight(release.layout).known, requirement.sensitive or release.sensitive}
-        for requirement in (*shown, *knowing_all)
+        for requirement in (*shown_requirements, *knowing_all)
     ]
     widest = max(sights, key=lambda sight: len(sight), default=set())
     if not release.settled:
@@ -568,28 +584,28 @@ def _counted_at_once(release: Release, policy: Policy) -> Iterator[GroupCounts]:
         yield counts
 
 
-def _trials(seen: Release | Sight | None, policy: Policy) -> tuple[Trial, ...]:
+def _trials(sight: Release | Sight | None, policy: Policy) -> tuple[Trial, ...]:
     """What the policy tries, or else what the columns of people teach, where these are known."""
-    if seen is None or policy.schema is None:
+    if sight is None or policy.schema is None:
         return ()
     if policy.tries:
-        return _asked_trials(seen, policy, policy.schema.sensitives)
+        return _asked_trials(sight, policy, policy.schema.sensitives)
     if len(policy.schema.sensitives) > 1 or not is_installed("foreknow.trials"):
         return ()
-    return _unasked_trial(seen, policy, policy.schema.quasi_identifiers)
+    return _unasked_trial(sight, policy, policy.schema.quasi_identifiers)
 
 
 def _asked_trials(
-    seen: Release | Sight, policy: Policy, sensitives: Sequence[str]
+    sight: Release | Sight, policy: Policy, sensitives: Sequence[str]
 ) -> tuple[Trial, ...]:
     """What the policy tries, on each sensitive column."""
-    learned, cohort, trials = load("foreknow.trials.learned"), _cohort_of(seen), list[Trial]()
+    learned, cohort, trials = load("foreknow.trials.learned"), _cohort_of(sight), list[Trial]()
     for attempt, column in product(policy.tries, sensitives):
         limit = learned.SURE if attempt.limit is None else float(attempt.limit)
         columns = attempt.attack.by
         with suppress(DataError, UnsupportedError):  # said as not run
             tried = [
-                learned.learned_trial(seen, by, limit=limit, sensitive=column)
+                learned.learned_trial(sight, by, limit=limit, sensitive=column)
                 for by in dict.fromkeys([(*columns,), (*columns, *cohort)])
             ]
             surest = max(tried, key=lambda trial: trial.surest)
@@ -598,32 +614,32 @@ def _asked_trials(
 
 
 def _unasked_trial(
-    seen: Release | Sight, policy: Policy, columns: Sequence[str]
+    sight: Release | Sight, policy: Policy, columns: Sequence[str]
 ) -> tuple[Trial, ...]:
     """What somebody learns from the release by some columns, where they can."""
-    free = set(unprotected_codes(seen.counts, policy.requirements).tolist())
-    about = [value for code, value in enumerate(seen.counts.values) if code not in free]
+    free = set(unprotected_codes(sight.counts, policy.requirements).tolist())
+    limited_values = [value for code, value in enumerate(sight.counts.values) if code not in free]
     learned_beside = load("foreknow.trials.learned:learned_beside")
-    beside = learned_beside(seen, columns, about or None, apart=_cohort_of(seen))
-    return () if beside is None else (replace(beside, required=policy.least_limit()),)
+    trial = learned_beside(sight, columns, limited_values or None, apart=_cohort_of(sight))
+    return () if trial is None else (replace(trial, required=policy.least_limit()),)
 
 
-def _cohort_of(seen: Release | Sight) -> tuple[str, ...]:
+def _cohort_of(sight: Release | Sight) -> tuple[str, ...]:
     """The column by which it is known of everybody which of several releases shows them."""
-    columns = seen.attributes if isinstance(seen, Sight) else seen.people_columns
-    return tuple(name for name in columns if name == seen.cohort)
+    columns = sight.attributes if isinstance(sight, Sight) else sight.people_columns
+    return tuple(name for name in columns if name == sight.cohort)
 
 
 def _refuse_other_columns(policy: Policy) -> None:
     """Raise `PolicyError` for a requirement on a column of which counts may not be."""
-    named = [None if policy.schema is None else policy.schema.sensitive]
-    named += [requirement.sensitive for requirement in policy.requirements]
-    counted = next((name for name in named if name is not None), None)
+    columns = [None if policy.schema is None else policy.schema.sensitive]
+    columns += [requirement.sensitive for requirement in policy.requirements]
+    column = next((name for name in columns if name is not None), None)
     for requirement in policy.requirements:
-        if requirement.sensitive not in (None, counted):
+        if requirement.sensitive not in (None, column):
             raise PolicyError(
                 f"{requirement.name}: it is about {requirement.sensitive!r}, and bare counts are "
-                f"taken for {counted!r}; give the release itself, or leave sensitive out"
+                f"taken for {column!r}; give the release itself, or leave sensitive out"
             )
 
 

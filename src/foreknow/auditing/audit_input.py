@@ -34,10 +34,10 @@ OwnersTable: TypeAlias = "tuple[Microdata, IntArray, Any]"
 _LABEL = 'say missing = { label = "unknown" } in its place'
 
 
-def part_of(given: Any, name: str, kind: type[Part]) -> Part | None:
+def part_of(result: Any, name: str, kind: type[Part]) -> Part | None:
     """A part of a result, by its kind; None of a table, of which it may be a column."""
     try:
-        part = getattr(given, name, None)
+        part = getattr(result, name, None)
     except Exception:  # a relation of a table that is gone says so when it is read
         return None
     return part if isinstance(part, kind) else None
@@ -51,9 +51,9 @@ def under_its_schema(release: Release | GroupCounts, policy: Policy) -> Policy:
     schema, published = release.schema, release.raw is None
     if published and policy.schema is not None:
         _refuse_other_columns(release, policy.schema)
-    known = policy if schema is None else policy.under(schema, published=published)
-    _refuse_unshown_households(release, known)
-    return known
+    under_schema = policy if schema is None else policy.under(schema, published=published)
+    _refuse_unshown_households(release, under_schema)
+    return under_schema
 
 
 def _refuse_unshown_households(release: Release, policy: Policy) -> None:
@@ -89,10 +89,10 @@ def _refuse_other_columns(release: Release, schema: Schema) -> None:
 
 
 def prepare(
-    given: Any, policy: Policy, group: str | None = None
+    source: Any, policy: Policy, group: str | None = None
 ) -> tuple[Release | GroupCounts, Policy]:
     """A release or counts, see `release_of`, and the policy by the schema of the release."""
-    release = _release_of(given, policy, group)
+    release = _release_of(source, policy, group)
     policy = under_its_schema(release, policy)
     if policy.schema is not None:
         _refuse_other_values(release, policy.schema)
@@ -100,61 +100,61 @@ def prepare(
 
 
 def release_of(
-    given: Any, policy: Policy | None = None, group: str | None = None
+    source: Any, policy: Policy | None = None, group: str | None = None
 ) -> Release | GroupCounts:
     """A release or counts as they are; what `publish` made or wrote; a table, by a schema.
 
     Several releases of the same people are taken together. A policy by another schema is refused.
     """
     if policy is not None:
-        return prepare(given, policy, group)[0]
-    release = _release_of(given, None, group)
+        return prepare(source, policy, group)[0]
+    release = _release_of(source, None, group)
     schema = getattr(release, "schema", None)
     if schema is not None:
         _refuse_other_values(release, schema)
     return release
 
 
-def _refuse_other_values(given: Release | GroupCounts, schema: Schema) -> None:
+def _refuse_other_values(source: Release | GroupCounts, schema: Schema) -> None:
     """Refuse values that are counted as they are written, and are none by a schema, or one."""
     reading, missing = cast("Reading", schema.reading), cast("Missing", schema.missing)
-    if getattr(given, "raw", None) is not None:
+    if getattr(source, "raw", None) is not None:
         return  # its values were read by a schema
-    by_hand = getattr(given, "schema", None) is None
+    by_hand = getattr(source, "schema", None) is None
     once = () if schema.shared is None else cast("Shared", schema.shared).values
-    for name in getattr(given, "sensitives", [schema.sensitive]):
+    for name in getattr(source, "sensitives", [schema.sensitive]):
         kind = schema.types.get(name)
         if not (by_hand or reading.missing or reading.converts or kind in ("number", "date")):
             continue
-        main = name == getattr(given, "sensitive", name)
-        counts = counts_of(given if main else given.seen(name, []))
+        main = name == getattr(source, "sensitive", name)
+        counts = counts_of(source if main else source.seen(name, []))
         marks = {missing, ELSEWHERE} if name in once else {missing}  # which are no values
         texts = [value for value in counts.values if isinstance(value, str) and value not in marks]
         refuse_as_written(name, texts, schema, by_hand=by_hand)
 
 
-def _release_of(given: Any, policy: Policy | None, group: str | None) -> Release | GroupCounts:
-    if isinstance(given, (list, tuple)):
-        given = load("foreknow.several.joint:together")(given)
-    if (release := part_of(given, "release", Release)) is not None:
-        given = release
-    if isinstance(given, (Release, GroupCounts)):
+def _release_of(source: Any, policy: Policy | None, group: str | None) -> Release | GroupCounts:
+    if isinstance(source, (list, tuple)):
+        source = load("foreknow.several.joint:together")(source)
+    if (release := part_of(source, "release", Release)) is not None:
+        source = release
+    if isinstance(source, (Release, GroupCounts)):
         if group is not None:
             raise SchemaError("the release has groups already; leave out group")
-        if isinstance(given, Release) and policy is not None and policy.schema is not None:
-            return given.recognizing(policy.schema.quasi_identifiers)
-        return given
-    if (counts := part_of(given, "counts", GroupCounts)) is not None:
+        if isinstance(source, Release) and policy is not None and policy.schema is not None:
+            return source.recognizing(policy.schema.quasi_identifiers)
+        return source
+    if (counts := part_of(source, "counts", GroupCounts)) is not None:
         return counts
-    if isinstance(given, (str, Path)) and (Path(given) / CERTIFICATE).is_file():
+    if isinstance(source, (str, Path)) and (Path(source) / CERTIFICATE).is_file():
         if group is not None:
             raise SchemaError(
-                f"the columns of {str(given)!r} are in its certificate; leave out the group"
+                f"the columns of {str(source)!r} are in its certificate; leave out the group"
             )
-        opened = open_published(given, None if policy is None else policy.schema).release
-        return _release_of(opened, policy, None)
-    if isinstance(given, Microdata):
-        release = Release.from_schema(given.prepared, given.schema, group)
+        published = open_published(source, None if policy is None else policy.schema).release
+        return _release_of(published, policy, None)
+    if isinstance(source, Microdata):
+        release = Release.from_schema(source.prepared, source.schema, group)
         release.refuse_partly_left_out(
             "publish leaves out these rows, and the table shows them: give the table in place of "
             f"this Microdata, to judge all that its rows show, or {_LABEL}"
@@ -166,7 +166,7 @@ def _release_of(given: Any, policy: Policy | None, group: str | None) -> Release
             "quasi_identifiers=[...], sensitive=...) in place of the table"
         )
     schema = policy.needed_schema
-    return Release.from_schema(given, schema, group, policy.options.unlinked)
+    return Release.from_schema(source, schema, group, policy.options.unlinked)
 
 
 def read_at_once(release: Release, policy: Policy) -> Release:
@@ -177,11 +177,11 @@ def read_at_once(release: Release, policy: Policy) -> Release:
     raw = release.raw if policy.owned else None
     if raw is None or raw.source.settled or not _owned_by(policy) <= {*raw.source.columns}:
         return release
-    beside = [*policy.owned_columns, *release.group_columns]
-    raw.require_roles(beside)
+    other_columns = [*policy.owned_columns, *release.group_columns]
+    raw.require_roles(other_columns)
     group = None if release.by_values else release.group_columns[0]
-    read = raw.read_once(raw.roles(beside))
-    return Release.from_schema(read, raw.schema, group, release.unlinked)
+    rows = raw.read_once(raw.roles(other_columns))
+    return Release.from_schema(rows, raw.schema, group, release.unlinked)
 
 
 def _owned_by(policy: Policy) -> set[str]:
@@ -191,19 +191,19 @@ def _owned_by(policy: Policy) -> set[str]:
     return {*policy.owned_columns, *person, *schema.conditions}
 
 
-def has_owner(release: Release, policy: Policy, seen: Release | Sight) -> bool:
+def has_owner(release: Release, policy: Policy, sight: Release | Sight) -> bool:
     """Whether a table is at hand with all columns that only the owner has."""
-    wanted = _owned_by(policy)
-    if (owners := _owners_rows(release, seen)) is not None:
+    owned_columns = _owned_by(policy)
+    if (owners := _owners_rows(release, sight)) is not None:
         people, _ = owners
         same = people.schema.impossible == policy.needed_schema.impossible
-        return same and wanted <= {*people.source.columns}
-    return release.raw is not None and wanted <= {*release.raw.source.columns}
+        return same and owned_columns <= {*people.source.columns}
+    return release.raw is not None and owned_columns <= {*release.raw.source.columns}
 
 
-def _owners_rows(release: Release, seen: Release | Sight) -> tuple[Microdata, IntArray] | None:
+def _owners_rows(release: Release, sight: Release | Sight) -> tuple[Microdata, IntArray] | None:
     """The table that is given beside a release, or that publish made it of; and groups of rows."""
-    return seen.rows if isinstance(seen, Sight) else release.owners
+    return sight.rows if isinstance(sight, Sight) else release.owners
 
 
 class Owned(NamedTuple):
@@ -214,28 +214,33 @@ class Owned(NamedTuple):
     table: OwnersTable
 
 
-def owned_of_each(release: Release, policy: Policy, seen: Release | Sight) -> list[Owned | None]:
+def owned_of_each(release: Release, policy: Policy, sight: Release | Sight) -> list[Owned | None]:
     """For each requirement, what only the owner can count of it.
 
     None of a requirement that a release shows; of all, if the table with all columns for it is not
     at hand.
     """
     nothing: list[Owned | None] = [None] * len(policy.requirements)
-    tables = _owners_tables(release, policy, seen) if policy.owned else {}
+    tables = _owners_tables(release, policy, sight) if policy.owned else {}
     if not tables:
         return nothing
-    schema, counted = policy.needed_schema, dict[int, tuple[GroupCounts, CaseOwners | None]]()
+    schema, counts_of_tables = (
+        policy.needed_schema,
+        dict[int, tuple[GroupCounts, CaseOwners | None]](),
+    )
     of_layout = policy.for_layout(release.layout)
     units = {required.unit for required in policy.requirements} | {
         schema.person if schema.counts_people else None
     }
     for people, groups, labels in tables.values():
-        if id(people) not in counted:
+        if id(people) not in counts_of_tables:
             for name in sorted(filter(None, units)):
                 refuse_two_spellings(people.as_it_stands(name)[1].to_pylist(), repr(name))
             combined = of_layout.combined(people, True)
-            counted[id(people)] = owners_counts(combined, groups, labels)
-    owned = {column: Owned(*counted[id(table[0])], table) for column, table in tables.items()}
+            counts_of_tables[id(people)] = owners_counts(combined, groups, labels)
+    owned = {
+        column: Owned(*counts_of_tables[id(table[0])], table) for column, table in tables.items()
+    }
     return [
         owned[_column_of(required)] if policy.asks_owner(required) else None
         for required in policy.requirements
@@ -248,35 +253,37 @@ def _column_of(requirement: Requirement) -> str | None:
 
 
 def _owners_tables(
-    release: Release, policy: Policy, seen: Release | Sight
+    release: Release, policy: Policy, sight: Release | Sight
 ) -> dict[str | None, OwnersTable]:
     """By that column, people, the group of each, and what groups are called."""
     schema = policy.needed_schema
-    if not has_owner(release, policy, seen):
+    if not has_owner(release, policy, sight):
         return {}
     columns = [
         _column_of(required) for required in policy.requirements if policy.asks_owner(required)
     ]
-    if (owners := _owners_rows(release, seen)) is not None:
+    if (owners := _owners_rows(release, sight)) is not None:
         people, groups = owners
         several = people.schema.several  # of which the owner counts no values
-        about = [column.name for column in people.sensitives if column.name not in several]
-        about = [name for name in about if name in policy.looked_at]
+        columns_of_values = [
+            column.name for column in people.sensitives if column.name not in several
+        ]
+        columns_of_values = [name for name in columns_of_values if name in policy.looked_at]
         if release.owners is not None and people is release.owners[0]:
-            about = [name for name in about if schema.rules_about(name)]
+            columns_of_values = [name for name in columns_of_values if schema.rules_about(name)]
         else:
             release.refuse_partly_left_out(f"who they are is not known beside it: {_LABEL}")
-        for name in about:
+        for name in columns_of_values:
             _refuse_others(release, people, groups, name)
         return dict.fromkeys(columns, (people, groups, release.counts.groups))
     assert release.raw is not None
-    beside = [*policy.owned_columns, *release.group_columns]
+    other_columns = [*policy.owned_columns, *release.group_columns]
     if not release.partly_left_out:
-        people = Microdata(release.raw, beside=beside)
+        people = Microdata(release.raw, beside=other_columns)
         return dict.fromkeys(columns, (people, *people.grouped(release.group_columns)))
     tables: dict[str | None, OwnersTable] = {}
     for column in dict.fromkeys(columns):
-        people = Microdata(release.raw.showing(column), beside=beside)
+        people = Microdata(release.raw.showing(column), beside=other_columns)
         tables[column] = people, *people.grouped(release.group_columns)
     return tables
 

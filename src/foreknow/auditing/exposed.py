@@ -118,41 +118,45 @@ class Exposed:
 
 
 def exposed_by(
-    counted: RequirementCounts, verdicts: Sequence[Judged], limits: bool
+    requirement_counts: RequirementCounts, verdicts: Sequence[Judged], limits: bool
 ) -> list[Exposed]:
     """Count who is exposed, for each verdict on one requirement; see `Exposed.limits`."""
-    return [replace(exposed, limits=limits) for exposed in _exposed_by(counted, verdicts)]
+    return [
+        replace(exposed, limits=limits) for exposed in _exposed_by(requirement_counts, verdicts)
+    ]
 
 
-def _exposed_by(counted: RequirementCounts, verdicts: Sequence[Judged]) -> list[Exposed]:
+def _exposed_by(requirement_counts: RequirementCounts, verdicts: Sequence[Judged]) -> list[Exposed]:
     if verdicts[0].of_groups:
-        return [_failing(verdict, counted.counts_by_policy) for verdict in verdicts]
+        return [_failing(verdict, requirement_counts.counts_by_policy) for verdict in verdicts]
     # People are not counted for windows, nor for sets whose values stay apart.
-    if counted.apart or counted.requirement.of_windows:
+    if requirement_counts.apart or requirement_counts.requirement.of_windows:
         return [Exposed(verdict) for verdict in verdicts]
-    by_secret = [_exposed(secret, verdicts) for secret in counted.secrets]
-    return [_together(counted, of_verdict) for of_verdict in zip(*by_secret, strict=True)]
+    by_secret = [_exposed(secret, verdicts) for secret in requirement_counts.secrets]
+    return [
+        _together(requirement_counts, of_verdict) for of_verdict in zip(*by_secret, strict=True)
+    ]
 
 
-def _together(counted: RequirementCounts, by_secret: Sequence[Exposed]) -> Exposed:
+def _together(requirement_counts: RequirementCounts, by_secret: Sequence[Exposed]) -> Exposed:
     """People exposed by any secret of a requirement; a person with two secrets counts once."""
     first = by_secret[0]
     if len(by_secret) == 1 or any(exposed.over is None for exposed in by_secret):
         return first
-    if counted.people is not None:  # who is over the limit for each secret is not kept
+    if requirement_counts.people is not None:  # who is over the limit for each secret is not kept
         return Exposed(first.verdict)
-    about = [secret.meant.about for secret in counted.secrets]
-    where = _OfSecrets(by_secret, about, counts_of(counted.seen))
+    values_of_secrets = [secret.meant.about for secret in requirement_counts.secrets]
+    where = _OfSecrets(by_secret, values_of_secrets, counts_of(requirement_counts.seen))
     groups = list(where.groups(first.verdict.required))
     certain = [group for group in groups if group.certain]
-    members = [value for values in counted.meant.sets.values() for value in values]
+    members = [value for values in requirement_counts.meant.sets.values() for value in values]
     steps: tuple[int, ...] = ()
     if len(set(members)) == len(members):  # else somebody may have a value of two sets
         steps = tuple(map(sum, zip(*(exposed.by_chance for exposed in by_secret), strict=True)))
     return Exposed(
         first.verdict,
-        _tally_of(where.people(sure=False), groups, [one.over for one in by_secret]),
-        _tally_of(where.people(sure=True), certain, [one.certain for one in by_secret]),
+        _tally_of(where.people(sure=False), groups, [exposed.over for exposed in by_secret]),
+        _tally_of(where.people(sure=True), certain, [exposed.certain for exposed in by_secret]),
         steps,
         first.about,
         where,
@@ -170,12 +174,12 @@ def _tally_of(
 
 def _exposed(secret: RequirementCounts, verdicts: Sequence[Judged]) -> list[Exposed]:
     """The exposed people of one secret, for each verdict."""
-    counted, asked = secret.counts_by_policy, secret.asked
-    counts = counts_of(counted)
+    counts_by_policy, asked_values = secret.counts_by_policy, secret.asked
+    counts = counts_of(counts_by_policy)
     if secret.people is not None:
-        wanted = np.asarray(asked)
+        is_asked = np.asarray(asked_values)
         of_each = [
-            secret.people.over(verdict.judged, verdict.required, counted, wanted)
+            secret.people.over(verdict.judged, verdict.required, counts_by_policy, is_asked)
             for verdict in verdicts
         ]
         return [
@@ -187,13 +191,13 @@ def _exposed(secret: RequirementCounts, verdicts: Sequence[Judged]) -> list[Expo
     for verdict in verdicts:
         adversary, limit = verdict.judged, verdict.required
         if adversary not in by_adversary:
-            by_adversary[adversary] = adversary.chances(counted)
+            by_adversary[adversary] = adversary.chances(counts_by_policy)
         chances = by_adversary[adversary]
         if chances is None or (limit.relative and chances.prior is None):
             exposed.append(Exposed(verdict))
             continue
         assert limit.amount is not None
-        cells = np.flatnonzero(np.asarray(asked)[chances.value])
+        cells = np.flatnonzero(np.asarray(asked_values)[chances.value])
         if limit.relative:
             over = chances.gaining(limit.amount, cells)
         else:
@@ -201,19 +205,19 @@ def _exposed(secret: RequirementCounts, verdicts: Sequence[Judged]) -> list[Expo
         sure = chances.sure(cells)
         where = _OfCells(counts, chances, cells[over], cells[sure])
         tallies = where.tally(where.over), where.tally(where.certain, certain=True)
-        about: Any = "people" if chances.have_it else "suspected"
-        about = "values" if chances.overlap else about
+        counted_units: Any = "people" if chances.have_it else "suspected"
+        counted_units = "values" if chances.overlap else counted_units
         steps = _by_chance(chances, cells, sure)
-        exposed.append(Exposed(verdict, *tallies, steps, about, where))
+        exposed.append(Exposed(verdict, *tallies, steps, counted_units, where))
     return exposed
 
 
-def _failing(verdict: Judged, counted: HasCounts) -> Exposed:
+def _failing(verdict: Judged, counts_by_policy: HasCounts) -> Exposed:
     """The groups that fail a criterion, if it is one of groups."""
     criterion: Any = verdict.judged
-    counts, alike = counts_of(counted), classes_of(counted)
-    if not criterion.of_people and getattr(alike.groups, "exact", False):
-        if int(alike.sizes.min()) < criterion.least:  # too few people look alike
+    counts, classes = counts_of(counts_by_policy), classes_of(counts_by_policy)
+    if not criterion.of_people and getattr(classes.groups, "exact", False):
+        if int(classes.sizes.min()) < criterion.least:  # too few people look alike
             return Exposed(verdict)
         criterion = criterion.of_groups or criterion
     fails = criterion.fails(counts)
@@ -252,25 +256,25 @@ def _times(chances: Chances) -> IntArray:
 class _OfSecrets:
     """Groups over the limit by any of several secrets; a group once for each."""
 
-    each: Sequence[Exposed]
-    about: Sequence[BoolArray]  # which values each secret is about
+    by_secret: Sequence[Exposed]
+    values_of_secrets: Sequence[BoolArray]  # which values each secret is about
     values: GroupCounts  # of which each is counted by itself
 
     def people(self, *, sure: bool) -> int:
         """How many people have a value over the limit, or certain, in their group."""
         values = self.values
-        held = np.zeros(len(values.codes), dtype=bool)
-        for exposed, about in zip(self.each, self.about, strict=True):
+        is_over = np.zeros(len(values.codes), dtype=bool)
+        for exposed, values_of_secret in zip(self.by_secret, self.values_of_secrets, strict=True):
             cells = exposed.where
             assert isinstance(cells, _OfCells)
             over = cells.held_in(cells.certain if sure else cells.over)
-            held |= over[values.cell_groups] & about[values.codes]
-        people = _sums(values.cell_groups[held], values.counts[held], values.n_groups)
+            is_over |= over[values.cell_groups] & values_of_secret[values.codes]
+        people = _sums(values.cell_groups[is_over], values.counts[is_over], values.n_groups)
         return int(np.minimum(people, values.sizes).sum())
 
     def groups(self, limit: Limit) -> Iterator[ExposedGroup]:
         """All of them, the secrets in order."""
-        return (group for one in self.each for group in one.groups)
+        return (group for exposed in self.by_secret for group in exposed.groups)
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,12 +310,12 @@ class _OfCells:
         case_of = self.chances.case_of
         if case_of is None:
             groups = np.flatnonzero(suspected)
-            holders, seen, unsure = people, suspected, bounded
+            holders, suspects, unsure = people, suspected, bounded
         else:
             groups = np.flatnonzero(suspected[case_of])
             cases = case_of[groups]
-            holders, seen, unsure = people[cases], suspected[cases], bounded[cases]
-        return Tally(int(holders.sum()), len(groups), int(seen.sum()), bool(unsure.any()))
+            holders, suspects, unsure = people[cases], suspected[cases], bounded[cases]
+        return Tally(int(holders.sum()), len(groups), int(suspects.sum()), bool(unsure.any()))
 
     def held_in(self, cells: IntArray) -> BoolArray:
         """The groups that contain some of the cells."""
@@ -339,8 +343,10 @@ class _OfCells:
         suspected = people
         pairs = case[cells] * self.counts.n_values + chances.value[cells]
         distinct, first = np.unique(pairs, return_index=True)
-        some = cells[first]
-        people = np.minimum(suspected, _sums(case[some], chances.holders[some], n_cases))
+        distinct_cells = cells[first]
+        people = np.minimum(
+            suspected, _sums(case[distinct_cells], chances.holders[distinct_cells], n_cases)
+        )
         # If all people of a group are suspected of the same values, the number is exact.
         kinds_of = self._kinds_of_case
         complete = np.bincount(case[cells], minlength=n_cases) == kinds_of * np.bincount(
@@ -377,10 +383,10 @@ class _OfCells:
         people = self._by_case(self.over, certain=False)[0]
         certain = self._by_case(self.certain, certain=True)[0]
         exact = self._near(np.unique(cell), limit)
-        for group, at in zip(groups.tolist(), cell.tolist(), strict=True):
-            case = int(chances.case[at])
-            value = self.counts.values[int(chances.value[at])]
-            prior = None if chances.prior is None else chances.prior(np.array([at]))[0]
+        for group, worst_cell in zip(groups.tolist(), cell.tolist(), strict=True):
+            case = int(chances.case[worst_cell])
+            value = self.counts.values[int(chances.value[worst_cell])]
+            prior = None if chances.prior is None else chances.prior(np.array([worst_cell]))[0]
             yield ExposedGroup(
                 self.counts.group_label(group),
                 int(self.counts.sizes[group]),
@@ -388,8 +394,8 @@ class _OfCells:
                 int(certain[case]),
                 Disclosure(
                     value,
-                    float(chances.chance[at]),
-                    lambda at=at: exact.get(at),  # type: ignore[misc]
+                    float(chances.chance[worst_cell]),
+                    lambda worst_cell=worst_cell: exact.get(worst_cell),  # type: ignore[misc]
                     prior=prior if limit.relative else None,
                 ),
             )
@@ -402,5 +408,5 @@ class _OfCells:
         return dict(zip(cells[near].tolist(), self.chances.fractions(cells[near]), strict=True))
 
 
-def _sums(places: IntArray, amounts: IntArray, many: int) -> IntArray:
-    return np.bincount(places, weights=amounts, minlength=many).astype(np.int64)
+def _sums(places: IntArray, amounts: IntArray, n_places: int) -> IntArray:
+    return np.bincount(places, weights=amounts, minlength=n_places).astype(np.int64)

@@ -51,7 +51,7 @@ Rows: TypeAlias = "tuple[list[Column], IntArray]"
 def judged(
     release: Any,
     policy: Policy,
-    counted: RequirementCounts,
+    requirement_counts: RequirementCounts,
     explanations: Sequence[Explanation],
     owners: OwnersTable | None = None,
     memo: dict[Any, Any] | None = None,
@@ -63,7 +63,7 @@ def judged(
     ----------
     release : Release or another holder of counts
     policy : Policy
-    counted : RequirementCounts
+    requirement_counts : RequirementCounts
         What the requirement counts of the release.
     explanations : sequence of Explanation
         What its adversaries or its criterion find of these counts.
@@ -80,35 +80,38 @@ def judged(
     InternalError
         If an explanation has another figure than the judge.
     """
-    requirement = counted.requirement
+    requirement = requirement_counts.requirement
     kinds = registered_kinds()
-    if not all(_is_known(own, kinds) for own in requirement.judged):
-        return [unjudged(own) for own in explanations]
-    written, values, layout = _written(release, policy, counted, owners)
-    written = replace(
-        written, populations=_populations(requirement, written.exact or written.groups)
+    if not all(_is_known(kind, kinds) for kind in requirement.judged):
+        return [unjudged(explanation) for explanation in explanations]
+    release_counts, values, layout = _written(release, policy, requirement_counts, owners)
+    release_counts = replace(
+        release_counts,
+        populations=_populations(requirement, release_counts.exact or release_counts.groups),
     )
-    if isinstance(rows := written.rows, _TableRows) and memo is not None:
+    if isinstance(rows := release_counts.rows, _TableRows) and memo is not None:
         # The rows are kept, too, so that no other table gets their id.
-        shared, _ = memo.setdefault(rows.key, (written.memory, rows))
-        written.memory.counted, written.memory.held = shared.counted, shared.held
-    joint = written.for_sensitive(written.sensitive).semantics == "single"
+        shared, _ = memo.setdefault(rows.key, (release_counts.memory, rows))
+        release_counts.memory.counted, release_counts.memory.held = shared.counted, shared.held
+    joint = release_counts.for_sensitive(release_counts.sensitive).semantics == "single"
     table = _table(requirement, policy, values, layout, joint=joint)
     try:
-        asked, place = [_encodable(table)], explanations[0].place
-        findings = verdicts(written, asked, kinds.judges, kinds.gauges, place)
+        questions, place = [_encodable(table)], explanations[0].place
+        findings = verdicts(release_counts, questions, kinds.judges, kinds.gauges, place)
     except CertificateError as error:
-        if error.code != "too-large" or not all(own.bounded for own in explanations):
+        if error.code != "too-large" or not all(
+            explanation.bounded for explanation in explanations
+        ):
             raise
         if too_large is not None:
             too_large.append(requirement.name)
-        return [unjudged(own) for own in explanations]
+        return [unjudged(explanation) for explanation in explanations]
     try:
         return with_witnesses(findings, explanations)
     except InternalError:
         if isinstance(release, Release) and not release.settled:
             raise changed(release.tables.table) from None
-        _refuse_alike(counts_of(counted.seen).values)
+        _refuse_alike(counts_of(requirement_counts.seen).values)
         raise
 
 
@@ -183,10 +186,10 @@ def _table(
 
 
 def _written(
-    release: Any, policy: Policy, counted: RequirementCounts, owners: OwnersTable | None
+    release: Any, policy: Policy, requirement_counts: RequirementCounts, owners: OwnersTable | None
 ) -> tuple[Counted, Any, Layout]:
     """The release as the judge counts it, the values of its columns, and what stands beside."""
-    requirement, seen = counted.requirement, counted.seen
+    requirement, sight_counts = requirement_counts.requirement, requirement_counts.seen
     if owners is not None:
         people = owners[0]
         domains = {column.name: Labels(column.domain) for column in people.sensitives}
@@ -198,20 +201,20 @@ def _written(
         if isinstance(release.tables, TallyTable) or sight.semantics == "single":
             domains = {name: release.seen(name, []).counts.values for name in release.sensitives}
             return _of_release(release, sight, policy, requirement), domains, release.layout
-    counts, name = counts_of(seen), requirement.sensitive or "value"
+    counts, name = counts_of(sight_counts), requirement.sensitive or "value"
     groups = _names_of_groups(counts, name)
     if isinstance(counts.groups, GroupLabels) and requirement.of_people:
         groups = groups[1:]  # which a population has, too
-    written = Counted(
+    release_counts = Counted(
         "generalized",
         groups,
         name,
         {"people": None, "sensitive": None},
         semantics=counts.semantics,
         parts={name: "sensitive"},
-        rows=_CountedRows(seen, counts, groups),
+        rows=_CountedRows(sight_counts, counts, groups),
     )
-    return written, counts.values, getattr(release, "layout", Layout())
+    return release_counts, counts.values, getattr(release, "layout", Layout())
 
 
 def _texts(codes: Any, labels: Sequence[Any]) -> Column:
@@ -220,17 +223,17 @@ def _texts(codes: Any, labels: Sequence[Any]) -> Column:
     return Column.of(texts, np.asarray(codes))
 
 
-def _encodable(given: Any) -> Any:
+def _encodable(content: Any) -> Any:
     """The same texts with half characters written out, which no file can hold."""
-    if isinstance(given, str):
-        return given.encode("utf-8", "backslashreplace").decode()
-    if isinstance(given, Mapping):
-        return {_encodable(key): _encodable(value) for key, value in given.items()}
-    return [*map(_encodable, given)] if isinstance(given, (list, tuple)) else given
+    if isinstance(content, str):
+        return content.encode("utf-8", "backslashreplace").decode()
+    if isinstance(content, Mapping):
+        return {_encodable(key): _encodable(value) for key, value in content.items()}
+    return [*map(_encodable, content)] if isinstance(content, (list, tuple)) else content
 
 
-def _ones(times: IntArray | None, many: int) -> IntArray:
-    return np.ones(many, np.int64) if times is None else times.astype(np.int64)
+def _ones(times: IntArray | None, n_rows: int) -> IntArray:
+    return np.ones(n_rows, np.int64) if times is None else times.astype(np.int64)
 
 
 # ---- counts that are at hand ---------------------------------------------------------------------
@@ -252,7 +255,7 @@ class _CountedRows:
     groups: Sequence[str]
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
-        counts, beside = self.counts, [name for name in names if name not in self.groups]
+        counts, value_columns = self.counts, [name for name in names if name not in self.groups]
         if table == "sensitive":
             cells, cell = np.unique(
                 np.stack([counts.cell_groups, self._code_of_text[counts.codes]]),
@@ -263,18 +266,22 @@ class _CountedRows:
             amount, place = np.unique(amounts, return_inverse=True)
             columns = {
                 COUNT: _texts(place, amount.tolist()),
-                **{name: _texts(cells[1], list(counts.values)) for name in beside if name != COUNT},
+                **{
+                    name: _texts(cells[1], list(counts.values))
+                    for name in value_columns
+                    if name != COUNT
+                },
             }
-            return [*self._labels(cells[0]), *(columns[name] for name in beside)], _ones(
+            return [*self._labels(cells[0]), *(columns[name] for name in value_columns)], _ones(
                 None, cells.shape[1]
             )
-        if not beside:
+        if not value_columns:
             return self._labels(np.arange(counts.n_groups)), _ones(counts.sizes, 0)
-        signatures = self.seen.signatures(beside)
+        signatures = self.seen.signatures(value_columns)
         of_cell = np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets))
         parts = [
             _texts(signatures.codes, [label[place] for label in signatures.labels])
-            for place in range(len(beside))
+            for place in range(len(value_columns))
         ]
         return [*self._labels(of_cell), *parts], _ones(signatures.people, 0)
 
@@ -369,22 +376,22 @@ class _TableRows:
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
         sight, anything = self.sight, self.anything
-        written = [self.release.written_name(name) for name in names if name != anything]
-        rows, weights = sight.prepared(written)
-        encoded = [codes_of(rows.column(name)) for name in written]
+        written_names = [self.release.written_name(name) for name in names if name != anything]
+        rows, weights = sight.prepared(written_names)
+        encoded = [codes_of(rows.column(name)) for name in written_names]
         # Equal rows are counted here, since most tables have few different ones.
         codes = [of_row for of_row, _ in encoded]
         kind, first = combine(codes, [len(distinct) for _, distinct in encoded])
         times = np.bincount(kind, weights, len(first)).astype(np.int64)
         columns = {
             name: _column(self.release, name, of_row[first], distinct)
-            for name, (of_row, distinct) in zip(written, encoded, strict=True)
+            for name, (of_row, distinct) in zip(written_names, encoded, strict=True)
         }
         columns[anything] = _texts(np.zeros(len(first), np.int64), ["a value"])
-        called = [
+        names_of_columns = [
             column if column == anything else self.release.written_name(column) for column in names
         ]
-        return [columns[name] for name in called], times
+        return [columns[name] for name in names_of_columns], times
 
 
 @dataclass(frozen=True, eq=False)
@@ -398,17 +405,17 @@ class _TallyRows:
         release = self.release
         if table in self.column_of:
             tally = cast("TallyTable", release.table_of(self.column_of[table]))
-            written = [tally.amount if n == COUNT else release.written_name(n) for n in names]
-            rows = fetch(tally.table, written, tally.groups)
-            return _columns(release, rows, written), _ones(None, len(rows))
+            written_names = [tally.amount if n == COUNT else release.written_name(n) for n in names]
+            rows = fetch(tally.table, written_names, tally.groups)
+            return _columns(release, rows, written_names), _ones(None, len(rows))
         tally = cast("TallyTable", release.tables)
-        written = [release.written_name(name) for name in names]
+        written_names = [release.written_name(name) for name in names]
         if tally.people is not None:
-            rows, weights = tallied(tally.people.table, written, tally.groups)
-            return _columns(release, rows, written), _ones(weights, len(rows))
-        rows = fetch(tally.table, [*written, tally.amount], tally.groups)
+            rows, weights = tallied(tally.people.table, written_names, tally.groups)
+            return _columns(release, rows, written_names), _ones(weights, len(rows))
+        rows = fetch(tally.table, [*written_names, tally.amount], tally.groups)
         amounts = amounts_of(tally.table, tally.amount, rows.column(tally.amount))
-        return _columns(release, rows, written), amounts.astype(np.int64)
+        return _columns(release, rows, written_names), amounts.astype(np.int64)
 
 
 # ---- what only the owner has --------------------------------------------------------------------
@@ -422,16 +429,18 @@ def _of_owner(
     """The owner's table with the groups of a release: exact columns, persons and other units."""
     people, groups, _ = owners
     schema = policy.needed_schema
-    taken = {*people.source.columns}
-    group, unit = free_name(_GROUP, taken), free_name(_UNIT, taken)
+    column_names = {*people.source.columns}
+    group, unit = free_name(_GROUP, column_names), free_name(_UNIT, column_names)
     by_unit = requirement.unit is not None
-    written = policy.to_dict()["schema"]
+    schema_settings = policy.to_dict()["schema"]
     rules = rules_of(
-        written if people.times is None else {**written, "impossible": _by_class(schema)}
+        schema_settings
+        if people.times is None
+        else {**schema_settings, "impossible": _by_class(schema)}
     )
     nodes = people.nodes if people.times is None else ()
     rules = rules._replace(nodes=nodes, opaque=nodes)
-    beside = (
+    other_columns = (
         *schema.quasi_identifiers,
         *schema.other,
         *requirement.known,
@@ -444,7 +453,7 @@ def _of_owner(
         unit if by_unit else requirement.sensitive or schema.sensitive,
         {"release": None},
         parts=dict.fromkeys((unit,) if by_unit else schema.sensitives, "release"),
-        beside=beside,
+        beside=other_columns,
         rules=rules_of({}) if by_unit else rules,
         shuffled={*schema.sensitives} - {*layout.linked},
         rows=_OwnersRows(people, groups, group, unit, requirement.unit),

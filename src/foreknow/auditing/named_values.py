@@ -33,15 +33,15 @@ def refuse_misspelt(
     spellings: dict[str, Spellings] = {}
     for required in requirements:
         column = required.sensitive if required.sensitive in printed else main
-        there = printed[column]
+        printed_values = printed[column]
         for texts in _lists(required):
-            absent = [text for text in texts if not _is_there(text, there)]
+            absent = [text for text in texts if not _is_there(text, printed_values)]
             for text in absent:
-                _refuse_same_number(required, text, there)
+                _refuse_same_number(required, text, printed_values)
                 if text in (*required.absent, ELSEWHERE):
                     continue
                 if column not in spellings:
-                    spellings[column] = Spellings(there)
+                    spellings[column] = Spellings(printed_values)
                 if (near := spellings[column].near(text, but=texts)) is not None:
                     raise PolicyError(
                         f"{required.name}: nobody has {text!r}, and somebody has {near!r}: write "
@@ -50,12 +50,13 @@ def refuse_misspelt(
                     )
 
 
-def _refuse_same_number(required: Requirement, text: str, there: Iterable[str]) -> None:
+def _refuse_same_number(required: Requirement, text: str, printed_values: Iterable[str]) -> None:
     """Refuse a value that nobody has where somebody has the same number, written otherwise."""
-    if (other := spelt_otherwise(text, there)) is not None:
+    if (same_number := spelt_otherwise(text, printed_values)) is not None:
         raise PolicyError(
-            f"{required.name}: nobody has {text!r}, but {other!r} is the same number; write it as "
-            f"the table does: {other!r}"
+            f"{required.name}: nobody has {text!r}, but {same_number!r} is the same number; write "
+            "it as "
+            f"the table does: {same_number!r}"
         )
 
 
@@ -69,9 +70,9 @@ def _lists(required: Requirement) -> Iterator[list[str]]:
         yield [*map(str, texts)]
 
 
-def _is_there(text: str, there: Collection[str]) -> bool:
+def _is_there(text: str, printed_values: Collection[str]) -> bool:
     """Whether somebody has a value that a text names."""
-    return text in there or (is_pattern(text) and bool(matching(text, there)))
+    return text in printed_values or (is_pattern(text) and bool(matching(text, printed_values)))
 
 
 def near_values(counts: GroupCounts) -> tuple[str, str, int, int] | None:
@@ -81,20 +82,20 @@ def near_values(counts: GroupCounts) -> tuple[str, str, int, int] | None:
     groups all are within 10% of the lowest, or 30 days. None, too, where there are few numbers,
     and in no group these are near each other.
     """
-    there = np.flatnonzero(counts.totals)
-    texts = [str(counts.values[code]) for code in there]
+    codes = np.flatnonzero(counts.totals)
+    texts = [str(counts.values[code]) for code in codes]
     numbers = np.array([any(map(str.isnumeric, text)) for text in texts], dtype=bool)
-    if counts.semantics != "single" or 2 * counts.totals[there[numbers]].sum() < counts.n_people:
+    if counts.semantics != "single" or 2 * counts.totals[codes[numbers]].sum() < counts.n_people:
         return None
     numeric_texts = [text for text, is_number in zip(texts, numbers, strict=True) if is_number]
     try:
-        line = Line.of(Labels(counts.values[code] for code in there[numbers]))
+        line = Line.of(Labels(counts.values[code] for code in codes[numbers]))
     except UnsupportedError:
         return None
     if any(map(is_code, numeric_texts)):
         return None
     place = np.full(counts.n_values, -1, dtype=np.int64)
-    place[there[numbers]] = line.place
+    place[codes[numbers]] = line.place
     of_entry = place[counts.codes]
     group = np.repeat(np.arange(counts.n_groups), np.diff(counts.offsets))[of_entry >= 0]
     of_entry = of_entry[of_entry >= 0]
@@ -116,7 +117,11 @@ def near_values(counts: GroupCounts) -> tuple[str, str, int, int] | None:
     shares = np.divide(spans, ends, out=np.full(len(spans), np.inf), where=ends > 0)
     nearest = np.lexsort((low, -sizes, spans, shares if numeric else spans))[0]
     first, last = (
-        min(text for text, at in zip(numeric_texts, line.place, strict=True) if at == end[nearest])
+        min(
+            text
+            for text, position in zip(numeric_texts, line.place, strict=True)
+            if position == end[nearest]
+        )
         for end in (low, high)
     )
     return first, last, int(sizes[nearest]), int(narrow.sum())

@@ -83,13 +83,13 @@ class Judged:
     @cached_property
     def about(self) -> dict[str, list[Requirement]]:
         """The requirements on the values of each sensitive column."""
-        main, *others = self.columns
-        about: dict[str, list[Requirement]] = {name: [] for name in self.columns}
+        main, *further_columns = self.columns
+        requirements_of: dict[str, list[Requirement]] = {name: [] for name in self.columns}
         for required in self.requirements:
-            column = (required.sensitive or main) if others else main
-            if not required.of_people and column in about:
-                about[column].append(required)
-        return about
+            column = (required.sensitive or main) if further_columns else main
+            if not required.of_people and column in requirements_of:
+                requirements_of[column].append(required)
+        return requirements_of
 
     @cached_property
     def limits(self) -> list[tuple[str, GroupCounts, list[Requirement]]]:
@@ -127,30 +127,30 @@ class Judged:
         return list(self.table.unseen([*priors, *self.looked_at], quasi_identifiers))
 
 
-def _cases(judged: Judged) -> bool:
-    by_schema = judged.schema is not None and judged.schema.unit == "row"
-    return by_schema or bool(getattr(judged.table, "cases", False))
+def _cases(scope: Judged) -> bool:
+    by_schema = scope.schema is not None and scope.schema.unit == "row"
+    return by_schema or bool(getattr(scope.table, "cases", False))
 
 
-def _foreign(judged: Judged) -> tuple[str, ...]:
+def _foreign(scope: Judged) -> tuple[str, ...]:
     # by class, since a class of another package may have one of Foreknow's keys
-    return foreign(type(kind) for required in judged.requirements for kind in required.judged)
+    return foreign(type(kind) for required in scope.requirements for kind in required.judged)
 
 
-def _several_answers(judged: Judged) -> tuple[tuple[str, str], ...]:
+def _several_answers(scope: Judged) -> tuple[tuple[str, str], ...]:
     """Columns whose values hold several answers and are judged as a whole, with the separators."""
     separators = [
         (column, separator_of([*map(str, counts.values)], counts.totals.tolist()))
-        for column, counts, required in judged.limits
+        for column, counts, required in scope.limits
         if required and counts.semantics == "single"
     ]
     return tuple((column, separator) for column, separator in separators if separator)
 
 
-def _amounts(judged: Judged) -> tuple[str, ...]:
+def _amounts(scope: Judged) -> tuple[str, ...]:
     """Columns whose values are amounts as text, whose nearness was not judged."""
     amounts = list[str]()
-    for column, counts, required in judged.limits:
+    for column, counts, required in scope.limits:
         if required and not any(requirement.of_windows for requirement in required):
             texts = [str(counts.values[code]) for code in np.flatnonzero(counts.totals)]
             if amount_marks(texts) or has_decimal_commas(texts):
@@ -158,62 +158,64 @@ def _amounts(judged: Judged) -> tuple[str, ...]:
     return tuple(amounts)
 
 
-def _near(judged: Judged) -> tuple[tuple[str, str, str, int, int], ...]:
+def _near(scope: Judged) -> tuple[tuple[str, str, str, int, int], ...]:
     """Columns of numbers that are judged by themselves, with the groups where they are nearest."""
-    types = {} if judged.schema is None else judged.schema.types
+    types = {} if scope.schema is None else scope.schema.types
     nearest = list[tuple[str, str, str, int, int]]()
-    for name, counts in judged.columns.items():
-        about = judged.about[name]
-        singly = any(required.secret.singly for required in about)
+    for name, counts in scope.columns.items():
+        requirements = scope.about[name]
+        singly = any(required.secret.singly for required in requirements)
         # numbers in a column of texts are codes
         if (
             not singly
             or types.get(name) == "text"
-            or any(required.of_windows for required in about)
+            or any(required.of_windows for required in requirements)
         ):
             continue
         if (ends := near_values(counts)) is not None:
-            nearest.append((name if len(judged.columns) > 1 else "", *ends))
+            nearest.append((name if len(scope.columns) > 1 else "", *ends))
     return tuple(sorted(nearest))
 
 
-def _lacking(judged: Judged) -> dict[str, int]:
-    rows = judged.table.rows_left_out if len(judged.columns) > 1 else ()
+def _lacking(scope: Judged) -> dict[str, int]:
+    rows = scope.table.rows_left_out if len(scope.columns) > 1 else ()
     return {left_out.column: left_out.number for left_out in rows}
 
 
-def _beside(judged: Judged) -> tuple[str, ...]:
+def _beside(scope: Judged) -> tuple[str, ...]:
     """Columns that no requirement looks at, several sensitive ones beside each other too."""
-    stand = [name for name in judged.columns if name in judged.table.beside]
-    unlooked = [name for name in stand if name not in judged.looked_at]
-    return (*judged.unseen, *(unlooked if stand[1:] and judged.sights else ()))
+    stand = [name for name in scope.columns if name in scope.table.beside]
+    unlooked = [name for name in stand if name not in scope.looked_at]
+    return (*scope.unseen, *(unlooked if stand[1:] and scope.sights else ()))
 
 
-def _assumed(judged: Judged) -> dict[str, tuple[str, ...]]:
-    assumed: dict[str, tuple[str, ...]] = judged.table.layout.assumed(judged.sights)
+def _assumed(scope: Judged) -> dict[str, tuple[str, ...]]:
+    assumed: dict[str, tuple[str, ...]] = scope.table.layout.assumed(scope.sights)
     return assumed
 
 
-def _identifiers(judged: Judged) -> tuple[str, ...]:
-    names = () if judged.schema is None else judged.schema.identifiers
-    return tuple(name for name in judged.unseen if name in names)
+def _identifiers(scope: Judged) -> tuple[str, ...]:
+    names = () if scope.schema is None else scope.schema.identifiers
+    return tuple(name for name in scope.unseen if name in names)
 
 
-def _if_known(judged: Judged) -> dict[str, tuple[int, int]]:
+def _if_known(scope: Judged) -> dict[str, tuple[int, int]]:
     """People at a limit on each sensitive column, and all people, if assumed columns were known."""
     reached: dict[str, tuple[int, int]] = {}
-    for required in judged.requirements:
+    for required in scope.requirements:
         # A remark: where the stricter requirement cannot be judged, there is none.
         with suppress(InputError):
-            if (all_known := required.knowing_all(judged.table.layout)) is None:
+            if (all_known := required.knowing_all(scope.table.layout)) is None:
                 continue
-            counted = all_known.count(judged.table)
-            every = exposed_by(counted, counted.explanations(), limits=True)
-            over = [exposed.over.people for exposed in every if exposed.over is not None]
+            requirement_counts = all_known.count(scope.table)
+            exposed_people = exposed_by(
+                requirement_counts, requirement_counts.explanations(), limits=True
+            )
+            over = [exposed.over.people for exposed in exposed_people if exposed.over is not None]
             if over:
-                most, _ = reached.get(counted.sight.secret, (0, 0))
-                people = counts_of(counted.seen).n_people
-                reached[counted.sight.secret] = max(most, *over), people
+                most_people, _ = reached.get(requirement_counts.sight.secret, (0, 0))
+                people = counts_of(requirement_counts.seen).n_people
+                reached[requirement_counts.sight.secret] = max(most_people, *over), people
     return reached
 
 
@@ -266,8 +268,8 @@ def _all(sentence: str) -> Say:
 
     def say(names: Sequence[str], reader: Reader) -> list[str]:
         are, them = ("are", "them") if names[1:] else ("is", "it")
-        shown = few(map(visible, names))
-        return [sentence.format(few=shown, every=_listed(names), are=are, them=them)]
+        words = few(map(visible, names))
+        return [sentence.format(few=words, every=_listed(names), are=are, them=them)]
 
     return say
 
@@ -296,9 +298,11 @@ def _say_numbers(columns: Sequence[str], reader: Reader) -> Iterator[str]:
 
 def _say_unprotected(free: Mapping[str, int], reader: Reader) -> Iterator[str]:
     """Values that no requirement is about, those that are limited with all others first."""
-    rest, several = dict(free), len(reader.spread) > 1
+    free_values, several = dict(free), len(reader.spread) > 1
     for column, required in reader.spread.items():
-        values = [v for v in rest if not several or _columns_of(v, reader.spread) == [column]]
+        values = [
+            v for v in free_values if not several or _columns_of(v, reader.spread) == [column]
+        ]
         if not required.criteria or not values:
             continue
         what = f"single values{_of(column if several else '')}"
@@ -308,9 +312,13 @@ def _say_unprotected(free: Mapping[str, int], reader: Reader) -> Iterator[str]:
             f"No limit is about {what}: {listing(required.criteria)} {verb} about all of them "
             "together, and how sure somebody can be of one was not judged."
         )
-        rest = {value: people for value, people in rest.items() if value not in values}
-    if rest:
-        values = [f"{quoted(value)} ({some(n, *reader.holders)})" for value, n in rest.items()]
+        free_values = {
+            value: people for value, people in free_values.items() if value not in values
+        }
+    if free_values:
+        values = [
+            f"{quoted(value)} ({some(n, *reader.holders)})" for value, n in free_values.items()
+        ]
         them = "them" if len(values) > 1 else "it"
         yield f"No requirement is about: {few(values)}. The release may disclose {them} outright."
 
@@ -340,12 +348,12 @@ def _say_several_answers(columns: Sequence[tuple[str, str]], reader: Reader) -> 
         )
 
 
-def _say_alike(alike: Sequence[Sequence[str]], reader: Reader) -> Iterator[str]:
-    lists = [few(map(_marked, values)) for values in alike]
+def _say_alike(values_alike: Sequence[Sequence[str]], reader: Reader) -> Iterator[str]:
+    lists = [few(map(_marked, values)) for values in values_alike]
     unlisted = len(lists) - _MOST
-    more = f"; and {number(unlisted)} more" if unlisted > 0 else ""
+    ending = f"; and {number(unlisted)} more" if unlisted > 0 else ""
     yield (
-        f"These look like one value: {'; '.join(lists[:_MOST])}{more}. They are judged as "
+        f"These look like one value: {'; '.join(lists[:_MOST])}{ending}. They are judged as "
         "different ones."
     )
 
@@ -353,8 +361,8 @@ def _say_alike(alike: Sequence[Sequence[str]], reader: Reader) -> Iterator[str]:
 def _say_idle(names: Sequence[str], reader: Reader) -> Iterator[str]:
     for name in names[:_MOST]:
         yield f"Nobody has {quoted(name)}: a requirement on it asks nothing of this table."
-    if (more := len(names) - _MOST) > 0:
-        yield f"The same holds of {some(more, 'other secret', 'others')}."
+    if (n_unnamed := len(names) - _MOST) > 0:
+        yield f"The same holds of {some(n_unnamed, 'other secret', 'others')}."
 
 
 def _say_absent(absent: Sequence[tuple[str, str]], reader: Reader) -> Iterator[str]:
@@ -362,15 +370,15 @@ def _say_absent(absent: Sequence[tuple[str, str]], reader: Reader) -> Iterator[s
     lacking = [(text, near) for text, near in absent if near or text not in reader.scope.idle]
     if lacking:
         hints = [f"{_marked(near)} for {_marked(text)}" for text, near in lacking if near]
-        mean = f" Did you mean {listing(hints, most=_MOST)}?" if hints else ""
+        mean = f" Did you mean {listing(hints, n_shown=_MOST)}?" if hints else ""
         names = few(_marked(text) for text, _ in lacking)
         yield f"Requirements name what nobody in the table has: {names}.{mean}"
 
 
 def _say_begin_alike(pairs: Sequence[tuple[str, str]], reader: Reader) -> Iterator[str]:
-    said = few(f"{_marked(value)} begins like {_marked(member)}" for value, member in pairs)
+    likenesses = few(f"{_marked(value)} begins like {_marked(member)}" for value, member in pairs)
     yield (
-        f"{said} and {'is' if len(pairs) == 1 else 'are'} not in the secret; "
+        f"{likenesses} and {'is' if len(pairs) == 1 else 'are'} not in the secret; "
         f'"{visible(pairs[0][1])}*" stands for every value that begins so.'
     )
 
@@ -378,11 +386,11 @@ def _say_begin_alike(pairs: Sequence[tuple[str, str]], reader: Reader) -> Iterat
 def _say_extremes(ends: Iterable[tuple[str, str, str, int, int]], reader: Reader) -> Iterator[str]:
     way_out = reader.way_out(" A range can be a secret, too, by any_of in the policy.")
     for column, end, value, groups, people in ends:
-        tenth, most = _ENDS[end]
+        tenth, bound = _ENDS[end]
         yield (
             f"Near values are hidden, and not that they are all {tenth}: in "
             f"{some(groups, 'group', 'groups')} ({some(people, 'person', 'people')}) everybody's "
-            f"{visible(column) or 'value'} is at {most} {visible(value)}, in the {end} tenth of "
+            f"{visible(column) or 'value'} is at {bound} {visible(value)}, in the {end} tenth of "
             f"the table.{way_out}"
         )
 
@@ -408,11 +416,11 @@ def _say_assumed(assumed: Mapping[str, Sequence[str]], reader: Reader) -> Iterat
 
 def _say_beside(columns: Iterable[str], reader: Reader) -> Iterator[str]:
     """Columns that nothing else is said of."""
-    told = set(reader.scope.identifiers).union(*reader.scope.assumed.values())
-    if beside := [visible(name) for name in columns if name not in told]:
-        them = "them" if len(beside) > 1 else "it"
+    named_columns = set(reader.scope.identifiers).union(*reader.scope.assumed.values())
+    if unjudged := [visible(name) for name in columns if name not in named_columns]:
+        them = "them" if len(unjudged) > 1 else "it"
         yield (
-            f"Not judged: {few(beside)}. An adversary who knows {them} of a person may find out "
+            f"Not judged: {few(unjudged)}. An adversary who knows {them} of a person may find out "
             f"more from a release that has {them}."
         )
 
@@ -434,8 +442,8 @@ def _say_method(method: str, reader: Reader) -> Iterator[str]:
 
 def _say_lacking(rows: Mapping[str, int], reader: Reader) -> Iterator[str]:
     lacking = few(
-        f"{capital(some(many, 'row has', 'rows have'))} no {noun_of(column)}"
-        for column, many in rows.items()
+        f"{capital(some(n_rows, 'row has', 'rows have'))} no {noun_of(column)}"
+        for column, n_rows in rows.items()
     )
     yield f"{lacking}: left out where that column is judged, and nothing is said of it."
 
@@ -456,7 +464,8 @@ def _say_shared(columns: Iterable[str], reader: Reader) -> Iterator[str]:
     """Columns that a few people have in common, and what is not judged of these people."""
     names = [visible(name) if name else "a column that is not published" for name in columns]
     yield (
-        f"People who share {listing(names, 'or', most=_MOST)}: most of its values are those of two "
+        f"People who share {listing(names, 'or', n_shown=_MOST)}: most of its values are those of "
+        "two "
         "to nine rows. They are judged one by one, and somebody may know that they have the same "
         "value, or what one of them has. Links (m) stand for “if one of these has it, so has "
         "this person”, and not for “all of them have the same”."
@@ -464,20 +473,22 @@ def _say_shared(columns: Iterable[str], reader: Reader) -> Iterator[str]:
 
 
 def _say_names_alike(pairs: Sequence[tuple[str, str]], reader: Reader) -> Iterator[str]:
-    one, other = map(quoted, pairs[0])
+    name, similar_name = map(quoted, pairs[0])
     yield (
-        f"{capital(some(len(pairs), 'pair', 'pairs'))} of names in two releases, such as {one} and "
-        f"{other}: alike but for hyphens and other marks, and taken for different people. If they "
+        f"{capital(some(len(pairs), 'pair', 'pairs'))} of names in two releases, such as {name} "
+        "and "
+        f"{similar_name}: alike but for hyphens and other marks, and taken for different people. "
+        "If they "
         "are one, write them in one way, or nothing of this holds."
     )
 
 
 def _say_releases(releases: Iterable[tuple[str, int]], reader: Reader) -> Iterator[str]:
-    shown, written = [], reader.scope.written
+    releases_in_words, dates = [], reader.scope.written
     for name, people in releases:
-        date = f", written on {written[name]}" if name in written else ""
-        shown.append(f"{visible(name)} ({some(people, 'person', 'people')}{date})")
-    yield f"Judged together, as one release: {listing(shown)}. {FURTHER_RELEASES}"
+        date = f", written on {dates[name]}" if name in dates else ""
+        releases_in_words.append(f"{visible(name)} ({some(people, 'person', 'people')}{date})")
+    yield f"Judged together, as one release: {listing(releases_in_words)}. {FURTHER_RELEASES}"
     yield (
         "Somebody who knows when a person came may know more of their value; only trials say "
         "anything about that."
@@ -499,7 +510,7 @@ def _marked(value: str) -> str:
 
 
 def _listed(names: Sequence[str], word: str = "and") -> str:
-    return listing([*map(visible, names)], word, most=len(names))
+    return listing([*map(visible, names)], word, n_shown=len(names))
 
 
 # ---- the table ----------------------------------------------------------------------------------
@@ -546,7 +557,7 @@ REMARKS = (
     ),
     Remark("numbers", _say_numbers, of_table=_shown("numbers")),
     Remark("unprotected", _say_unprotected),
-    Remark("values_and_people", lambda of, reader: _say_crowded({"": of}, reader)),
+    Remark("values_and_people", lambda noun, reader: _say_crowded({"": noun}, reader)),
     Remark("crowded", _say_crowded),
     Remark("several_answers", _say_several_answers, _several_answers),
     Remark(
@@ -586,8 +597,8 @@ REMARKS = (
             "Everybody's {every} {are} published as in the table: whoever knows somebody by {them} "
             "may find the row, and so who is in the table."
         ),
-        of_table=lambda judged: tuple(
-            name for name in judged.table.recognized if name != judged.table.cohort
+        of_table=lambda scope: tuple(
+            name for name in scope.table.recognized if name != scope.table.cohort
         ),
     ),
     Remark(
@@ -603,7 +614,7 @@ REMARKS = (
         ),
         of_table=_shown("unlinked"),
     ),
-    Remark("method", _say_method, lambda judged: NOT_JUDGED if judged.policy else None),
+    Remark("method", _say_method, lambda scope: NOT_JUDGED if scope.policy else None),
     Remark(
         "linked",
         _always(
@@ -631,7 +642,7 @@ REMARKS = (
     Remark(
         "without",
         lambda people, reader: [
-            _none_in_group(many, noun_of(column)) for column, many in people.items()
+            _none_in_group(amount, noun_of(column)) for column, amount in people.items()
         ],
     ),
     Remark(
@@ -675,13 +686,13 @@ REMARKS = (
 )
 
 
-def counted_of(judged: Judged) -> dict[str, Any]:
+def counted_of(scope: Judged) -> dict[str, Any]:
     """The fields of a scope that are counted here, and not by the judge."""
     fields: dict[str, Any] = {}
     for remark in REMARKS:
-        count = remark.of_counts if judged.table is None else remark.of_table or remark.of_counts
+        count = remark.of_counts if scope.table is None else remark.of_table or remark.of_counts
         if count is not None:
-            fields[remark.field] = count(judged)
+            fields[remark.field] = count(scope)
     return fields
 
 

@@ -26,23 +26,23 @@ from foreknow_judge.scope import Scope
 
 def scope_of(release: HasCounts, policy: Policy | None = None) -> Scope:
     """The scope of a release; without a policy, nothing is known about which values are judged."""
-    judged = Judged(release, policy)
-    columns = judged.columns
-    there = {
+    view = Judged(release, policy)
+    columns = view.columns
+    values_of_columns = {
         name: [counts.values[code] for code in np.flatnonzero(counts.totals)]
         for name, counts in columns.items()
     }
-    refuse_misspelt(there, judged.requirements)
+    refuse_misspelt(values_of_columns, view.requirements)
     questions = [
         _question_of(required, columns[name].values)
-        for name, about in judged.about.items()
-        for required in about
+        for name, requirements in view.about.items()
+        for required in requirements
     ]
     by_judge = remarks_on_values(
         {name: _bags_of(counts) for name, counts in columns.items()},
         None if policy is None else questions,
     )
-    return Scope(**by_judge, **counted_of(judged))
+    return Scope(**by_judge, **counted_of(view))
 
 
 def _question_of(required: Requirement, values: Labels) -> Question:

@@ -160,8 +160,8 @@ class Trial(Result):
     @property
     def surest_tried(self) -> Tried | None:
         """The attacker who claims to be surest, where that is not the most successful one."""
-        most = max(self.tried, key=lambda one: one.surest, default=None)
-        return most if most is not None and most.surest > self.surest else None
+        surest = max(self.tried, key=lambda tried: tried.surest, default=None)
+        return surest if surest is not None and surest.surest > self.surest else None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

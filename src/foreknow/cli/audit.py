@@ -77,27 +77,27 @@ def audit(
     from foreknow.result import page_of
 
     limit_memory(memory)
-    beside = columns.sensitive is not None and columns.policy is not None
-    if not counts and (beside or count is not None):
+    is_beside = columns.sensitive is not None and columns.policy is not None
+    if not counts and (is_beside or count is not None):
         option = "--count" if columns.sensitive is None else "--sensitive"
         raise InputError(f"{option} is for a tally, which --counts says; the policy has the rest")
     rules = columns.given if counts and columns.given else columns.rules(release[0])
     with output.progress("Counting the release"):
         if len(release) > 1:
-            judged = columns.together(release, counts=counts)
+            source = columns.together(release, counts=counts)
         else:
-            (one,) = release
-            judged = columns.tally(one, rules, count) if counts else columns.whole(one, rules)
-        known = None if people is None else Microdata(people, rules.needed_schema)
-        found = auditing.audit(judged, rules, people=known, **given)
+            (path,) = release
+            source = columns.tally(path, rules, count) if counts else columns.whole(path, rules)
+        population = None if people is None else Microdata(people, rules.needed_schema)
+        result = auditing.audit(source, rules, people=population, **given)
     if output.exposed is not None:
         with output.progress("Listing the groups over a limit"):
-            found.exposed_to_csv(output.exposed)
-    output.show(found, page_of(found, attack=attack_on(release, columns.policy, rules)))
+            result.exposed_to_csv(output.exposed)
+    output.show(result, page_of(result, attack=attack_on(release, columns.policy, rules)))
     if not output.quiet:
-        say_index(judged)
-        say_readings(judged, verbose)
-    return 0 if found.safe else UNSAFE
+        say_index(source)
+        say_readings(source, verbose)
+    return 0 if result.safe else UNSAFE
 
 
 @command()
@@ -133,10 +133,12 @@ def sql(
     from foreknow.data.release import COUNT
 
     columns = tally_of(policy_at(policy))
-    taken = {name.casefold() for name in columns}  # as most databases compare names
+    used_names = {name.casefold() for name in columns}  # as most databases compare names
     names = chain([COUNT], (f"{COUNT}_{i}" for i in counted_up(2)))
-    amount = next(name for name in names if name not in taken)
+    amount = next(name for name in names if name not in used_names)
     query = counting_query(columns, amount, table, dialect)
-    rest = "" if amount == COUNT else f" --count {amount}"
-    called = visible(shlex.quote(str(policy)))
-    click.echo(f"-- Then: foreknow audit --counts tally.csv --policy {called}{rest}\n{query};")
+    option = "" if amount == COUNT else f" --count {amount}"
+    policy_path = visible(shlex.quote(str(policy)))
+    click.echo(
+        f"-- Then: foreknow audit --counts tally.csv --policy {policy_path}{option}\n{query};"
+    )

@@ -60,9 +60,9 @@ Register-ArgumentCompleter -Native -CommandName %(prog_name)s -ScriptBlock {
 
 def script(app: click.Command, shell: str) -> str:
     """What a shell is to run so that it completes words."""
-    known = get_completion_class(_named(shell))
-    assert known is not None
-    return known(app, {}, "foreknow", COMPLETE).source()
+    completion = get_completion_class(_named(shell))
+    assert completion is not None
+    return completion(app, {}, "foreknow", COMPLETE).source()
 
 
 def install(app: click.Command, shell: str) -> str:

@@ -206,11 +206,11 @@ def _report(error: BaseException) -> int:
     elif isinstance(error, ForeknowError):
         code = BUG
     elif isinstance(error, click.UsageError):  # such as an unknown option
-        said = f"Error: {error.format_message()}"
+        message = f"Error: {error.format_message()}"
         if error.ctx is not None:
             hint = f"Try '{error.ctx.command_path} --help' for help."
-            said = f"{error.ctx.get_usage()}\n{hint}\n\n{said}"
-        print(one_line(hidden(said, sys.argv), kept="\n"), file=sys.stderr, flush=True)
+            message = f"{error.ctx.get_usage()}\n{hint}\n\n{message}"
+        print(one_line(hidden(message, sys.argv), unescaped="\n"), file=sys.stderr, flush=True)
         return BAD_INPUT
     elif short_of_memory(error):
         error, code = NotEnoughMemory("this table"), BAD_INPUT
@@ -232,7 +232,7 @@ def _report(error: BaseException) -> int:
     return code
 
 
-def _say(said: object, *, pointing: bool = False) -> None:
+def _say(message: object, *, pointing: bool = False) -> None:
     """Write a line to stderr; only a caret below a text may be in a line of its own."""
-    shown = one_line(hidden(str(said), sys.argv), kept="\n" if pointing else "")
-    print(f"foreknow: {shown}", file=sys.stderr, flush=True)
+    line = one_line(hidden(str(message), sys.argv), unescaped="\n" if pointing else "")
+    print(f"foreknow: {line}", file=sys.stderr, flush=True)

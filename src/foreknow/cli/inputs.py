@@ -137,12 +137,12 @@ class Columns(Files):
         if members is not None:
             raise InputError(f"--members is for a folder that publish wrote; {str(path)!r} is none")
         if policy is None:
-            return self._seen(self._table(path, named=True))
+            return self._seen(self._table(path, with_people=True))
         self._refuse_beside_policy()
         schema = policy.needed_schema.naming(self.person)
-        unlinked, written = policy.options.unlinked, self.written(schema)
-        opened = Release.from_schema(path, schema, self.group, unlinked, written=written)
-        return self._seen(opened)
+        unlinked, reading = policy.options.unlinked, self.written(schema)
+        release = Release.from_schema(path, schema, self.group, unlinked, written=reading)
+        return self._seen(release)
 
     def own(self, path: Path, members: Path | None, table: Path | None = None) -> Release:
         """Open what its owner published with the names of people; with TABLE, who has what."""
@@ -223,12 +223,12 @@ class Columns(Files):
         if self.sensitive is None and len(release.sensitives) > 1:
             raise SchemaError(_which_column(release.sensitives))
         columns = None if self.knowing is None else listed(self.knowing)
-        seen = release.seen(self.sensitive, columns)
+        sight = release.seen(self.sensitive, columns)
         schema = None if self.given is None else self.given.schema
         refuse_rules(
-            "this command", seen.counts if schema is None or seen.schema else schema, needs
+            "this command", sight.counts if schema is None or sight.schema else schema, needs
         )
-        return seen
+        return sight
 
     def _of_one(self, schema: Schema) -> Schema:
         """A schema with the one of its sensitive columns that is asked about."""
@@ -254,16 +254,16 @@ class Columns(Files):
                     f"--{name.replace('_', '-')}"
                 )
 
-    def _table(self, path: Path, *, named: bool = False) -> Release:
-        """Open a table by its columns; with `named`, one of which names people."""
+    def _table(self, path: Path, *, with_people: bool = False) -> Release:
+        """Open a table by its columns; with `with_people`, one of which names people."""
         from foreknow.data.engines import open_table
         from foreknow.data.engines.table import require
         from foreknow.data.release import Release
         from foreknow.data.schema import Schema, check_semantics
 
-        missing = self.sensitive is None or (named and self.person is None)
+        missing = self.sensitive is None or (with_people and self.person is None)
         if missing or (self.group is None) == (self.quasi_identifiers is None):
-            person = "--person COLUMN, " if named else ""
+            person = "--person COLUMN, " if with_people else ""
             raise SchemaError(
                 f"say what the columns are: --policy FILE; or --sensitive COLUMN, {person}and "
                 "either --group COLUMN or --quasi-identifiers COLUMN,COLUMN"
@@ -317,16 +317,17 @@ class Judging(Columns):
         if self.given is not None:
             return policy_of(self.given, settings)
         if settings["quasi_identifiers"] is None or settings["sensitive"] is None:
-            called = visible(spoken(table))
+            table_name = visible(spoken(table))
             if is_published(table):
                 raise InputError(
-                    f"say what must hold: --policy FILE; or foreknow verify {called}, which judges "
+                    f"say what must hold: --policy FILE; or foreknow verify {table_name}, which "
+                    "judges "
                     "a published folder by the policy in its certificate"
                 )
             if str(table) != STDIN and not is_address(table):
                 open_table(table)  # which says what is wrong with it first
             raise InputError(
-                f"say what must hold: --policy FILE (foreknow init {called} writes one); or "
+                f"say what must hold: --policy FILE (foreknow init {table_name} writes one); or "
                 "--quasi-identifiers COLUMN,COLUMN, --sensitive COLUMN and such as --k-anonymity 5"
             )
         policy = policy_of(None, settings)
@@ -338,8 +339,8 @@ COLUMNS = ("quasi_identifiers", "sensitive", "identifiers")
 Rules = Annotated[Judging, Only((*COLUMNS, *CRITERIA))]
 
 
-def _which_column(known: Sequence[str]) -> str:
-    return f"say which column it is about: --sensitive {' or '.join(map(shlex.quote, known))}"
+def _which_column(columns: Sequence[str]) -> str:
+    return f"say which column it is about: --sensitive {' or '.join(map(shlex.quote, columns))}"
 
 
 def refuse_published(table: Path | None) -> None:
@@ -367,8 +368,8 @@ def tally_of(rules: Policy) -> list[str]:
         )
     groups = schema.quasi_identifiers if schema.group is None else [schema.group]
     by = [name for point in rules.points for name in getattr(point.adversary, "by", ())]
-    every = [*groups, *schema.sensitives, *schema.other, *by, *sorted(rules.attributes)]
-    return list(dict.fromkeys(every))
+    columns = [*groups, *schema.sensitives, *schema.other, *by, *sorted(rules.attributes)]
+    return list(dict.fromkeys(columns))
 
 
 def is_published(path: Path) -> bool:
@@ -387,10 +388,10 @@ def attack_on(
     """
     from foreknow_judge.file_names import MEMBERS, owners_folder
 
-    (folder, *others) = folders
+    (folder, *more_folders) = folders
     if not is_installed("foreknow.attacks"):
         return "foreknow attack --help"
-    if others or not is_published(folder) or not (owners_folder(folder) / MEMBERS).is_file():
+    if more_folders or not is_published(folder) or not (owners_folder(folder) / MEMBERS).is_file():
         return "foreknow attack --help"
     words = [folder] if table is None else [table, "--release", folder]
     words += [] if policy is None else ["--policy", policy]
@@ -402,10 +403,11 @@ def attack_on(
 
 def say_index(release: Release) -> None:
     """Say that a column of the release looks like row numbers, which number people."""
-    written = [visible(name) for name in release.unseen() if _ROW_NUMBERS.fullmatch(name)]
-    if written:
+    index_columns = [visible(name) for name in release.unseen() if _ROW_NUMBERS.fullmatch(name)]
+    if index_columns:
         print_plain(
-            f"{written[0]} looks like the index that pandas wrote, which numbers people: write the "
+            f"{index_columns[0]} looks like the index that pandas wrote, which numbers people: "
+            "write the "
             "table with index=False before it is published."
         )
 

@@ -80,11 +80,11 @@ class Command(click.Command):
     What it takes is worked out when somebody asks: of all commands, one is called.
     """
 
-    def __init__(self, body: Callable[..., int | None], of: str = "") -> None:
+    def __init__(self, body: Callable[..., int | None], public: str = "") -> None:
         super().__init__(body.__name__)
         self._body = body
         self._about = Source(f"{body.__module__}:{body.__name__}")
-        self._public = Source(of) if of else self._about
+        self._public = Source(public) if public else self._about
         del self.callback, self.params, self.help
 
     def __getattr__(self, name: str) -> Any:
@@ -102,60 +102,62 @@ class Command(click.Command):
         bundles: dict[str, tuple[Any, list[str]]] = {}
         for parameter in inspect.signature(self._body, eval_str=True).parameters.values():
             name, annotation = parameter.name, parameter.annotation
-            kind, *more = get_args(annotation) or (annotation,)
+            kind, *parts = get_args(annotation) or (annotation,)
             words = {**self._public.help, **_words_of(kind), **self._about.help}
             if not (kind is ForwardedOptions or is_dataclass(kind)):
-                named = parameter.kind is parameter.KEYWORD_ONLY
-                options[name] = _parameter(name, annotation, parameter.default, words, named=named)
+                is_option = parameter.kind is parameter.KEYWORD_ONLY
+                options[name] = _parameter(
+                    name, annotation, parameter.default, words, is_option=is_option
+                )
                 continue
-            only = next((part for part in more if isinstance(part, Only)), None)
+            only = next((part for part in parts if isinstance(part, Only)), None)
             forwarded = kind is ForwardedOptions
-            taken = _plain(self._public, only) if forwarded else _fields(kind, only)
+            fields = _plain(self._public, only) if forwarded else _fields(kind, only)
             if isinstance(options.get("table"), click.Option):
-                taken.pop("part", None)
-            names = [option for option in taken if option not in options]
-            options |= {option: _parameter(option, *taken[option], words) for option in names}
+                fields.pop("part", None)
+            names = [option for option in fields if option not in options]
+            options |= {option: _parameter(option, *fields[option], words) for option in names}
             bundles[name] = kind, names
         return options, bundles
 
-    def _call(self, **given: Any) -> None:
+    def _call(self, **values: Any) -> None:
         """Call the function with what the command line gives."""
         if address_space() is None:  # else imports may fail in any place
             from foreknow_judge.no_pandas import spare_pandas
 
             spare_pandas()
-        for name, value in given.items():
+        for name, value in values.items():
             if isinstance(value, tuple):
-                given[name] = list(value) or None
+                values[name] = list(value) or None
         source = next(iter(self._options), "")
-        if "policy" in given and given["policy"] is None:
-            given["policy"] = _policy_here(self._bundles.values(), given, source)
-        if given.get("json") == _STDOUT:
-            given["quiet"] = True
-        if (part := given.get("part")) is not None:
-            _name_part(given, "table" if "table" in self._options else source, part)
-        written = ("out", *Output.__annotations__)
-        read = [value for name, value in given.items() if name not in written]
+        if "policy" in values and values["policy"] is None:
+            values["policy"] = _policy_here(self._bundles.values(), values, source)
+        if values.get("json") == _STDOUT:
+            values["quiet"] = True
+        if (part := values.get("part")) is not None:
+            _name_part(values, "table" if "table" in self._options else source, part)
+        output_names = ("out", *Output.__annotations__)
+        inputs_read = [value for name, value in values.items() if name not in output_names]
         bundles = {
-            bundle: kind(**{name: given.pop(name) for name in names})
+            bundle: kind(**{name: values.pop(name) for name in names})
             for bundle, (kind, names) in self._bundles.items()
         }
         for name, value in bundles.get("given", {}).items():
             bundles["given"][name] = _read(name, value, self._public.options[name][0])
         if "output" in bundles:
             inputs = chain.from_iterable(
-                value if isinstance(value, list) else [value] for value in read
+                value if isinstance(value, list) else [value] for value in inputs_read
             )
             bundles["output"].refuse(*(value for value in inputs if isinstance(value, Path)))
-        if code := self._body(**given, **bundles):
+        if code := self._body(**values, **bundles):
             raise click.exceptions.Exit(code)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read options by the names that they have elsewhere, too."""
         names = [str(option.name) for option in self.params if isinstance(option, click.Option)]
-        read = _in_our_names(args, names)
+        words = _in_our_names(args, names)
         try:
-            return super().parse_args(ctx, read)
+            return super().parse_args(ctx, words)
         except click.UsageError as error:
             option = getattr(error, "option_name", None)
             option = option or next((word for word in ("-q", "-k") if word in args), None)
@@ -169,11 +171,11 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write what it takes."""
-        taken = [argument for argument in self.params if isinstance(argument, Argument)]
-        if taken:
+        arguments = [argument for argument in self.params if isinstance(argument, Argument)]
+        if arguments:
             with formatter.section("Arguments"):
                 formatter.write_dl(
-                    [(argument.make_metavar(ctx), argument.text) for argument in taken]
+                    [(argument.make_metavar(ctx), argument.text) for argument in arguments]
                 )
         super().format_options(ctx, formatter)
 
@@ -195,19 +197,19 @@ class Command(click.Command):
 class Argument(click.Argument):
     """An argument, and what it is."""
 
-    def __init__(self, name: str, text: str, **more: Any) -> None:
-        super().__init__([name], **more)
+    def __init__(self, name: str, text: str, **settings: Any) -> None:
+        super().__init__([name], **settings)
         self.text = text
 
 
-def among(*known: str) -> More:
+def among(*words: str) -> More:
     """Complete what is one of these."""
-    return _completed(lambda: known)
+    return _completed(lambda: words)
 
 
-def _completed(known: Callable[[], Iterable[str]]) -> More:
+def _completed(words: Callable[[], Iterable[str]]) -> More:
     def begun(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-        return [each for each in known() if each.startswith(incomplete)]
+        return [word for word in words() if word.startswith(incomplete)]
 
     return More(shell_complete=begun)
 
@@ -225,38 +227,40 @@ MethodName = Annotated[str | None, _completed(_methods)]
 # ---- commands from signatures ------------------------------------------------------------------
 
 
-def command(of: str = "") -> Callable[[Callable[..., int | None]], Command]:
+def command(public: str = "") -> Callable[[Callable[..., int | None]], Command]:
     """Make a command of a function; see `Command`."""
-    return lambda body: Command(body, of)
+    return lambda body: Command(body, public)
 
 
-def _name_part(given: dict[str, Any], source: str, part: str) -> None:
+def _name_part(values: dict[str, Any], source: str, part: str) -> None:
     """Say which table of a source is meant."""
-    paths = given[source]
+    paths = values[source]
     if paths is None:
         raise InputError("--table says which table of a source is meant; name the source")
     is_list = isinstance(paths, list)
-    given[source] = [with_part(path, part) for path in paths] if is_list else with_part(paths, part)
+    values[source] = (
+        [with_part(path, part) for path in paths] if is_list else with_part(paths, part)
+    )
 
 
 def _in_our_names(args: list[str], names: list[str]) -> list[str]:
     """Words of the command line, with options by the names that they have here."""
-    read = [*args]
+    renamed = [*args]
     for place, word in enumerate(args):
         if word == "--":
             break
         if word == "-q" and "quasi_identifiers" in names and _are_columns(args, place + 1):
-            read[place] = "--quasi-identifiers"
+            renamed[place] = "--quasi-identifiers"
         name, equals, value = word.partition("=")
         ours = own_name(name[2:].replace("-", "_"), names) if name[:2] == "--" else None
         if ours is not None:
-            read[place] = f"--{ours.replace('_', '-')}{equals}{value}"
+            renamed[place] = f"--{ours.replace('_', '-')}{equals}{value}"
     if "json" in names and "file_format" not in names:
         for words in (["--format", "json"], ["--format=json"]):
-            for place in range(len(read) - len(words) + 1):
-                if read[place : place + len(words)] == words:
-                    read[place : place + len(words)] = ["--json=-"]
-    return read
+            for place in range(len(renamed) - len(words) + 1):
+                if renamed[place : place + len(words)] == words:
+                    renamed[place : place + len(words)] = ["--json=-"]
+    return renamed
 
 
 def _in_a_policy(option: str) -> str | None:
@@ -272,29 +276,29 @@ def _in_a_policy(option: str) -> str | None:
 def _are_columns(args: list[str], place: int) -> bool:
     """Whether a word names columns: what is read was named before, and it is no option or file."""
     word = args[place] if place < len(args) else "-"
-    named = any(before[:1] != "-" for before in args[: place - 1])
-    return named and word[:1] != "-" and not Path(word).exists()
+    has_source = any(before[:1] != "-" for before in args[: place - 1])
+    return has_source and word[:1] != "-" and not Path(word).exists()
 
 
 def _policy_here(
-    bundles: Iterable[tuple[Any, list[str]]], given: dict[str, Any], source: str
+    bundles: Iterable[tuple[Any, list[str]]], values: dict[str, Any], source: str
 ) -> Path | None:
     """The policy of the folder, where one is needed, and nothing else says what columns are."""
     kinds = [kind for kind, _ in bundles]
     needed = any(getattr(kind, "needs_policy", False) for kind in kinds)
-    if isinstance(given[source], Path) and not given[source].is_dir():  # it has no certificate
+    if isinstance(values[source], Path) and not values[source].is_dir():  # it has no certificate
         takes = any(getattr(kind, "takes_policy", False) for kind in kinds)
-        needed = needed or (takes and given.get("group") is None)
-    has_columns = any(given.get(name) for name in ("quasi_identifiers", "sensitive"))
+        needed = needed or (takes and values.get("group") is None)
+    has_columns = any(values.get(name) for name in ("quasi_identifiers", "sensitive"))
     if has_columns or not needed or not Path(POLICY).is_file():
         return None
     print(f"By the policy of this folder, {POLICY}.", file=sys.stderr, flush=True)
     return Path(POLICY)
 
 
-def _place(each: click.Parameter) -> tuple[bool, bool]:
+def _place(parameter: click.Parameter) -> tuple[bool, bool]:
     """Help begins with what is required, and ends with how files are read."""
-    return not each.required, each.name in Files.__annotations__
+    return not parameter.required, parameter.name in Files.__annotations__
 
 
 def _fields(bundle: Any, only: Only | None) -> dict[str, tuple[Any, Any]]:
@@ -343,27 +347,29 @@ def _read(name: str, text: Any, annotation: str) -> Any:
 
 
 def _parameter(
-    name: str, annotation: Any, default: Any, words: dict[str, str], *, named: bool = True
+    name: str, annotation: Any, default: Any, words: dict[str, str], *, is_option: bool = True
 ) -> click.Parameter:
     """An option, or an argument, which has no name."""
-    kind, *rest = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
-    text = next((part for part in rest if isinstance(part, str)), words.get(name, ""))
+    kind, *parts = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
+    text = next((part for part in parts if isinstance(part, str)), words.get(name, ""))
     kind = next((part for part in get_args(kind) if NoneType in get_args(kind)), kind)
     is_list = get_origin(kind) is list
     (kind,) = get_args(kind) if is_list else (kind,)
-    more: dict[str, Any] = {"type": click.Path(path_type=Path) if kind is Path else kind}
-    more |= {"required": True} if default is _REQUIRED else {"required": False, "default": default}
-    more |= {key: x for part in rest if isinstance(part, More) for key, x in part.items()}
-    if not named:
-        return Argument(name, text, nargs=-1 if is_list else 1, **more)
-    flags = more.pop("flags", f"--{name.replace('_', '-')}")
+    settings: dict[str, Any] = {"type": click.Path(path_type=Path) if kind is Path else kind}
+    settings |= (
+        {"required": True} if default is _REQUIRED else {"required": False, "default": default}
+    )
+    settings |= {key: x for part in parts if isinstance(part, More) for key, x in part.items()}
+    if not is_option:
+        return Argument(name, text, nargs=-1 if is_list else 1, **settings)
+    flags = settings.pop("flags", f"--{name.replace('_', '-')}")
     if default is True:
         flags = f"{flags}/--no{flags[1:]}"
     elif kind is bool:
-        more["is_flag"] = True
+        settings["is_flag"] = True
     letter = [f"-{name[0]}"] if name in _LETTERS.split() else []
-    every = [name, *flags.split(), *letter]
-    return click.Option(every, help=text, multiple=is_list, show_default=True, **more)
+    declarations = [name, *flags.split(), *letter]
+    return click.Option(declarations, help=text, multiple=is_list, show_default=True, **settings)
 
 
 def listed(text: str) -> list[str]:
@@ -474,23 +480,23 @@ class Output:
                     f"{path.suffix}{why if option == '--html' else ''}"
                 )
         if len({target.resolve() for target in targets}) < len(targets):
-            named = "--html and --json"
-            named = named if self.exposed is None else "--html, --json and --exposed: two"
-            raise OutputError(f"{named} name the same file")
+            options = "--html and --json"
+            options = options if self.exposed is None else "--html, --json and --exposed: two"
+            raise OutputError(f"{options} name the same file")
 
     def progress(self, message: str) -> AbstractContextManager[Any]:
         """Show on stderr what takes long, unless asked to be quiet."""
         return progress(message, self.quiet)
 
-    def show(self, found: Result, instead: Any = None) -> None:
+    def show(self, result: Result, instead: Any = None) -> None:
         """Write the files of a result that are asked for, then print it, or what is shown of it."""
         if self.html is not None:
             with self.progress("Writing the page"):
-                found.to_html(self.html)
+                result.to_html(self.html)
         if self.json is not None:
-            self.write(found.to_dict())
+            self.write(result.to_dict())
         if not self.quiet:
-            console().print(found if instead is None else instead, crop=False)
+            console().print(result if instead is None else instead, crop=False)
 
     def write(self, table: dict[str, Any]) -> None:
         """Write plain values as JSON to where they are wanted."""
@@ -555,8 +561,8 @@ class Choice:
             "decimal": self.out_decimal,
             "bom": self.bom or None,
         }
-        named: Any = {key: choice for key, choice in chosen.items() if choice is not None}
-        options = replace(rules.options, **named)
+        changes: Any = {key: choice for key, choice in chosen.items() if choice is not None}
+        options = replace(rules.options, **changes)
         of_method = dict(options.settings.get(options.method, {}))
         weights = dict(options.weights)
         for key, setting in map(_setting, self.settings or ()):
@@ -586,14 +592,14 @@ def _setting(text: str) -> tuple[str, Any]:
 # ---- the terminal ------------------------------------------------------------------------------
 
 
-def say_readings(opened: Any, verbose: bool = False) -> None:
+def say_readings(source: Any, verbose: bool = False) -> None:
     """Print what columns look like besides; with `verbose`, what each was taken for."""
     if verbose:
         columns = "; ".join(
-            f"{visible(name)}: {reading}" for name, reading in opened.read_as().items()
+            f"{visible(name)}: {reading}" for name, reading in source.read_as().items()
         )
         print_plain(f"Read as: {columns}.")
-    doubts = opened.doubts() if hasattr(opened, "doubts") else {}
+    doubts = source.doubts() if hasattr(source, "doubts") else {}
     for name, reading in doubts.items():
         print_plain(f"Note: {visible(name)} {reading}.")
 

@@ -55,14 +55,14 @@ def init(
             "--force"
         )
     with progress("Looking at the columns", quiet):
-        found = suggest_policy(table, reading=files.reading, **given)
-        write_whole(out, found.to_toml()) if force else found.write(out)
+        suggestion = suggest_policy(table, reading=files.reading, **given)
+        write_whole(out, suggestion.to_toml()) if force else suggestion.write(out)
     if quiet:
         return
-    say, schema = console(), found.policy.needed_schema
+    say, schema = console(), suggestion.policy.needed_schema
     print_plain(
-        f"{visible(found.name)}: {some(found.rows, 'row', 'rows')}, "
-        f"{some(len(found.columns), 'column', 'columns')}."
+        f"{visible(suggestion.name)}: {some(suggestion.rows, 'row', 'rows')}, "
+        f"{some(len(suggestion.columns), 'column', 'columns')}."
     )
     for role, names in (
         ("Identifiers", schema.identifiers),
@@ -71,17 +71,17 @@ def init(
     ):
         if names:
             print_plain(f"  {role}: {', '.join(map(visible, names))}")
-    undecided = sum(each.role == "undecided" for each in found.columns)
+    undecided = sum(column.role == "undecided" for column in suggestion.columns)
     if undecided:
         print_plain(f"  No role, so not published: {undecided:,}")
-    for note in (*found.costs, *found.notes):
+    for note in (*suggestion.costs, *suggestion.notes):
         print_plain(f"{visible(note)}.")
-    if found.questions:
+    if suggestion.questions:
         say.print("To decide:")
-    for question in found.questions[:10]:
+    for question in suggestion.questions[:10]:
         print_plain(f"  {visible(question)}.")
-    if len(found.questions) > 10:
-        print_plain(f"  and {len(found.questions) - 10} more, in the file.")
+    if len(suggestion.questions) > 10:
+        print_plain(f"  and {len(suggestion.questions) - 10} more, in the file.")
     line = f"Written to {visible(out)}; read it, then: foreknow publish {visible(spoken(table))} "
     print_plain(f"{line}--policy {visible(out)} --out FOLDER", soft_wrap=True)
 
@@ -115,8 +115,8 @@ def priors(
 
     Output(json=out).refuse(table)
     with progress("Counting", quiet):
-        known = Priors.learn(open_table(table, files.reading), listed(by), sensitive)
-        (learned,) = known.tables
+        learned_priors = Priors.learn(open_table(table, files.reading), listed(by), sensitive)
+        (learned,) = learned_priors.tables
     learned.to_csv(out)
     if not quiet:
         print_plain(

@@ -159,8 +159,8 @@ class Stream:
                 try:
                     self._inner.write(text)
                 except UnicodeEncodeError:
-                    kept = text.encode(self._inner.encoding, "backslashreplace")
-                    self._inner.write(kept.decode(self._inner.encoding))
+                    encoded = text.encode(self._inner.encoding, "backslashreplace")
+                    self._inner.write(encoded.decode(self._inner.encoding))
             except OSError as error:
                 self._lose(error)
         return len(text)

@@ -59,7 +59,9 @@ class Folder:
     verbose: bool = False
     quiet: bool = False
 
-    def publish(self, table: Path, rules: Policy, policy: Path | None = None, **given: Any) -> None:
+    def publish(
+        self, table: Path, rules: Policy, policy: Path | None = None, **options: Any
+    ) -> None:
         """Publish a table here, and say what was written; the policy may be of a file."""
         from foreknow.atomic_files import require_new
         from foreknow.publishing.publish import publish as make
@@ -73,21 +75,24 @@ class Folder:
             Signer(self.key)  # a key that does not do is refused before there is work
         with progress("Reading the table", self.quiet):
             microdata = rules.microdata(table)
-            made = make(microdata, rules, **given)
-            made.write(self.out, owner, key=self.key)
+            publication = make(microdata, rules, **options)
+            publication.write(self.out, owner, key=self.key)
         if self.quiet:
             return
         say_readings(microdata, self.verbose)
-        if made.together is not None:
-            console().print(page_of(made.audit).top())
+        if publication.together is not None:
+            console().print(page_of(publication.audit).top())
             print_plain("")
-        shown = made.audit if made.together is None else made.together
-        console().print(page_of(shown, attack=attack_on([self.out], policy, rules, table)))
-        if made.together is not None:
-            people = people_text(made.counts.n_people)
-            print_plain(f"{visible(str(made.since))} Written is a release of {people}.")
-        for said in (*(f"Note: {note}" for note in made.certificate.notes), *made.advice):
-            print_plain(f"{visible(said)}.")
+        audit = publication.audit if publication.together is None else publication.together
+        console().print(page_of(audit, attack=attack_on([self.out], policy, rules, table)))
+        if publication.together is not None:
+            people = people_text(publication.counts.n_people)
+            print_plain(f"{visible(str(publication.since))} Written is a release of {people}.")
+        for note in (
+            *(f"Note: {note}" for note in publication.certificate.notes),
+            *publication.advice,
+        ):
+            print_plain(f"{visible(note)}.")
         notes = {
             file_names.CERTIFICATE: "what was required and found, for foreknow verify",
             file_names.SIGNATURE: "your signature of it, for foreknow verify --key",
@@ -181,7 +186,7 @@ def _verify(
     quiet: bool = False,
     key: Path | None = None,
     after: list[Path] | None = None,
-    **given: Any,
+    **options: Any,
 ) -> int:
     from rich.console import Console
 
@@ -198,20 +203,26 @@ def _verify(
         if key is None:
             raise InputError("--evidence checks a signature; add --key FILE, the public key")
         check_signature(evidence, key)
-    known, _ = load_signed(certificate, key)
+    signed_certificate, _ = load_signed(certificate, key)
     rules = None if policy is None else policy_at(policy)
     with progress("Judging the release afresh", quiet):
         place = release or certificate.parent
-        found, problems = judge(known, place, rules, **given, alone=after is None)
-        if found is not None and after is not None:
-            found, more = judge_after(known, certificate.parent, found, after)
-            problems += more
+        verification, problems = judge(
+            signed_certificate, place, rules, **options, alone=after is None
+        )
+        if verification is not None and after is not None:
+            verification, later_problems = judge_after(
+                signed_certificate, certificate.parent, verification, after
+            )
+            problems += later_problems
     for problem in problems:
         _say_line(Console(stderr=True), problem, "bold red")
-    if found is not None and not problems and not quiet:
-        console().print(page_of(found, attack=attack_on([certificate.parent], policy, rules)))
+    if verification is not None and not problems and not quiet:
+        console().print(
+            page_of(verification, attack=attack_on([certificate.parent], policy, rules))
+        )
         signed = [path.name for path in (certificate, evidence) if path is not None]
-        signed += found.unchanged
+        signed += verification.unchanged
         if key is not None:
             _say_line(console(), f"Signed by the owner of {key.name}: {', '.join(signed)}.")
     return UNSAFE if problems else 0
@@ -239,5 +250,5 @@ def demo(
 
 def _say_line(say: Console, text: str, style: str = "") -> None:
     """Print one line that may quote anybody's file."""
-    shown = encodable(one_line(text), say.encoding)
-    say.print(shown, style=style, markup=False, highlight=False)
+    line = encodable(one_line(text), say.encoding)
+    say.print(line, style=style, markup=False, highlight=False)

@@ -29,9 +29,9 @@ class Source:
         module, _, name = self.place.partition(":")
         inside, _, last = name.rpartition(".")
         begun = rf'^{" +" if inside else ""}(?:def|class) {last}\b.*?""".*?"""'
-        found = re.search(begun, _text(module), re.MULTILINE | re.DOTALL)
-        assert found is not None, self.place
-        return ast.parse(dedent(found[0])).body[0]
+        definition = re.search(begun, _text(module), re.MULTILINE | re.DOTALL)
+        assert definition is not None, self.place
+        return ast.parse(dedent(definition[0])).body[0]
 
     @cached_property
     def _said(self) -> str:
@@ -41,7 +41,7 @@ class Source:
     def about(self) -> str:
         """What stands before the sections of the docstring, a line for each paragraph."""
         paragraphs = _HEADING.split(self._said)[0].split("\n\n")
-        return "\n\n".join(" ".join(each.split()) for each in paragraphs).strip()
+        return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs).strip()
 
     @property
     def summary(self) -> str:
@@ -51,30 +51,30 @@ class Source:
     @cached_property
     def help(self) -> dict[str, str]:
         """What the docstring says of each parameter."""
-        found: dict[str, list[str]] = {}
+        lines_of: dict[str, list[str]] = {}
         body: list[str] = []
         _, _, section = self._said.partition("Parameters\n----------\n")
         for line in _HEADING.split(section)[0].splitlines():
             if line[:1].strip():
                 body = []
-                found |= dict.fromkeys(re.findall(r"\w+", line.partition(" : ")[0]), body)
+                lines_of |= dict.fromkeys(re.findall(r"\w+", line.partition(" : ")[0]), body)
             else:
                 body.append(line.strip())
-        return {name: " ".join(lines).strip() for name, lines in found.items()}
+        return {name: " ".join(lines).strip() for name, lines in lines_of.items()}
 
     @cached_property
     def options(self) -> dict[str, tuple[str, Any]]:
         """Type and default of what may be left out, or is given by name."""
-        taken, module = self._node.args, self.place.partition(":")[0]
-        first = taken.args[len(taken.args) - len(taken.defaults) :]
-        pairs = [*zip(first, taken.defaults, strict=True)]
-        pairs += zip(taken.kwonlyargs, taken.kw_defaults, strict=True)
+        arguments, module = self._node.args, self.place.partition(":")[0]
+        first = arguments.args[len(arguments.args) - len(arguments.defaults) :]
+        pairs = [*zip(first, arguments.defaults, strict=True)]
+        pairs += zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
         return {
-            each.arg: (
-                ast.unparse(each.annotation),
+            argument.arg: (
+                ast.unparse(argument.annotation),
                 inspect.Parameter.empty if default is None else _value(default, module),
             )
-            for each, default in pairs
+            for argument, default in pairs
         }
 
 
@@ -88,8 +88,8 @@ def _value(default: ast.expr, module: str) -> Any:
     if not isinstance(default, ast.Name):
         return ast.literal_eval(default)
     text, name = _text(module), default.id
-    if found := re.search(rf"^{name} = (.+)$", text, re.MULTILINE):
-        return ast.literal_eval(found[1])
-    found = re.search(rf"^from (\S+) import (?:\([^)]*|[^(\n]*)\b{name}\b", text, re.MULTILINE)
-    assert found is not None, f"{name} of {module}"
-    return _value(default, found[1])
+    if definition := re.search(rf"^{name} = (.+)$", text, re.MULTILINE):
+        return ast.literal_eval(definition[1])
+    definition = re.search(rf"^from (\S+) import (?:\([^)]*|[^(\n]*)\b{name}\b", text, re.MULTILINE)
+    assert definition is not None, f"{name} of {module}"
+    return _value(default, definition[1])

@@ -129,7 +129,7 @@ class ComparisonPage(Page[Comparison]):
         rows = [
             (
                 method,
-                listing([_setting(candidate) for candidate in candidates], most=8),
+                listing([_setting(candidate) for candidate in candidates], n_shown=8),
                 visible(why),
             )
             for (method, why), candidates in runs.items()

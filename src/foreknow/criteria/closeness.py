@@ -57,23 +57,23 @@ class _OfTable(OfGroups):
         if counts is None:
             return True
         codes = self._extremes(counts)
-        each = np.ones(len(codes), dtype=np.int64)
-        alone = GroupCounts.counted(
-            *(each, np.arange(len(codes) + 1), codes, each.copy()),
+        ones = np.ones(len(codes), dtype=np.int64)
+        single_values = GroupCounts.counted(
+            *(ones, np.arange(len(codes) + 1), codes, ones.copy()),
             values=counts.values,
             semantics=counts.semantics,
         )
-        return bool(self.failing(alone, counts.totals).any())
+        return bool(self.failing(single_values, counts.totals).any())
 
     def _extremes(self, counts: GroupCounts) -> IntArray:
         """Of which values a group may be that is farthest."""
         return np.flatnonzero(counts.totals)
 
-    def distances(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
+    def distances(self, counts: GroupCounts, table_counts: IntArray) -> FloatArray:
         """How far each group is, nearly."""
         raise NotImplementedError
 
-    def _exact(self, counts: GroupCounts, group: int, whole: IntArray) -> Fraction | float:
+    def _exact(self, counts: GroupCounts, group: int, table_counts: IntArray) -> Fraction | float:
         """How far one group is."""
         raise NotImplementedError
 
@@ -98,15 +98,15 @@ class _OfTable(OfGroups):
     def attained(self, release: HasCounts) -> Attained:
         """How far the farthest group of a release is from all of it."""
         counts = counts_for(self, release)
-        whole, distances = counts.totals, self.distances(counts, counts.totals)
-        most = distances.max()
+        table_counts, distances = counts.totals, self.distances(counts, counts.totals)
+        largest = distances.max()
         farthest = [int(np.argmax(distances))]
-        if np.isfinite(most):
-            farthest = np.flatnonzero(distances >= most - CLOSE * max(1.0, most)).tolist()
-        amounts = [self._exact(counts, group, whole) for group in farthest]
+        if np.isfinite(largest):
+            farthest = np.flatnonzero(distances >= largest - CLOSE * max(1.0, largest)).tolist()
+        amounts = [self._exact(counts, group, table_counts) for group in farthest]
         amount = max(amounts)
         group = counts.group_label(farthest[amounts.index(amount)])
-        holds = not self.failing(counts, whole).any()
+        holds = not self.failing(counts, table_counts).any()
         return Attained(amount, holds, self._words(amount), group)
 
     def ledger(self, semantics: Semantics = "single", whole: Any = None) -> Ledger:
@@ -115,39 +115,40 @@ class _OfTable(OfGroups):
             raise InputError(f"{type(self).__name__} needs the counts of the whole table")
         return super().ledger(semantics, whole)
 
-    def failing(self, counts: GroupCounts, whole: IntArray) -> BoolArray:
+    def failing(self, counts: GroupCounts, table_counts: IntArray) -> BoolArray:
         """Which groups are too far; fractions decide where floats are near."""
-        distances, edge = self.distances(counts, whole), self._edge
+        distances, edge = self.distances(counts, table_counts), self._edge
         fails: BoolArray = distances > edge
         close = np.abs(distances - edge) <= CLOSE * max(1.0, edge)
         for group in np.flatnonzero(close).tolist():
-            fails[group] = not self._keeps(self._exact(counts, group, whole))
+            fails[group] = not self._keeps(self._exact(counts, group, table_counts))
         return fails
 
 
 def _between(
-    counts: GroupCounts, whole: IntArray, times: Fraction, swaps: int
+    counts: GroupCounts, table_counts: IntArray, times: Fraction, swaps: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Of each value of the table: its share, and the least and most it may be in each group."""
-    more, moved, held = float(times), swaps / counts.sizes, whole > 0
+    factor, moved, is_present = float(times), swaps / counts.sizes, table_counts > 0
     share = np.zeros((counts.n_groups, counts.n_values))
     share[counts.cell_groups, counts.codes] = counts.counts / counts.sizes[counts.cell_groups]
-    low = np.maximum(share[:, held] - moved[:, None], 0)
-    high = np.minimum(share[:, held] + moved[:, None], 1)
-    of_table = whole[held] / whole.sum()
-    return of_table, low / (low + more * (1 - low)), more * high / (1 + (more - 1) * high)
+    low = np.maximum(share[:, is_present] - moved[:, None], 0)
+    high = np.minimum(share[:, is_present] + moved[:, None], 1)
+    of_table = table_counts[is_present] / table_counts.sum()
+    return of_table, low / (low + factor * (1 - low)), factor * high / (1 + (factor - 1) * high)
 
 
-def _shares(counts: GroupCounts, whole: IntArray) -> tuple[FloatArray, FloatArray]:
+def _shares(counts: GroupCounts, table_counts: IntArray) -> tuple[FloatArray, FloatArray]:
     """Of each cell: the value's share of its group, and of the whole table."""
-    return counts.counts / counts.sizes[counts.cell_groups], whole[counts.codes] / whole.sum()
+    of_group = counts.counts / counts.sizes[counts.cell_groups]
+    return of_group, table_counts[counts.codes] / table_counts.sum()
 
 
-def _cells(counts: GroupCounts, group: int, whole: IntArray) -> list[tuple[int, int, int]]:
+def _cells(counts: GroupCounts, group: int, table_counts: IntArray) -> list[tuple[int, int, int]]:
     """Of each value of a group: its code, how many of the group have it, and how many of all."""
     cells = slice(int(counts.offsets[group]), int(counts.offsets[group + 1]))
     codes = counts.codes[cells]
-    columns = codes, counts.counts[cells], whole[codes]
+    columns = codes, counts.counts[cells], table_counts[codes]
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
@@ -230,28 +231,30 @@ class TCloseness(_OfTable):
         places = self._places(counts, counts.totals)[0][used]
         return used[[int(places.argmin()), int(places.argmax())]]
 
-    def may_fail(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> BoolArray:
+    def may_fail(
+        self, counts: GroupCounts, table_counts: Any, times: Fraction, swaps: int
+    ) -> BoolArray:
         """Each exchange moves one person's share, and beliefs that differ so much a little more."""
         moved = swaps / counts.sizes + (float(times) - 1) / 4
-        return self.distances(counts, whole) + moved > self._edge - CLOSE
+        return self.distances(counts, table_counts) + moved > self._edge - CLOSE
 
     def under(self, schema: Schema, sensitive: str | None = None) -> TCloseness:
         """The same with the tree of a schema's sensitive column, where it has none of its own."""
         sensitive = sensitive or schema.sensitive
-        given = schema.hierarchies.get(sensitive)
-        if self.distance != "hierarchical" or self.tree is not None or given is None:
+        hierarchy = schema.hierarchies.get(sensitive)
+        if self.distance != "hierarchical" or self.tree is not None or hierarchy is None:
             return self
-        if not isinstance(given, Tree):
+        if not isinstance(hierarchy, Tree):
             raise InputError(
                 f"TCloseness: the hierarchy of {sensitive!r} must be a tree, by file or "
                 'rows; numbers have distance = "ordered"'
             )
-        return replace(self, tree=given)
+        return replace(self, tree=hierarchy)
 
-    def leaving(self, counts: GroupCounts, whole: IntArray) -> IntArray:
+    def leaving(self, counts: GroupCounts, table_counts: IntArray) -> IntArray:
         """So many that shares are near enough."""
         # Shares move by no more than the share of people who leave, and each over 1 at most.
-        beyond = np.maximum(self.distances(counts, whole) - self._edge - CLOSE, 0)
+        beyond = np.maximum(self.distances(counts, table_counts) - self._edge - CLOSE, 0)
         return np.floor(counts.sizes * beyond).astype(np.int64)
 
     def _words(self, amount: Fraction | float) -> str:
@@ -260,16 +263,16 @@ class TCloseness(_OfTable):
 
     # What rests on this distance: `monotone`, on its convexity; `_leaving` and `may_fail`, on that
     # a person who leaves, or an exchange, moves it by at most their share.
-    def distances(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
+    def distances(self, counts: GroupCounts, table_counts: IntArray) -> FloatArray:
         """How far each group is, nearly."""
         if self.distance == "equal":
-            of_group, of_table = _shares(counts, whole)
+            of_group, of_table = _shares(counts, table_counts)
             above = np.maximum(of_group - of_table, 0)
             return np.add.reduceat(above, counts.offsets[:-1])
         if self.distance == "hierarchical":
-            return self._distances_in_tree(counts, whole)
-        places, steps = self._places(counts, whole)
-        expected = np.bincount(places, whole, len(places)) / whole.sum()
+            return self._distances_in_tree(counts, table_counts)
+        places, steps = self._places(counts, table_counts)
+        expected = np.bincount(places, table_counts, len(places)) / table_counts.sum()
         distances = np.zeros(counts.n_groups)
         rows = max(1, _AT_ONCE // len(places))
         for first in range(0, counts.n_groups, rows):
@@ -283,42 +286,44 @@ class TCloseness(_OfTable):
             distances[first:last] = moved.sum(axis=1) / steps
         return distances
 
-    def _exact(self, counts: GroupCounts, group: int, whole: IntArray) -> Fraction:
-        people, everybody = int(counts.sizes[group]), int(whole.sum())
+    def _exact(self, counts: GroupCounts, group: int, table_counts: IntArray) -> Fraction:
+        people, everybody = int(counts.sizes[group]), int(table_counts.sum())
         if self.distance == "ordered":
-            places, steps = self._places(counts, whole)
+            places, steps = self._places(counts, table_counts)
             levels = [places]
         else:
-            alone = [np.arange(counts.n_values)]
-            levels = alone if self.distance == "equal" else self._levels(counts)
+            single_level = [np.arange(counts.n_values)]
+            levels = single_level if self.distance == "equal" else self._levels(counts)
             steps = 2 * len(levels)  # what is more in one place is less in another
         work = 0
         for nodes in levels:
             extra = [0] * (int(nodes.max()) + 1)
-            for node, of in zip(nodes.tolist(), whole.tolist(), strict=True):
-                extra[node] -= of * people
-            for code, own, _ in _cells(counts, group, whole):
-                extra[int(nodes[code])] += own * everybody
+            for node, n_in_table in zip(nodes.tolist(), table_counts.tolist(), strict=True):
+                extra[node] -= n_in_table * people
+            for code, n_in_group, _ in _cells(counts, group, table_counts):
+                extra[int(nodes[code])] += n_in_group * everybody
             work += sum(map(abs, accumulate(extra) if self.distance == "ordered" else extra))
         return Fraction(work, people * everybody * steps)
 
-    def _distances_in_tree(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
+    def _distances_in_tree(self, counts: GroupCounts, table_counts: IntArray) -> FloatArray:
         """Half the differences of shares at all nodes but the root, as a share of the levels."""
         levels = self._levels(counts)
         leaves = np.empty(counts.n_values, dtype=np.int64)
         leaves[np.lexsort(levels)] = np.arange(counts.n_values)
         order = np.argsort(counts.cell_groups * counts.n_values + leaves[counts.codes])
-        groups, codes, own = counts.cell_groups[order], counts.codes[order], counts.counts[order]
+        groups, codes, people = counts.cell_groups[order], counts.codes[order], counts.counts[order]
         distances = np.full(counts.n_groups, float(len(levels)))  # the table's shares, each level
         for nodes in levels:
-            expected = np.bincount(nodes, whole) / whole.sum()
-            at = nodes[codes]
-            first = np.ones(len(at), dtype=bool)
-            first[1:] = (groups[1:] != groups[:-1]) | (at[1:] != at[:-1])
+            expected = np.bincount(nodes, table_counts) / table_counts.sum()
+            cell_nodes = nodes[codes]
+            first = np.ones(len(cell_nodes), dtype=bool)
+            first[1:] = (groups[1:] != groups[:-1]) | (cell_nodes[1:] != cell_nodes[:-1])
             starts = np.flatnonzero(first)
-            share = np.add.reduceat(own, starts) / counts.sizes[groups[starts]]
-            of = expected[at[starts]]
-            distances += np.bincount(groups[starts], np.abs(share - of) - of, counts.n_groups)
+            share = np.add.reduceat(people, starts) / counts.sizes[groups[starts]]
+            table_share = expected[cell_nodes[starts]]
+            distances += np.bincount(
+                groups[starts], np.abs(share - table_share) - table_share, counts.n_groups
+            )
         return distances / (2 * len(levels))
 
     def _levels(self, counts: GroupCounts) -> list[NDArray[np.int64]]:
@@ -329,22 +334,22 @@ class TCloseness(_OfTable):
                 "the sensitive column, or TCloseness tree=[[value, node, ...], ...]"
             )
         rows = {row[0]: row for row in self.tree}
-        found = []
+        value_rows = []
         for text in map(str, counts.values):
             if text not in rows:
                 hint = did_you_mean(text, list(rows)[:1000])
                 raise InputError(f"TCloseness: the tree does not list the value {text!r}{hint}")
-            found.append(rows[text])
+            value_rows.append(rows[text])
         rooted = len({row[-1] for row in self.tree}) == 1
-        columns = list(zip(*found, strict=True))[: -1 if rooted else None]
+        columns = list(zip(*value_rows, strict=True))[: -1 if rooted else None]
         return [np.unique(column, return_inverse=True)[1].reshape(-1) for column in columns]
 
-    def _places(self, counts: GroupCounts, whole: IntArray) -> tuple[NDArray[np.int64], int]:
+    def _places(self, counts: GroupCounts, table_counts: IntArray) -> tuple[NDArray[np.int64], int]:
         """The place of each value in order, and how many steps there are from first to last.
 
         A value that nobody in the table has is no place: it would make all steps smaller.
         """
-        used = np.flatnonzero(whole)
+        used = np.flatnonzero(table_counts)
         texts = [str(counts.values[code]) for code in used.tolist()]
         if self.order is None:
             try:
@@ -401,46 +406,50 @@ class BetaLikeness(_OfTable):
         if not isinstance(self.enhanced, bool):
             raise InputError(f"BetaLikeness: enhanced is True or False, not {self.enhanced!r}")
 
-    def may_fail(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> BoolArray:
+    def may_fail(
+        self, counts: GroupCounts, table_counts: Any, times: Fraction, swaps: int
+    ) -> BoolArray:
         """By the most that the share of each value may be."""
-        of, _, high = _between(counts, whole, times, swaps)
-        gain = np.full(len(of), self._edge)
-        most = of * (1 + (np.minimum(gain, -np.log(of)) if self.enhanced else gain))
-        return np.asarray((high > most * (1 - CLOSE)).any(axis=1))
+        table_share, _, high = _between(counts, table_counts, times, swaps)
+        gain = np.full(len(table_share), self._edge)
+        most_allowed = table_share * (
+            1 + (np.minimum(gain, -np.log(table_share)) if self.enhanced else gain)
+        )
+        return np.asarray((high > most_allowed * (1 - CLOSE)).any(axis=1))
 
     def _words(self, amount: Fraction | float) -> str:
         also = ", and no more than -log of its share there" if self.enhanced else ""
-        more, limit = distinguished(amount, self.beta)
+        factor, limit = distinguished(amount, self.beta)
         return (
-            f"a value is up to {more} times its share of the table more frequent in a group; "
+            f"a value is up to {factor} times its share of the table more frequent in a group; "
             f"{limit} is allowed{also}"
         )
 
-    def distances(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
+    def distances(self, counts: GroupCounts, table_counts: IntArray) -> FloatArray:
         """How far each group is, nearly."""
-        of_group, of_table = _shares(counts, whole)
+        of_group, of_table = _shares(counts, table_counts)
         return np.maximum(_most_of(of_group / of_table - 1, counts), 0)
 
-    def _exact(self, counts: GroupCounts, group: int, whole: IntArray) -> Fraction:
-        people, everybody = int(counts.sizes[group]), int(whole.sum())
+    def _exact(self, counts: GroupCounts, group: int, table_counts: IntArray) -> Fraction:
+        people, everybody = int(counts.sizes[group]), int(table_counts.sum())
         gains = [
-            Fraction(own * everybody, of * people) - 1
-            for _, own, of in _cells(counts, group, whole)
+            Fraction(n_in_group * everybody, n_in_table * people) - 1
+            for _, n_in_group, n_in_table in _cells(counts, group, table_counts)
         ]
         return max(*gains, Fraction(0))
 
-    def failing(self, counts: GroupCounts, whole: IntArray) -> BoolArray:
+    def failing(self, counts: GroupCounts, table_counts: IntArray) -> BoolArray:
         """Which groups have a value too often; enhanced, by its share, too."""
-        fails = super().failing(counts, whole)
+        fails = super().failing(counts, table_counts)
         if not self.enhanced:
             return fails
-        of_group, of_table = _shares(counts, whole)
+        of_group, of_table = _shares(counts, table_counts)
         gap = of_group / of_table - 1 + np.log(of_table)
         fails |= _most_of(gap, counts) > CLOSE
         for cell in np.flatnonzero(np.abs(gap) <= CLOSE).tolist():
-            group, own = int(counts.cell_groups[cell]), int(counts.counts[cell])
-            of_all = Fraction(int(whole[counts.codes[cell]]), int(whole.sum()))
-            gain = Fraction(own, int(counts.sizes[group])) / of_all - 1
+            group, n_in_group = int(counts.cell_groups[cell]), int(counts.counts[cell])
+            of_all = Fraction(int(table_counts[counts.codes[cell]]), int(table_counts.sum()))
+            gain = Fraction(n_in_group, int(counts.sizes[group])) / of_all - 1
             fails[group] |= gain > 0 and _log_is_below(1 / of_all, gain)
         return fails
 
@@ -477,11 +486,13 @@ class DeltaDisclosure(_OfTable):
         if not 0 < self.delta <= 500:  # type: ignore[operator]
             raise InputError(f"DeltaDisclosure: delta must be above 0, at most 500: {self.delta}")
 
-    def may_fail(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> BoolArray:
+    def may_fail(
+        self, counts: GroupCounts, table_counts: Any, times: Fraction, swaps: int
+    ) -> BoolArray:
         """By the least and the most that the share of each value may be."""
-        of, low, high = _between(counts, whole, times, swaps)
+        table_share, low, high = _between(counts, table_counts, times, swaps)
         factor = self._edge * (1 - CLOSE)
-        beyond: Any = (high >= of * factor) | (low * factor <= of)
+        beyond: Any = (high >= table_share * factor) | (low * factor <= table_share)
         return np.asarray(beyond.any(axis=1))
 
     def _keeps(self, amount: Fraction | float) -> bool:
@@ -495,26 +506,29 @@ class DeltaDisclosure(_OfTable):
         delta = self._most
         with localcontext() as context:
             context.prec = 60
-            most = (Decimal(delta.numerator) / delta.denominator).exp()
-        factor, limit = distinguished(amount, most)
+            most_allowed = (Decimal(delta.numerator) / delta.denominator).exp()
+        factor, limit = distinguished(amount, most_allowed)
         return (
             f"the share of a value in a group and in the table differ by a factor of up to "
             f"{factor}; it must be below {limit}, e to the {as_setting(delta)}"
         )
 
-    def distances(self, counts: GroupCounts, whole: IntArray) -> FloatArray:
+    def distances(self, counts: GroupCounts, table_counts: IntArray) -> FloatArray:
         """How far each group is, nearly."""
-        of_group, of_table = _shares(counts, whole)
+        of_group, of_table = _shares(counts, table_counts)
         distances = _most_of(np.maximum(of_group / of_table, of_table / of_group), counts)
-        distances[np.diff(counts.offsets) < np.count_nonzero(whole)] = np.inf
+        distances[np.diff(counts.offsets) < np.count_nonzero(table_counts)] = np.inf
         return distances
 
-    def _exact(self, counts: GroupCounts, group: int, whole: IntArray) -> Fraction | float:
-        cells = _cells(counts, group, whole)
-        if len(cells) < np.count_nonzero(whole):
+    def _exact(self, counts: GroupCounts, group: int, table_counts: IntArray) -> Fraction | float:
+        cells = _cells(counts, group, table_counts)
+        if len(cells) < np.count_nonzero(table_counts):
             return float("inf")
-        people, everybody = int(counts.sizes[group]), int(whole.sum())
-        times = [Fraction(own * everybody, of * people) for _, own, of in cells]
+        people, everybody = int(counts.sizes[group]), int(table_counts.sum())
+        times = [
+            Fraction(n_in_group * everybody, n_in_table * people)
+            for _, n_in_group, n_in_table in cells
+        ]
         return max(max(x, 1 / x) for x in times)
 
 

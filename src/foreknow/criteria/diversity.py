@@ -141,42 +141,44 @@ class LDiversity(_OfValues):
         """The least diverse group of a release."""
         counts = counts_for(self, release)
         amount, group = getattr(self, f"_{self.kind}")(counts)
-        said, limit = distinguished(amount, self.l if self.c is None else self.c)
+        amount_text, limit = distinguished(amount, self.l if self.c is None else self.c)
         values = "value" if amount == 1 else "different values"
-        even = "a single value" if amount == 1 else f"{said} values that are equally frequent"
+        even = (
+            "a single value" if amount == 1 else f"{amount_text} values that are equally frequent"
+        )
         words = {
             "distinct": f"the least diverse group has {amount} {values}, the least is {self.l}",
             "entropy": f"the least diverse group is as diverse as {even}, the least is {limit}",
             "recursive": "in the least diverse group the most frequent value occurs "
-            f"{said} times as often as all from the {_ordinal(self.l)} on, together; it must be "
-            f"below {limit}",
+            f"{amount_text} times as often as all from the {_ordinal(self.l)} on, together; it "
+            f"must be below {limit}",
         }[self.kind]
         holds = not self.failing(counts).any()
         return Attained(amount, holds, words, counts.group_label(group))
 
-    def failing(self, counts: GroupCounts, whole: Any = None) -> BoolArray:
+    def failing(self, counts: GroupCounts, table_counts: Any = None) -> BoolArray:
         """Which groups fail."""
         if self.kind == "distinct":
             return np.diff(counts.offsets) < float(self.l)
         if self.kind == "entropy":
-            least = as_fraction(self.l)
-            gap = _entropies(counts) - math.log(least)
+            minimum = as_fraction(self.l)
+            gap = _entropies(counts) - math.log(minimum)
             fails: BoolArray = gap < 0
             for g in np.flatnonzero(np.abs(gap) <= CLOSE).tolist():
-                fails[g] = not at_least(_bag(counts, g), least)
+                fails[g] = not at_least(_bag(counts, g), minimum)
             return fails
         times = as_fraction(self.c)  # type: ignore[arg-type]
         return failing_groups(
-            lambda most, rest: most * times.denominator >= times.numerator * rest,
+            lambda top, remaining: top * times.denominator >= times.numerator * remaining,
             *self._compared(counts),
         )
 
-    def leaving(self, counts: GroupCounts, whole: Any) -> IntArray:
+    def leaving(self, counts: GroupCounts, table_counts: Any) -> IntArray:
         """How many people must leave each group at least, all or until it holds."""
         if self.kind == "distinct":  # nobody brings a value by leaving
             return np.where(self.failing(counts), counts.sizes, 0)
         if self.kind == "entropy":
-            return super().leaving(counts, whole)
+            return super().leaving(counts, table_counts)
         return counts.fewest_leaving(int(self.l) - 1, 0, 1 / as_fraction(self.c))  # type: ignore[arg-type]
 
     def _compared(self, counts: GroupCounts) -> tuple[Any, Any]:
@@ -190,16 +192,16 @@ class LDiversity(_OfValues):
     def _entropy(self, counts: GroupCounts) -> tuple[Fraction, int]:
         entropies = _entropies(counts)
         near = np.flatnonzero(entropies <= entropies.min() + CLOSE).tolist()
-        found: dict[tuple[int, ...], int] = {}
+        group_of_bag: dict[tuple[int, ...], int] = {}
         for g in near:
-            found.setdefault(tuple(sorted(_bag(counts, g))), g)
-        return min((effective_number(bag), g) for bag, g in found.items())
+            group_of_bag.setdefault(tuple(sorted(_bag(counts, g))), g)
+        return min((effective_number(bag), g) for bag, g in group_of_bag.items())
 
     def _recursive(self, counts: GroupCounts) -> tuple[Fraction | float, int]:
-        most, rest = self._compared(counts)
-        if not rest.all():
-            return math.inf, int(np.argmin(rest))
-        return highest(most, rest)
+        tops, remaining = self._compared(counts)
+        if not remaining.all():
+            return math.inf, int(np.argmin(remaining))
+        return highest(tops, remaining)
 
 
 @dataclass(frozen=True)
@@ -251,15 +253,15 @@ class AlphaK(_OfValues):
     def attained(self, release: HasCounts) -> Attained:
         """The largest share of a value in a group of a release."""
         counts = counts_for(self, release)
-        most, sizes, alike = counts.top_sums(1), counts.sizes, classes_of(release)
-        share, group = highest(most, sizes)
-        said, limit = distinguished(share, self.alpha)
+        tops, sizes, classes = counts.top_sums(1), counts.sizes, classes_of(release)
+        share, group = highest(tops, sizes)
+        share_text, limit = distinguished(share, self.alpha)
         words = (
-            f"the largest share of a value in a group is {said}, the most is {limit}; "
-            f"{smallest(alike)} has {people_text(least := int(alike.sizes.min()))}, the least is "
-            f"{self.k}"
+            f"the largest share of a value in a group is {share_text}, the most is {limit}; "
+            f"{smallest(classes)} has {people_text(smallest_size := int(classes.sizes.min()))}, "
+            f"the least is {self.k}"
         )
-        holds = share <= as_fraction(self.alpha) and least >= self.k
+        holds = share <= as_fraction(self.alpha) and smallest_size >= self.k
         return Attained(share, holds, words, counts.group_label(group))
 
     @property
@@ -267,20 +269,20 @@ class AlphaK(_OfValues):
         """The share."""
         return AlphaK(self.alpha, 1)
 
-    def failing(self, counts: GroupCounts, whole: Any = None) -> BoolArray:
+    def failing(self, counts: GroupCounts, table_counts: Any = None) -> BoolArray:
         """Which groups fail."""
         alpha, k = as_fraction(self.alpha), self.k
         return failing_groups(
-            lambda most, size: most * alpha.denominator > size * alpha.numerator or size < k,
+            lambda top, size: top * alpha.denominator > size * alpha.numerator or size < k,
             *(counts.top_sums(1), counts.sizes),
         )
 
-    def leaving(self, counts: GroupCounts, whole: Any) -> IntArray:
+    def leaving(self, counts: GroupCounts, table_counts: Any) -> IntArray:
         """How many people must leave each group at least, all or until it holds."""
-        alpha, most = float(as_fraction(self.alpha)), counts.top_sums(1)
+        alpha, tops = float(as_fraction(self.alpha)), counts.top_sums(1)
         # At best all who leave have the commonest value; where it may be everybody's, none need.
-        excess = np.maximum(most - alpha * counts.sizes, 0) / max(1 - alpha, CLOSE)
-        fewest = np.floor(np.minimum(excess * (1 - CLOSE), most)).astype(np.int64)
+        excess = np.maximum(tops - alpha * counts.sizes, 0) / max(1 - alpha, CLOSE)
+        fewest = np.floor(np.minimum(excess * (1 - CLOSE), tops)).astype(np.int64)
         return np.where(counts.sizes - fewest < self.k, counts.sizes, fewest)
 
 
@@ -318,10 +320,10 @@ def is_recursively_diverse(release: HasCounts, c: Number, l: int) -> bool:
     """
     counts = counts_of(release)
     require("(c, l)-diversity", LDiversity.needs, semantics=counts.semantics)
-    times, least = as_fraction(c), whole_amount("(c, l)-diversity", "l", l)
-    if times <= 0 or least < 2:
+    times, minimum = as_fraction(c), whole_amount("(c, l)-diversity", "l", l)
+    if times <= 0 or minimum < 2:
         raise InputError(f"(c, l)-diversity needs c above 0 and l of at least 2, not {(c, l)}")
-    return not LDiversity(least, "recursive", times).failing(counts).any()
+    return not LDiversity(minimum, "recursive", times).failing(counts).any()
 
 
 def highest(above: IntArray, below: IntArray) -> tuple[Fraction, int]:
@@ -333,8 +335,8 @@ def highest(above: IntArray, below: IntArray) -> tuple[Fraction, int]:
 
 
 def _bag(counts: GroupCounts, group: int) -> list[int]:
-    own = counts.counts[counts.offsets[group] : counts.offsets[group + 1]].tolist()
-    return list(own)
+    bag = counts.counts[counts.offsets[group] : counts.offsets[group + 1]].tolist()
+    return list(bag)
 
 
 def _entropies(counts: GroupCounts) -> FloatArray:
@@ -375,9 +377,9 @@ def at_least(counts: Sequence[int], l: Fraction) -> bool:
         return gap > 0
     with localcontext() as context:
         context.prec = _DIGITS
-        least = Decimal(l.numerator).ln() - Decimal(l.denominator).ln()
+        log_limit = Decimal(l.numerator).ln() - Decimal(l.denominator).ln()
         terms = [Decimal(count) * Decimal(count).ln() for count in counts]
-        exactly = Decimal(total) * (Decimal(total).ln() - least) - sum(terms)
+        exactly = Decimal(total) * (Decimal(total).ln() - log_limit) - sum(terms)
         if abs(exactly) > Decimal(total) * Decimal(10) ** (30 - _DIGITS):
             return exactly > 0
     if total > _MOST_POWERS:  # perhaps it is just reached: nobody is told that it is

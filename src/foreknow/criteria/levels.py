@@ -92,17 +92,23 @@ class Levels(OfGroups):
     def __post_init__(self) -> None:
         if not isinstance(self.limits, Mapping) or not self.limits:
             raise InputError('Levels: give columns and what they may show: {"age": {"top": 90}}')
-        made = {}
-        for column, own in self.limits.items():
-            if not isinstance(own, Mapping) or not own or own.keys() - {"top", "at_least"}:
-                raise InputError(f"Levels: {column!r} has a top, at_least or both, not {own!r}")
-            told = dict[str, Any]()
-            if own.get("top") is not None:
-                told["top"] = as_fraction(own["top"])
-            if own.get("at_least") is not None:
-                told["at_least"] = whole_number(own["at_least"], f"Levels: {column}: at_least", 1)
-            made[column] = told
-        set_fields(self, limits=made)
+        limits = {}
+        for column, setting in self.limits.items():
+            if (
+                not isinstance(setting, Mapping)
+                or not setting
+                or setting.keys() - {"top", "at_least"}
+            ):
+                raise InputError(f"Levels: {column!r} has a top, at_least or both, not {setting!r}")
+            limit = dict[str, Any]()
+            if setting.get("top") is not None:
+                limit["top"] = as_fraction(setting["top"])
+            if setting.get("at_least") is not None:
+                limit["at_least"] = whole_number(
+                    setting["at_least"], f"Levels: {column}: at_least", 1
+                )
+            limits[column] = limit
+        set_fields(self, limits=limits)
 
     def __hash__(self) -> int:
         return hash(str(self.limits))
@@ -111,13 +117,13 @@ class Levels(OfGroups):
     def from_settings(cls, read: Any, folder: Path) -> Levels:
         """Make it of its table in a policy file, or of what a certificate states."""
         limits = {
-            column: {key: own for key, own in given_of(given).items() if key != "hierarchy"}
-            for column, given in read.items()
+            column: {key: value for key, value in given_of(setting).items() if key != "hierarchy"}
+            for column, setting in read.items()
         }
         hierarchies = {
-            column: hierarchy_from(given.hierarchy, column, folder)
-            for column, given in read.items()
-            if given.hierarchy is not None
+            column: hierarchy_from(setting.hierarchy, column, folder)
+            for column, setting in read.items()
+            if setting.hierarchy is not None
         }
         return cls(limits, hierarchies)
 
@@ -125,65 +131,65 @@ class Levels(OfGroups):
     def levels(self) -> dict[str, Level]:
         """How fine methods may see each column."""
         return {
-            column: Level(own.get("top"), own.get("at_least", 0))
-            for column, own in self.limits.items()
+            column: Level(limit.get("top"), limit.get("at_least", 0))
+            for column, limit in self.limits.items()
         }
 
     def under(self, schema: Schema, sensitive: str | None = None) -> Levels:
         """The same with the hierarchies of a schema, whose columns it must be about."""
         # A certificate's schema has only the names of some; the requirement states these itself.
-        known: Mapping[str, Any] = {**self.hierarchies, **schema.hierarchies}
-        for column, own in self.limits.items():
+        hierarchies: Mapping[str, Any] = {**self.hierarchies, **schema.hierarchies}
+        for column, limit in self.limits.items():
             if column not in schema.quasi_identifiers:
                 hint = did_you_mean(column, schema.quasi_identifiers)
                 raise PolicyError(f"levels: {column!r} is no quasi-identifier{hint}")
-            if "at_least" in own:
-                self._level_of(column, known.get(column), own["at_least"])
-        mine = {name: known[name] for name in self.limits if name in known}
+            if "at_least" in limit:
+                self._level_of(column, hierarchies.get(column), limit["at_least"])
+        mine = {name: hierarchies[name] for name in self.limits if name in hierarchies}
         return replace(self, hierarchies=mine)
 
     def _level_of(self, column: str, hierarchy: Any, at_least: int) -> None:
         """Refuse a level that a hierarchy does not have."""
         match hierarchy:
             case Intervals():
-                many = len(hierarchy.widths)
+                n_levels = len(hierarchy.widths)
             case Mask():
-                many = hierarchy.length - 1
+                n_levels = hierarchy.length - 1
             case DateLevels():
-                many = len(hierarchy.periods)
+                n_levels = len(hierarchy.periods)
             case Tree():
-                many = len(hierarchy.rows[0]) - 1
+                n_levels = len(hierarchy.rows[0]) - 1
             case _:
                 raise PolicyError(
                     f"levels: at_least is a level of a hierarchy, and {column!r} has none with "
                     "levels; give it intervals, a mask, dates, a file or rows in "
                     "[schema.hierarchies]"
                 )
-        if at_least > many:
+        if at_least > n_levels:
             raise PolicyError(
-                f"levels: {column!r} has {many} levels below the one that hides everything, and "
-                f"at_least is {at_least}"
+                f"levels: {column!r} has {n_levels} levels below the one that hides everything, "
+                f"and at_least is {at_least}"
             )
 
     def attained(self, release: HasCounts) -> Attained:
         """How many people have a label that shows too much, and what it is."""
         counts = classes_of(release)
         fails = self.fails(counts)
-        many, at = int(counts.sizes[fails].sum()), int(np.argmax(fails))
+        n_people, group = int(counts.sizes[fails].sum()), int(np.argmax(fails))
         words = f"no label shows {' or '.join(self._words)}; how many people share one is not asked"
-        if many:
-            verb = "has" if many == 1 else "have"
-            words = f"{people_text(many)} {verb} a label that shows {' or '.join(self._words)}"
-            words += f", such as {counts.group_label(at)}"
-        return Attained(many, not many, words, counts.group_label(at))
+        if n_people:
+            verb = "has" if n_people == 1 else "have"
+            words = f"{people_text(n_people)} {verb} a label that shows {' or '.join(self._words)}"
+            words += f", such as {counts.group_label(group)}"
+        return Attained(n_people, not n_people, words, counts.group_label(group))
 
     @property
     def _words(self) -> Iterable[str]:
-        for column, own in self.limits.items():
-            if "top" in own:
-                yield f"{column} from {as_setting(own['top'])} on"
-            if "at_least" in own:
-                yield f"{column} below level {own['at_least']}"
+        for column, limit in self.limits.items():
+            if "top" in limit:
+                yield f"{column} from {as_setting(limit['top'])} on"
+            if "at_least" in limit:
+                yield f"{column} below level {limit['at_least']}"
 
     def fails(self, counts: GroupCounts) -> BoolArray:
         """Which groups have a label that shows too much."""
@@ -192,8 +198,8 @@ class Levels(OfGroups):
             raise InputError(
                 "levels are of labels, by column, and this has groups without: give a Release"
             )
-        found = np.zeros(counts.n_groups, dtype=bool)
-        for column, own in self.limits.items():
+        is_failing = np.zeros(counts.n_groups, dtype=bool)
+        for column, limit in self.limits.items():
             if column not in groups.columns:
                 raise InputError(
                     f"levels: {column!r} is none of the columns of groups"
@@ -201,58 +207,61 @@ class Levels(OfGroups):
                 )
             place = groups.columns.index(column)
             labels = [None if label[place] is None else str(label[place]) for label in groups]
-            whole = not any(_FRACTION.search(label or "") for label in labels)
+            are_whole = not any(_FRACTION.search(label or "") for label in labels)
             distinct = dict.fromkeys(labels)
-            bad = {each: not self._allowed(column, own, each, whole) for each in distinct}
-            found |= np.array([bad[label] for label in labels], dtype=bool)
-        return found
+            bad = {label: not self._allowed(column, limit, label, are_whole) for label in distinct}
+            is_failing |= np.array([bad[label] for label in labels], dtype=bool)
+        return is_failing
 
-    def _allowed(self, column: str, own: Mapping[str, Any], label: str | None, whole: bool) -> bool:
+    def _allowed(
+        self, column: str, limit: Mapping[str, Any], label: str | None, are_whole: bool
+    ) -> bool:
         if label is None:
             return True
-        if "top" in own and label != MISSING and not _below(label, own["top"]):
+        if "top" in limit and label != MISSING and not _below(label, limit["top"]):
             return False
-        if "at_least" not in own:
+        if "at_least" not in limit:
             return True
         hierarchy: Any = self.hierarchies.get(column)
-        self._level_of(column, hierarchy, own["at_least"])
-        return _is_coarse(label, hierarchy, own["at_least"], whole)
+        self._level_of(column, hierarchy, limit["at_least"])
+        return _is_coarse(label, hierarchy, limit["at_least"], are_whole)
 
     def to_dict(self) -> dict[str, Any]:
         """``{"levels": {...}}``, as in a policy file."""
         return {
             self.key: {
                 column: {
-                    key: as_setting(given) if key == "top" else given for key, given in own.items()
+                    key: as_setting(value) if key == "top" else value
+                    for key, value in limit.items()
                 }
-                for column, own in self.limits.items()
+                for column, limit in self.limits.items()
             }
         }
 
     def published(self) -> dict[str, Any]:
         """What stands for it in a certificate: with the hierarchies that say what levels are."""
-        told = self.to_dict()
-        for column, own in told[self.key].items():
-            if "at_least" in own:
-                own["hierarchy"] = _plain(self.hierarchies[column])
-        return told
+        table = self.to_dict()
+        for column, limit in table[self.key].items():
+            if "at_least" in limit:
+                limit["hierarchy"] = _plain(self.hierarchies[column])
+        return table
 
 
 def levels_of(required: Mapping[str, Any]) -> dict[str, Level]:
     """How fine columns may be by a ``[[require]]`` table of a certificate; nothing by another."""
-    told = {
-        column: {key: given for key, given in own.items() if key != "hierarchy"}
-        for column, own in required.get(Levels.key, {}).items()
+    limits = {
+        column: {key: value for key, value in setting.items() if key != "hierarchy"}
+        for column, setting in required.get(Levels.key, {}).items()
     }
-    return Levels(told).levels if told else {}
+    return Levels(limits).levels if limits else {}
 
 
 def _plain(hierarchy: Any) -> dict[str, Any]:
     """The table of a hierarchy, whose rows stand there in place of the name of a file."""
     if isinstance(hierarchy, Tree):
         return {"rows": [list(row) for row in hierarchy.rows]}
-    told: dict[str, Any] = hierarchy.to_dict()
-    return told
+    table: dict[str, Any] = hierarchy.to_dict()
+    return table
 
 
 # ---- what a label shows ---------------------------------------------------------------------
@@ -279,7 +288,7 @@ def _ends_below(way: Any, top: Any) -> bool:
     return bool(ends and Fraction(way.lower) < top)  # "95 to 1" shows 95
 
 
-def _is_coarse(label: str, hierarchy: Any, level: int, whole: bool) -> bool:
+def _is_coarse(label: str, hierarchy: Any, level: int, are_whole: bool) -> bool:
     """Whether a label is of a level of a hierarchy, or of a coarser one.
 
     Of numbers it is told whether all are whole, so that 5 is all from 5 to below 6.
@@ -288,7 +297,7 @@ def _is_coarse(label: str, hierarchy: Any, level: int, whole: bool) -> bool:
     if isinstance(hierarchy, Tree):  # of which a value may be called "unknown or missing"
         finer = {cell for row in hierarchy.rows for cell in row[:level]}
         return label not in finer and (
-            label == MISSING or any(_is_node(own, hierarchy.rows, level) for own in (label, bare))
+            label == MISSING or any(_is_node(text, hierarchy.rows, level) for text in (label, bare))
         )
     if label == MISSING:
         return True
@@ -296,20 +305,24 @@ def _is_coarse(label: str, hierarchy: Any, level: int, whole: bool) -> bool:
     if any(way.everything for way in ways):
         return True
     if isinstance(hierarchy, Mask):
-        told: Any = re.fullmatch(r"(.*?)(?: \(level (\d{1,3})\))?", bare, re.DOTALL)
-        masked = len(told[1]) - len(told[1].rstrip(hierarchy.character))
+        label_parts: Any = re.fullmatch(r"(.*?)(?: \(level (\d{1,3})\))?", bare, re.DOTALL)
+        masked = len(label_parts[1]) - len(label_parts[1].rstrip(hierarchy.character))
         # Where a label tells its level, other masked characters are part of the code.
-        return len(told[1]) == hierarchy.length and min(masked, int(told[2] or masked)) >= level
+        return (
+            len(label_parts[1]) == hierarchy.length
+            and min(masked, int(label_parts[2] or masked)) >= level
+        )
     if isinstance(hierarchy, Intervals):
         width, origin = Fraction(str(hierarchy.widths[level - 1])), Fraction(str(hierarchy.origin))
         numbers = [way for way in ways if isinstance(way.lower, (int, Decimal))]
         finest = Fraction(str(hierarchy.widths[0])), origin
-        whole = whole and all(number.denominator == 1 for number in finest)
-        if not whole and any(way.upper is not None and not way.below for way in numbers):
+        are_whole = are_whole and all(number.denominator == 1 for number in finest)
+        if not are_whole and any(way.upper is not None and not way.below for way in numbers):
             return False
         cuts = [[(cut - origin) / width for cut in _cuts(way)] for way in numbers]
         return bool(cuts) and all(
-            own == sorted({*own}) and all(cut.denominator == 1 for cut in own) for own in cuts
+            cut_places == sorted({*cut_places}) and all(cut.denominator == 1 for cut in cut_places)
+            for cut_places in cuts
         )
     period = hierarchy.periods[level - 1]
     if bare == "00h to 23h" or (period == "hour" and re.fullmatch("[0-9]{2}h", bare)):
@@ -342,8 +355,8 @@ def _is_node(label: str, rows: Sequence[Sequence[Any]], level: int) -> bool:
     columns = [{*column} for column in zip(*rows, strict=True)]
     if re.fullmatch(r"\*+", label) and label not in columns[0]:
         return True
-    told = re.fullmatch(r"(.*) \(level (\d{1,3})\)\+*", label, re.DOTALL)
+    label_parts = re.fullmatch(r"(.*) \(level (\d{1,3})\)\+*", label, re.DOTALL)
     finer = set[str]().union(*columns[:level])
-    if told and label not in finer and level <= int(told[2]) < len(columns):
-        return told[1] in columns[int(told[2])]
+    if label_parts and label not in finer and level <= int(label_parts[2]) < len(columns):
+        return label_parts[1] in columns[int(label_parts[2])]
     return label not in finer and any(label in names for names in columns[level:])

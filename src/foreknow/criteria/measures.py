@@ -34,21 +34,21 @@ def _of_schema(name: str, table: Any, columns: Any, sensitive: Any, needs: Needs
     schema = table.schema
     require(name, {Need.NO_CASES}, cases=str(schema.person) if schema.several else "")
     if columns is None and sensitive in (None, *schema.sensitives):
-        made = Release.from_schema(table.source, schema, written=table.reading)
-        return made.seen(sensitive, [])
+        release = Release.from_schema(table.source, schema, written=table.reading)
+        return release.seen(sensitive, [])
     columns = [columns] if isinstance(columns, str) else columns or schema.quasi_identifiers
     sensitive = sensitive or schema.sensitive
     if sensitive in columns:  # of which it is asked who looks alike by it, too
         return None
-    read: dict[str, Any] = {"missing": schema.missing, "reading": table.reading}
-    named = Schema(quasi_identifiers=columns, sensitive=sensitive, **read)
-    return Release.from_schema(table.source, named, written=table.reading)
+    settings: dict[str, Any] = {"missing": schema.missing, "reading": table.reading}
+    named_schema = Schema(quasi_identifiers=columns, sensitive=sensitive, **settings)
+    return Release.from_schema(table.source, named_schema, written=table.reading)
 
 
 def _released(name: str, table: Any, columns: Any, sensitive: Any, needs: Needs = RULES) -> Any:
     """A release as it is; a table by these columns, with the values that stand in it."""
-    if (found := _of_schema(name, table, columns, sensitive, needs)) is not None:
-        return found
+    if (released := _of_schema(name, table, columns, sensitive, needs)) is not None:
+        return released
     if columns is None and sensitive is None:
         if hasattr(table, "counts") or hasattr(table, "sizes"):
             return table
@@ -97,13 +97,13 @@ def k_anonymity(release: Any, quasi_identifiers: Sequence[str] | str | None = No
             f"k_anonymity(release) says which k a release has; Requirement(KAnonymity({release})) "
             "requires it"
         )
-    named, needs = quasi_identifiers, frozenset({Need.NO_CASES})
-    columns = [named] if isinstance(named, str) else list(dict.fromkeys(named or ()))
-    if named is not None and not columns:
+    names, needs = quasi_identifiers, frozenset({Need.NO_CASES})
+    columns = [names] if isinstance(names, str) else list(dict.fromkeys(names or ()))
+    if names is not None and not columns:
         raise InputError("k_anonymity of a table needs at least one column")
-    if (found := _of_schema("k_anonymity", release, named, None, needs)) is not None:
-        release = found
-    elif named is not None:
+    if (released := _of_schema("k_anonymity", release, names, None, needs)) is not None:
+        release = released
+    elif names is not None:
         source = release.source if isinstance(release, Microdata) else release
         people = combinations_of(open_table(source), columns).people
         return int(people.min(initial=len(people) and people[0]))
@@ -139,9 +139,9 @@ def l_diversity(
     >>> l_diversity(rows, ["age"], "illness")
     1
     """
-    found = _released("l_diversity", release, quasi_identifiers, sensitive)
+    released = _released("l_diversity", release, quasi_identifiers, sensitive)
     c = 1 if kind == "recursive" else None
-    return LDiversity(l, kind, c).measure(found)
+    return LDiversity(l, kind, c).measure(released)
 
 
 @hinted
@@ -170,8 +170,8 @@ def t_closeness(
     >>> t_closeness(rows, ["age"], "illness")
     Fraction(1, 4)
     """
-    found = _released("t_closeness", release, quasi_identifiers, sensitive)
-    return TCloseness(1, distance, order, tree=tree).measure(found)
+    released = _released("t_closeness", release, quasi_identifiers, sensitive)
+    return TCloseness(1, distance, order, tree=tree).measure(released)
 
 
 @hinted
@@ -199,8 +199,8 @@ def beta_likeness(
     >>> beta_likeness(rows, ["age"], "illness", enhanced=False)
     Fraction(1, 1)
     """
-    found = _released("beta_likeness", release, quasi_identifiers, sensitive)
-    return BetaLikeness(beta, enhanced).measure(found)
+    released = _released("beta_likeness", release, quasi_identifiers, sensitive)
+    return BetaLikeness(beta, enhanced).measure(released)
 
 
 @hinted
@@ -223,5 +223,5 @@ def delta_disclosure(
     >>> delta_disclosure(rows, ["age"], "illness")
     0.0
     """
-    found = _released("delta_disclosure", release, quasi_identifiers, sensitive)
-    return log(DeltaDisclosure(1).measure(found))
+    released = _released("delta_disclosure", release, quasi_identifiers, sensitive)
+    return log(DeltaDisclosure(1).measure(released))

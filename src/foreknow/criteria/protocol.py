@@ -137,7 +137,9 @@ class Criterion(Protocol):
     def stricter(self, share: Fraction, decoys: int | None) -> Criterion:
         """What implies it still where odds may fall to a share of themselves, by so many decoys."""
 
-    def may_fail(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> BoolArray:
+    def may_fail(
+        self, counts: GroupCounts, table_counts: Any, times: Fraction, swaps: int
+    ) -> BoolArray:
         """Which groups may fail it against a whole table, rather one too many.
 
         If so many people have another value, and what is believed of anybody is then any of the
@@ -202,13 +204,15 @@ class OfGroups:
     def ledger(self, semantics: Semantics = "single", whole: Any = None) -> Ledger:
         """Start a ledger for a search; `whole` is how many of the table have each value."""
         require(self, semantics=semantics, searched=True)
-        return EachGroup(partial(self.failing, whole=whole), partial(self.leaving, whole=whole))
+        return EachGroup(
+            partial(self.failing, table_counts=whole), partial(self.leaving, table_counts=whole)
+        )
 
-    def failing(self, counts: GroupCounts, whole: Any) -> BoolArray:
+    def failing(self, counts: GroupCounts, table_counts: Any) -> BoolArray:
         """Which groups fail, for the ledger of a search."""
         raise NotImplementedError
 
-    def leaving(self, counts: GroupCounts, whole: Any) -> IntArray:
+    def leaving(self, counts: GroupCounts, table_counts: Any) -> IntArray:
         """How many people must leave each group at least, all or until it holds."""
         return np.zeros(counts.n_groups, dtype=np.int64)
 
@@ -229,7 +233,9 @@ class OfGroups:
         """The same: odds change nothing of it."""
         return self
 
-    def may_fail(self, counts: GroupCounts, whole: Any, times: Fraction, swaps: int) -> BoolArray:
+    def may_fail(
+        self, counts: GroupCounts, table_counts: Any, times: Fraction, swaps: int
+    ) -> BoolArray:
         """Which groups may fail it against a whole table; see `Criterion.may_fail`."""
         raise NotImplementedError
 
@@ -243,9 +249,11 @@ class OfGroups:
 
     def _settings(self) -> dict[str, Any]:
         """Its fields, as the keys of its table."""
-        made: Any = self
-        given = {each.name: getattr(made, each.name) for each in fields(made)}
-        return {key: plain(own, as_setting) for key, own in given.items() if own is not None}
+        criterion: Any = self
+        settings = {setting.name: getattr(criterion, setting.name) for setting in fields(criterion)}
+        return {
+            key: plain(value, as_setting) for key, value in settings.items() if value is not None
+        }
 
     def published(self) -> dict[str, Any]:
         """What stands for it in a certificate, as in a policy file."""
@@ -286,9 +294,9 @@ def counts_for(criterion: Any, release: HasCounts) -> GroupCounts:
 
 def classes_of(release: HasCounts) -> GroupCounts:
     """Those who look alike: groups, or people of equal exact columns where these are published."""
-    own = getattr(release, "release", release)  # of what was published
-    alike = getattr(own, "alike", None)
-    return groups_of(own if alike is None else alike())
+    published = getattr(release, "release", release)  # of what was published
+    classes = getattr(published, "alike", None)
+    return groups_of(published if classes is None else classes())
 
 
 def smallest(counts: GroupCounts) -> str:
@@ -319,20 +327,20 @@ def distinguished(amount: Number | float, limit: Number) -> tuple[str, str]:
     >>> distinguished(0.2, "1/5"), distinguished(Fraction("0.2000001"), 0.2)
     (('0.2', '0.2'), ('0.2000001', '0.2'))
     """
-    most = as_fraction(limit)
+    exact_limit = as_fraction(limit)
     if amount == inf:
-        return "inf", _digits(most, 4)
+        return "inf", _digits(exact_limit, 4)
     exactly = as_fraction(amount)
     for digits in range(4, 300):
-        said = _digits(exactly, digits), _digits(most, digits)
-        if said[0] != said[1] or exactly == most:
+        texts = _digits(exactly, digits), _digits(exact_limit, digits)
+        if texts[0] != texts[1] or exactly == exact_limit:
             break
-    return said
+    return texts
 
 
 def _digits(number: Fraction, digits: int) -> str:
-    many = number >= 10**15
-    return f"{float(number):.{digits}g}" if many else significant(number, digits)
+    is_large = number >= 10**15
+    return f"{float(number):.{digits}g}" if is_large else significant(number, digits)
 
 
 # ---- the ledgers of criteria --------------------------------------------------------------------

@@ -57,23 +57,23 @@ class Limits(OfGroups):
             raise InputError(f"{name}: strict is true or false, not {self.strict!r}")
         if not self.limits:
             raise InputError(f"{name} limits nothing: give {' or '.join(self.names)}")
-        for key, given in self.limits.items():
-            limit, of_nobody = as_fraction(given), key == "uniqueness" and not self.strict
+        for key, value in self.limits.items():
+            limit, of_nobody = as_fraction(value), key == "uniqueness" and not self.strict
             set_fields(self, **{key: limit})
             if limit > 1 or limit < 0 or (limit == 0 and not of_nobody):
-                least = "from 0" if of_nobody else "above 0"
-                raise InputError(f"{name}: {key} must be {least} to 1, not {given}")
+                lowest = "from 0" if of_nobody else "above 0"
+                raise InputError(f"{name}: {key} must be {lowest} to 1, not {value}")
 
     @property
     def limits(self) -> dict[str, Fraction]:
         """The limits that it has, by name."""
-        own = {key: getattr(self, key) for key in self.names}
-        return {key: given for key, given in own.items() if given is not None}
+        limits = {key: getattr(self, key) for key in self.names}
+        return {key: limit for key, limit in limits.items() if limit is not None}
 
     def __str__(self) -> str:
-        said = [f"{key}={limit}" for key, limit in self.limits.items()]
-        said += ["strict=True"] if self.strict else []
-        return f"{type(self).__name__}({', '.join(said)})"
+        settings = [f"{key}={limit}" for key, limit in self.limits.items()]
+        settings += ["strict=True"] if self.strict else []
+        return f"{type(self).__name__}({', '.join(settings)})"
 
     def keeps(self, amount: Fraction, limit: Fraction) -> bool:
         """Whether a figure keeps its limit."""
@@ -86,26 +86,28 @@ class Limits(OfGroups):
         number = 1 / self.limits[key]
         return floor(number) + 1 if self.strict else ceil(number)
 
-    def too_many(self, people: int, of: int) -> bool:
+    def too_many(self, people: int, everybody: int) -> bool:
         """Whether so many are unique that their limit does not hold."""
         limit = self.limits.get("uniqueness")
-        return limit is not None and not self.keeps(Fraction(people, of), limit)
+        return limit is not None and not self.keeps(Fraction(people, everybody), limit)
 
-    def _attained(self, figures: Iterable[Figure], group: Any, beside: str = "") -> Attained:
+    def _attained(self, figures: Iterable[Figure], group: Any, suffix: str = "") -> Attained:
         """What is attained: of several figures, the first that fails, else the first."""
         figures = list(figures)
-        failing = [each for each in figures if not self.keeps(each.amount, each.limit)]
+        failing = [figure for figure in figures if not self.keeps(figure.amount, figure.limit)]
         words = []
-        for each in figures:
-            amount, limit = distinguished(each.amount, each.limit)
+        for figure in figures:
+            amount, limit = distinguished(figure.amount, figure.limit)
             must = f"must be below {limit}" if self.strict else f"the limit is {limit}"
-            words.append(f"{each.words.format(amount)}, {must}")
+            words.append(f"{figure.words.format(amount)}, {must}")
         top = (failing or figures)[0]
-        return Attained(top.amount, not failing, "; ".join(words) + beside, group)
+        return Attained(top.amount, not failing, "; ".join(words) + suffix, group)
 
     def _settings(self) -> dict[str, Any]:
-        own = super()._settings()
-        return own if self.strict else {key: own[key] for key in own if key != "strict"}
+        settings = super()._settings()
+        return (
+            settings if self.strict else {key: settings[key] for key in settings if key != "strict"}
+        )
 
 
 @dataclass(frozen=True)
@@ -181,32 +183,34 @@ class Risk(Limits):
     def attained(self, release: HasCounts) -> Attained:
         """The figures of a release, and its smallest group."""
         counts = classes_of(release)
-        at = int(np.argmin(counts.sizes))
-        most = significant(1 / int(counts.sizes[at]), 4)
-        beside = f"; one person's prosecutor risk is up to {most}, which is not limited"
-        beside *= "prosecutor" not in self.limits
-        return self._attained(self._figures(counts), counts.group_label(at), beside)
+        group = int(np.argmin(counts.sizes))
+        highest = significant(1 / int(counts.sizes[group]), 4)
+        suffix = f"; one person's prosecutor risk is up to {highest}, which is not limited"
+        suffix *= "prosecutor" not in self.limits
+        return self._attained(self._figures(counts), counts.group_label(group), suffix)
 
     def _figures(self, counts: GroupCounts) -> Iterable[Figure]:
-        least, limits = int(counts.sizes.min()), self.limits
+        smallest_size, limits = int(counts.sizes.min()), self.limits
         groups, people = counts.n_groups, counts.n_people
         if "prosecutor" in limits:
-            words = f"{smallest(counts)} has {people_text(least)}, a prosecutor risk of {{}}"
-            yield Figure(Fraction(1, least), limits["prosecutor"], words)
+            words = (
+                f"{smallest(counts)} has {people_text(smallest_size)}, a prosecutor risk of {{}}"
+            )
+            yield Figure(Fraction(1, smallest_size), limits["prosecutor"], words)
         if "average" in limits:
             words = f"there are {groups:,} sets of people who look alike, of {people_text(people)}"
             yield Figure(
                 Fraction(groups, people), limits["average"], f"{words}: an average risk of {{}}"
             )
         if "uniqueness" in limits:
-            alone = int((counts.sizes == 1).sum())
-            words = f"{alone:,} of {people_text(people)} look like nobody else, a share of {{}}"
-            yield Figure(Fraction(alone, people), limits["uniqueness"], words)
+            n_unique = int((counts.sizes == 1).sum())
+            words = f"{n_unique:,} of {people_text(people)} look like nobody else, a share of {{}}"
+            yield Figure(Fraction(n_unique, people), limits["uniqueness"], words)
 
     def fails(self, counts: GroupCounts) -> BoolArray:
         """Which groups fail: those that are too small, and people by themselves if too many are."""
-        fails, alone = self.failing(counts), counts.sizes == 1
-        return fails | alone if self.too_many(int(alone.sum()), counts.n_people) else fails
+        fails, is_unique = self.failing(counts), counts.sizes == 1
+        return fails | is_unique if self.too_many(int(is_unique.sum()), counts.n_people) else fails
 
     def beyond_groups(self, release: HasCounts) -> bool:
         """Whether the average fails, which no group does by itself."""
@@ -218,11 +222,11 @@ class Risk(Limits):
         """Start a ledger for a search."""
         return _RiskLedger(self) if self._of_all else super().ledger(semantics, whole)
 
-    def failing(self, counts: GroupCounts, whole: Any = None) -> BoolArray:
+    def failing(self, counts: GroupCounts, table_counts: Any = None) -> BoolArray:
         """Which groups are too small."""
         return counts.sizes < self.least
 
-    def leaving(self, counts: GroupCounts, whole: Any = None) -> IntArray:
+    def leaving(self, counts: GroupCounts, table_counts: Any = None) -> IntArray:
         """All people of a group that is too small."""
         return np.where(self.failing(counts), counts.sizes, 0)
 
@@ -244,12 +248,14 @@ class _RiskLedger(SumLedger):
     def holds(self, sums: IntArray) -> BoolArray:
         """Whether the limits hold of whole releases, by such sums of their groups."""
         rule = self.rule
-        groups, people, small, alone = sums.T.astype(object)  # products of any length
+        groups, people, small, unique = sums.T.astype(object)  # products of any length
         holds: BoolArray = small == 0
-        for parts, key in ((groups, "average"), (alone, "uniqueness")):
+        for parts, key in ((groups, "average"), (unique, "uniqueness")):
             if (limit := rule.limits.get(key)) is not None:
-                part, most = parts * limit.denominator, people * limit.numerator
-                holds = holds & ((part < most if rule.strict else part <= most) | (people == 0))
+                part, allowed = parts * limit.denominator, people * limit.numerator
+                holds = holds & (
+                    (part < allowed if rule.strict else part <= allowed) | (people == 0)
+                )
         return holds.astype(bool)
 
     def alone(self, counts: GroupCounts) -> BoolArray:

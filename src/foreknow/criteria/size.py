@@ -135,13 +135,13 @@ class GroupSize(OfGroups):
         words = f"{smallest(counts)} has {size} {people}, the least is {self.k}"
         return Attained(size, size >= self.k, words, counts.group_label(group))
 
-    def failing(self, counts: GroupCounts, whole: Any) -> BoolArray:
+    def failing(self, counts: GroupCounts, table_counts: Any) -> BoolArray:
         """Which groups are too small."""
         return self.sizes(counts) < self.k
 
-    def leaving(self, counts: GroupCounts, whole: Any) -> IntArray:
+    def leaving(self, counts: GroupCounts, table_counts: Any) -> IntArray:
         """All of a group that is too small."""
-        return np.where(self.failing(counts, whole), counts.sizes, 0)
+        return np.where(self.failing(counts, table_counts), counts.sizes, 0)
 
     def to_dict(self) -> dict[str, Any]:
         """What stands for it in a policy file, such as ``{"group_size": 5}``."""
@@ -215,7 +215,7 @@ class KAnonymity(GroupSize):
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column of these lists."""
-        return tuple(dict.fromkeys(name for own in self.lists for name in own))
+        return tuple(dict.fromkeys(name for columns in self.lists for name in columns))
 
     @property
     def of_groups(self) -> GroupSize | None:
@@ -236,17 +236,18 @@ class KAnonymity(GroupSize):
         if not self.lists:
             return self._least(groups_of(release) if self.unit else classes_of(release))
         counts = classes_of(release)
-        found = self._sharing(counts)
-        fewest = found.min(axis=1)
+        sharing = self._sharing(counts)
+        fewest = sharing.min(axis=1)
         worst = int(np.argmin(fewest))
-        least, group = int(fewest[worst]), int(np.argmin(found[worst]))
+        n_people, group = int(fewest[worst]), int(np.argmin(sharing[worst]))
         shared = " and ".join(self.lists[worst])
-        verb = "shares" if least == 1 else "share"
+        verb = "shares" if n_people == 1 else "share"
         words = (
-            f"{people_text(least)} {verb} what is published of their {shared}, the fewest who do"
+            f"{people_text(n_people)} {verb} what is published of their {shared}, the fewest who do"
         )
         return Attained(
-            *(least, least >= self.k, f"{words}; the least is {self.k}"), counts.group_label(group)
+            *(n_people, n_people >= self.k, f"{words}; the least is {self.k}"),
+            counts.group_label(group),
         )
 
     def fails(self, counts: GroupCounts) -> BoolArray | None:
@@ -260,7 +261,7 @@ class KAnonymity(GroupSize):
 
         Groups without labels are those of a search: their people share every column.
         """
-        labels, found = counts.groups, []
+        labels, sharing = counts.groups, []
         if not isinstance(labels, GroupLabels):
             return np.tile(counts.sizes, (len(self.lists), 1))
         for name in self.columns:
@@ -271,19 +272,19 @@ class KAnonymity(GroupSize):
                     f"quasi-identifiers, or columns that are also in knowing{hint}"
                 )
         apart = [labels.cohort] if labels.cohort in labels.columns else []
-        for own in self.lists:
-            places = [labels.columns.index(name) for name in (*apart, *own)]
+        for columns in self.lists:
+            places = [labels.columns.index(name) for name in (*apart, *columns)]
             keys = [tuple(label[place] for place in places) for label in labels]
-            which = {key: at for at, key in enumerate(dict.fromkeys(keys))}
+            which = {key: number for number, key in enumerate(dict.fromkeys(keys))}
             of_group = np.array([which[key] for key in keys])
-            found.append(np.bincount(of_group, counts.sizes)[of_group].astype(np.int64))
-        return np.stack(found)
+            sharing.append(np.bincount(of_group, counts.sizes)[of_group].astype(np.int64))
+        return np.stack(sharing)
 
     def to_dict(self) -> dict[str, Any]:
         """What stands for it in a policy file, such as ``{"k_anonymity": 5}``."""
         if not self.lists:
             return super().to_dict()
-        return {self.key: {"k": self.k, "of": [list(own) for own in self.lists]}}
+        return {self.key: {"k": self.k, "of": [list(columns) for columns in self.lists]}}
 
 
 @dataclass(frozen=True, repr=False)
@@ -301,19 +302,19 @@ class Anybody(GroupSize):
         return self
 
 
-def _lists_of(given: Any) -> tuple[tuple[str, ...], ...]:
+def _lists_of(setting: Any) -> tuple[tuple[str, ...], ...]:
     """Lists of columns; a list of texts is one."""
-    given = list(given) if isinstance(given, (list, tuple)) else [given]
-    lists = [given] if all(isinstance(name, str) for name in given) else given
-    made = []
-    for own in lists:
-        names = tuple(own) if isinstance(own, (list, tuple)) else ()
+    setting = list(setting) if isinstance(setting, (list, tuple)) else [setting]
+    lists = [setting] if all(isinstance(name, str) for name in setting) else setting
+    checked = []
+    for columns in lists:
+        names = tuple(columns) if isinstance(columns, (list, tuple)) else ()
         if not names or not all(isinstance(name, str) for name in names):
             raise InputError(
                 'KAnonymity: of is a list of columns, such as ["age", "sex"], or a list of these, '
-                f"not {given}"
+                f"not {setting}"
             )
         if len({*names}) < len(names):
             raise InputError(f"KAnonymity: of names a column twice: {list(names)}")
-        made.append(names)
-    return tuple(made)
+        checked.append(names)
+    return tuple(checked)

@@ -40,9 +40,11 @@ class Address(NamedTuple):
     def secrets(self) -> list[str]:
         """The texts in it that nobody is to read."""
         _, colon, password = self.who.partition(":")
-        given = [password] if colon else []
-        given += [each.partition("=")[2] for each in _SECRET.findall(self.query)]
-        return sorted({text for each in given for text in (each, unquote(each)) if text}, key=len)
+        passwords = [password] if colon else []
+        passwords += [part.partition("=")[2] for part in _SECRET.findall(self.query)]
+        return sorted(
+            {text for part in passwords for text in (part, unquote(part)) if text}, key=len
+        )
 
 
 def read_address(source: str | Path) -> Address | None:
@@ -51,10 +53,10 @@ def read_address(source: str | Path) -> Address | None:
     if looks is None:
         return None
     # The folder of a socket may stand where the host would.
-    found = _REST.fullmatch(looks[2])
-    if found is None or _ODD.search(looks[2]):
+    parts = _REST.fullmatch(looks[2])
+    if parts is None or _ODD.search(looks[2]):
         return None
-    return Address(looks[1], found["who"] or "", found["place"], found["query"] or "")
+    return Address(looks[1], parts["who"] or "", parts["place"], parts["query"] or "")
 
 
 def spoken(source: str | Path) -> str:
@@ -70,11 +72,11 @@ def spoken(source: str | Path) -> str:
     looks = _LOOKS.fullmatch(str(source))
     if looks is None:
         return _WORDS.sub(r"\1...", str(source))
-    found = read_address(source)
-    if found is None:
+    address = read_address(source)
+    if address is None:
         return f"{looks[1]}://..."
-    query = "&".join(each for each in found.query.split("&") if not _SECRET.match(each))
-    return f"{found.scheme}://{found.place}{'?' * bool(query)}{query}"
+    query = "&".join(setting for setting in address.query.split("&") if not _SECRET.match(setting))
+    return f"{address.scheme}://{address.place}{'?' * bool(query)}{query}"
 
 
 def hidden(text: str, words: Iterable[str]) -> str:
@@ -88,6 +90,6 @@ def hidden(text: str, words: Iterable[str]) -> str:
             if spoken(part) == part:
                 continue
             for form in (part, str(Path(part))):
-                for shown in (form, repr(form)[1:-1]):
-                    text = text.replace(shown, spoken(part))
+                for spelling in (form, repr(form)[1:-1]):
+                    text = text.replace(spelling, spoken(part))
     return text

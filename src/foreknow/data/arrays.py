@@ -37,8 +37,10 @@ def count_pairs(
     keys: NDArray[Any] = rows.astype(np.int32 if small else np.int64)
     keys *= n_columns
     keys += columns.astype(keys.dtype, copy=False)
-    most = max(len(keys) // 4, min(2 * len(keys), _TABLE)) if weights is None else 4 * len(keys)
-    if cells_in_all <= max(most, _DENSE_LIMIT):
+    largest_table = (
+        max(len(keys) // 4, min(2 * len(keys), _TABLE)) if weights is None else 4 * len(keys)
+    )
+    if cells_in_all <= max(largest_table, _DENSE_LIMIT):
         table = np.bincount(keys, weights=weights, minlength=n_rows * n_columns)
         cells = np.flatnonzero(table > 0)  # of truths: much faster than of floats
         counts = table[cells].astype(np.int64)
@@ -108,8 +110,8 @@ def combine(
     """Number the distinct combinations of several columns of codes."""
     # Half the memory where it will do.
     narrow = prod(sizes) < 2**31 and len(columns[0]) < 2**31
-    kept: type = np.int32 if narrow else np.int64
-    keys: NDArray[Any] = columns[0].astype(kept)
+    dtype: type = np.int32 if narrow else np.int64
+    keys: NDArray[Any] = columns[0].astype(dtype)
     span = sizes[0]
     for codes, size in zip(columns[1:], sizes[1:], strict=True):
         if span * size >= 2**62:
@@ -119,8 +121,8 @@ def combine(
         np.add(keys, codes, out=keys, casting="unsafe")
         span *= size
     if span <= max(2 * len(keys), _DENSE_LIMIT):
-        row_of: NDArray[Any] = np.full(span, -1, dtype=kept)
-        row_of[keys] = np.arange(len(keys), dtype=kept)
+        row_of: NDArray[Any] = np.full(span, -1, dtype=dtype)
+        row_of[keys] = np.arange(len(keys), dtype=dtype)
         present = np.flatnonzero(row_of >= 0)
         place = np.empty(span, dtype=np.int64)
         place[present] = np.arange(len(present))
@@ -131,7 +133,7 @@ def combine(
     new[:1] = False
     np.not_equal(keys[1:], keys[:-1], out=new[1:])
     first = order[np.concatenate(([True], new[1:]))]
-    keys[order] = np.cumsum(new, dtype=kept)
+    keys[order] = np.cumsum(new, dtype=dtype)
     return keys, first
 
 
@@ -150,8 +152,8 @@ def nearly_all_differ(columns: Sequence[NDArray[Any]]) -> bool:
             mixed += codes[block].astype(np.uint64)
             mixed *= _MIXED
         parts.append(mixed[mixed < _SAMPLED])
-    some = np.concatenate(parts)
-    return len(np.unique(some)) > 0.9 * len(some)
+    sampled = np.concatenate(parts)
+    return len(np.unique(sampled)) > 0.9 * len(sampled)
 
 
 def blocks(n: int, size: int = _BLOCK) -> Iterator[slice]:
@@ -201,11 +203,11 @@ class Keys:
         columns = [column if rows is None else column[rows] for column in self._columns]
         keys = np.empty(len(columns[0]), np.int32 if prod(self._sizes) < 2**31 else np.int64)
         for block in blocks(len(keys)):
-            own: NDArray[Any] = keys[block]
-            own[:] = columns[0][block]
+            block_keys: NDArray[Any] = keys[block]
+            block_keys[:] = columns[0][block]
             for codes, size in zip(columns[1:], self._sizes[1:], strict=True):
-                np.multiply(own, size, out=own)
-                np.add(own, codes[block], out=own, casting="unsafe")
+                np.multiply(block_keys, size, out=block_keys)
+                np.add(block_keys, codes[block], out=block_keys, casting="unsafe")
         return keys
 
     def counted(self, weights: NDArray[Any] | None = None) -> tuple[NDArray[Any], IntArray]:
@@ -214,8 +216,8 @@ class Keys:
         if span <= max(n_rows // 2, _DENSE_LIMIT):
             table = np.zeros(span, dtype=np.int64)
             for block in blocks(n_rows, max(_BLOCK, span)):
-                own = None if weights is None else weights[block]
-                counts = np.bincount(self.of(block), own, minlength=span)
+                block_weights = None if weights is None else weights[block]
+                counts = np.bincount(self.of(block), block_weights, minlength=span)
                 table += counts.astype(np.int64, copy=False)
             self._found = np.flatnonzero(table)
             return self._found, table[self._found]
@@ -232,23 +234,23 @@ class Keys:
         """The columns of some numbers."""
         if self._first is not None:
             return [column[self._first[keys]] for column in self._given]
-        found = [np.empty(len(keys), dtype=column.dtype) for column in self._columns]
+        columns = [np.empty(len(keys), dtype=column.dtype) for column in self._columns]
         for block in blocks(len(keys)):
-            left = keys[block]
-            for column, size in zip(reversed(found), reversed(self._sizes), strict=True):
-                rest = left // size
-                np.subtract(left, rest * size, out=column[block], casting="unsafe")
-                left = rest
-        return found
+            remaining = keys[block]
+            for column, size in zip(reversed(columns), reversed(self._sizes), strict=True):
+                quotients = remaining // size
+                np.subtract(remaining, quotients * size, out=column[block], casting="unsafe")
+                remaining = quotients
+        return columns
 
-    def spread(self, given: NDArray[Any]) -> NDArray[Any]:
+    def spread(self, values: NDArray[Any]) -> NDArray[Any]:
         """Give each row what belongs to its number, of the distinct ones as they were counted."""
         if self._place is not None:
-            placed: NDArray[Any] = given[self._place]
+            placed: NDArray[Any] = values[self._place]
             return placed
-        table: NDArray[Any] = np.empty(prod(self._sizes), dtype=given.dtype)
-        table[self._found] = given
-        result = np.empty(len(self._columns[0]), dtype=given.dtype)
+        table: NDArray[Any] = np.empty(prod(self._sizes), dtype=values.dtype)
+        table[self._found] = values
+        result = np.empty(len(self._columns[0]), dtype=values.dtype)
         for block in blocks(len(result)):
             result[block] = table[self.of(block)]
         return result

@@ -94,9 +94,10 @@ class GroupCounts:
 
     def __post_init__(self) -> None:
         if self.semantics not in get_args(Semantics):
-            known = get_args(Semantics)
+            all_semantics = get_args(Semantics)
             raise DataError(
-                f"semantics {self.semantics!r} is unknown{did_you_mean(str(self.semantics), known)}"
+                f"semantics {self.semantics!r} is "
+                f"unknown{did_you_mean(str(self.semantics), all_semantics)}"
             )
         for name in ("sizes", "offsets", "codes", "counts"):
             object.__setattr__(self, name, whole(getattr(self, name), name))
@@ -248,15 +249,15 @@ class GroupCounts:
         able: PossibleMembers | None = None,
     ) -> GroupCounts:
         """Take sizes, offsets, codes and counts as they are: for what was counted from counts."""
-        made = object.__new__(cls)
+        group_counts = object.__new__(cls)
         for name, array in zip(("sizes", "offsets", "codes", "counts"), arrays, strict=True):
             array.flags.writeable = False
-            object.__setattr__(made, name, array)
-        others: dict[str, Any] = {"values": values, "groups": None, "semantics": semantics}
-        others |= {"origin": origin, "able": able}
-        for name, given in others.items():
-            object.__setattr__(made, name, given)
-        return made
+            object.__setattr__(group_counts, name, array)
+        further_fields: dict[str, Any] = {"values": values, "groups": None, "semantics": semantics}
+        further_fields |= {"origin": origin, "able": able}
+        for name, value in further_fields.items():
+            object.__setattr__(group_counts, name, value)
+        return group_counts
 
     def seen(self, sensitive: str | None = None, known: Sequence[str] = ()) -> GroupCounts:
         """Count one column of combinations, for an adversary who knows others of everybody.
@@ -284,8 +285,8 @@ class GroupCounts:
             return self
         columns, sensitive = self.values.columns, sensitive or self.values.layout.main
         key = ("seen", sensitive, tuple(known))
-        seen: GroupCounts | None = self.memory.get(key)
-        if seen is None:
+        sight_counts: GroupCounts | None = self.memory.get(key)
+        if sight_counts is None:
             for name in (sensitive, *known):
                 if name not in columns:
                     raise DataError(f"there is no column {name!r}{did_you_mean(name, columns)}")
@@ -303,20 +304,24 @@ class GroupCounts:
             codes, times, semantics = of_cell[self.codes], self.counts, self.semantics
             sizes, able = None, None
             if self.values.classes is not None:
-                named = self.values.ruled_beside(sensitive, known)
-                beside = {name: columns[name][0][self.codes] for name in named}
-                joint = JointCells(part, codes, beside, times) if beside else None
+                ruled_columns = self.values.ruled_beside(sensitive, known)
+                codes_beside = {name: columns[name][0][self.codes] for name in ruled_columns}
+                joint = JointCells(part, codes, codes_beside, times) if codes_beside else None
                 able = self.values.classes.able(sensitive, part, self.codes, times, n_groups, joint)
             if sensitive in self.values.bags:  # a person has all that is in their bag
                 bags = self.values.bags[sensitive]
                 sizes = np.bincount(part, times, n_groups).astype(np.int64)
-                at, offsets = ranges(bags.offsets[codes], bags.offsets[codes + 1])
+                bag_cells, offsets = ranges(bags.offsets[codes], bags.offsets[codes + 1])
                 cells = np.repeat(np.arange(len(codes)), np.diff(offsets))
-                part, times, codes = part[cells], times[cells] * bags.times[at], bags.codes[at]
+                part, times, codes = (
+                    part[cells],
+                    times[cells] * bags.times[bag_cells],
+                    bags.codes[bag_cells],
+                )
                 values, semantics = bags.values, bags.semantics
             cells_of_part = count_pairs(part, codes, n_groups, len(values), times)
             sizes = row_sums(cells_of_part[2], cells_of_part[0]) if sizes is None else sizes
-            seen = GroupCounts.counted(
+            sight_counts = GroupCounts.counted(
                 *(sizes, *cells_of_part),
                 values=values,
                 semantics=semantics,
@@ -324,9 +329,9 @@ class GroupCounts:
                 able=able,
             )
             if origin is None and isinstance(self.groups, GroupLabels):
-                seen = replace(seen, groups=self.groups)
-            self.memory[key] = seen
-        return seen
+                sight_counts = replace(sight_counts, groups=self.groups)
+            self.memory[key] = sight_counts
+        return sight_counts
 
     def parts(self, sensitive: str | None = None, known: Sequence[str] = ()) -> IntArray:
         """Of each cell of combinations the group that `seen` counts it in, shape (cells,)."""
@@ -336,7 +341,7 @@ class GroupCounts:
         part: IntArray = self.memory["parts", sensitive or self.values.layout.main, tuple(known)]
         return part
 
-    def united(self, of: NDArray[np.bool_], values: Labels) -> GroupCounts:
+    def united(self, is_united: NDArray[np.bool_], values: Labels) -> GroupCounts:
         """Count some values as one: `values` are the others, then that one.
 
         Under ``multiset`` each occurrence falls to anybody, whichever value it is of, so that
@@ -344,7 +349,7 @@ class GroupCounts:
 
         Parameters
         ----------
-        of : bool array, shape (values,)
+        is_united : bool array, shape (values,)
             The values that are counted as one.
         values : Labels
             The labels of all values afterwards.
@@ -357,11 +362,11 @@ class GroupCounts:
         Examples
         --------
         >>> counts = GroupCounts.from_bags([["B20", "Z21", "Flu"], ["Flu"]])
-        >>> of = np.array([value != "Flu" for value in counts.values])
-        >>> counts.united(of, Labels(["Flu", "HIV"])).bag(0)
+        >>> is_united = np.array([value != "Flu" for value in counts.values])
+        >>> counts.united(is_united, Labels(["Flu", "HIV"])).bag(0)
         {'Flu': 1, 'HIV': 2}
         """
-        return self.recoded(np.where(of, len(values) - 1, np.cumsum(~of) - 1), values)
+        return self.recoded(np.where(is_united, len(values) - 1, np.cumsum(~is_united) - 1), values)
 
     def any_of(self, members: Iterable[Label]) -> tuple[GroupCounts, str]:
         """Count a set of values as one; what it is called is the last of the values.
@@ -379,20 +384,22 @@ class GroupCounts:
         """
         if isinstance(members, str) or not isinstance(members, Iterable):
             raise DataError(f"any_of must be a list of sensitive values, such as [{members!r}]")
-        named = list(members)
-        of = np.zeros(self.n_values, dtype=bool)
-        of[[self.code(label) for label in named]] = True
-        if of.all() or not named:
-            which = "every" if named else "no"
+        labels = list(members)
+        is_member = np.zeros(self.n_values, dtype=bool)
+        is_member[[self.code(label) for label in labels]] = True
+        if is_member.all() or not labels:
+            which = "every" if labels else "no"
             raise DataError(f"any_of names {which} sensitive value; name some of them")
-        others = [value for value, inside in zip(self.values, of, strict=True) if not inside]
-        name = name_of_set(named, map(str, others))
-        return self.united(of, Labels([*others, name])), name
+        other_values = [
+            value for value, inside in zip(self.values, is_member, strict=True) if not inside
+        ]
+        name = name_of_set(labels, map(str, other_values))
+        return self.united(is_member, Labels([*other_values, name])), name
 
     def recoded(self, places: IntArray, values: Labels) -> GroupCounts:
         """Count each value as the one at its place in `values`: several may become one."""
         refuse_sets(self.semantics)
-        made = GroupCounts.from_pairs(
+        recoded_counts = GroupCounts.from_pairs(
             self.cell_groups,
             places[self.codes],
             values=values,
@@ -403,15 +410,15 @@ class GroupCounts:
             semantics=self.semantics,
         )
         able = self.able and self.able.recoded(places, values)
-        return replace(made, origin=self.origin, able=able)
+        return replace(recoded_counts, origin=self.origin, able=able)
 
     # ---- whom it is about -----------------------------------------------------------------
 
-    def as_kind(self, kind: type[Kind], **own: Any) -> Kind:
+    def as_kind(self, kind: type[Kind], **further_fields: Any) -> Kind:
         """The same counts, and all that was worked out about them, as another kind of counts."""
-        made = object.__new__(kind)
-        vars(made).update({**vars(self), **own})
-        return made
+        kind_counts = object.__new__(kind)
+        vars(kind_counts).update({**vars(self), **further_fields})
+        return kind_counts
 
     def of_rows(self, schema: Any, sensitive: str) -> GroupCounts:
         """The same as `RowCounts`, if a schema says more of the people than counts follow."""
@@ -479,31 +486,34 @@ class GroupCounts:
         """What judges have worked out about these counts, kept so that it is worked out once."""
         return {}
 
-    def top_sums(self, most: int, groups: IntArray | None = None) -> IntArray:
-        """Sum of the `most` largest counts of each (or each given) group; of all, if fewer."""
-        most = min(most, self.n_values)
+    def top_sums(self, n_largest: int, groups: IntArray | None = None) -> IntArray:
+        """Sum of the `n_largest` counts of each (or each given) group; of all, if fewer."""
+        n_largest = min(n_largest, self.n_values)
         chosen = slice(None) if groups is None else groups
         starts, ends = self.offsets[:-1][chosen], self.offsets[1:][chosen]
         running = self._running_descending
-        return running[np.minimum(starts + most, ends)] - running[starts]
+        return running[np.minimum(starts + n_largest, ends)] - running[starts]
 
-    def fewest_leaving(self, first: int, known: int, times: Fraction) -> IntArray:
+    def fewest_leaving(self, first: int, n_known: int, times: Fraction) -> IntArray:
         """How many must leave each group at least, all or until no value is too common.
 
-        All beyond the `first` commonest values, but `known` of them, must be more than `times` the
-        commonest.
+        All beyond the `first` commonest values, but `n_known` of them, must be more than `times`
+        the commonest.
         """
-        known = min(known, int(self.sizes.max(initial=0)))
+        n_known = min(n_known, int(self.sizes.max(initial=0)))
         parts = min(times.denominator, _PARTS)  # rounded down, fewer must leave
         limit = parts, int(min(times, Fraction(_PARTS)) * parts)
-        rest, fewest = self.sizes - self.top_sums(first), np.zeros(self.n_groups, dtype=np.int64)
-        fails = np.flatnonzero(limit[0] * (rest - known) <= limit[1] * self.top_sums(1))
+        sums_beyond, fewest = (
+            self.sizes - self.top_sums(first),
+            np.zeros(self.n_groups, dtype=np.int64),
+        )
+        fails = np.flatnonzero(limit[0] * (sums_beyond - n_known) <= limit[1] * self.top_sums(1))
         if len(fails):
-            own = self.take(fails)
-            fewest[fails] = own.sizes - own._staying(first, known, limit)
+            failing = self.take(fails)
+            fewest[fails] = failing.sizes - failing._staying(first, n_known, limit)
         return fewest
 
-    def _staying(self, first: int, known: int, limit: tuple[int, int]) -> IntArray:
+    def _staying(self, first: int, n_known: int, limit: tuple[int, int]) -> IntArray:
         """How many stay at most of groups that fail, once their commonest values are cut.
 
         What is spared is a concave function of the cut, so no step of Newton's goes too far.
@@ -514,8 +524,8 @@ class GroupCounts:
         cut, fails = self.top_sums(1), np.ones(self.n_groups, dtype=bool)
         while fails.any():
             of_cells = cut[group]
-            rest = np.add.reduceat(np.where(beyond, np.minimum(counts, of_cells), 0), starts)
-            lack = limit[1] * cut - limit[0] * (rest - known)
+            sums_beyond = np.add.reduceat(np.where(beyond, np.minimum(counts, of_cells), 0), starts)
+            lack = limit[1] * cut - limit[0] * (sums_beyond - n_known)
             uncut = np.add.reduceat(beyond & (counts >= of_cells), starts, dtype=np.int64)
             falls = limit[1] - limit[0] * uncut
             fails = (lack >= 0) & (cut > 0)
@@ -538,28 +548,30 @@ class GroupCounts:
 
     def take(self, groups: NDArray[Any]) -> GroupCounts:
         """Only the given groups (positions, or a boolean mask), in that order."""
-        wanted = np.asarray(groups)
-        if not wanted.size:
-            wanted = wanted.astype(np.int64)
-        if wanted.dtype == bool:
-            if len(wanted) != self.n_groups:
-                raise DataError(f"the mask is for {len(wanted)} groups, there are {self.n_groups}")
-            wanted = np.flatnonzero(wanted)
-        elif wanted.size and (wanted.min() < 0 or wanted.max() >= self.n_groups):
+        positions = np.asarray(groups)
+        if not positions.size:
+            positions = positions.astype(np.int64)
+        if positions.dtype == bool:
+            if len(positions) != self.n_groups:
+                raise DataError(
+                    f"the mask is for {len(positions)} groups, there are {self.n_groups}"
+                )
+            positions = np.flatnonzero(positions)
+        elif positions.size and (positions.min() < 0 or positions.max() >= self.n_groups):
             raise DataError(f"groups must lie in 0..{self.n_groups - 1}")
-        cells, offsets = ranges(self.offsets[wanted], self.offsets[wanted + 1])
-        names: Any = None if self.groups is None else [self.groups[g] for g in wanted.tolist()]
+        cells, offsets = ranges(self.offsets[positions], self.offsets[positions + 1])
+        names: Any = None if self.groups is None else [self.groups[g] for g in positions.tolist()]
         if isinstance(self.groups, GroupLabels):
             names = GroupLabels.of(names, self.groups.columns)
         return GroupCounts(
-            self.sizes[wanted],
+            self.sizes[positions],
             offsets,
             self.codes[cells],
             self.counts[cells],
             self.values,
             names,
             self.semantics,
-            able=self.able and self.able.take(wanted),
+            able=self.able and self.able.take(positions),
         )
 
     def merge(self, into: ArrayLike) -> GroupCounts:
@@ -647,10 +659,10 @@ class RowCounts(GroupCounts):
 
     def seen(self, sensitive: str | None = None, known: Sequence[str] = ()) -> GroupCounts:
         """Count one column of combinations; what stays open is whose cases rows are."""
-        seen = super().seen(sensitive, known)
-        if seen is self or self.schema.unit == "person":
-            return seen
-        return seen.of_rows(self.schema, sensitive or self.schema.sensitive)
+        sight_counts = super().seen(sensitive, known)
+        if sight_counts is self or self.schema.unit == "person":
+            return sight_counts
+        return sight_counts.of_rows(self.schema, sensitive or self.schema.sensitive)
 
     def recoded(self, places: IntArray, values: Labels) -> GroupCounts:
         """Count each value as the one at its place in `values`: several may become one."""
@@ -664,8 +676,8 @@ class RowCounts(GroupCounts):
         """Unite groups: group g goes into the new group ``into[g]``; codes from 0, none empty."""
         return self._of_rows(super().merge(into))
 
-    def _of_rows(self, made: GroupCounts) -> GroupCounts:
-        return made.as_kind(type(self), schema=self.schema, sensitive=self.sensitive)
+    def _of_rows(self, counts: GroupCounts) -> GroupCounts:
+        return counts.as_kind(type(self), schema=self.schema, sensitive=self.sensitive)
 
 
 class UnitCounts(RowCounts):
@@ -688,11 +700,16 @@ _PARTS = 1 << 16
 _MOST_PEOPLE = 2**53  # above it, a float no longer holds every whole number
 
 
-def check_counts(made: GroupCounts) -> None:
+def check_counts(group_counts: GroupCounts) -> None:
     """Raise `DataError` if the arrays contradict each other or the semantics."""
-    if (missing := made.values.first_missing) is not None:
-        raise DataError(f"the value label {missing} is {not_a_label(made.values[missing])}")
-    sizes, offsets, codes, counts = made.sizes, made.offsets, made.codes, made.counts
+    if (missing := group_counts.values.first_missing) is not None:
+        raise DataError(f"the value label {missing} is {not_a_label(group_counts.values[missing])}")
+    sizes, offsets, codes, counts = (
+        group_counts.sizes,
+        group_counts.offsets,
+        group_counts.codes,
+        group_counts.counts,
+    )
     if len(offsets) != len(sizes) + 1 or offsets[0] != 0 or offsets[-1] != len(codes):
         raise DataError(
             f"offsets must have {len(sizes) + 1} entries from 0 to {len(codes)} "
@@ -702,14 +719,14 @@ def check_counts(made: GroupCounts) -> None:
         raise DataError(f"{len(codes)} codes but {len(counts)} counts")
     if np.any(offsets[1:] < offsets[:-1]):
         raise DataError("offsets must not decrease")
-    if made.groups is not None and len(made.groups) != len(sizes):
-        raise DataError(f"{len(sizes)} groups but {len(made.groups)} group labels")
+    if group_counts.groups is not None and len(group_counts.groups) != len(sizes):
+        raise DataError(f"{len(sizes)} groups but {len(group_counts.groups)} group labels")
     if len(sizes) and sizes.min() < 1:
         g = int(np.argmin(sizes))
-        raise DataError(f"group {made.group_label(g)!r} has {int(sizes[g])} people, not 1+")
+        raise DataError(f"group {group_counts.group_label(g)!r} has {int(sizes[g])} people, not 1+")
     if len(codes):
-        if codes.min() < 0 or codes.max() >= len(made.values):
-            raise DataError(f"value codes must lie in 0..{len(made.values) - 1}")
+        if codes.min() < 0 or codes.max() >= len(group_counts.values):
+            raise DataError(f"value codes must lie in 0..{len(group_counts.values) - 1}")
         if counts.min() < 1:
             raise DataError("counts must be at least 1; leave a value out where it is absent")
         rising = codes[1:] > codes[:-1]
@@ -719,33 +736,37 @@ def check_counts(made: GroupCounts) -> None:
             raise DataError("value codes must increase strictly within each group")
     check_total(sizes, "people")
     check_total(counts, "occurrences")
-    if check := _CHECKS.get(made.semantics):
-        check(made)
+    if check := _CHECKS.get(group_counts.semantics):
+        check(group_counts)
 
 
-def _check_single(made: GroupCounts) -> None:
+def _check_single(group_counts: GroupCounts) -> None:
     """Raise `DataError` where people of a group do not have one value each."""
-    wrong = np.flatnonzero(row_sums(made.counts, made.offsets) != made.sizes)
+    wrong = np.flatnonzero(
+        row_sums(group_counts.counts, group_counts.offsets) != group_counts.sizes
+    )
     if len(wrong):
         g = int(wrong[0])
-        held = int(made.counts[made.offsets[g] : made.offsets[g + 1]].sum())
+        n_values = int(
+            group_counts.counts[group_counts.offsets[g] : group_counts.offsets[g + 1]].sum()
+        )
         raise DataError(
-            f"group {made.group_label(g)!r} has {people_text(int(made.sizes[g]))} but "
-            f"{some(held, 'value', 'values')}; under 'single' everyone has exactly one"
+            f"group {group_counts.group_label(g)!r} has {people_text(int(group_counts.sizes[g]))} "
+            f"but {some(n_values, 'value', 'values')}; under 'single' everyone has exactly one"
         )
 
 
-def _check_set(made: GroupCounts) -> None:
+def _check_set(group_counts: GroupCounts) -> None:
     """Raise `DataError` where a value occurs more often than a group has people."""
-    wrong = np.flatnonzero(made.counts > made.sizes[made.cell_groups])
+    wrong = np.flatnonzero(group_counts.counts > group_counts.sizes[group_counts.cell_groups])
     if len(wrong):
         cell = int(wrong[0])
-        g = int(made.cell_groups[cell])
+        g = int(group_counts.cell_groups[cell])
         raise DataError(
-            f"value {made.values[int(made.codes[cell])]!r} occurs "
-            f"{some(int(made.counts[cell]), 'time', 'times')} among "
-            f"{people_text(int(made.sizes[g]))} of group {made.group_label(g)!r}; under 'set' "
-            "nobody has a value twice"
+            f"value {group_counts.values[int(group_counts.codes[cell])]!r} occurs "
+            f"{some(int(group_counts.counts[cell]), 'time', 'times')} among "
+            f"{people_text(int(group_counts.sizes[g]))} of group {group_counts.group_label(g)!r}; "
+            "under 'set' nobody has a value twice"
         )
 
 
@@ -755,18 +776,18 @@ _CHECKS = {"single": _check_single, "set": _check_set}
 def whole(array: Any, name: str) -> IntArray:
     """View whole numbers as read-only int64, without a copy where they are."""
     try:
-        given = np.asarray(array)
-        if given.dtype == object:
-            given = given.astype(np.int64)
+        numbers = np.asarray(array)
+        if numbers.dtype == object:
+            numbers = numbers.astype(np.int64)
     except (OverflowError, TypeError, ValueError):
         raise DataError(f"{name} must hold whole numbers below 2**63") from None
-    if given.ndim != 1:
-        raise DataError(f"{name} must be a flat array, not of shape {given.shape}")
-    if given.dtype.kind not in "iu" and given.size:
-        raise DataError(f"{name} must hold whole numbers, not {given.dtype}")
-    if given.dtype == np.uint64 and given.size and given.max() > np.iinfo(np.int64).max:
+    if numbers.ndim != 1:
+        raise DataError(f"{name} must be a flat array, not of shape {numbers.shape}")
+    if numbers.dtype.kind not in "iu" and numbers.size:
+        raise DataError(f"{name} must hold whole numbers, not {numbers.dtype}")
+    if numbers.dtype == np.uint64 and numbers.size and numbers.max() > np.iinfo(np.int64).max:
         raise DataError(f"{name} holds a number above 2**63 - 1")
-    view = given.astype(np.int64, copy=False).view()
+    view = numbers.astype(np.int64, copy=False).view()
     view.flags.writeable = False
     return view
 
@@ -795,18 +816,20 @@ def bags_of(
 ) -> tuple[IntArray, Bags]:
     """Number the distinct sets or bags of values that people have; and what is in each."""
     offsets, values_of_cell, times = count_pairs(people, codes, n_people, len(values))
-    lengths, most = np.diff(offsets), int(times.max(initial=0)) + 1
+    lengths, base = np.diff(offsets), int(times.max(initial=0)) + 1
     bag_of_person: NDArray[Any] = np.zeros(n_people, dtype=np.int64)
     for place in range(int(lengths.max(initial=0))):
         has = lengths > place
-        at, key = offsets[:-1][has] + place, np.zeros(n_people, dtype=np.int64)
-        key[has] = (values_of_cell[at] + 1) * most + times[at]
+        cells, key = offsets[:-1][has] + place, np.zeros(n_people, dtype=np.int64)
+        key[has] = (values_of_cell[cells] + 1) * base + times[cells]
         bag_of_person, _ = combine(
-            [bag_of_person, key], [int(bag_of_person.max()) + 1, (len(values) + 1) * most]
+            [bag_of_person, key], [int(bag_of_person.max()) + 1, (len(values) + 1) * base]
         )
     _, first, bag_of_person = np.unique(bag_of_person, return_index=True, return_inverse=True)
-    at, ends = ranges(offsets[first], offsets[first + 1])
-    return bag_of_person.reshape(-1), Bags(ends, values_of_cell[at], times[at], values, semantics)
+    cells, ends = ranges(offsets[first], offsets[first + 1])
+    return bag_of_person.reshape(-1), Bags(
+        ends, values_of_cell[cells], times[cells], values, semantics
+    )
 
 
 def refuse_sets(semantics: Semantics) -> None:
@@ -838,9 +861,9 @@ def tally_of(
     return labels_counted(bag, group)
 
 
-def labels_counted(given: Iterable[Label], whose: str) -> Counter[Label]:
+def labels_counted(labels: Iterable[Label], whose: str) -> Counter[Label]:
     """Count labels; raise `DataError` for one that is missing or cannot be looked up."""
-    values = list(given)
+    values = list(labels)
     try:
         tally = Counter(values)
         if not any(map(is_missing, tally)):

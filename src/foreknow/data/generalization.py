@@ -47,26 +47,26 @@ STYLES = ("range", "exact", "hierarchy", "set")  # that may be wanted
 Codes: TypeAlias = tuple[int, ...]
 
 
-def style_of(attribute: Attribute, wanted: str | None) -> Style:
+def style_of(attribute: Attribute, style: str | None) -> Style:
     """How an attribute is written: as wanted, else by its kind."""
-    if wanted not in (None, *STYLES):
+    if style not in (None, *STYLES):
         raise PolicyError(
-            f"publish.labels: {attribute.name!r} cannot be written as {wanted!r}"
-            f"{did_you_mean(wanted, STYLES)}"
+            f"publish.labels: {attribute.name!r} cannot be written as {style!r}"
+            f"{did_you_mean(style, STYLES)}"
         )
-    if wanted == "hierarchy" and not attribute.ancestors:
+    if style == "hierarchy" and not attribute.ancestors:
         raise PolicyError(f"publish.labels: {attribute.name!r} has no hierarchy with levels")
-    if wanted == "exact" and attribute.order == "nominal":  # all values, however rare
+    if style == "exact" and attribute.order == "nominal":  # all values, however rare
         return "set"
-    if wanted == "range" and attribute.order == "nominal":
+    if style == "range" and attribute.order == "nominal":
         raise PolicyError(
             f"publish.labels: {attribute.name!r} is text without an order; a range of it means "
             "nothing; use set, or give it a hierarchy = { order = [...] }"
         )
-    if wanted == "exact":  # ranges from one member's value to another's
+    if style == "exact":  # ranges from one member's value to another's
         return "range"
-    if wanted is not None:
-        return wanted  # type: ignore[return-value]
+    if style is not None:
+        return style  # type: ignore[return-value]
     if attribute.ancestors and attribute.cells is None:
         return "hierarchy"
     return "range" if attribute.order == "ordered" else "set"
@@ -134,14 +134,14 @@ def coarsened(
     floor: IntArray | None = None,
 ) -> Coarsened:
     """Find what members have in common; `floor` is the least level of each group."""
-    least = np.zeros(n_groups, dtype=np.int64) if floor is None else np.asarray(floor)
+    floors = np.zeros(n_groups, dtype=np.int64) if floor is None else np.asarray(floor)
     wording = wording_of(attribute, style)
-    return Coarsened(attribute, style, *wording.in_common(groups, n_groups, least))
+    return Coarsened(attribute, style, *wording.in_common(groups, n_groups, floors))
 
 
-def _suppressed(attribute: Attribute, least: IntArray) -> BoolArray:
+def _suppressed(attribute: Attribute, floors: IntArray) -> BoolArray:
     """Of which groups nothing is published, by the least level of each."""
-    return np.asarray(least >= max(1, len(attribute.ancestors)))
+    return np.asarray(floors >= max(1, len(attribute.ancestors)))
 
 
 def _ends(
@@ -155,8 +155,8 @@ def _ends(
     np.maximum.at(high, groups, codes)
     first = low
     if attribute.domain[0] is None:
-        first, known = high.copy(), codes > 0
-        np.minimum.at(first, groups[known], codes[known])
+        first, has_value = high.copy(), codes > 0
+        np.minimum.at(first, groups[has_value], codes[has_value])
     return low.astype(np.int64), first.astype(np.int64), high.astype(np.int64)
 
 
@@ -166,11 +166,13 @@ def _distinct(rows: IntArray) -> tuple[list[Codes], IntArray]:
     return list(map(tuple, rows[first].tolist())), which.astype(np.int64)
 
 
-def _lowest_nodes(attribute: Attribute, low: IntArray, high: IntArray, least: IntArray) -> IntArray:
+def _lowest_nodes(
+    attribute: Attribute, low: IntArray, high: IntArray, floors: IntArray
+) -> IntArray:
     """Level and node of the lowest node, from a level on, that holds a run of leaves."""
     level_and_node = np.full((len(low), 2), -1, dtype=np.int64)
     for level, nodes in enumerate(_levels(attribute)):
-        fits = (level_and_node[:, 0] < 0) & (least <= level) & (nodes[low] == nodes[high])
+        fits = (level_and_node[:, 0] < 0) & (floors <= level) & (nodes[low] == nodes[high])
         level_and_node[fits, 0], level_and_node[fits, 1] = level, nodes[low[fits]]
     if (level_and_node < 0).any():
         raise InternalError(f"the hierarchy of {attribute.name!r} has no single top")
@@ -192,8 +194,8 @@ def meant_by_sets(
     """
     labels = [None if text is None else str(text) for text in dict.fromkeys(texts)]
     people = np.bincount(attribute.codes, times, len(attribute.domain))
-    for least in (0, *sorted(set(people.tolist()), reverse=True)):
-        without_rare = merged(attribute, people < least) if least else attribute
+    for limit in (0, *sorted(set(people.tolist()), reverse=True)):
+        without_rare = merged(attribute, people < limit) if limit else attribute
         wording = SetWording(without_rare)
         meanings = {label: wording.read(label) for label in labels}
         if all(codes is not None for codes in meanings.values()):
@@ -222,7 +224,7 @@ class Wording:
         return exact_labels(self._attribute)
 
     def in_common(
-        self, groups: IntArray, n_groups: int, least: IntArray
+        self, groups: IntArray, n_groups: int, floors: IntArray
     ) -> tuple[list[Codes], IntArray]:
         """What members have in common, from a least level of each group on; which of it each."""
         raise NotImplementedError
@@ -247,10 +249,12 @@ class Wording:
 
     def widths(self, meanings: Sequence[Codes]) -> NDArray[np.float64]:
         """How much of the domain each meaning covers, as a share."""
-        many = self._attribute.many
-        return np.asarray((self._sizes(meanings, many) - 1.0) / max(int(many.sum()) - 1, 1))
+        values_per_code = self._attribute.many
+        return np.asarray(
+            (self._sizes(meanings, values_per_code) - 1.0) / max(int(values_per_code.sum()) - 1, 1)
+        )
 
-    def _sizes(self, meanings: Sequence[Codes], many: IntArray) -> IntArray:
+    def _sizes(self, meanings: Sequence[Codes], values_per_code: IntArray) -> IntArray:
         """How many values each meaning covers, where each code is so many."""
         raise NotImplementedError
 
@@ -302,10 +306,10 @@ class Wording:
     @cached_property
     def codes(self) -> dict[str | None, int]:
         """The code of each value by how it is published."""
-        known = {text: code for code, text in enumerate(self.exact)}
-        if len(known) < len(self.exact):
+        code_of_text = {text: code for code, text in enumerate(self.exact)}
+        if len(code_of_text) < len(self.exact):
             raise InternalError(f"column {self._attribute.name!r}: two values are written alike")
-        return known
+        return code_of_text
 
     @cached_property
     def _taken(self) -> set[str | None]:
@@ -343,10 +347,10 @@ class NodeWording(Wording):
     """Labels that are the names of the nodes of a hierarchy."""
 
     def in_common(  # noqa: D102
-        self, groups: IntArray, n_groups: int, least: IntArray
+        self, groups: IntArray, n_groups: int, floors: IntArray
     ) -> tuple[list[Codes], IntArray]:
         low, _, high = _ends(self._attribute, groups, n_groups)
-        return _distinct(_lowest_nodes(self._attribute, low, high, least))
+        return _distinct(_lowest_nodes(self._attribute, low, high, floors))
 
     def _label(self, *codes: int) -> str | None:
         level, node = codes
@@ -356,7 +360,7 @@ class NodeWording(Wording):
         level, node = codes
         return _span(_levels(self._attribute)[level], node)
 
-    def _sizes(self, meanings: Sequence[Codes], many: IntArray) -> IntArray:
+    def _sizes(self, meanings: Sequence[Codes], values_per_code: IntArray) -> IntArray:
         return np.asarray(np.diff(self.places(meanings))[:, 0] + 1)
 
     def _alone(self, code: int) -> Codes:
@@ -383,13 +387,13 @@ class SetWording(Wording):
     """Labels that list values."""
 
     def in_common(  # noqa: D102
-        self, groups: IntArray, n_groups: int, least: IntArray
+        self, groups: IntArray, n_groups: int, floors: IntArray
     ) -> tuple[list[Codes], IntArray]:
         attribute = self._attribute
         pairs = count_pairs(groups, attribute.codes, n_groups, len(attribute.domain))
-        offsets, every = pairs[0].tolist(), pairs[1].tolist()
-        cells = zip(offsets, offsets[1:], _suppressed(attribute, least).tolist(), strict=False)
-        listed = [() if all_ else tuple(every[a:b]) for a, b, all_ in cells]
+        offsets, cell_codes = pairs[0].tolist(), pairs[1].tolist()
+        cells = zip(offsets, offsets[1:], _suppressed(attribute, floors).tolist(), strict=False)
+        listed = [() if is_hidden else tuple(cell_codes[a:b]) for a, b, is_hidden in cells]
         place = {meaning: i for i, meaning in enumerate(dict.fromkeys(listed))}
         return list(place), np.array([place[meaning] for meaning in listed], dtype=np.int64)
 
@@ -403,8 +407,11 @@ class SetWording(Wording):
     def _ends_of(self, *codes: int) -> tuple[int, int]:
         return codes[0], codes[-1]
 
-    def _sizes(self, meanings: Sequence[Codes], many: IntArray) -> IntArray:
-        return np.array([many[list(codes)].sum() or many.sum() for codes in meanings], np.int64)
+    def _sizes(self, meanings: Sequence[Codes], values_per_code: IntArray) -> IntArray:
+        return np.array(
+            [values_per_code[list(codes)].sum() or values_per_code.sum() for codes in meanings],
+            np.int64,
+        )
 
     def known(self, meanings: Mapping[str | None, Codes]) -> KnownLabels:  # noqa: D102
         cells = self._attribute.cells
@@ -420,10 +427,10 @@ class SetWording(Wording):
         null = None in self.codes
         bare = () if meaning.quoted or not null else (MISSING,)
         listed = [self.codes.get(None if m in bare else m) for m in meaning.members]
-        known = {code for code in listed if code is not None}
-        if not len(known) == len(listed) > 0:
+        codes = {code for code in listed if code is not None}
+        if not len(codes) == len(listed) > 0:
             return None
-        return tuple(sorted({0, *known} if null and meaning.missing else known))
+        return tuple(sorted({0, *codes} if null and meaning.missing else codes))
 
     def read_all(  # noqa: D102
         self, labels: Iterable[Any], times: IntArray | None = None
@@ -445,13 +452,13 @@ class RangeWording(Wording):
     """Labels that go from one value, or one cell, to another."""
 
     def in_common(  # noqa: D102
-        self, groups: IntArray, n_groups: int, least: IntArray
+        self, groups: IntArray, n_groups: int, floors: IntArray
     ) -> tuple[list[Codes], IntArray]:
         low, first, high = _ends(self._attribute, groups, n_groups)
         # A null comes first, as code 0: it is not the lower end of a range.
         null_too = (low == 0) & (high > 0) & (self._attribute.domain[0] is None)
         rows = np.stack((null_too, first, high), axis=1)
-        rows[_suppressed(self._attribute, least)] = -1
+        rows[_suppressed(self._attribute, floors)] = -1
         distinct, of_group = _distinct(rows)
         return [() if row[0] < 0 else row for row in distinct], of_group
 
@@ -480,7 +487,8 @@ class RangeWording(Wording):
     def _codes_of(self, meaning: Meaning) -> Codes | None:
         if meaning.ends is not None:
             first, last = (
-                of.get(end) for of, end in zip(self._codes_of_ends, meaning.ends, strict=True)
+                code_of_end.get(end)
+                for code_of_end, end in zip(self._codes_of_ends, meaning.ends, strict=True)
             )
         else:
             first = last = self.codes.get(meaning.members[0]) if meaning.members else None
@@ -535,22 +543,22 @@ def wording_of(attribute: Attribute, style: Style) -> Wording:
 def names_of_nodes(attribute: Attribute) -> list[list[str | None]]:
     """What the nodes of a hierarchy are published as, at level 0 and up: names of their own."""
     exact = exact_labels(attribute)
-    meant: dict[str | None, set[tuple[int, int]]] = {}
+    spans_of_label: dict[str | None, set[tuple[int, int]]] = {}
     for nodes, labels in zip(_levels(attribute), [exact, *attribute.labels], strict=True):
         for node, label in enumerate(labels):
-            meant.setdefault(label, set()).add(_span(nodes, node))
+            spans_of_label.setdefault(label, set()).add(_span(nodes, node))
     # What the hierarchy lists and nobody has is no less a value to a reader.
     unseen = attribute.listed - set(exact)
-    taken = {*meant, *unseen}
+    used_names = {*spans_of_label, *unseen}
 
     def name(label: str, level: int) -> str:
         """Keep a label that means one set of leaves; add the level to another."""
-        if label and len(meant[label]) == 1 and label not in unseen:
+        if label and len(spans_of_label[label]) == 1 and label not in unseen:
             return label
         levelled = f"{label} (level {level})"
-        while levelled in taken:
+        while levelled in used_names:
             levelled += "+"
-        taken.add(levelled)
+        used_names.add(levelled)
         return levelled
 
     names = [exact]

@@ -35,7 +35,7 @@ SHARED, FEW = 5, 20
 _HIDDEN, _OF = 3, 4
 
 
-def grid_of(known: Sequence[Any], people: IntArray) -> Grid | None:
+def grid_of(values: Sequence[Any], people: IntArray) -> Grid | None:
     """The finest readable grid that hides some ascending values, of so many people each.
 
     Three in four values then lie in cells with another value, and with 5 people or more. None for
@@ -45,36 +45,40 @@ def grid_of(known: Sequence[Any], people: IntArray) -> Grid | None:
     >>> grid_of(range(20, 60), np.full(40, 3)), grid_of(range(20, 60), np.full(40, 1))
     (Intervals(widths=(2,), origin=0), Intervals(widths=(5,), origin=0))
     """
-    if len(known) <= FEW and people.min(initial=SHARED) >= SHARED:
+    if len(values) <= FEW and people.min(initial=SHARED) >= SHARED:
         return None
-    if isinstance(known[0], (dt.date, dt.time)):
+    if isinstance(values[0], (dt.date, dt.time)):
         periods = ["hour", "day"]
-        if isinstance(known[0], dt.date):
+        if isinstance(values[0], dt.date):
             periods += ["month", "quarter", "year", "decade", "century"]
-        laid = DateLevels(periods).levels(known, "", lambda _: 0)
+        laid = DateLevels(periods).levels(values, "", lambda _: 0)
         for period, cells in zip(periods, laid.ancestors, strict=False):
             if _hides(cells, people[laid.order]):
                 return DateLevels([period])
         return DateLevels(periods[-1:])
-    if any(map(not_a_number, known)):
+    if any(map(not_a_number, values)):
         return None
-    decimals, units = 0, list(known)
-    if not all(type(value) is int for value in known):
-        decimals, units = common_unit([exact(value) for value in known])
-    at = integers(units)
-    largest = max(int(at[-1]), -1 - int(at[0]))  # beyond it, cells only meet at 0
-    width = next(w for w in _widths(at) if w > largest or _hides(at // w, people))
+    decimals, units = 0, list(values)
+    if not all(type(value) is int for value in values):
+        decimals, units = common_unit([exact(value) for value in values])
+    places = integers(units)
+    largest = max(int(places[-1]), -1 - int(places[0]))  # beyond it, cells only meet at 0
+    width = next(w for w in _widths(places) if w > largest or _hides(places // w, people))
     return Intervals([decimal_text(width, decimals) if decimals else width])
 
 
-def _widths(at: NDArray[Any]) -> Iterator[int]:
+def _widths(places: NDArray[Any]) -> Iterator[int]:
     """Readable widths, fine to coarse: from one that could hide the values."""
-    gaps = np.concatenate(([at[-1] - at[0] + 1], np.diff(at), [at[-1] - at[0] + 1]))
+    gaps = np.concatenate(
+        ([places[-1] - places[0] + 1], np.diff(places), [places[-1] - places[0] + 1])
+    )
     nearest = np.sort(np.minimum(gaps[:-1], gaps[1:]))
-    least = max(2, int(nearest[-(-_HIDDEN * len(at) // _OF) - 1]) + 1) if len(at) > 1 else 2
-    start = max(0, len(str(least)) - 2)
+    least_width = (
+        max(2, int(nearest[-(-_HIDDEN * len(places) // _OF) - 1]) + 1) if len(places) > 1 else 2
+    )
+    start = max(0, len(str(least_width)) - 2)
     for power in count(start):
-        yield from (m * 10**power for m in (1, 2, 5) if m * 10**power >= least)
+        yield from (m * 10**power for m in (1, 2, 5) if m * 10**power >= least_width)
 
 
 def _hides(cells: NDArray[Any], people: IntArray) -> bool:
@@ -97,21 +101,21 @@ def words_of(grid: Grid) -> str:
     return f"in steps of {grid.widths[0]}"
 
 
-def ends_of(grid: Grid, levels: Levels, known: Sequence[Any]) -> NDArray[np.float64]:
+def ends_of(grid: Grid, levels: Levels, values: Sequence[Any]) -> NDArray[np.float64]:
     """Where each cell begins and ends, as its label says; of dates in days. Shape (cells, 2)."""
-    found = []
+    ends = []
     first = np.searchsorted(levels.ancestors[0], np.arange(len(levels.labels[0])))
     for name, leaf in zip(levels.labels[0], first.tolist(), strict=True):
-        value = known[int(levels.order[leaf])]
+        value = values[int(levels.order[leaf])]
         if value is None:
             continue
         if isinstance(grid, Intervals):
             low, _, end = name.partition(" to ")
-            found.append((float(low), float(end.removeprefix("<") or low)))
+            ends.append((float(low), float(end.removeprefix("<") or low)))
             continue
         moment = read_moment(value)
         assert moment is not None or isinstance(value, dt.time)
         hour = value.hour if moment is None else moment.toordinal() * 24 + moment.hour
         low_hour, end_hour = period_of(grid.periods[0], hour)
-        found.append((low_hour / 24, end_hour / 24))
-    return np.array(found, dtype=np.float64).reshape(-1, 2)
+        ends.append((low_hour / 24, end_hour / 24))
+    return np.array(ends, dtype=np.float64).reshape(-1, 2)

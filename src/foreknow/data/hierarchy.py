@@ -148,22 +148,24 @@ class Intervals(_Kind):
     origin: Number = 0
 
     def __post_init__(self) -> None:
-        given = [_writable(width) for width in listed(self.widths, "interval widths")]
-        object.__setattr__(self, "widths", tuple(given))
+        written_widths = [_writable(width) for width in listed(self.widths, "interval widths")]
+        object.__setattr__(self, "widths", tuple(written_widths))
         object.__setattr__(self, "origin", _writable(self.origin))
-        if not given:
+        if not written_widths:
             raise HierarchyError("intervals need at least one width")
         _, _, widths = self._in_units()
         for i, width in enumerate(widths):
             if width <= 0:
-                raise HierarchyError(f"an interval width must be above 0, not {given[i]}")
+                raise HierarchyError(f"an interval width must be above 0, not {written_widths[i]}")
             if i and width <= widths[i - 1]:
                 raise HierarchyError(
-                    f"interval widths must increase: {given[i]} comes after {given[i - 1]}"
+                    f"interval widths must increase: {written_widths[i]} comes after "
+                    f"{written_widths[i - 1]}"
                 )
             if i and width % widths[i - 1]:
                 raise HierarchyError(
-                    f"intervals must nest: {given[i]} is not a multiple of {given[i - 1]}"
+                    f"intervals must nest: {written_widths[i]} is not a multiple of "
+                    f"{written_widths[i - 1]}"
                 )
 
     def _in_units(self) -> tuple[int, int, list[int]]:
@@ -248,11 +250,11 @@ class Mask(_Kind):
         texts = list(map(str, values))
         order = sorted(range(len(texts)), key=texts.__getitem__)
 
-        def level(kept: int) -> Level:
-            masked = self.character * (self.length - kept)
-            return objects([texts[i][:kept] for i in order]), lambda prefix: prefix + masked
+        def level(n_kept: int) -> Level:
+            masked = self.character * (self.length - n_kept)
+            return objects([texts[i][:n_kept] for i in order]), lambda prefix: prefix + masked
 
-        return order, (level(kept) for kept in range(self.length - 1, 0, -1))
+        return order, (level(n_kept) for n_kept in range(self.length - 1, 0, -1))
 
     def to_dict(self) -> dict[str, Any]:
         """``{"mask": length}``, and the character unless it is ``*``."""
@@ -279,17 +281,17 @@ class DateLevels(_Kind):
     periods: tuple[str, ...]
 
     def __init__(self, levels: Sequence[str] = ("month", "quarter", "year", "decade")) -> None:
-        periods, known = listed(levels, "date levels"), list(_PERIODS)
+        periods, all_periods = listed(levels, "date levels"), list(_PERIODS)
         if not periods:
-            raise HierarchyError(f"date levels need at least one of {', '.join(known)}")
+            raise HierarchyError(f"date levels need at least one of {', '.join(all_periods)}")
         for period in periods:
             if period == "week":
                 raise HierarchyError("weeks do not nest in months: leave 'week' out, or use 'day'")
-            if period not in known:
-                hint = did_you_mean(str(period), known)
+            if period not in all_periods:
+                hint = did_you_mean(str(period), all_periods)
                 raise HierarchyError(f"there is no date level {period!r}{hint}")
         for fine, coarse in pairwise(periods):
-            if known.index(fine) >= known.index(coarse):
+            if all_periods.index(fine) >= all_periods.index(coarse):
                 raise HierarchyError(f"date levels must coarsen: {coarse!r} comes after {fine!r}")
         object.__setattr__(self, "periods", periods)
 
@@ -310,7 +312,7 @@ class DateLevels(_Kind):
         hours = days * 24 + np.array([moments[i].hour for i in order], np.int64)
         months = np.array([moments[i].year * 12 + moments[i].month - 1 for i in order], np.int64)
         numbers = {"hour": hours, "day": days}
-        numbers |= {period: months // many for period, many in MONTHS.items()}
+        numbers |= {period: months // n_months for period, n_months in MONTHS.items()}
         return order, ((numbers[period], _PERIODS[period]) for period in self.periods)
 
     def to_dict(self) -> dict[str, Any]:
@@ -337,17 +339,17 @@ class Ordered(_Kind):
     values: Sequence[Any]
 
     def __post_init__(self) -> None:
-        given = listed(self.values, "an order")
-        seen = set()
-        for value in given:
+        values = listed(self.values, "an order")
+        identities = set()
+        for value in values:
             if not isinstance(value, (str, int, float, Decimal, date)):
                 raise HierarchyError(f"an order lists texts, numbers or dates, not {value!r}")
             if isinstance(value, int) and is_long(value):
                 raise HierarchyError("an order has a number of too many digits")
-            if _identity(value) in seen:
+            if _identity(value) in identities:
                 raise HierarchyError(f"the value {shown(value)} is twice in the order")
-            seen.add(_identity(value))
-        object.__setattr__(self, "values", given)
+            identities.add(_identity(value))
+        object.__setattr__(self, "values", values)
 
     def levels(self, domain: Sequence[Any], column: str, first_row: FirstRow) -> Levels:
         """Put the values in order, with no levels, not even a top; see `Hierarchy.levels`."""
@@ -355,15 +357,15 @@ class Ordered(_Kind):
 
     def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
         place = {_identity(value): i for i, value in enumerate(self.values)}
-        named = {value: i for i, value in enumerate(self.values) if isinstance(value, str)}
+        rank_of_text = {value: i for i, value in enumerate(self.values) if isinstance(value, str)}
         ranks = np.empty(len(values), np.int64)
-        for at, value in enumerate(values):
-            spelled = (named[text] for text in _texts(value) if text in named)
+        for position, value in enumerate(values):
+            spelled = (rank_of_text[text] for text in _texts(value) if text in rank_of_text)
             rank = place.get(_identity(value), next(spelled, None))
             if rank is None:
-                known = [str(value) for value in self.values[:1000]]
-                refuse(at, f"it is not in the order{did_you_mean(str(value), known)}")
-            ranks[at] = rank
+                texts = [str(value) for value in self.values[:1000]]
+                refuse(position, f"it is not in the order{did_you_mean(str(value), texts)}")
+            ranks[position] = rank
         return np.argsort(ranks, kind="stable"), ()
 
     @cached_property
@@ -404,20 +406,23 @@ class Tree(_Kind):
     lines: Sequence[int] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
-        given = [listed(row, "a row of a tree") for row in listed(self.rows, "a tree")]
-        object.__setattr__(self, "lines", tuple(self.lines) or tuple(range(1, len(given) + 1)))
-        if not given:
+        source_rows = [listed(row, "a row of a tree") for row in listed(self.rows, "a tree")]
+        object.__setattr__(
+            self, "lines", tuple(self.lines) or tuple(range(1, len(source_rows) + 1))
+        )
+        if not source_rows:
             raise HierarchyError("a tree needs at least one row: a value and its levels")
         rows = []
-        for i, row in enumerate(given):
+        for i, row in enumerate(source_rows):
             if len(row) < 2:
                 raise HierarchyError(
                     f"{self._place(i)}: needs a value and at least one level (in a file, "
                     "separated by ';', ',' or tab)"
                 )
-            if len(row) != len(given[0]):
+            if len(row) != len(source_rows[0]):
                 raise HierarchyError(
-                    f"{self._place(i)}: {len(row)} columns, but {self._line(0)} has {len(given[0])}"
+                    f"{self._place(i)}: {len(row)} columns, but {self._line(0)} has "
+                    f"{len(source_rows[0])}"
                 )
             rows.append(tuple(self._cell(cell, i, level) for level, cell in enumerate(row)))
         object.__setattr__(self, "rows", tuple(rows))
@@ -449,9 +454,9 @@ class Tree(_Kind):
                 hint = did_you_mean(texts[0], list(self._row_of)[:1000])
                 refuse(i, f"{name} does not list it{hint}")
             rows.append(row)
-        found = np.array(rows, np.int64)
-        order = np.argsort(self._rank[found], kind="stable")
-        leaves = found[order]
+        row_numbers = np.array(rows, np.int64)
+        order = np.argsort(self._rank[row_numbers], kind="stable")
+        leaves = row_numbers[order]
         return order, ((nodes[leaves], labels.__getitem__) for nodes, labels in self._nodes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -480,12 +485,12 @@ class Tree(_Kind):
         columns = list(zip(*self.rows, strict=True))[1:]
         if len(set(columns[-1])) == 1:
             columns.pop()
-        made = []
+        levels = []
         for column in columns:
             codes: dict[str, int] = {}
             nodes = [codes.setdefault(label, len(codes)) for label in column]
-            made.append((np.array(nodes, np.int64), list(codes)))
-        return made
+            levels.append((np.array(nodes, np.int64), list(codes)))
+        return levels
 
     @cached_property
     def _rank(self) -> IntArray:
@@ -525,11 +530,11 @@ class Tree(_Kind):
                 )
             for level in range(1, len(row) - 1):
                 first = parents.setdefault((level, row[level]), i)
-                other = self.rows[first][level + 1]
-                if row[level + 1] != other:
+                parent = self.rows[first][level + 1]
+                if row[level + 1] != parent:
                     raise HierarchyError(
                         f"{self._place(i)}: {row[level]!r} of level {level} lies in "
-                        f"{row[level + 1]!r} here, but in {other!r} in {self._line(first)}"
+                        f"{row[level + 1]!r} here, but in {parent!r} in {self._line(first)}"
                     )
 
 
@@ -590,8 +595,10 @@ def hierarchy_from(spec: Mapping[str, Any], column: str, folder: Path) -> Hierar
             raise HierarchyError(f"{where} has an unknown key {key!r}{hint}")
     kinds = [key for key in spec if key in makers]
     if len(kinds) != 1:
-        found = " and ".join(repr(kind) for kind in kinds) or "none of them"
-        raise HierarchyError(f"{where} needs exactly one of {', '.join(makers)}; it has {found}")
+        named_kinds = " and ".join(repr(kind) for kind in kinds) or "none of them"
+        raise HierarchyError(
+            f"{where} needs exactly one of {', '.join(makers)}; it has {named_kinds}"
+        )
     kind = kinds[0]
     options = {key: value for key, value in spec.items() if key != kind}
     for key in options:
@@ -640,11 +647,11 @@ def shown(value: Any) -> str:
     return repr(value) if isinstance(value, str) else str(value)
 
 
-def listed(given: Any, what: str) -> tuple[Any, ...]:
+def listed(value: Any, what: str) -> tuple[Any, ...]:
     """The members of a list; a text, table or set is not one."""
-    if isinstance(given, (str, bytes, Mapping, Set)) or not isinstance(given, Iterable):
-        raise HierarchyError(f"{what} must be a list, not {given!r}")
-    return tuple(given)
+    if isinstance(value, (str, bytes, Mapping, Set)) or not isinstance(value, Iterable):
+        raise HierarchyError(f"{what} must be a list, not {value!r}")
+    return tuple(value)
 
 
 def _writable(number: Number) -> Number:
@@ -661,8 +668,8 @@ def period_of(period: str, hour: int) -> tuple[int, int]:
     day, months = hour // 24, MONTHS.get(period)
     if months is None:
         return day * 24, day * 24 + 24
-    of = date.fromordinal(day)
-    first = (of.year * 12 + of.month - 1) // months * months
+    calendar_day = date.fromordinal(day)
+    first = (calendar_day.year * 12 + calendar_day.month - 1) // months * months
     return _first_of(first) * 24, _first_of(first + months) * 24
 
 
@@ -679,11 +686,11 @@ def _first_of(month: int) -> int:
 # ---- numbers -----------------------------------------------------------------------------
 
 
-def to_decimal(given: Any, what: str) -> Decimal:
+def to_decimal(value: Any, what: str) -> Decimal:
     """Read a number, or the text of one; `what` names it in messages."""
-    number = read_number(given.strip() if isinstance(given, str) else given)
+    number = read_number(value.strip() if isinstance(value, str) else value)
     if number is None:
-        raise HierarchyError(f"{what} must be a number of usual size, not {given!r}")
+        raise HierarchyError(f"{what} must be a number of usual size, not {value!r}")
     return Decimal(number)
 
 
@@ -701,8 +708,8 @@ def not_a_number(value: Any) -> str | None:
 
 def integers(values: Sequence[int]) -> NDArray[Any]:
     """Machine integers where they fit, Python's own otherwise."""
-    most = max(map(abs, values), default=0)
-    return np.array(values, np.int64) if most < 2**62 else objects(values)
+    largest = max(map(abs, values), default=0)
+    return np.array(values, np.int64) if largest < 2**62 else objects(values)
 
 
 def objects(values: Sequence[Any]) -> NDArray[Any]:

@@ -42,9 +42,9 @@ class OneOf(tuple[str, ...]):
 
     def readings(self, label: str) -> set[bool | None]:
         """What each way to read a label says of the condition."""
-        open_ = _HOUR.fullmatch(label) and not all(map(_HOUR.fullmatch, self))
-        one = None if open_ else self._has(label)
-        ways = {self._met(meaning) for meaning in meanings_of(label)} or {one}
+        is_open = _HOUR.fullmatch(label) and not all(map(_HOUR.fullmatch, self))
+        verdict = None if is_open else self._has(label)
+        ways = {self._met(meaning) for meaning in meanings_of(label)} or {verdict}
         # A value may read like a label, such as "m | x".
         return ways | {True} if label in self else ways
 
@@ -53,8 +53,8 @@ class OneOf(tuple[str, ...]):
         if text in self:
             return True
         number = None if is_code(text) else read_number(text)
-        others = [read_number(value) for value in self if not is_code(value)]
-        return number is not None and number in others
+        numbers = [read_number(value) for value in self if not is_code(value)]
+        return number is not None and number in numbers
 
     def _met(self, meaning: Meaning) -> bool | None:
         if meaning.missing or meaning.everything:
@@ -62,8 +62,8 @@ class OneOf(tuple[str, ...]):
         members = meaning.members
         if not members and meaning.lower is not None and meaning.lower == meaning.upper:
             members = (str(meaning.lower),)
-        met = {self._has(member) for member in members}
-        return met.pop() if len(met) == 1 else None
+        verdicts = {self._has(member) for member in members}
+        return verdicts.pop() if len(verdicts) == 1 else None
 
     def refuse_unfit(self, name: str, texts: Collection[str]) -> None:
         """Refuse a condition that nobody of a table meets, or that is written otherwise there."""
@@ -75,10 +75,10 @@ class OneOf(tuple[str, ...]):
             )
         plain = {text.strip().casefold(): text for text in texts}
         for text in self:
-            other = plain.get(text.strip().casefold(), text)
-            if other != text and text not in texts:
+            similar = plain.get(text.strip().casefold(), text)
+            if similar != text and text not in texts:
                 raise SchemaError(
-                    f"impossible: no {name!r} is {text!r}, but {other!r} is one; write it as it "
+                    f"impossible: no {name!r} is {text!r}, but {similar!r} is one; write it as it "
                     "stands in the table"
                 )
 
@@ -93,8 +93,10 @@ class Between(Range):
         with suppress(UnsupportedError):  # one number or date
             return {self.holds(label)} if any(map(str.isnumeric, label)) else set()
         # 1980 may be a year as well.
-        read = [own for own in meanings_of(label) if not isinstance(own.lower, datetime)]
-        return {self._met(meaning) for meaning in read}
+        meanings = [
+            meaning for meaning in meanings_of(label) if not isinstance(meaning.lower, datetime)
+        ]
+        return {self._met(meaning) for meaning in meanings}
 
     def _met(self, meaning: Meaning) -> bool | None:
         low, high = meaning.lower, meaning.upper
@@ -121,9 +123,11 @@ class Between(Range):
 Condition: TypeAlias = OneOf | Between
 
 
-def condition_of(given: Any) -> Condition:
+def condition_of(setting: Any) -> Condition:
     """Read a condition of a rule: a list of values, or a table with the ends of a range."""
-    return OneOf(map(text_of, given)) if isinstance(given, (list, tuple)) else Between.of(given)
+    return (
+        OneOf(map(text_of, setting)) if isinstance(setting, (list, tuple)) else Between.of(setting)
+    )
 
 
 @dataclass(frozen=True)
@@ -135,12 +139,12 @@ class Rule:
     sensitive: str
 
     @classmethod
-    def of(cls, given: Any, place: int, sensitives: Sequence[str]) -> Rule:
+    def of(cls, setting: Any, place: int, sensitives: Sequence[str]) -> Rule:
         """Read a ``[[schema.impossible]]`` table."""
-        if isinstance(given, Rule):
-            return given
+        if isinstance(setting, Rule):
+            return setting
         name = f"impossible[{place}]"
-        table = read(ImpossibleTable, given, name, SchemaError)
+        table = read(ImpossibleTable, setting, name, SchemaError)
         if table.sensitive is None and len(sensitives) > 1:
             columns = " or ".join(map(repr, sensitives))
             raise SchemaError(f"{name}: say of which column its values are: sensitive = {columns}")
@@ -148,14 +152,17 @@ class Rule:
         if column not in sensitives:
             hint = did_you_mean(column, sensitives)
             raise SchemaError(f"{name}: {column!r} is no sensitive column{hint}")
-        for known in table.where:
-            if known in sensitives:
+        for known_column in table.where:
+            if known_column in sensitives:
                 raise SchemaError(
-                    f"{name}: where names {known!r}, which is sensitive; it is about what others "
-                    "know of everybody, such as a sex or an age"
+                    f"{name}: where names {known_column!r}, which is sensitive; it is about what "
+                    "others know of everybody, such as a sex or an age"
                 )
         try:
-            where = {known: condition_of(own) for known, own in table.where.items()}
+            where = {
+                known_column: condition_of(condition)
+                for known_column, condition in table.where.items()
+            }
         except (InputError, UnsupportedError) as error:
             raise SchemaError(f"{name}: where: {error}") from None
         return cls(tuple(map(text_of, table.values)), where, column)
@@ -194,12 +201,14 @@ class Fired:
     perhaps: BoolArray  # shape (classes, rules)
     surely: BoolArray
 
-    def united(self, about: Iterable[BoolArray]) -> Fired:
+    def united(self, values_of_rules: Iterable[BoolArray]) -> Fired:
         """The same with classes as one that cannot have the same values, by whatever rules."""
-        kinds = np.unique(np.concatenate([*about], axis=1), axis=1)
-        cannot = [(own[:, :, None] & kinds).any(axis=1) for own in (self.perhaps, self.surely)]
-        _, first, of = np.unique(np.hstack(cannot), axis=0, return_index=True, return_inverse=True)
-        return Fired(of.reshape(-1)[self.codes], self.perhaps[first], self.surely[first])
+        kinds = np.unique(np.concatenate([*values_of_rules], axis=1), axis=1)
+        cannot = [(fires[:, :, None] & kinds).any(axis=1) for fires in (self.perhaps, self.surely)]
+        _, first, merged_class = np.unique(
+            np.hstack(cannot), axis=0, return_index=True, return_inverse=True
+        )
+        return Fired(merged_class.reshape(-1)[self.codes], self.perhaps[first], self.surely[first])
 
 
 def fired(
@@ -213,19 +222,21 @@ def fired(
     Where a label leaves it open, or a column is not there, a rule may be about somebody; so it is
     where labels are nodes of `hierarchies`, of which it is not known what they stand for.
     """
-    opaque = {name for name, own in hierarchies.items() if is_opaque(own.to_dict())}
+    opaque = {name for name, hierarchy in hierarchies.items() if is_opaque(hierarchy.to_dict())}
     of_rule = []
     for rule in rules:
-        found = np.full(n_rows, 2, dtype=np.int8)  # 0: no, 1: perhaps, 2: surely
+        certainty = np.full(n_rows, 2, dtype=np.int8)  # 0: no, 1: perhaps, 2: surely
         for name, condition in rule.where.items():
             codes, labels = columns.get(name, (np.zeros(n_rows, dtype=np.int8), [None]))
             unread = name in opaque or (condition.of_values and name in hierarchies)
-            met = [None if unread else decided(condition, label) for label in labels]
-            level = np.array([1 if own is None else 2 * own for own in met], dtype=np.int8)
-            found = np.minimum(found, level[codes])
-        of_rule.append(found)
+            answers = [None if unread else decided(condition, label) for label in labels]
+            level = np.array(
+                [1 if answer is None else 2 * answer for answer in answers], dtype=np.int8
+            )
+            certainty = np.minimum(certainty, level[codes])
+        of_rule.append(certainty)
     of_row, first = combine([*of_rule], [3] * len(of_rule))
-    levels = np.stack([own[first] for own in of_rule], axis=1)
+    levels = np.stack([certainties[first] for certainties in of_rule], axis=1)
     return Fired(of_row, levels > 0, levels == 2)
 
 
@@ -237,15 +248,17 @@ def refuse_unfit(rules: Iterable[Rule], name: str, texts: Sequence[str | None]) 
             rule.where[name].refuse_unfit(name, values)
 
 
-def refuse_misspelt(name: str, named: Iterable[str], there: Collection[str]) -> None:
+def refuse_misspelt(name: str, values: Iterable[str], texts: Collection[str]) -> None:
     """Refuse values that nobody has where one is the same number, or differs by case or spaces."""
-    known = {*there}
-    plain = {text.strip().casefold(): text for text in there}
-    for text in sorted(own for own in named if own not in known and not is_pattern(own)):
-        other = spelt_otherwise(text, there) or plain.get(text.strip().casefold())
-        if other is not None:
+    present_texts = {*texts}
+    plain = {text.strip().casefold(): text for text in texts}
+    for text in sorted(
+        value for value in values if value not in present_texts and not is_pattern(value)
+    ):
+        similar = spelt_otherwise(text, texts) or plain.get(text.strip().casefold())
+        if similar is not None:
             raise SchemaError(
-                f"impossible: nobody has {text!r} in {name!r}, but {other!r}; write it as it "
+                f"impossible: nobody has {text!r} in {name!r}, but {similar!r}; write it as it "
                 "stands in the table"
             )
 
@@ -256,12 +269,12 @@ def about_of(rules: Sequence[Rule], values: Mapping[str, Labels]) -> dict[str, B
     One that names a value otherwise than the table has it would do nothing, and is refused.
     """
     for name, labels in values.items():
-        own = {text for rule in rules if rule.sensitive == name for text in rule.values}
-        refuse_misspelt(name, own, [*map(str, labels)])
+        rule_texts = {text for rule in rules if rule.sensitive == name for text in rule.values}
+        refuse_misspelt(name, rule_texts, [*map(str, labels)])
     return {
         name: np.array(
-            [chosen(own, rule.values if rule.sensitive == name else ()) for rule in rules]
+            [chosen(labels, rule.values if rule.sensitive == name else ()) for rule in rules]
         )
-        for name, own in values.items()
+        for name, labels in values.items()
         if any(rule.sensitive == name for rule in rules)
     }

@@ -27,19 +27,21 @@ class Labels(tuple[Label, ...]):
     """Distinct labels; their codes are looked up once and shared by all counts that use them."""
 
     def __new__(cls, labels: Iterable[Label] = ()) -> Labels:  # noqa: D102
-        made = super().__new__(cls, labels)
+        new_labels = super().__new__(cls, labels)
         if isinstance(labels, range):  # of many combinations, which nobody looks up
-            made.first_missing = None
-            return made
+            new_labels.first_missing = None
+            return new_labels
         try:
-            made.codes  # noqa: B018
+            new_labels.codes  # noqa: B018
         except TypeError:
-            place = next(i for i, label in enumerate(made) if not is_label(label))
-            raise DataError(f"the value label {place} is {not_a_label(made[place])}") from None
-        if len(made.codes) != len(made):
-            twice = [label for label, n in Counter(made).items() if n > 1]
+            place = next(i for i, label in enumerate(new_labels) if not is_label(label))
+            raise DataError(
+                f"the value label {place} is {not_a_label(new_labels[place])}"
+            ) from None
+        if len(new_labels.codes) != len(new_labels):
+            twice = [label for label, n in Counter(new_labels).items() if n > 1]
             raise DataError(f"the value label {twice[0]!r} is given twice")
-        return made
+        return new_labels
 
     @cached_property
     def codes(self) -> dict[Label, int]:
@@ -91,15 +93,19 @@ class JointLabels(Labels):
     ) -> JointLabels:
         """Take the codes of distinct combinations in each column."""
         first, _ = next(iter(columns.values()))
-        made = cls(range(len(first)))
-        made.columns, made.bags, made.classes = dict(columns), dict(bags), classes
-        made.layout = Layout(next(iter(columns))) if layout is None else layout
-        return made
+        joint_labels = cls(range(len(first)))
+        joint_labels.columns, joint_labels.bags, joint_labels.classes = (
+            dict(columns),
+            dict(bags),
+            classes,
+        )
+        joint_labels.layout = Layout(next(iter(columns))) if layout is None else layout
+        return joint_labels
 
-    def ruled_beside(self, sensitive: str, known: Sequence[str]) -> list[str]:
+    def ruled_beside(self, sensitive: str, known_columns: Sequence[str]) -> list[str]:
         """The columns that stand beside one, are not known, and of which some cannot have each."""
-        ruled = self.classes.about.keys() & self.columns.keys() if self.classes else ()
-        return self.layout.ruled_beside(sensitive, known, ruled)
+        ruled = self.classes.values_of_rules.keys() & self.columns.keys() if self.classes else ()
+        return self.layout.ruled_beside(sensitive, known_columns, ruled)
 
     def values_of(self, column: str) -> Labels:
         """The values of one column."""
@@ -116,9 +122,9 @@ class GroupLabel(tuple[Any, ...]):
     columns: tuple[str, ...] = ()
 
     def __new__(cls, label: Iterable[Any], columns: Iterable[str] = ()) -> GroupLabel:  # noqa: D102
-        made = super().__new__(cls, label)
-        made.columns = tuple(columns)
-        return made
+        group_label = super().__new__(cls, label)
+        group_label.columns = tuple(columns)
+        return group_label
 
     def __repr__(self) -> str:
         parts = list(zip(self.columns, self, strict=False))
@@ -149,20 +155,20 @@ class GroupLabels(Sequence[Any]):
     @classmethod
     def of(cls, labels: Iterable[Any], columns: Iterable[str], exact: bool = False) -> GroupLabels:
         """Take labels as they are."""
-        known = list(labels)
+        label_list = list(labels)
 
         def parts() -> list[Part]:
-            each = zip(*known, strict=True)
-            places: list[dict[Any, int]] = [{} for _ in made.columns]
+            label_columns = zip(*label_list, strict=True)
+            places: list[dict[Any, int]] = [{} for _ in group_labels.columns]
             codes = [
-                [place.setdefault(label, len(place)) for label in own]
-                for place, own in zip(places, each, strict=False)
+                [place.setdefault(label, len(place)) for label in column]
+                for place, column in zip(places, label_columns, strict=False)
             ]
-            return [([*p], np.array(own)) for p, own in zip(places, codes, strict=False)]
+            return [([*p], np.array(column)) for p, column in zip(places, codes, strict=False)]
 
-        made = cls(parts, len(known), columns)
-        made._made, made.exact = known, exact
-        return made
+        group_labels = cls(parts, len(label_list), columns)
+        group_labels._made, group_labels.exact = label_list, exact
+        return group_labels
 
     @cached_property
     def parts(self) -> Sequence[Part]:
@@ -172,8 +178,10 @@ class GroupLabels(Sequence[Any]):
     @property
     def _labels(self) -> list[Any]:
         if self._made is None:
-            each = ([own[code] for code in codes.tolist()] for own, codes in self.parts)
-            self._made = list(zip(*each, strict=True))
+            label_columns = (
+                [labels[code] for code in codes.tolist()] for labels, codes in self.parts
+            )
+            self._made = list(zip(*label_columns, strict=True))
         return self._made
 
     def __len__(self) -> int:
@@ -297,7 +305,7 @@ def spelt_otherwise(text: str, printed: Iterable[str]) -> str | None:
 
 
 def chosen(
-    values: Iterable[Label], named: Iterable[Label] | None, excluded: Iterable[Label] = ()
+    values: Iterable[Label], names: Iterable[Label] | None, excluded: Iterable[Label] = ()
 ) -> NDArray[np.bool_]:
     """Which of some values are named, or all, but those that are excluded; by how they print.
 
@@ -309,8 +317,8 @@ def chosen(
     codes: dict[str, list[int]] = {}
     for code, value in enumerate(values):
         codes.setdefault(str(value), []).append(code)
-    mask = np.full(sum(map(len, codes.values())), named is None)
-    for text in map(str, named or ()):
+    mask = np.full(sum(map(len, codes.values())), names is None)
+    for text in map(str, names or ()):
         for value in matching(text, codes) if is_pattern(text) else [text]:
             mask[codes.get(value, [])] = True
     for text in map(str, excluded):
@@ -319,13 +327,13 @@ def chosen(
     return mask
 
 
-def name_of_set(members: Iterable[Any], others: Iterable[str]) -> str:
+def name_of_set(members: Iterable[Any], other_names: Iterable[str]) -> str:
     """What a set is called beside other values, so that no value has its name.
 
     >>> name_of_set(["B20", "Z21"], ["Flu"])
     'B20 or Z21'
     """
-    name, taken = " or ".join(map(str, members)), set(others)
-    while name in taken:
+    name, used_names = " or ".join(map(str, members)), set(other_names)
+    while name in used_names:
         name += "+"
     return name

@@ -24,20 +24,24 @@ class Layout(LayoutOfFiles):
 
     @classmethod
     def of(
-        cls, sensitives: Sequence[str], other: Iterable[str] = (), apart: Sequence[str] = ()
+        cls, sensitives: Sequence[str], other_columns: Iterable[str] = (), apart: Sequence[str] = ()
     ) -> Layout:
         """The layout of columns side by side, except those that are published apart."""
-        linked = tuple(name for name in (*sensitives, *other) if name not in apart)
-        others = tuple(name for name in other if name not in apart)
-        return cls(sensitives[0], linked, tuple(apart), others=others)
+        linked = tuple(name for name in (*sensitives, *other_columns) if name not in apart)
+        linked_others = tuple(name for name in other_columns if name not in apart)
+        return cls(sensitives[0], linked, tuple(apart), others=linked_others)
 
     def ruled_beside(
-        self, secret: str, known: Collection[str], ruled: Collection[str]
+        self, secret: str, known_columns: Collection[str], ruled: Collection[str]
     ) -> list[str]:
         """The columns with rules on what is impossible that stand beside a secret, not known."""
         if secret not in self.linked:
             return []
-        return [own for own in self.linked if own in ruled and own not in (secret, *known)]
+        return [
+            column
+            for column in self.linked
+            if column in ruled and column not in (secret, *known_columns)
+        ]
 
     def seen(
         self,
@@ -66,9 +70,9 @@ class Layout(LayoutOfFiles):
             linked = tuple(name for name in linked if name not in self.apart)
         if not of_people and secret not in linked:
             return Seen(secret)
-        beside = [name for name in linked if of_people or name != secret]
-        known = tuple(name for name in beside if knowing is None or name in knowing)
-        if not self.of_people and known and secret not in linked:
-            secret = known[0]  # whose table is another
-        open_to = [name for name in self.linked if name not in (secret, *known)]
-        return Seen(secret, known, tuple(open_to) if secret in self.linked else ())
+        linked_columns = [name for name in linked if of_people or name != secret]
+        known_columns = tuple(name for name in linked_columns if knowing is None or name in knowing)
+        if not self.of_people and known_columns and secret not in linked:
+            secret = known_columns[0]  # whose table is another
+        open_to = [name for name in self.linked if name not in (secret, *known_columns)]
+        return Seen(secret, known_columns, tuple(open_to) if secret in self.linked else ())

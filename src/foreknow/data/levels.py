@@ -30,10 +30,10 @@ class Level(NamedTuple):
     top: Any = None  # numbers from this one on are one value
     at_least: int = 0  # labels are of this level of its hierarchy, or of a coarser one
 
-    def with_(self, other: Level) -> Level:
+    def with_(self, second: Level) -> Level:
         """What keeps both."""
-        tops = [own.top for own in (self, other) if own.top is not None]
-        return Level(min(tops, default=None), max(self.at_least, other.at_least))
+        tops = [level.top for level in (self, second) if level.top is not None]
+        return Level(min(tops, default=None), max(self.at_least, second.at_least))
 
 
 def topped(column: Column, top: Any) -> tuple[Column, Any]:
@@ -48,25 +48,27 @@ def topped(column: Column, top: Any) -> tuple[Column, Any]:
         raise SchemaError(f"levels: the numbers of {column.name!r} are whole, and top is {top}")
     top = int(top) if top == int(top) else Decimal(top.numerator) / Decimal(top.denominator)
     below = [value is None or exact(value) < exact(top) for value in column.domain]
-    at = below.index(False) if False in below else len(below)
-    codes = np.minimum(column.codes, at).astype(column.codes.dtype)
-    return replace(column, codes=codes, domain=[*column.domain[:at], top][: len(below)]), top
+    n_below = below.index(False) if False in below else len(below)
+    codes = np.minimum(column.codes, n_below).astype(column.codes.dtype)
+    return replace(column, codes=codes, domain=[*column.domain[:n_below], top][: len(below)]), top
 
 
 def without_end(attribute: Attribute, top: Any) -> Attribute:
     """An attribute of such a column, in whose labels numbers from the top on have no end."""
-    return replace(attribute, labels=tuple(opened(own, top) for own in attribute.labels), top=top)
+    return replace(
+        attribute, labels=tuple(opened(names, top) for names in attribute.labels), top=top
+    )
 
 
 def opened(names: Sequence[Any], top: Any) -> tuple[Any, ...]:
     """Ascending labels of numbers, of which the last has no end if it reaches a number."""
-    *others, last = names
+    *lower_names, last = names
     low, _, high = (last or "").partition(UP_TO)
     end = read_number((high or low).removeprefix("<"))
     if end is None:
         return tuple(names)
     reaches = end > top if high.startswith("<") else end >= top
-    return (*others, f"{low}{OR_MORE}" if reaches else last)
+    return (*lower_names, f"{low}{OR_MORE}" if reaches else last)
 
 
 def from_level(attribute: Attribute, level: int, hierarchy: Any) -> Attribute:
@@ -82,25 +84,25 @@ def from_level(attribute: Attribute, level: int, hierarchy: Any) -> Attribute:
     nodes, *above = attribute.ancestors[level - 1 :]
     leaf = np.searchsorted(nodes, np.arange(int(nodes.max()) + 1))
     finer = _finer(attribute, level, hierarchy)
-    meant: dict[str, tuple[int, int]] = {}  # of a name, its first and last value
+    span_of_name: dict[str, tuple[int, int]] = {}  # of a name, its first and last value
     names = []
-    for at, (own, labels) in enumerate(
+    for node_level, (level_nodes, labels) in enumerate(
         zip(attribute.ancestors[level - 1 :], attribute.labels[level - 1 :], strict=True), level
     ):
-        called = []
+        level_names = []
         for node, label in enumerate(labels):
-            inside = np.flatnonzero(own == node)
+            inside = np.flatnonzero(level_nodes == node)
             span = int(inside[0]), int(inside[-1])
-            clear = label not in finer and meant.get(label, span) == span
-            called.append(label if clear else f"{label} (level {at})")
-            meant.setdefault(label, span)
-        names.append(tuple(called))
+            clear = label not in finer and span_of_name.get(label, span) == span
+            level_names.append(label if clear else f"{label} (level {node_level})")
+            span_of_name.setdefault(label, span)
+        names.append(tuple(level_names))
     lacks = attribute.domain[0] is None
     return replace(
         attribute,
         codes=nodes.astype(narrowest(len(leaf)))[attribute.codes],
         domain=[*[None] * lacks, *names[0][lacks:]],
-        ancestors=tuple(own[leaf] for own in above),
+        ancestors=tuple(level_nodes[leaf] for level_nodes in above),
         labels=tuple(names[1:]),
         positions=np.arange(len(leaf), dtype=np.float64),
         listed=frozenset(),

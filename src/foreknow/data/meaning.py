@@ -133,11 +133,11 @@ def _meanings(text: str) -> Iterator[Meaning]:
         yield Meaning(node=plus[1])
         yield from meanings_of(plus[1])
     if text.endswith(OR_MISSING):
-        known = text.removesuffix(OR_MISSING)
+        present_text = text.removesuffix(OR_MISSING)
         quoted = text.startswith('"')
-        for meaning in (Meaning(members=(known,)), *meanings_of(known)):
-            again = replace(meaning, missing=True, quoted=quoted, text=text)
-            yield meaning if meaning.text else again
+        for meaning in (Meaning(members=(present_text,)), *meanings_of(present_text)):
+            with_missing = replace(meaning, missing=True, quoted=quoted, text=text)
+            yield meaning if meaning.text else with_missing
     yield from _listed(text)
     if (ends := _parts(text, UP_TO)) and len(ends) == 2:
         yield from _range(*ends)
@@ -157,10 +157,10 @@ def _listed(text: str) -> Iterator[Meaning]:
     """Values in quotes; or as they stand, with the missing one before others."""
     if quoted := _parts(text, AMONG):
         yield Meaning(members=tuple(quoted), quoted=True)
-    rest = text.removeprefix(MISSING + AMONG)
-    if rest != text and (quoted := _parts(rest, AMONG)):
+    after_missing = text.removeprefix(MISSING + AMONG)
+    if after_missing != text and (quoted := _parts(after_missing, AMONG)):
         yield Meaning(members=tuple(quoted), missing=True, quoted=True, text=text)
-        bare = rest.split(AMONG)
+        bare = after_missing.split(AMONG)
         if len(bare) == len(quoted):  # the quotes may be those of the values
             yield Meaning(members=tuple(bare), missing=True, quoted=True, text=text)
         return
@@ -206,23 +206,23 @@ def _moment(text: str) -> datetime | None:
 
 def _period(text: str) -> tuple[datetime, datetime] | None:
     """When a day, month, quarter, year or decade begins, and when the next one does."""
-    found = _PERIOD.fullmatch(text)
-    if found is None:
+    parts = _PERIOD.fullmatch(text)
+    if parts is None:
         moment = _moment(text)
         return None if moment is None else (moment, moment + timedelta(microseconds=1))
-    year = int(found["year"])
+    year = int(parts["year"])
     try:
-        if found["day"]:
-            day = date(year, int(found["month"]), int(found["day"]))
-            start = datetime.combine(day, time(int(found["hour"] or 0)))
-            return start, start + timedelta(hours=1 if found["hour"] else 24)
-        if found["month"]:
-            month, many = int(found["month"]), 1
-        elif found["quarter"]:
-            month, many = 3 * int(found["quarter"]) - 2, 3
+        if parts["day"]:
+            day = date(year, int(parts["month"]), int(parts["day"]))
+            start = datetime.combine(day, time(int(parts["hour"] or 0)))
+            return start, start + timedelta(hours=1 if parts["hour"] else 24)
+        if parts["month"]:
+            month, n_months = int(parts["month"]), 1
+        elif parts["quarter"]:
+            month, n_months = 3 * int(parts["quarter"]) - 2, 3
         else:
-            month, many = 1, 120 if found["decade"] else 12
-        after = year * 12 + month - 1 + many
+            month, n_months = 1, 120 if parts["decade"] else 12
+        after = year * 12 + month - 1 + n_months
         return datetime(year, month, 1), datetime(after // 12, after % 12 + 1, 1)
     except (ValueError, OverflowError):
         return None
@@ -305,10 +305,10 @@ class Values:
 
     def _only(self, ways: Iterable[BoolArray], text: str) -> BoolArray:
         """What a text means, if it cannot mean two things to this table."""
-        some = [way for way in ways if way.any()]
-        if any((way != some[0]).any() for way in some):
+        possible = [way for way in ways if way.any()]
+        if any((way != possible[0]).any() for way in possible):
             raise self._unclear(text)
-        return some[0] if some else self._none
+        return possible[0] if possible else self._none
 
     def _unclear(self, text: str) -> DataError:
         return DataError(
@@ -337,8 +337,8 @@ class Values:
             return self._nodes.get(meaning.node, self._none)
         if meaning.start:
             start, length = meaning.start, meaning.length
-            known = [text or "" for text in self.texts]
-            return np.array([len(text) == length and text.startswith(start) for text in known])
+            texts = [text or "" for text in self.texts]
+            return np.array([len(text) == length and text.startswith(start) for text in texts])
         if meaning.members:
             return self._among(meaning)
         if meaning.ends is not None and self._order.keys() >= {*meaning.ends}:

@@ -118,16 +118,17 @@ class _Read:
     columns: list[Column]  # one code per person
     sensitive: Column  # one per occurrence
     n_rows: int
-    kept: IntArray | None  # None where row i is person i
-    other: pa.Table  # of everybody
+    source_rows: IntArray | None  # None where row i is person i
+    other_columns: pa.Table  # of everybody
     people: People | None = None  # these two where a person may have several values
-    held: Mapping[str, Holdings] = field(default_factory=dict)  # of each such column
-    more: tuple[Column, ...] = ()  # the other sensitive columns, one code per person or occurrence
+    holdings: Mapping[str, Holdings] = field(default_factory=dict)  # of each such column
+    # the other sensitive columns, one code per person or occurrence
+    further_sensitive: tuple[Column, ...] = ()
     times: IntArray | None = None  # how many people each entry is; None where each is one
     n_entries: int = 0  # of the table as it was read; left out ones included
     fired: Fired | None = None  # which rules say of everybody what they cannot have
     # of everybody the columns of conditions; none where these were not kept
-    beside: pa.Table = field(default_factory=lambda: pa.table({}))
+    condition_columns: pa.Table = field(default_factory=lambda: pa.table({}))
     left_out: tuple[LeftOut, ...] = ()  # rows without a value; those with any are not published
 
 
@@ -205,11 +206,11 @@ class Microdata:
         self, rows: _Read, attributes: list[Attribute] | None, values: Labels | None
     ) -> Microdata:
         """The same table with other rows, and with attributes and values if these are known."""
-        other = copy(self)
-        other._table_read, other._attributes, other._values = rows, attributes, values
-        other._by_engine = other._merged = other._keys = None
-        other._cells = {} if attributes is None else self._cells
-        return other
+        microdata = copy(self)
+        microdata._table_read, microdata._attributes, microdata._values = rows, attributes, values
+        microdata._by_engine = microdata._merged = microdata._keys = None
+        microdata._cells = {} if attributes is None else self._cells
+        return microdata
 
     @property
     def name(self) -> str:
@@ -236,13 +237,15 @@ class Microdata:
 
         Counted by the entries that were read.
         """
-        read, schema = self._read, self.schema
+        table_read, schema = self._read, self.schema
         if schema.person is not None or schema.several:
             return ()
-        columns = [*read.columns, *self.sensitives]
-        coded = [coded_values(c.name, c.codes, c.domain, read.times) for c in columns]
-        for name, column in zip(read.other.column_names, read.other.columns, strict=True):
-            coded.append(replace(Coded.of(name, column), times=read.times))
+        columns = [*table_read.columns, *self.sensitives]
+        coded = [coded_values(c.name, c.codes, c.domain, table_read.times) for c in columns]
+        for name, column in zip(
+            table_read.other_columns.column_names, table_read.other_columns.columns, strict=True
+        ):
+            coded.append(replace(Coded.of(name, column), times=table_read.times))
         return tuple(people_of(coded))
 
     @property
@@ -264,23 +267,27 @@ class Microdata:
         n_rows = n_entries if times is None else int(times.sum())
         how: dict[str, Any] = {"times": times, "numbered": times is None}
         missing = cast("Missing", schema.missing)
-        rows, kept, shown = settle(self.name, rows, schema.sensitives, missing, **how)
-        if kept is not None and times is not None:
-            times = times[kept]
+        rows, source_rows, values_shown = settle(self.name, rows, schema.sensitives, missing, **how)
+        if source_rows is not None and times is not None:
+            times = times[source_rows]
         if not len(rows):
             raise DataError(f"{self.name} has no rows")
-        sensitive, *more = (encode(name, rows.column(name)) for name in schema.sensitives)
-        found = self._fired(rows, [sensitive, *more], None if times is not None else kept)
+        sensitive, *further_sensitive = (
+            encode(name, rows.column(name)) for name in schema.sensitives
+        )
+        rules_fired = self._fired(
+            rows, [sensitive, *further_sensitive], None if times is not None else source_rows
+        )
         names = schema.quasi_identifiers
-        columns = [self._encode(name, rows.column(name), kept, times) for name in names]
+        columns = [self._encode(name, rows.column(name), source_rows, times) for name in names]
         return _Read(
-            *(columns, sensitive, n_rows, kept, rows.select(schema.other)),
-            more=tuple(more),
+            *(columns, sensitive, n_rows, source_rows, rows.select(schema.other)),
+            further_sensitive=tuple(further_sensitive),
             times=times,
             n_entries=n_entries,
-            fired=found,
-            beside=rows.select(schema.conditions),
-            left_out=() if kept is None else shown.left_out,
+            fired=rules_fired,
+            condition_columns=rows.select(schema.conditions),
+            left_out=() if source_rows is None else values_shown.left_out,
         )
 
     @property
@@ -291,7 +298,7 @@ class Microdata:
         return list(dict.fromkeys(columns))
 
     def _fired(
-        self, rows: pa.Table, sensitive: Sequence[Column], kept: IntArray | None
+        self, rows: pa.Table, sensitive: Sequence[Column], source_rows: IntArray | None
     ) -> Fired | None:
         """Which rules are about whom; refuse a table in which somebody has what cannot be."""
         rules = self.schema.impossible
@@ -300,15 +307,17 @@ class Microdata:
         columns = {}
         for name in self.schema.conditions:
             codes, values = codes_of(rows.column(name))
-            texts = [None if own is None else text_of(own) for own in values.to_pylist()]
+            texts = [None if value is None else text_of(value) for value in values.to_pylist()]
             refuse_unfit(rules, name, texts)
             columns[name] = codes, texts
         texts_of = {name: texts for name, (_, texts) in columns.items()}
-        found = fired(rules, columns, len(rows), self._with_nodes(texts_of))
-        about = about_of(rules, {column.name: Labels(column.domain) for column in sensitive})
+        rules_fired = fired(rules, columns, len(rows), self._with_nodes(texts_of))
+        values_of_rules = about_of(
+            rules, {column.name: Labels(column.domain) for column in sensitive}
+        )
         for column in sensitive:
-            for place, own in enumerate(about.get(column.name, ())):
-                wrong = found.surely[found.codes, place] & own[column.codes]
+            for place, has_rule in enumerate(values_of_rules.get(column.name, ())):
+                wrong = rules_fired.surely[rules_fired.codes, place] & has_rule[column.codes]
                 if wrong.any():
                     row = int(np.argmax(wrong))
                     who = ", ".join(
@@ -317,12 +326,13 @@ class Microdata:
                         if name in rules[place].where
                     )
                     raise DataError(
-                        f"{self.name}: row {int(row if kept is None else kept[row]) + 1} has "
+                        f"{self.name}: row "
+                        f"{int(row if source_rows is None else source_rows[row]) + 1} has "
                         f"{text_of(column.domain[int(column.codes[row])])!r} in {column.name!r}, "
                         f"which is impossible by the schema where somebody has {who}; correct the "
                         "row or the rule"
                     )
-        return found.united(about.values())
+        return rules_fired.united(values_of_rules.values())
 
     def counted(self, rows: pa.Table, times: IntArray) -> Microdata:
         """The same table by its equal rows, each so often, as an engine counted them.
@@ -330,11 +340,11 @@ class Microdata:
         What belongs to people is then of such entries: the codes, `kept`, groups. An error that
         would name a row is raised here, and is about an entry: the table itself is to be read then.
         """
-        self.prepared.refuse_repeats(counted=True)
-        other = self._with(self._read_rows(self.prepared.read(rows), times), None, None)
-        _ = other.attributes, other.values
-        self._by_engine = other
-        return other
+        self.prepared.refuse_repeats(in_place=True)
+        by_entries = self._with(self._read_rows(self.prepared.read(rows), times), None, None)
+        _ = by_entries.attributes, by_entries.values
+        self._by_engine = by_entries
+        return by_entries
 
     @property
     def merged(self) -> Microdata:
@@ -344,48 +354,48 @@ class Microdata:
         """
         if self._merged is not None:
             return self._merged
-        read = self._read
+        table_read = self._read
         _ = self.attributes  # where an error in them names a row
-        columns = [*read.columns, *self.sensitives]
-        beside = [codes_of(column) for column in read.other.columns]
-        firings = [] if read.fired is None else [read.fired]
-        seen = [column.codes for column in columns] + [codes for codes, _ in beside]
-        if nearly_all_differ(seen):
+        columns = [*table_read.columns, *self.sensitives]
+        other_codes = [codes_of(column) for column in table_read.other_columns.columns]
+        firings = [] if table_read.fired is None else [table_read.fired]
+        row_codes = [column.codes for column in columns] + [codes for codes, _ in other_codes]
+        if nearly_all_differ(row_codes):
             self._merged = self
             return self
         keys = Keys(
             [
-                *(own.codes for own in firings),
-                *seen,
+                *(firing.codes for firing in firings),
+                *row_codes,
             ],
             [
-                *(len(own.surely) for own in firings),
+                *(len(firing.surely) for firing in firings),
                 *(len(column.domain) for column in columns),
-                *(len(values) for _, values in beside),
+                *(len(values) for _, values in other_codes),
             ],
         )
-        found, times = keys.counted()
-        codes = iter(keys.codes(found))
-        firings = [replace(own, codes=next(codes)) for own in firings]
+        distinct_keys, times = keys.counted()
+        codes = iter(keys.codes(distinct_keys))
+        firings = [replace(firing, codes=next(codes)) for firing in firings]
         columns = [replace(column, codes=next(codes)) for column in columns]
-        sensitive, *more = columns[len(read.columns) :]
+        sensitive, *further_sensitive = columns[len(table_read.columns) :]
         merged = replace(
-            read,
-            columns=columns[: len(read.columns)],
+            table_read,
+            columns=columns[: len(table_read.columns)],
             sensitive=sensitive,
-            more=tuple(more),
-            other=pa.table(
+            further_sensitive=tuple(further_sensitive),
+            other_columns=pa.table(
                 [
                     dictionary_of(code, values)
-                    for code, (_, values) in zip(codes, beside, strict=True)
+                    for code, (_, values) in zip(codes, other_codes, strict=True)
                 ],
-                names=read.other.column_names,
+                names=table_read.other_columns.column_names,
             ),
-            kept=None,
+            source_rows=None,
             times=times,
             n_entries=len(times),
             fired=next(iter(firings), None),
-            beside=pa.table({}),
+            condition_columns=pa.table({}),
         )
         self._keys, self._merged = keys, self._with(merged, None, self._values)
         return self._merged
@@ -404,39 +414,48 @@ class Microdata:
         encoded: dict[str, Column] = {}
         holdings: dict[str, Holdings] = {}
         for name in schema.several:
-            held, _, _ = held_beside(
+            column_holdings, _, _ = held_beside(
                 self.prepared.table, names, name, schema.person, schema.several
             )
-            people, rows = held.people, held.rows
-            if not len(held.values):
+            people, rows = column_holdings.people, column_holdings.rows
+            if not len(column_holdings.values):
                 raise DataError(
                     f"{self.name}: nobody has a value of {name!r}; there is nothing to hide"
                 )
-            encoded[name] = encode(name, held.values)
-            holdings[name] = Holdings(held.holders, encoded[name].codes)
+            encoded[name] = encode(name, column_holdings.values)
+            holdings[name] = Holdings(column_holdings.holders, encoded[name].codes)
         for name in single:
             settle(self.name, rows, [name], "error")
             column = encode(name, rows.column(name))
             of_person = people.agreed(name, column.codes, column.domain.__getitem__)
             encoded[name] = replace(column, codes=of_person)
-        sensitive, *more = (encoded[name] for name in schema.sensitives)
+        sensitive, *further_sensitive = (encoded[name] for name in schema.sensitives)
         columns = []
         for name in schema.quasi_identifiers:
             column = self._encode(name, rows.column(name), None)
             of_person = people.agreed(name, column.codes, column.domain.__getitem__)
             columns.append(replace(column, codes=of_person))
         for name in schema.other:
-            codes, found = codes_of(rows.column(name))
-            people.agreed(name, codes, lambda code, of=found: of[code].as_py())  # type: ignore[misc]
-        other = rows.select(schema.other).take(pa.array(people.first))
+            codes, values = codes_of(rows.column(name))
+            people.agreed(name, codes, lambda code, values=values: values[code].as_py())  # type: ignore[misc]
+        other_columns = rows.select(schema.other).take(pa.array(people.first))
         n_rows = len(people.of_row)
-        return _Read(columns, sensitive, n_rows, people.first, other, people, holdings, tuple(more))
+        return _Read(
+            columns,
+            sensitive,
+            n_rows,
+            people.first,
+            other_columns,
+            people,
+            holdings,
+            tuple(further_sensitive),
+        )
 
     def _encode(
         self,
         name: str,
         rows: pa.ChunkedArray,
-        kept: IntArray | None,
+        source_rows: IntArray | None,
         times: IntArray | None = None,
     ) -> Column:
         column = encode(
@@ -444,36 +463,36 @@ class Microdata:
             rows,
             untyped=is_untyped(self.source, name),
             declared=self._declared(name),
-            positions=kept,
+            positions=source_rows,
             reading=self.reading,
         )
-        given = name in self.schema.types or name in self.schema.hierarchies
-        if column.kind == "text" and not given and not column.categories:
+        is_declared = name in self.schema.types or name in self.schema.hierarchies
+        if column.kind == "text" and not is_declared and not column.categories:
             people = np.bincount(column.codes, times, len(column.domain))
             codes = column.codes if times is None else None  # an entry is no row of the table
-            refuse_misread(name, column.domain, people.tolist(), codes, kept)
+            refuse_misread(name, column.domain, people.tolist(), codes, source_rows)
         return column
 
     def _declared(self, name: str) -> Kind | None:
         """Type that the schema gives a column, or that its hierarchy needs."""
-        given = self.schema.types.get(name)
+        declared = self.schema.types.get(name)
         hierarchy = self.schema.hierarchies.get(name)
-        if given is None and is_untyped(self.source, name):
+        if declared is None and is_untyped(self.source, name):
             if isinstance(hierarchy, Intervals):
                 return "number"
             if isinstance(hierarchy, DateLevels):
                 return "date"
-        return given
+        return declared
 
     def read_as(self) -> dict[str, str]:
         """What each column was taken for, such as numbers 17 to 90, or text, 2 values."""
         notes = getattr(self.source, "notes", {})
-        found = {}
-        for column in (*self._known.columns, self._known.sensitive, *self._known.more):
-            said = described(column.domain, ordered=bool(column.categories))
+        descriptions = {}
+        for column in (*self._known.columns, self._known.sensitive, *self._known.further_sensitive):
+            description = described(column.domain, ordered=bool(column.categories))
             note = notes.get(column.name)
-            found[column.name] = said if note is None else f"{said} ({note})"
-        return found
+            descriptions[column.name] = description if note is None else f"{description} ({note})"
+        return descriptions
 
     @property
     def titles(self) -> dict[str, str]:
@@ -488,25 +507,29 @@ class Microdata:
     @property
     def numeric(self) -> tuple[str, ...]:
         """Published columns that hold numbers, such as may have decimals."""
-        read, others = self._known, self.other()
-        numbers = [column.name for column in read.columns if column.kind == "number"]
-        for column in (read.sensitive, *read.more):
+        table_read, other_columns = self._known, self.other()
+        numbers = [column.name for column in table_read.columns if column.kind == "number"]
+        for column in (table_read.sensitive, *table_read.further_sensitive):
             kind = read_as(None if x is None else text_of(x) for x in column.domain)
             if kind in ("integer", "number") and self.schema.types.get(column.name) != "text":
                 numbers.append(column.name)
-        typed = zip(others.column_names, others.schema.types, strict=True)
-        numbers += [n for n, of in typed if pa.types.is_floating(of) or pa.types.is_decimal(of)]
+        typed = zip(other_columns.column_names, other_columns.schema.types, strict=True)
+        numbers += [
+            n
+            for n, arrow_type in typed
+            if pa.types.is_floating(arrow_type) or pa.types.is_decimal(arrow_type)
+        ]
         return tuple(numbers)
 
     def doubts(self) -> dict[str, str]:
         """Quasi-identifiers that look like something else than they were taken for; what to do."""
-        given = set(self.schema.types) | set(self.schema.hierarchies)
-        found = {
+        declared = set(self.schema.types) | set(self.schema.hierarchies)
+        doubt_texts = {
             column.name: doubts(column.name, column.domain)
             for column in self._known.columns
-            if column.name not in given
+            if column.name not in declared
         }
-        return {name: said for name, said in found.items() if said is not None}
+        return {name: doubt for name, doubt in doubt_texts.items() if doubt is not None}
 
     @property
     def _known(self) -> _Read:
@@ -547,8 +570,8 @@ class Microdata:
     @property
     def kept(self) -> IntArray:
         """Position in the source of everybody's row; of several, the first."""
-        kept = self._read.kept
-        return np.arange(self.n_entries) if kept is None else kept
+        source_rows = self._read.source_rows
+        return np.arange(self.n_entries) if source_rows is None else source_rows
 
     @property
     def sensitive_codes(self) -> Codes:
@@ -563,18 +586,20 @@ class Microdata:
     @property
     def holdings(self) -> Holdings:
         """Who has which sensitive value: one entry per occurrence, codes into `values`."""
-        found = self._read.held.get(self.schema.sensitive)
-        return found or Holdings(np.arange(self.n_people), self.sensitive_codes)
+        column_holdings = self._read.holdings.get(self.schema.sensitive)
+        return column_holdings or Holdings(np.arange(self.n_people), self.sensitive_codes)
 
     def holders_of(self, column: str) -> NDArray[Any]:
         """Who has each occurrence of a value of one sensitive column."""
-        holdings = self._read.held.get(column)
+        holdings = self._read.holdings.get(column)
         return np.arange(self.n_people) if holdings is None else holdings.people
 
     @property
     def semantics(self) -> Semantics:
         """How many of its `values` a person has."""
-        return self.schema.semantics_of() if self.schema.sensitive in self._read.held else "single"
+        return (
+            self.schema.semantics_of() if self.schema.sensitive in self._read.holdings else "single"
+        )
 
     @property
     def values(self) -> Labels:
@@ -625,26 +650,26 @@ class Microdata:
         >>> people.rounded().attributes[0].domain[:2], people.rounded().grids
         (['20 to 24', '25 to 29'], {'age': 'in steps of 5'})
         """
-        kept = [
+        attributes = [
             attribute if attribute.name in exact else self._in_cells(attribute, column, styles)
             for attribute, column in zip(self.attributes, self._read.columns, strict=True)
         ]
         if least is not None:
-            for attribute in kept:
+            for attribute in attributes:
                 if attribute.order == "nominal" and attribute.name not in self.schema.types:
                     refuse_dates(attribute.name, attribute.domain)
             noun = self.schema.noun
-            for attribute in kept:
-                wanted = (styles or {}).get(attribute.name)
-                if attribute.name not in exact and _ends_at_values(attribute, wanted):
+            for attribute in attributes:
+                style = (styles or {}).get(attribute.name)
+                if attribute.name not in exact and _ends_at_values(attribute, style):
                     refuse_rare_ends(attribute, least, self.times, noun)
-            kept = [
+            attributes = [
                 without_rare(attribute, least, self.times, attribute.name not in exact, noun)
                 if lists_values(attribute, (styles or {}).get(attribute.name))
                 else attribute
-                for attribute in kept
+                for attribute in attributes
             ]
-        return self._with(self._read, kept, self._values)
+        return self._with(self._read, attributes, self._values)
 
     @property
     def grids(self) -> dict[str, str]:
@@ -656,9 +681,9 @@ class Microdata:
     ) -> Attribute:
         """An attribute in cells, where it is written as ranges of numbers or dates."""
         name, hierarchy = attribute.name, self.schema.hierarchies.get(attribute.name)
-        wanted = (styles or {}).get(name, "range" if hierarchy is None else "hierarchy")
+        style = (styles or {}).get(name, "range" if hierarchy is None else "hierarchy")
         laid = column.kind != "text" if hierarchy is None else isinstance(hierarchy, Grid)
-        if wanted != "range" or not laid or attribute.cells is not None:
+        if style != "range" or not laid or attribute.cells is not None:
             return attribute
         if name not in self._cells:
             grid = cast("Grid | None", hierarchy)
@@ -668,7 +693,7 @@ class Microdata:
     @property
     def sensitives(self) -> tuple[Column, ...]:
         """The sensitive columns, as codes of everybody (of each occurrence) and their values."""
-        return (self._read.sensitive, *self._read.more)
+        return (self._read.sensitive, *self._read.further_sensitive)
 
     def combined(
         self, columns: Sequence[str], layout: Layout | None = None, units: int | None = None
@@ -692,10 +717,14 @@ class Microdata:
         sensitive = {column.name: column for column in self.sensitives}
         bags: dict[str, Bags] = {}
         for name in columns:
-            if name in self._read.held:
-                held, how = self._read.held[name], self.schema.semantics_of(name)
+            if name in self._read.holdings:
+                column_holdings, how = self._read.holdings[name], self.schema.semantics_of(name)
                 of_person, bags[name] = bags_of(
-                    held.people, held.values, self.n_people, Labels(sensitive[name].domain), how
+                    column_holdings.people,
+                    column_holdings.values,
+                    self.n_people,
+                    Labels(sensitive[name].domain),
+                    how,
                 )
                 coded[name] = of_person, Labels(range(len(bags[name].offsets) - 1))
             elif name in sensitive:
@@ -703,29 +732,36 @@ class Microdata:
             else:
                 coded[name] = self._beside(name, units)
         sizes = [len(labels) for _, labels in coded.values()]
-        codes_of_person, found = [codes for codes, _ in coded.values()], self.fired(columns)
-        if found is not None:
-            codes_of_person, sizes = [*codes_of_person, found.codes], [*sizes, len(found.perhaps)]
+        codes_of_person, rules_fired = [codes for codes, _ in coded.values()], self.fired(columns)
+        if rules_fired is not None:
+            codes_of_person, sizes = (
+                [*codes_of_person, rules_fired.codes],
+                [*sizes, len(rules_fired.perhaps)],
+            )
         joint_of_person, first = combine(codes_of_person, sizes)
         columns_of_joint = {name: (codes[first], labels) for name, (codes, labels) in coded.items()}
         classes = None
-        if found is not None:
-            about = about_of(
+        if rules_fired is not None:
+            values_of_rules = about_of(
                 self.schema.impossible,
                 {name: labels for name, (_, labels) in coded.items() if name in sensitive},
             )
-            classes = Classes(found.codes[first], found.perhaps, found.surely, about)
+            classes = Classes(
+                rules_fired.codes[first], rules_fired.perhaps, rules_fired.surely, values_of_rules
+            )
         layout = layout and replace(layout, main=columns[0])
         values = JointLabels.of(columns_of_joint, layout, bags, classes)
         codes = joint_of_person.astype(narrowest(len(values)), copy=False)
         joint = Column(" and ".join(columns), codes, list(values), "text")
         return self._with(
-            replace(self._read, sensitive=joint, more=(), held={}), self._attributes, values
+            replace(self._read, sensitive=joint, further_sensitive=(), holdings={}),
+            self._attributes,
+            values,
         )
 
     def _with_nodes(self, texts_of: Mapping[str, Sequence[str | None]]) -> dict[str, Hierarchy]:
         """The hierarchies of columns whose texts are not all values of it: some may be nodes."""
-        found: dict[str, Hierarchy] = {}
+        with_nodes: dict[str, Hierarchy] = {}
         for name, texts in texts_of.items():
             hierarchy: Any = self.schema.hierarchies.get(name)
             if isinstance(hierarchy, Tree):
@@ -735,8 +771,8 @@ class Microdata:
             else:
                 continue
             if not {text for text in texts if text is not None} <= listed:
-                found[name] = hierarchy
-        return found
+                with_nodes[name] = hierarchy
+        return with_nodes
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -749,18 +785,18 @@ class Microdata:
         fired = self._read.fired
         if fired is None:
             return np.zeros(self.n_people, np.int64), ["no"]
-        each = zip(fired.perhaps[:, place], fired.surely[:, place], strict=True)
+        certainties = zip(fired.perhaps[:, place], fired.surely[:, place], strict=True)
         return fired.codes, [
-            "yes" if surely else None if perhaps else "no" for perhaps, surely in each
+            "yes" if surely else None if perhaps else "no" for perhaps, surely in certainties
         ]
 
     def unchanged(self, name: str) -> tuple[NDArray[Any], list[Any]]:
         """A column that is no secret, as it stands: the code of everybody, and its values."""
         codes, distinct = self._unchanged(name)
-        return codes, [None if own is None else text_of(own) for own in distinct.to_pylist()]
+        return codes, [None if value is None else text_of(value) for value in distinct.to_pylist()]
 
     def _unchanged(self, name: str) -> tuple[NDArray[Any], pa.Array]:
-        for rows in (self._read.other, self._read.beside):
+        for rows in (self._read.other_columns, self._read.condition_columns):
             if name in rows.column_names:
                 return codes_of(rows.column(name))
         return self.as_it_stands(name)
@@ -770,14 +806,14 @@ class Microdata:
         rules = self.schema.impossible
         return self._read.fired if any(rule.sensitive in columns for rule in rules) else None
 
-    def _beside(self, name: str, most: int | None) -> tuple[NDArray[Any], Labels]:
+    def _beside(self, name: str, most_numbers: int | None) -> tuple[NDArray[Any], Labels]:
         """The code of everybody in a column that is no secret, whether it is published or not."""
         if name == CASES:
             people = self.persons
-            many, number = np.unique(np.bincount(people)[people], return_inverse=True)
-            return number.reshape(-1), Labels(many.tolist())
+            cases, number = np.unique(np.bincount(people)[people], return_inverse=True)
+            return number.reshape(-1), Labels(cases.tolist())
         if name not in self.schema.other and (column := numbered(name)) is not None:
-            return self._units(column, most)
+            return self._units(column, most_numbers)
         codes, distinct = self._unchanged(name)
         return codes, Labels(range(len(distinct)))
 
@@ -793,31 +829,36 @@ class Microdata:
             )
         if name not in self._beside_codes:
             codes, distinct = codes_of(fetch(self.source, [name]).column(name))
-            kept = self._read.kept
-            self._beside_codes[name] = codes if kept is None else codes[kept], distinct
+            source_rows = self._read.source_rows
+            self._beside_codes[name] = (
+                codes if source_rows is None else codes[source_rows],
+                distinct,
+            )
         return self._beside_codes[name]
 
     def grouped(self, columns: Sequence[str]) -> tuple[IntArray, GroupLabels]:
         """The group of everybody by columns that stand in the table, and what groups are called."""
-        each = [self.as_it_stands(name) for name in columns]
-        groups, first = combine([codes for codes, _ in each], [len(own) for _, own in each])
-        texts = [own.take(pa.array(codes[first])).to_pylist() for codes, own in each]
+        coded_columns = [self.as_it_stands(name) for name in columns]
+        groups, first = combine(
+            [codes for codes, _ in coded_columns], [len(values) for _, values in coded_columns]
+        )
+        texts = [values.take(pa.array(codes[first])).to_pylist() for codes, values in coded_columns]
         return groups, GroupLabels.of(zip(*texts, strict=True), columns)
 
-    def _units(self, name: str, most: int | None) -> tuple[NDArray[Any], Labels]:
+    def _units(self, name: str, most_numbers: int | None) -> tuple[NDArray[Any], Labels]:
         """Of each row the unit by a column: 0 where no other row is of that unit, or none is named.
 
-        So a table in which few units have two rows has few different ones; `most` at most, where
-        several may share a number.
+        So a table in which few units have two rows has few different ones; at most
+        `most_numbers`, where several may share a number.
         """
         codes, distinct = self.as_it_stands(name)
-        many = np.bincount(codes, minlength=len(distinct)) > 1
-        many[len(distinct) - distinct.null_count :] = False
+        is_shared = np.bincount(codes, minlength=len(distinct)) > 1
+        is_shared[len(distinct) - distinct.null_count :] = False
         if name == self.schema.person and distinct.null_count:
             _ = self.persons  # a row that names nobody is of somebody
-        number = np.cumsum(many) - 1
-        number = number if most is None else number % most
-        place = np.where(many, number + 1, 0)
+        number = np.cumsum(is_shared) - 1
+        number = number if most_numbers is None else number % most_numbers
+        place = np.where(is_shared, number + 1, 0)
         return place[codes], Labels(range(int(place.max(initial=0)) + 1))
 
     @cached_property
@@ -850,7 +891,7 @@ class Microdata:
 
     def other(self) -> pa.Table:
         """The columns that are published as they are, one row per person."""
-        return self._read.other
+        return self._read.other_columns
 
     def counts(self, groups: NDArray[Any]) -> GroupCounts:
         """Count the sensitive values of a grouping, codes from 0.
@@ -898,30 +939,48 @@ class Microdata:
 
         Some of them, where each has one value and all is known by the columns that were read.
         """
-        read, schema = self._read, self.schema
-        named = [name for name in schema.quasi_identifiers if name in columns]
-        kept = [a for a in self.attributes if a.name in columns]
-        own = [column for column in read.columns if column.name in columns]
+        table_read, schema = self._read, self.schema
+        names = [name for name in schema.quasi_identifiers if name in columns]
+        attributes = [a for a in self.attributes if a.name in columns]
+        kept_columns = [column for column in table_read.columns if column.name in columns]
         if people is not None:
-            if read.people is not None or read.held:
+            if table_read.people is not None or table_read.holdings:
                 raise InternalError("people of several values are all counted, or none")
-            kept = [replace(a, codes=a.codes[people]) for a in kept]
-            own, more = [_of(c, people) for c in own], tuple(_of(c, people) for c in read.more)
-            fired = read.fired and replace(read.fired, codes=read.fired.codes[people])
-            sensitive, other = _of(read.sensitive, people), read.other.take(pa.array(people))
-            read = _Read(own, sensitive, len(people), None, other, more=more, fired=fired)
-        made = self._with(replace(read, columns=own), kept, self._values)
-        gone = set(schema.quasi_identifiers).difference(named)
-        laid = {name: own for name, own in schema.hierarchies.items() if name not in gone}
-        types = {name: own for name, own in schema.types.items() if name not in gone}
-        made.schema = replace(schema, quasi_identifiers=named, hierarchies=laid, types=types)
-        return made
+            attributes = [replace(a, codes=a.codes[people]) for a in attributes]
+            kept_columns, further_sensitive = (
+                [_of(c, people) for c in kept_columns],
+                tuple(_of(c, people) for c in table_read.further_sensitive),
+            )
+            fired = table_read.fired and replace(
+                table_read.fired, codes=table_read.fired.codes[people]
+            )
+            sensitive, other_columns = (
+                _of(table_read.sensitive, people),
+                table_read.other_columns.take(pa.array(people)),
+            )
+            table_read = _Read(
+                kept_columns,
+                sensitive,
+                len(people),
+                None,
+                other_columns,
+                further_sensitive=further_sensitive,
+                fired=fired,
+            )
+        microdata = self._with(replace(table_read, columns=kept_columns), attributes, self._values)
+        gone = set(schema.quasi_identifiers).difference(names)
+        laid = {
+            name: hierarchy for name, hierarchy in schema.hierarchies.items() if name not in gone
+        }
+        types = {name: kind for name, kind in schema.types.items() if name not in gone}
+        microdata.schema = replace(schema, quasi_identifiers=names, hierarchies=laid, types=types)
+        return microdata
 
     def laid(self, hierarchies: Mapping[str, Any]) -> Microdata:
         """The same people, whose quasi-identifiers coarsen in another way."""
-        made = self._with(self._read, None, self._values)
-        made.schema = replace(self.schema, hierarchies=hierarchies)
-        return made
+        microdata = self._with(self._read, None, self._values)
+        microdata.schema = replace(self.schema, hierarchies=hierarchies)
+        return microdata
 
     def rows_of(self, groups: NDArray[Any]) -> IntArray:
         """Give each row of the source the group of its person; -1 to a row that is left out.
@@ -933,14 +992,14 @@ class Microdata:
         >>> Microdata(rows, schema).rows_of(np.array([0, 1]))
         array([ 0, -1,  1])
         """
-        given: IntArray = groups.astype(np.int64, copy=False)
+        groups_of_people: IntArray = groups.astype(np.int64, copy=False)
         if self._read.people is not None:
-            spread: IntArray = given[self._read.people.of_row]
+            spread: IntArray = groups_of_people[self._read.people.of_row]
             return spread
-        if self._read.kept is None:
-            return given
+        if self._read.source_rows is None:
+            return groups_of_people
         everything = np.full(self.n_entries, -1, dtype=np.int64)
-        everything[self._read.kept] = given
+        everything[self._read.source_rows] = groups_of_people
         return everything
 
     def __len__(self) -> int:
@@ -967,7 +1026,7 @@ class Microdata:
         for column in (*self._read.columns, *self.sensitives):
             texts, ranks = _as_printed(column)
             state.update(repr((column.name, texts)).encode())
-            if column.name in self._read.held:
+            if column.name in self._read.holdings:
                 keys = self.holders_of(column.name).astype(np.int64) * len(texts)
                 state.update(np.sort(keys + ranks[column.codes]).tobytes())
             else:
@@ -989,11 +1048,13 @@ class Microdata:
         columns = [*self._read.columns, *self.sensitives]
         state = hashlib.blake2b(key=key, digest_size=32)
         printed_as = [(column, *_as_printed(column)) for column in columns]
-        each = [(texts, ranks[column.codes]) for column, texts, ranks in printed_as]
-        for column, (texts, _) in zip(columns, each, strict=True):
+        texts_and_codes = [(texts, ranks[column.codes]) for column, texts, ranks in printed_as]
+        for column, (texts, _) in zip(columns, texts_and_codes, strict=True):
             state.update(repr((column.name, texts)).encode())
-        of_entry, first = combine([codes for _, codes in each], [len(own) for own, _ in each])
-        for _, codes in each:
+        of_entry, first = combine(
+            [codes for _, codes in texts_and_codes], [len(texts) for texts, _ in texts_and_codes]
+        )
+        for _, codes in texts_and_codes:
             state.update(codes[first].tobytes())
         state.update(np.bincount(of_entry, self.times).astype(np.int64).tobytes())
         return state.hexdigest()
@@ -1007,21 +1068,21 @@ class Microdata:
                 f"{column.name!r} has another one: say at_least"
             )
         if level.top is None:
-            made = self._laid_out(column)
+            attribute = self._laid_out(column)
         else:
             column, top = topped(column, level.top)
-            made = without_end(self._laid_out(column), top)
-        return from_level(made, level.at_least, hierarchy) if level.at_least else made
+            attribute = without_end(self._laid_out(column), top)
+        return from_level(attribute, level.at_least, hierarchy) if level.at_least else attribute
 
     def leveled(self, levels: Mapping[str, Level]) -> Microdata:
         """The same people, with columns no finer than may be published."""
         if dict(self.schema.levels) == dict(levels):
             return self
-        other = copy(self)
-        other.schema = replace(self.schema, levels=levels)
-        other._attributes = other._by_engine = other._merged = other._keys = None
-        other._cells = {}
-        return other
+        microdata = copy(self)
+        microdata.schema = replace(self.schema, levels=levels)
+        microdata._attributes = microdata._by_engine = microdata._merged = microdata._keys = None
+        microdata._cells = {}
+        return microdata
 
     def _laid_out(self, column: Column) -> Attribute:
         hierarchy = cast("Hierarchy | None", self.schema.hierarchies.get(column.name))
@@ -1090,19 +1151,19 @@ def grids_of(attributes: Iterable[Attribute]) -> dict[str, str]:
     return {a.name: words_of(a.cells.grid) for a in attributes if a.cells and a.cells.grid}
 
 
-def lists_values(attribute: Attribute, wanted: str | None) -> bool:
+def lists_values(attribute: Attribute, style: str | None) -> bool:
     """Whether labels of an attribute list its values, and nobody insists on all of them."""
-    return wanted == "set" or (wanted is None and attribute.order == "nominal")
+    return style == "set" or (style is None and attribute.order == "nominal")
 
 
 def without_rare(
     attribute: Attribute,
-    least: int,
+    limit: int,
     times: IntArray | None = None,
     merging: bool = True,
     noun: str = "people",
 ) -> Attribute:
-    """The same with the values that fewer than `least` people have as one value, `other`.
+    """The same with the values that fewer than `limit` people have as one value, `other`.
 
     >>> jobs = ["Cook"] * 5 + ["Nurse"] * 5 + ["Pope"]
     >>> rows = pa.table({"job": jobs, "disease": ["Flu"] * 11})
@@ -1111,12 +1172,12 @@ def without_rare(
     ['Cook', 'Nurse', 'other']
     """
     domain = attribute.domain
-    rare = np.bincount(attribute.codes, times, len(domain)) < least
+    rare = np.bincount(attribute.codes, times, len(domain)) < limit
     first = int(domain[0] is None)  # that a value is missing is none of them
-    many = int(np.count_nonzero(rare[first:]))
-    if not many:
+    n_rare = int(np.count_nonzero(rare[first:]))
+    if not n_rare:
         return attribute
-    if merging and not attribute.ancestors and 2 * many <= len(rare) - first:
+    if merging and not attribute.ancestors and 2 * n_rare <= len(rare) - first:
         return merged(attribute, rare)
     ways = 'a coarser column, or publish with form = "bucketized"'
     if attribute.ancestors:
@@ -1126,31 +1187,31 @@ def without_rare(
     elif merging:
         ways = "a hierarchy, its type, or make it one of the identifiers"
     looks = doubts(attribute.name, domain)
-    error = _too_rare(attribute, rare[first:], f"{least} {noun}", "labels would list them", ways)
+    error = _too_rare(attribute, rare[first:], f"{limit} {noun}", "labels would list them", ways)
     raise SchemaError(f"{error}{'' if looks is None else f'. It {looks}'}")
 
 
 def _too_rare(
-    attribute: Attribute, rare: NDArray[np.bool_], least: str, what: str, ways: str
+    attribute: Attribute, rare: NDArray[np.bool_], limit_text: str, what: str, ways: str
 ) -> SchemaError:
     """The error where values that few people have would be seen."""
     exact = f'labels = {{ {json.dumps(attribute.name)} = "exact" }}'
     return SchemaError(
         f"column {attribute.name!r}: {np.count_nonzero(rare):,} of its {len(rare):,} values are "
-        f"had by fewer than {least} each, and {what}; give it {ways}; or say {exact} in [publish] "
-        "to show them all"
+        f"had by fewer than {limit_text} each, and {what}; give it {ways}; or say {exact} in "
+        "[publish] to show them all"
     )
 
 
-def _ends_at_values(attribute: Attribute, wanted: str | None) -> bool:
+def _ends_at_values(attribute: Attribute, style: str | None) -> bool:
     """Whether its ranges begin and end at values of members, and nobody insists on that."""
     if attribute.cells is not None or attribute.order != "ordered":
         return False
-    return wanted == "range" or (wanted is None and not attribute.ancestors)
+    return style == "range" or (style is None and not attribute.ancestors)
 
 
 def refuse_rare_ends(
-    attribute: Attribute, least: int, times: IntArray | None = None, noun: str = "people"
+    attribute: Attribute, limit: int, times: IntArray | None = None, noun: str = "people"
 ) -> None:
     """Raise `SchemaError` where ranges would end at values of which most are those of few people.
 
@@ -1166,7 +1227,7 @@ def refuse_rare_ends(
     """
     domain = attribute.domain
     first = int(domain[0] is None)
-    rare = np.bincount(attribute.codes, times, len(domain))[first:] < least
+    rare = np.bincount(attribute.codes, times, len(domain))[first:] < limit
     endless = any(isinstance(value, float) and not np.isfinite(value) for value in domain[first:])
     if not rare.any() or (2 * np.count_nonzero(rare) <= len(rare) and not endless):
         return
@@ -1175,24 +1236,24 @@ def refuse_rare_ends(
         ways = "finite numbers in place of inf, or say that these are missing"
     elif attribute.ancestors:
         ways = 'labels by its hierarchy: leave out labels = "range"'
-    raise _too_rare(attribute, rare, f"{least} {noun}", "ranges would end at them", ways)
+    raise _too_rare(attribute, rare, f"{limit} {noun}", "ranges would end at them", ways)
 
 
 def merged(attribute: Attribute, rare: NDArray[np.bool_]) -> Attribute:
     """The same with some values, but not with a missing one, as one value, `other`; the last."""
     domain = attribute.domain
-    kept = np.flatnonzero(~rare | np.array([value is None for value in domain]))
-    of_value = np.full(len(domain), len(kept), dtype=np.int64)
-    of_value[kept] = np.arange(len(kept))
-    label, taken = OTHER, set(map(text_of, domain))
-    while label in taken:
+    kept_codes = np.flatnonzero(~rare | np.array([value is None for value in domain]))
+    of_value = np.full(len(domain), len(kept_codes), dtype=np.int64)
+    of_value[kept_codes] = np.arange(len(kept_codes))
+    label, used_labels = OTHER, set(map(text_of, domain))
+    while label in used_labels:
         label += "+"
-    places = np.arange(len(kept) + 1, dtype=np.float64)
+    places = np.arange(len(kept_codes) + 1, dtype=np.float64)
     values = replace(attribute, ancestors=(of_value, np.zeros_like(of_value)))
     return replace(
         attribute,
-        codes=of_value.astype(narrowest(len(kept) + 1))[attribute.codes],
-        domain=[*(domain[code] for code in kept.tolist()), label],
+        codes=of_value.astype(narrowest(len(kept_codes) + 1))[attribute.codes],
+        domain=[*(domain[code] for code in kept_codes.tolist()), label],
         order="nominal",
         positions=places,
         cells=GridCells(None, values, (), places),
@@ -1203,7 +1264,7 @@ def _in_cells(attribute: Attribute, grid: Grid | None, times: IntArray | None = 
     """Put the values of an attribute in the cells of a grid, or of the finest that serves."""
     domain, codes = attribute.domain, attribute.codes
     first = int(domain[0] is None)
-    given = grid is not None
+    has_grid = grid is not None
     if grid is None:
         people = np.bincount(codes, times, len(domain))[first:].astype(np.int64)
         grid = grid_of(domain[first:], people) if len(people) else None
@@ -1224,16 +1285,16 @@ def _in_cells(attribute: Attribute, grid: Grid | None, times: IntArray | None = 
     if first:
         gap = (places[-1, 1] - places[0, 0]) / max(len(places), 1) if len(places) else 1.0
         places = _after_null(places, gap)
-    ancestors = attribute.ancestors if given else (of_value, np.zeros_like(of_value))
+    ancestors = attribute.ancestors if has_grid else (of_value, np.zeros_like(of_value))
     leaf = np.searchsorted(of_value, np.arange(len(names)))
-    labels = attribute.labels if given else (names, ("*",))
+    labels = attribute.labels if has_grid else (names, ("*",))
     values = replace(attribute, ancestors=ancestors, labels=labels)
     return replace(
         attribute,
         codes=of_value.astype(narrowest(len(names)))[codes],
         domain=[*[None] * first, *names[first:]],
-        ancestors=tuple(nodes[leaf] for nodes in ancestors) if given else (),
-        labels=labels if given else (),
+        ancestors=tuple(nodes[leaf] for nodes in ancestors) if has_grid else (),
+        labels=labels if has_grid else (),
         positions=places[:, 0].copy(),
         cells=GridCells(grid, values, tuple((t[0], t[-1]) for t in texts), places[:, 1].copy()),
     )
@@ -1241,15 +1302,15 @@ def _in_cells(attribute: Attribute, grid: Grid | None, times: IntArray | None = 
 
 def _positions(column: Column) -> NDArray[np.float64]:
     """Where values lie on a line: numbers and dates by size, others by rank."""
-    known = [value for value in column.domain if value is not None]
+    values = [value for value in column.domain if value is not None]
     if column.kind == "number":
-        lie = np.array([_float(v) for v in known])
-    elif column.kind == "date" and known:
-        lie = np.array([days_of(value) for value in known])
+        lie = np.array([_float(v) for v in values])
+    elif column.kind == "date" and values:
+        lie = np.array([days_of(value) for value in values])
     else:
-        lie = np.arange(len(known), dtype=np.float64)
+        lie = np.arange(len(values), dtype=np.float64)
     if len(lie) and not np.isfinite(2 * (lie[-1] / 2 - lie[0] / 2) + 2 * abs(lie).max()):
-        lie = np.arange(len(known), dtype=np.float64)
+        lie = np.arange(len(values), dtype=np.float64)
     if not column.has_null:
         return lie
     gap = (lie[-1] - lie[0]) / max(len(lie) - 1, 1) if len(lie) else 1.0

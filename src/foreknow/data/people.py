@@ -46,8 +46,8 @@ def bare_name(name: str) -> str:
     if name.isascii() and name.isalnum() and name[0] != "0":
         return name.lower()
     text = "".join(unicodedata.normalize("NFKC", name).casefold().split())
-    seen = text if text.isascii() else (c for c in text if unicodedata.category(c) != "Cf")
-    text = "".join(seen).strip("+")  # nobody sees joiners, or the mark at the start of a file
+    characters = text if text.isascii() else (c for c in text if unicodedata.category(c) != "Cf")
+    text = "".join(characters).strip("+")  # nobody sees joiners, or the mark at the start of a file
     if re.fullmatch(r"\d(\.\d+)?e\+\d\d", text, re.ASCII):  # as programs write a large number
         text = f"{Decimal(text):f}"
     return re.sub(r"\A0+(?=\d)|\.0+\Z|(?<=\d)t?00:00:00(\.0+)?\Z", "", text)
@@ -60,13 +60,13 @@ def same_name(name: str, names: Iterable[str]) -> str:
     ("; did you mean '00001000'?", '')
     """
     bare = bare_name(name)
-    same = [other for other in dict.fromkeys(names) if bare_name(other) == bare]
+    same = [candidate for candidate in dict.fromkeys(names) if bare_name(candidate) == bare]
     return f"; did you mean {same[0]!r}?" if len(same) == 1 else ""
 
 
 def like_name(name: str, names: Sequence[str]) -> str:
     """A hint that names whoever is called nearly so; of names with digits, the same one only."""
-    words = [other for other in names if not _DIGIT.search(other)]
+    words = [candidate for candidate in names if not _DIGIT.search(candidate)]
     near = "" if _DIGIT.search(name) or not words else did_you_mean(name, words)
     return same_name(name, names) or near
 
@@ -77,9 +77,9 @@ def refuse_two_spellings(names: Iterable[Any], column: str) -> None:
     for name in names:
         if not isinstance(name, str):
             continue
-        if (other := first.setdefault(bare_name(name), name)) != name:
+        if (earlier := first.setdefault(bare_name(name), name)) != name:
             raise SchemaError(
-                f"{name!r} and {other!r} of {column} look like one, and would be "
+                f"{name!r} and {earlier!r} of {column} look like one, and would be "
                 "counted as two: write them in one way"
             )
 

@@ -35,13 +35,15 @@ class PossibleMembers:
 
     @classmethod
     def of(
-        cls, people: IntArray, fires: BoolArray, surely: BoolArray, about: BoolArray
+        cls, people: IntArray, fires: BoolArray, surely: BoolArray, values_of_rules: BoolArray
     ) -> PossibleMembers | None:
         """By which rules are about each class, perhaps and surely, and about each value.
 
         None where no rule is about any of the values.
         """
-        return cls(people, *_kinds(fires, surely, about)) if about.any() else None
+        return (
+            cls(people, *_kinds(fires, surely, values_of_rules)) if values_of_rules.any() else None
+        )
 
     @property
     def members(self) -> IntArray:
@@ -77,10 +79,10 @@ class PossibleMembers:
 
 
 def _kinds(
-    fires: BoolArray, surely: BoolArray, about: BoolArray
+    fires: BoolArray, surely: BoolArray, values_of_rules: BoolArray
 ) -> tuple[BoolArray, BoolArray, IntArray]:
     """Which kinds of values each class can have, and might have; and the kind of each value."""
-    rules_of_kind, kind = np.unique(about, axis=1, return_inverse=True)
+    rules_of_kind, kind = np.unique(values_of_rules, axis=1, return_inverse=True)
 
     def free_of(fire: BoolArray) -> BoolArray:
         return np.asarray(~(fire[:, :, None] & rules_of_kind[None]).any(axis=1))
@@ -93,7 +95,7 @@ class JointCells(NamedTuple):
 
     group: IntArray
     value: IntArray  # codes of the counted column
-    beside: Mapping[str, IntArray]  # and of the others
+    codes_beside: Mapping[str, IntArray]  # and of the others
     times: IntArray
 
 
@@ -120,8 +122,8 @@ class JointMembers(PossibleMembers):
     def take(self, groups: NDArray[Any]) -> JointMembers:
         """Only some groups."""
         starts = np.searchsorted(self.cells[0], np.arange(len(self.people) + 1))
-        at, offsets = ranges(starts[groups], starts[groups + 1])
-        cells = self.cells[:, at]
+        chosen_cells, offsets = ranges(starts[groups], starts[groups + 1])
+        cells = self.cells[:, chosen_cells]
         cells[0] = np.repeat(np.arange(len(groups)), np.diff(offsets))
         return replace(self, people=self.people[groups], cells=cells)
 
@@ -129,8 +131,8 @@ class JointMembers(PossibleMembers):
         """Groups that are united."""
         people = np.zeros((n_groups, self.people.shape[1]), dtype=np.int64)
         np.add.at(people, into, self.people)
-        group, *rest, times = self.cells
-        return replace(self, people=people, cells=_summed(np.stack([into[group], *rest]), times))
+        group, *codes, times = self.cells
+        return replace(self, people=people, cells=_summed(np.stack([into[group], *codes]), times))
 
     def recoded(self, places: NDArray[Any], values: Any) -> JointMembers:
         """Values that become one, whoever can have them."""
@@ -148,16 +150,18 @@ class JointMembers(PossibleMembers):
 
         @cache
         def parts(group: int) -> tuple[Any, Any]:
-            own = self.cells[1:, starts[group] : starts[group + 1]].T.tolist()
+            group_cells = self.cells[1:, starts[group] : starts[group + 1]].T.tolist()
             people = Counter[Cannot]()
-            for one, many in zip(who, self.people[group].tolist(), strict=True):
-                people[one] += many
-            bag = tuple((value, frozenset([kind]), many) for value, kind, many in own)
+            for cannot, n_people in zip(who, self.people[group].tolist(), strict=True):
+                people[cannot] += n_people
+            bag = tuple(
+                (value, frozenset([kind]), n_people) for value, kind, n_people in group_cells
+            )
             return bag, frozenset(people.items())
 
         ways = [amounts]
         if self.negated:  # that somebody else lacks a value tells no more than what they have
-            ways = [(own, amounts[0] - own) for own in range(amounts[0] + 1)]
+            ways = [(n_facts, amounts[0] - n_facts) for n_facts in range(amounts[0] + 1)]
         return [
             max(surest(*parts(group), (value,), *way) for way in ways) for group, value in cells
         ]
@@ -165,8 +169,8 @@ class JointMembers(PossibleMembers):
 
 def _summed(keys: IntArray, times: IntArray) -> IntArray:
     """Equal columns of keys once, in order, and below them their times together."""
-    cells, of = np.unique(keys, axis=1, return_inverse=True)
-    sums = np.bincount(of.reshape(-1), times, cells.shape[1]).astype(np.int64)
+    cells, place_of_key = np.unique(keys, axis=1, return_inverse=True)
+    sums = np.bincount(place_of_key.reshape(-1), times, cells.shape[1]).astype(np.int64)
     return np.vstack([cells, sums])
 
 
@@ -177,7 +181,7 @@ class Classes:
     codes: NDArray[Any]
     fires: BoolArray  # shape (classes, rules): which rules are about a class, perhaps
     surely: BoolArray
-    about: Mapping[str, BoolArray]  # of each sensitive column, shape (rules, values)
+    values_of_rules: Mapping[str, BoolArray]  # of each sensitive column, shape (rules, values)
 
     def able(
         self,
@@ -192,15 +196,15 @@ class Classes:
 
         `joint` has the columns with rules that stand beside it.
         """
-        if column not in self.about and joint is None:
+        if column not in self.values_of_rules and joint is None:
             return None
         classes = len(self.fires)
         key = part.astype(np.int64) * classes + self.codes[codes]
         people = np.bincount(key, times, n * classes).astype(np.int64).reshape(n, classes)
         if joint is None:
-            return PossibleMembers.of(people, self.fires, self.surely, self.about[column])
-        about = np.zeros((self.fires.shape[1], len(joint.group)), dtype=bool)
-        for name, at in {column: joint.value, **joint.beside}.items():
-            if name in self.about:
-                about |= self.about[name][:, at]
-        return JointMembers.of_cells(people, (self.fires, self.surely, about), joint)
+            return PossibleMembers.of(people, self.fires, self.surely, self.values_of_rules[column])
+        values_of_rules = np.zeros((self.fires.shape[1], len(joint.group)), dtype=bool)
+        for name, cell_codes in {column: joint.value, **joint.codes_beside}.items():
+            if name in self.values_of_rules:
+                values_of_rules |= self.values_of_rules[name][:, cell_codes]
+        return JointMembers.of_cells(people, (self.fires, self.surely, values_of_rules), joint)

@@ -95,8 +95,8 @@ class Prepared:
     def persons(self) -> list[str]:
         """The same as a list, of one column or none."""
         schema, columns = self.schema, self.source.columns
-        here = schema.persons if schema.unit == "person" else []
-        return [name for name in here if schema.several or name in columns]
+        person_columns = schema.persons if schema.unit == "person" else []
+        return [name for name in person_columns if schema.several or name in columns]
 
     def of_people(self, columns: Sequence[str]) -> Prepared:
         """The same once it is sure that nobody stands in two rows who has one value.
@@ -131,41 +131,48 @@ class Prepared:
         rows, first = fetch(self.source, self.schema.sensitives), self.schema.sensitive
         texts = {str(value) for value in rows.column(first).unique().to_pylist()}
         nothing = Relabel(free_name("missing", texts))
-        some = self.only(Shown.of(rows, self.schema.sensitives).of_any)
-        return replace(some, schema=replace(self.schema.of_column(first), missing=nothing))
+        restricted = self.only(Shown.of(rows, self.schema.sensitives).of_any)
+        return replace(restricted, schema=replace(self.schema.of_column(first), missing=nothing))
 
-    def refuse_repeats(self, rows: Any = None, *, counted: bool = False) -> None:
+    def refuse_repeats(self, rows: Any = None, *, in_place: bool = False) -> None:
         """Raise `DataError` if rows are to be people, and somebody stands in two.
 
         Parameters
         ----------
         rows : Arrow table, optional
             Those of the table, where they were fetched.
-        counted : bool
+        in_place : bool
             Whether its rows are counted where they lie, and never fetched.
         """
         if self._checked:
             return
         refuse_repeated(self.source, self.schema, self.source.columns)
         if self.person is not None and not self.schema.several:
-            if counted:
+            if in_place:
                 refuse_rows_of_one(self.source, self.person)
             else:
                 refuse_repeats(self.source, self.person, rows)
         if self.source.settled:
             self._checked.add("people")
 
-    def roles(self, beside: Sequence[str] = ()) -> list[str]:
+    def roles(self, further_columns: Sequence[str] = ()) -> list[str]:
         """The columns by which people are published and counted, and further ones beside."""
         schema = self.schema
-        known = [*schema.quasi_identifiers, *schema.other, *schema.identifiers, *schema.conditions]
-        return list(dict.fromkeys([*known, *schema.sensitives, *schema.persons, *beside]))
+        published = [
+            *schema.quasi_identifiers,
+            *schema.other,
+            *schema.identifiers,
+            *schema.conditions,
+        ]
+        return list(
+            dict.fromkeys([*published, *schema.sensitives, *schema.persons, *further_columns])
+        )
 
-    def require_roles(self, beside: Sequence[str] = ()) -> None:
+    def require_roles(self, further_columns: Sequence[str] = ()) -> None:
         """Raise an error for the first column that a raw table lacks."""
         if not self.schema.quasi_identifiers:
             raise SchemaError("quasi_identifiers is empty; name the columns that others may know")
-        require(self.source, self.roles(beside))
+        require(self.source, self.roles(further_columns))
         self._require_persons()
 
     def _require_persons(self) -> None:
@@ -221,20 +228,20 @@ def prepare(
     if isinstance(source, Prepared):
         if schema is source.schema:
             return source
-        opened, written, raw = source.source, source.reading, source.raw
+        table, file_reading, raw = source.source, source.reading, source.raw
     else:
         declared = cast("Reading", schema.reading)
-        written = declared if reading is None else Reading.of(reading).over(declared)
+        file_reading = declared if reading is None else Reading.of(reading).over(declared)
         only = (*schema.sensitives, *schema.persons) if as_written else None
-        opened = open_table(source, written, only)
-    opened = _shown_once(opened, schema, written, raw=raw)
+        table = open_table(source, file_reading, only)
+    table = _shown_once(table, schema, file_reading, raw=raw)
     kinds = {}
     for name in schema.sensitives if plainly else ():
-        header = header_of_shuffled(name, opened.columns) if name in unlinked else name
+        header = header_of_shuffled(name, table.columns) if name in unlinked else name
         kinds[header] = schema.types.get(name)
-    for name in _shared_values(opened):  # which were read before
+    for name in _shared_values(table):  # which were read before
         kinds.pop(name, None)
-    return Prepared(opened, schema, written, raw, kinds)
+    return Prepared(table, schema, file_reading, raw, kinds)
 
 
 def refuse_as_written(name: str, texts: list[str], schema: Schema, *, by_hand: bool) -> None:
@@ -260,15 +267,15 @@ def refuse_as_written(name: str, texts: list[str], schema: Schema, *, by_hand: b
             )
     first: dict[str, str] = {}
     texts = [text for text in texts if not _HALF_CHARACTER.search(text)]  # which no file holds
-    read = alike_texts(name, texts, reading, schema.types.get(name))
-    for text, plain in zip(texts, read, strict=True):
+    plain_texts = alike_texts(name, texts, reading, schema.types.get(name))
+    for text, plain in zip(texts, plain_texts, strict=True):
         if first.setdefault(plain, text) != text:
             raise SchemaError(
                 f"by the schema {first[plain]!r} and {text!r} in {name!r} are one value, and "
                 "here they are counted as they are written: write them alike, as publish does"
             )
-    other = read_otherwise(texts, read) if by_hand else {}
-    for text, number in other.items():
+    number_of_text = read_otherwise(texts, plain_texts) if by_hand else {}
+    for text, number in number_of_text.items():
         raise SchemaError(
             f"by the policy's reading {text!r} in {name!r} is {number}, and "
             "here it is counted as it is written: give the table itself; or, if numbers and "
@@ -276,23 +283,23 @@ def refuse_as_written(name: str, texts: list[str], schema: Schema, *, by_hand: b
         )
 
 
-def _shown_once(opened: Table, schema: Schema, written: Reading, *, raw: bool) -> Table:
+def _shown_once(table: Table, schema: Schema, file_reading: Reading, *, raw: bool) -> Table:
     """A table in which what a household shares is shown once; a release has it so already."""
     shared = schema.shared
-    if not isinstance(shared, Shared) or _shared_values(opened):
-        return opened
-    here = shared.by in opened.columns
-    if shared.column in opened.columns:
-        if not raw and not here:
-            return opened
+    if not isinstance(shared, Shared) or _shared_values(table):
+        return table
+    has_shared = shared.by in table.columns
+    if shared.column in table.columns:
+        if not raw and not has_shared:
+            return table
         raise SchemaError(
-            f"{opened.name} has a column {shared.column!r}, which is what the column is called "
+            f"{table.name} has a column {shared.column!r}, which is what the column is called "
             "that shared adds, and which says where a household's value is shown: rename it"
         )
-    if not raw and not here:
-        return opened
-    require(opened, [shared.by])
-    return ShownOnce(opened, schema, written)
+    if not raw and not has_shared:
+        return table
+    require(table, [shared.by])
+    return ShownOnce(table, schema, file_reading)
 
 
 def _shared_values(table: Table) -> Collection[str]:

@@ -102,12 +102,12 @@ class Reading:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "missing", _spellings(self.missing))
-        for each in fields(self):
-            if each.name in ("missing", "latest_year", "separators"):
+        for part in fields(self):
+            if part.name in ("missing", "latest_year", "separators"):
                 continue
-            given = getattr(self, each.name)
-            if given is not None and not isinstance(given, str):
-                raise SchemaError(f"{each.name} must be a text, not {given!r}")
+            setting = getattr(self, part.name)
+            if setting is not None and not isinstance(setting, str):
+                raise SchemaError(f"{part.name} must be a text, not {setting!r}")
         for name, settle in (
             ("encoding", _encoding),
             ("delimiter", _delimiter),
@@ -136,35 +136,35 @@ class Reading:
             )
 
     @classmethod
-    def of(cls, given: Any) -> Reading:
+    def of(cls, setting: Any) -> Reading:
         """Take a `Reading`, or the table that stands for one in a policy."""
-        if isinstance(given, cls):
-            return given
-        if not isinstance(given, Mapping):
+        if isinstance(setting, cls):
+            return setting
+        if not isinstance(setting, Mapping):
             raise SchemaError(
-                f'reading must be a Reading, such as Reading(encoding="latin-1"), not {given!r}'
+                f'reading must be a Reading, such as Reading(encoding="latin-1"), not {setting!r}'
             )
-        names = [each.name for each in fields(cls)]
-        for name in given:
+        names = [part.name for part in fields(cls)]
+        for name in setting:
             if name not in names:
                 raise SchemaError(f"reading has no {name!r}{did_you_mean(str(name), names)}")
-        return cls(**given)
+        return cls(**setting)
 
-    def over(self, other: Reading) -> Reading:
+    def over(self, fallback: Reading) -> Reading:
         """What this one says, and where it says nothing, the other."""
-        return replace(other, **self.to_dict())
+        return replace(fallback, **self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
         """What it says."""
-        said = {**asdict(self), "missing": list(self.missing) or None}
-        said["separators"] = dict(self.separators) or None
-        return {name: given for name, given in said.items() if given is not None}
+        settings = {**asdict(self), "missing": list(self.missing) or None}
+        settings["separators"] = dict(self.separators) or None
+        return {name: setting for name, setting in settings.items() if setting is not None}
 
     @property
     def converts(self) -> bool:
         """Whether it says anything of values."""
-        told = (self.decimal, self.date_format, self.thousands, self.currency)
-        return any(part is not None for part in told)
+        value_settings = (self.decimal, self.date_format, self.thousands, self.currency)
+        return any(part is not None for part in value_settings)
 
     @property
     def guesses_century(self) -> bool:
@@ -195,7 +195,7 @@ class Dialect:
     bom: bool = False  # by which Excel knows UTF-8
 
 
-def date_reader(given: str, latest_year: int | None = None) -> Callable[[str], date]:
+def date_reader(date_format: str, latest_year: int | None = None) -> Callable[[str], date]:
     """Read dates of a format, or times if the format has some.
 
     >>> date_reader("%d.%m.%Y")("31.01.2024")
@@ -203,19 +203,25 @@ def date_reader(given: str, latest_year: int | None = None) -> Callable[[str], d
     >>> date_reader("%d-%b-%y", 2025)("31-JAN-26")
     datetime.date(1926, 1, 31)
     """
-    of_century = latest_year is not None and "%y" in given
-    timed = re.search(r"%[HIMSfp]", given) is not None
-    named = re.search(r"%[bB]", given) is not None
+    of_century = latest_year is not None and "%y" in date_format
+    timed = re.search(r"%[HIMSfp]", date_format) is not None
+    has_month_names = re.search(r"%[bB]", date_format) is not None
     # By the locale of a machine, a month would have another name.
-    of_numbers = re.sub(r"%[bB]", f"{_MARK}%m{_MARK}", given)
+    of_numbers = re.sub(r"%[bB]", f"{_MARK}%m{_MARK}", date_format)
 
-    return partial(_read_date, of_numbers, named, timed, latest_year if of_century else None)
+    return partial(
+        _read_date, of_numbers, has_month_names, timed, latest_year if of_century else None
+    )
 
 
-def _read_date(given: str, named: bool, timed: bool, latest_year: int | None, text: str) -> date:
+def _read_date(
+    date_format: str, has_month_names: bool, timed: bool, latest_year: int | None, text: str
+) -> date:
     if not _has_plain_digits(text) or _MARK in text:
         raise ValueError("digits are 0 to 9")
-    moment = datetime.strptime(_LETTERS.sub(_numbered_month, text) if named else text, given)
+    moment = datetime.strptime(
+        _LETTERS.sub(_numbered_month, text) if has_month_names else text, date_format
+    )
     if latest_year is not None:
         moment = moment.replace(year=latest_year - (latest_year - moment.year) % 100)
     return moment if timed else moment.date()
@@ -245,8 +251,8 @@ def _read_amount(amount: re.Pattern[str], decimal: str, sign: str, text: str) ->
     )
     if part is None or twice:
         raise ValueError(f"{text!r} is no amount")
-    whole, rest = re.sub(r"\D", "", part["whole"]), (part["rest"] or "").replace(decimal, ".")
-    return Decimal(f"{part['minus'] or part['after']}{whole}{rest}")
+    digits, decimals = re.sub(r"\D", "", part["whole"]), (part["rest"] or "").replace(decimal, ".")
+    return Decimal(f"{part['minus'] or part['after']}{digits}{decimals}")
 
 
 def _has_plain_digits(text: str) -> bool:
@@ -259,100 +265,103 @@ def _numbered_month(word: re.Match[str]) -> str:
     return word[0] if number is None else f"{_MARK}{number:02d}{_MARK}"
 
 
-def _spellings(given: Any) -> tuple[str, ...]:
-    if isinstance(given, str) or not isinstance(given, Sequence):
-        raise SchemaError(f'missing of reading is a list of texts, such as ["NA"], not {given!r}')
-    for each in given:
-        if not isinstance(each, str):
+def _spellings(setting: Any) -> tuple[str, ...]:
+    if isinstance(setting, str) or not isinstance(setting, Sequence):
+        raise SchemaError(f'missing of reading is a list of texts, such as ["NA"], not {setting!r}')
+    for spelling in setting:
+        if not isinstance(spelling, str):
             raise SchemaError(
-                f"missing of reading lists texts as the file has them, and {each!r} is none; "
+                f"missing of reading lists texts as the file has them, and {spelling!r} is none; "
                 'write it in quotes, such as "99"'
             )
-    return tuple(dict.fromkeys(each.strip(BLANKS) for each in given))
+    return tuple(dict.fromkeys(spelling.strip(BLANKS) for spelling in setting))
 
 
-def _separators(given: Any) -> dict[str, str]:
-    if not isinstance(given, Mapping):
+def _separators(setting: Any) -> dict[str, str]:
+    if not isinstance(setting, Mapping):
         raise SchemaError(
-            f'separators of reading is a table such as {{ answers = "|" }}, not {given!r}'
+            f'separators of reading is a table such as {{ answers = "|" }}, not {setting!r}'
         )
-    for name, separator in given.items():
+    for name, separator in setting.items():
         if not isinstance(separator, str) or not separator.strip():
             raise SchemaError(
                 f"separators: what stands between the values of {name!r} must be a sign such as "
                 f'"|", not {separator!r}'
             )
-    return dict(given)
+    return dict(setting)
 
 
-def _encoding(given: str) -> str:
+def _encoding(encoding: str) -> str:
     try:
-        known = codecs.lookup(given)
-        "a".encode(known.name)
-        return known.name
+        codec = codecs.lookup(encoding)
+        "a".encode(codec.name)
+        return codec.name
     except (LookupError, UnicodeError, TypeError, ValueError):
         raise SchemaError(
-            f"encoding {given!r} is unknown; such as latin-1, cp1252 (Windows), utf-16 or shift_jis"
+            f"encoding {encoding!r} is unknown; such as latin-1, cp1252 (Windows), utf-16 or "
+            "shift_jis"
         ) from None
 
 
-def _delimiter(given: str) -> str:
-    found = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}.get(
-        given.lower(), given
+def _delimiter(delimiter: str) -> str:
+    sign = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}.get(
+        delimiter.lower(), delimiter
     )
-    if len(found) != 1 or not found.isascii() or found in '"\r\n\0' or found.isalnum():
+    if len(sign) != 1 or not sign.isascii() or sign in '"\r\n\0' or sign.isalnum():
         raise SchemaError(
-            f"delimiter {given!r} cannot be read: it must be one sign such as ; or tab, no "
+            f"delimiter {delimiter!r} cannot be read: it must be one sign such as ; or tab, no "
             "letter, digit or quote"
         )
-    return found
+    return sign
 
 
-def _date_format(given: str) -> str:
-    made, odd = given, list[str]()
-    if "%" not in given:
-        words = _WORD.findall(_TIME.sub("", given))
+def _date_format(setting: str) -> str:
+    date_format, odd = setting, list[str]()
+    if "%" not in setting:
+        words = _WORD.findall(_TIME.sub("", setting))
         odd = [word for word in words if not re.fullmatch(f"({_DATE.pattern})+", word, re.I)]
-        made = _TIME.sub(lambda time: f"{time[1]}%H:%M{':%S' * bool(time[2])}", given)
-        made = _DATE.sub(lambda part: _WORDS[part[1].lower()], made)
-    read = set(re.findall(r"%([a-zA-Z])", made))
-    if read & {"z", "Z"}:
+        date_format = _TIME.sub(lambda time: f"{time[1]}%H:%M{':%S' * bool(time[2])}", setting)
+        date_format = _DATE.sub(lambda part: _WORDS[part[1].lower()], date_format)
+    directives = set(re.findall(r"%([a-zA-Z])", date_format))
+    if directives & {"z", "Z"}:
         raise SchemaError(
-            f"date_format {given!r} names a zone, which no format reads; leave date_format out "
+            f"date_format {setting!r} names a zone, which no format reads; leave date_format out "
             "for times as in ISO, such as 2023-03-12 14:20:05+00: these are read with their zone"
         )
-    odd = odd or [f"%{letter}" for letter in sorted(read - {*_DIRECTIVES})]
-    if odd := odd or _WORD.findall(re.sub(r"T?%[a-zA-Z%]", "", made)):
+    odd = odd or [f"%{letter}" for letter in sorted(directives - {*_DIRECTIVES})]
+    if odd := odd or _WORD.findall(re.sub(r"T?%[a-zA-Z%]", "", date_format)):
         raise SchemaError(
-            f"date_format {given!r} cannot be read: {odd[0]!r} means nothing in it; {_ALLOWED}"
+            f"date_format {setting!r} cannot be read: {odd[0]!r} means nothing in it; {_ALLOWED}"
         )
     try:
-        reader = date_reader(made)
+        reader = date_reader(date_format)
         moment = datetime(2024, 12, 31)
-        reader(moment.strftime(re.sub("%[bB]", "December", made)))
+        reader(moment.strftime(re.sub("%[bB]", "December", date_format)))
     except re.error:  # which knows each part once
         raise SchemaError(
-            f"date_format {given!r} cannot be read: a part of the date stands in it twice"
+            f"date_format {setting!r} cannot be read: a part of the date stands in it twice"
         ) from None
     except ValueError:
-        read = set()
-    if not (read & set("Yy") and read & set("mbBj")):
+        directives = set()
+    if not (directives & set("Yy") and directives & set("mbBj")):
         raise SchemaError(
-            f"date_format {given!r} cannot be read: it needs year, month and day, such as "
+            f"date_format {setting!r} cannot be read: it needs year, month and day, such as "
             "dd.mm.yyyy, dd-mmm-yy, mm/dd/yyyy or %d.%m.%Y"
         )
-    return made
+    return date_format
 
 
-def to_add(name: str, *given: str) -> str:
+def to_add(name: str, *values: str) -> str:
     """Say how to give a part of `Reading`: as an option, or in a schema.
 
     >>> to_add("decimal", ",")
     'add --decimal ",", or reading = { decimal = "," } in the schema'
     """
-    shown = [f'"{each}"' if {" ", ",", ";", "|", "\t"} & set(each) else each for each in given]
-    options = " or ".join(f"--{name.replace('_', '-')} {each}" for each in shown)
-    return f'add {options}, or reading = {{ {name} = "{given[0]}" }} in the schema'
+    written_values = [
+        f'"{value}"' if {" ", ",", ";", "|", "\t"} & set(value) else value for value in values
+    ]
+    options = " or ".join(f"--{name.replace('_', '-')} {value}" for value in written_values)
+    return f'add {options}, or reading = {{ {name} = "{values[0]}" }} in the schema'
 
 
 def named_part(path: Path) -> tuple[Path, str | None, str]:
@@ -361,10 +370,10 @@ def named_part(path: Path) -> tuple[Path, str | None, str]:
     >>> named_part(Path("people.duckdb?table=visits"))[1:]
     ('table', 'visits')
     """
-    found = _PART.fullmatch(str(path))
-    if found is None or path.exists():
+    parts = _PART.fullmatch(str(path))
+    if parts is None or path.exists():
         return path, None, ""
-    return Path(found["file"]), found["key"], found["name"]
+    return Path(parts["file"]), parts["key"], parts["name"]
 
 
 def with_part(path: Path, part: str) -> Path:

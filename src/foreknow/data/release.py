@@ -55,7 +55,7 @@ class Parts(NamedTuple):
 
     people: Any  # an Arrow table of whoever is in it, where values have tables of their own
     values: Mapping[tuple[str, ...], Any]  # Arrow tables by the sensitive columns that each has
-    counted: bool  # whether `COUNT` says how often each row of them occurs
+    has_counts: bool  # whether `COUNT` says how often each row of them occurs
     person: str | None = None  # the column that names people
 
 
@@ -136,11 +136,11 @@ class Release(Plain):
         recognized: Sequence[str] = (),
         shuffled: Collection[str] = (),
         other: Sequence[str] = (),
-        counted: GroupCounts | None = None,
+        group_counts: GroupCounts | None = None,
         schema: Schema | None = None,
         cohort: str = "",
         knows: Sequence[str] = (),
-        whole: Release | None = None,
+        whole_release: Release | None = None,
     ) -> None:
         if not isinstance(tables, (ValuesTable, TallyTable)):
             raise SchemaError(
@@ -151,14 +151,14 @@ class Release(Plain):
         # the table with a row for each person, where there is one
         self._people = tables if isinstance(tables, ValuesTable) else tables.people
         self.escaped, self._shuffled = escaped, frozenset(shuffled)
-        self._apart = {self._bare(name): of for name, of in (apart or {}).items()}
+        self._apart = {self._bare(name): table for name, table in (apart or {}).items()}
         self._seen: dict[tuple[str, ...], Release] = {}
         self._owner: Members | None = None
         # What is found out once, on first use.
-        self._found = counted
+        self._found = group_counts
         self._members: Members | None = None
         self._held: Holdings | None = None
-        self._whole = whole  # the release that this is a sight of
+        self._whole = whole_release  # the release that this is a sight of
         self._by_policy: Release | None = None
         self.schema, self.cohort, self.knows = schema, cohort, tuple(knows)
         self.sensitives = tuple(map(self._bare, sensitives or [tables.sensitive]))
@@ -169,8 +169,10 @@ class Release(Plain):
         self.group_columns = tuple(tables.groups)
         self.semantics: Any = tables.semantics
         if self._apart:
-            each = {name: self._apart.get(name, tables).semantics for name in self.sensitives}
-            self.semantics = semantics_of_each(each, self.sensitives)
+            semantics_of_column = {
+                name: self._apart.get(name, tables).semantics for name in self.sensitives
+            }
+            self.semantics = semantics_of_each(semantics_of_column, self.sensitives)
         self.linked = isinstance(tables, ValuesTable) and self.semantics != "single"
 
     @classmethod
@@ -334,20 +336,22 @@ class Release(Plain):
         members: PeopleTable | None = None
         recognized: list[str] = []
         if people is not None:
-            opened = open_table(people, reading, (person,))
-            require(opened, groups)
+            people_table = open_table(people, reading, (person,))
+            require(people_table, groups)
             if isinstance(group, str):
-                known = opened.columns if quasi_identifiers is None else quasi_identifiers
-                require(opened, known)
-                recognized = [name for name in known if name not in (group, person)]
+                known_columns = (
+                    people_table.columns if quasi_identifiers is None else quasi_identifiers
+                )
+                require(people_table, known_columns)
+                recognized = [name for name in known_columns if name not in (group, person)]
             if person is not None:
                 _check_roles([*groups, person])
-                opened = settled(opened, [*groups, person])
-                refuse_repeats(opened, person)
-            members = PeopleTable(opened, groups, as_tuples, person)
+                people_table = settled(people_table, [*groups, person])
+                refuse_repeats(people_table, person)
+            members = PeopleTable(people_table, groups, as_tuples, person)
         tables = TallyTable(table, groups, as_tuples, sensitives[0], count, semantics, members)
-        beside = sensitives if len(sensitives) > 1 else ()
-        return cls(tables, sensitives=sensitives, beside=beside, recognized=recognized)
+        linked_columns = sensitives if len(sensitives) > 1 else ()
+        return cls(tables, sensitives=sensitives, beside=linked_columns, recognized=recognized)
 
     @classmethod
     @hinted
@@ -444,27 +448,29 @@ class Release(Plain):
         raw = isinstance(frame, Prepared) or written is not None
         prepared = prepare(frame, schema, written, raw=raw, as_written=True, unlinked=unlinked)
         table, group = prepared.source, group or schema.group
-        found = {*table.columns}
-        unlinked = [name for name in unlinked if header_of_shuffled(name, found) != name]
+        columns = {*table.columns}
+        unlinked = [name for name in unlinked if header_of_shuffled(name, columns) != name]
         names = list(schema.quasi_identifiers) if group is None else [group]
-        other = [name for name in schema.other if name in found or name in unlinked]
+        other_columns = [name for name in schema.other if name in columns or name in unlinked]
         if group is not None:
             # In a row with the secret they tell who has it, whatever the group.
-            other += [n for n in schema.quasi_identifiers if n in found and n not in names]
-        roles = {*names, *schema.sensitives, *other}
-        lacking = {*schema.quasi_identifiers, *schema.other} - {*found, *unlinked}
+            other_columns += [
+                n for n in schema.quasi_identifiers if n in columns and n not in names
+            ]
+        roles = {*names, *schema.sensitives, *other_columns}
+        lacking = {*schema.quasi_identifiers, *schema.other} - {*columns, *unlinked}
         for name in sorted(lacking):  # a release need not have it; one that is misspelt is there
-            if near := nearest(name, found - roles - {*schema.identifiers, schema.person}):
+            if near := nearest(name, columns - roles - {*schema.identifiers, schema.person}):
                 raise SchemaError(f"{table.name} has no column {name!r}; did you mean {near!r}?")
-        if COUNT not in roles and {*roles, COUNT} == found:
+        if COUNT not in roles and {*roles, COUNT} == columns:
             raise SchemaError(
                 f"{table.name!r} says in {COUNT!r} how often each value occurs, so its rows are "
                 "not people; name the folder with its certificate.json, or say --counts, in Python "
                 f"Release.from_tally; if {COUNT!r} means something else, rename it"
             )
-        made = cls._of(prepared, names, other, unlinked, null_groups=group is None)
-        made = made.described(schema=schema, raw=prepared)
-        return made.recognizing(schema.quasi_identifiers)
+        release = cls._of(prepared, names, other_columns, unlinked, null_groups=group is None)
+        release = release.described(schema=schema, raw=prepared)
+        return release.recognizing(schema.quasi_identifiers)
 
     def table_of(self, sensitive: str) -> ValuesTable | TallyTable:
         """The same for the table of one sensitive column."""
@@ -487,8 +493,8 @@ class Release(Plain):
         Counted by its groups, and the first sensitive column.
         """
         schema, counts = self.schema, self._counted
-        told = self.person if schema is None else schema.person or self.person
-        if told is not None or self.semantics != "single":
+        person = self.person if schema is None else schema.person or self.person
+        if person is not None or self.semantics != "single":
             return ()
         group = np.repeat(np.arange(counts.n_groups), np.diff(counts.offsets))
         columns = [
@@ -496,8 +502,8 @@ class Release(Plain):
         ]
         if self.by_values:
             parts = self._group_labels.parts
-            for name, (own, codes) in zip(self.group_columns, parts, strict=False):
-                columns.append(coded_values(self._bare(name), codes[group], own, counts.counts))
+            for name, (labels, codes) in zip(self.group_columns, parts, strict=False):
+                columns.append(coded_values(self._bare(name), codes[group], labels, counts.counts))
         return tuple(people_of(columns))
 
     @classmethod
@@ -520,31 +526,33 @@ class Release(Plain):
         cls,
         prepared: Prepared,
         groups: Sequence[str],
-        other: Sequence[str],
+        other_columns: Sequence[str],
         unlinked: Sequence[str],
         *,
         null_groups: bool,
     ) -> Release:
         schema, columns = prepared.schema, prepared.source.columns
         headers = {name: header_of_shuffled(name, columns) for name in unlinked}
-        sensitives, other, unlinked = (
+        sensitives, other_columns, unlinked = (
             [headers.get(name, name) for name in names]
-            for names in (schema.sensitives, other, unlinked)
+            for names in (schema.sensitives, other_columns, unlinked)
         )
         several = {headers.get(name, name): how for name, how in schema.several.items()}
-        judged = [*groups, *sensitives, *other]
-        require(prepared.source, [*judged, *prepared.persons])
-        _refuse_two_roles(groups, sensitives, other, prepared.persons)
+        judged_columns = [*groups, *sensitives, *other_columns]
+        require(prepared.source, [*judged_columns, *prepared.persons])
+        _refuse_two_roles(groups, sensitives, other_columns, prepared.persons)
         for name in unlinked:
-            if name not in (*sensitives, *other):
-                hint = did_you_mean(str(name), [*sensitives, *other])
+            if name not in (*sensitives, *other_columns):
+                hint = did_you_mean(str(name), [*sensitives, *other_columns])
                 raise SchemaError(f"unlinked: {name!r} is no sensitive or other column{hint}")
-        beside = [name for name in (*sensitives, *other) if name not in unlinked]
-        read = prepared.of_people([*judged, *prepared.persons])
-        table, person = read.table, read.person
+        linked_columns = [name for name in (*sensitives, *other_columns) if name not in unlinked]
+        people = prepared.of_people([*judged_columns, *prepared.persons])
+        table, person = people.table, people.person
         apart = {
             name: ValuesTable(
-                PersonRows(table, person, several, name) if several and len(beside) > 1 else table,
+                PersonRows(table, person, several, name)
+                if several and len(linked_columns) > 1
+                else table,
                 groups,
                 null_groups,
                 person,
@@ -557,11 +565,11 @@ class Release(Plain):
         return cls(
             apart[sensitives[0]],
             sensitives=sensitives,
-            beside=beside if len(beside) > 1 else (),
+            beside=linked_columns if len(linked_columns) > 1 else (),
             unlinked=unlinked,
             apart=apart if several else None,
             shuffled=[header for name, header in headers.items() if header != name],
-            other=other,
+            other=other_columns,
         )
 
     def parts(self) -> Parts:
@@ -573,39 +581,45 @@ class Release(Plain):
                     f"{self.name}: a table of people with several values each cannot be joined "
                     "with others; give counts, or what publish wrote"
                 )
-            counted = self.tallied
+            has_counts = self.tallied
             rows = self._bare_rows(tables.table, tables.table.columns)
-            return Parts(None, {self.sensitives: rows}, counted, tables.person)
+            return Parts(None, {self.sensitives: rows}, has_counts, tables.person)
         people = None if tables.people is None else tables.people.table
-        each: dict[int, list[str]] = {}
-        of: dict[int, TallyTable] = {}
+        columns_of_table: dict[int, list[str]] = {}
+        tallies: dict[int, TallyTable] = {}
         for name in self.sensitives:
-            own = cast("TallyTable", self._apart.get(name, tables))
-            each.setdefault(id(own.table), []).append(name)
-            of[id(own.table)] = own
+            tally = cast("TallyTable", self._apart.get(name, tables))
+            columns_of_table.setdefault(id(tally.table), []).append(name)
+            tallies[id(tally.table)] = tally
         values = {
             tuple(names): self._bare_rows(
-                of[key].table, [*tables.groups, *map(self.written_name, names)], of[key].amount
+                tallies[key].table,
+                [*tables.groups, *map(self.written_name, names)],
+                tallies[key].amount,
             )
-            for key, names in each.items()
+            for key, names in columns_of_table.items()
         }
         rows = None if people is None else self._bare_rows(people, people.columns)
-        return Parts(rows, values, counted=True)
+        return Parts(rows, values, has_counts=True)
 
     def _bare_rows(self, table: Table, columns: Sequence[str], amount: str | None = None) -> Any:
         how: Any = {"bare": self._bare, "escaped": self.escaped}
         how["lists"] = self.tables.sensitive if self.linked else None
         return bare_rows(table, columns, COUNT, amount, **how)
 
-    def joined(self, others: Sequence[Release], names: Sequence[str]) -> Release:
+    def joined(self, releases: Sequence[Release], names: Sequence[str]) -> Release:
         """The same with tables of other sensitive columns, of the same groups.
 
         `names` are all of them, in order; the first is one of its own.
         """
-        apart = {name: each.tables for each in others for name in each.sensitives}
-        beside = next((each.beside for each in (self, *others) if each.beside), ())
-        known = self.recognized
-        return Release(self.tables, sensitives=names, beside=beside, apart=apart, recognized=known)
+        apart = {name: release.tables for release in releases for name in release.sensitives}
+        linked_columns = next(
+            (release.beside for release in (self, *releases) if release.beside), ()
+        )
+        recognized = self.recognized
+        return Release(
+            self.tables, sensitives=names, beside=linked_columns, apart=apart, recognized=recognized
+        )
 
     def recognizing(self, columns: Sequence[str]) -> Release:
         """The same where people are recognized by those of some columns that it publishes of them.
@@ -613,17 +627,17 @@ class Release(Plain):
         Only where groups have ids: else everybody is recognized by what makes the groups.
         """
         published = [name for name in self.people_columns if name not in self.group_columns]
-        known = tuple(name for name in (self.cohort, *columns) if name in published)
-        if self.by_values or not known or known == self.recognized:
+        recognized = tuple(name for name in (self.cohort, *columns) if name in published)
+        if self.by_values or not recognized or recognized == self.recognized:
             return self
-        return self.described(recognized=known)
+        return self.described(recognized=recognized)
 
     def described(self, **fields: Any) -> Release:
         """The same release with other fields, such as its `schema`; its counts are kept."""
-        made = copy(self)
-        vars(made).pop("counts", None)  # which say the rules that they do not follow
-        vars(made).update(_seen={}, _by_policy=None, **fields)
-        return made
+        release = copy(self)
+        vars(release).pop("counts", None)  # which say the rules that they do not follow
+        vars(release).update(_seen={}, _by_policy=None, **fields)
+        return release
 
     def alike(self, knowing: Sequence[str] = ()) -> Release:
         """The release by those who look alike to somebody who recognizes people by their columns.
@@ -648,8 +662,8 @@ class Release(Plain):
         if not self.recognized:
             return self.of_anybody
         if self._whole is not None:
-            whole = self._whole if self.schema is not None else self._whole.by_policy
-            return whole.alike(knowing)
+            whole_release = self._whole if self.schema is not None else self._whole.by_policy
+            return whole_release.alike(knowing)
         for name in knowing:
             self._refuse_unknown(name, None)
             if name not in (self.layout.people or ()):
@@ -674,12 +688,12 @@ class Release(Plain):
             groups: Any = counts.groups
             if self.escaped:
                 groups = [tuple(x and rearmed(x) for x in label) for label in groups]
-            named = GroupLabels.of(groups, (*self.recognized, *knowing), exact=True)
-            counts = replace(counts, groups=named)
+            group_labels = GroupLabels.of(groups, (*self.recognized, *knowing), exact=True)
+            counts = replace(counts, groups=group_labels)
             self._seen[key] = Release(
                 by_person,
                 escaped=self.escaped,
-                counted=counts,
+                group_counts=counts,
                 schema=self.schema,
                 cohort=self.cohort,
             )
@@ -732,41 +746,47 @@ class Release(Plain):
             raise SchemaError(f"knowing must be a list of columns, such as [{knowing!r}]")
         for column in knowing or ():
             self._refuse_unknown(column, None if of_people else name)
-        name, known, _ = self.layout.seen(sensitive, knowing, of_people=of_people)
+        name, known_columns, _ = self.layout.seen(sensitive, knowing, of_people=of_people)
         tables = self._apart.get(name, self.tables)
-        if name == self.sensitive and not known and len(self.sensitives) == 1:
+        if name == self.sensitive and not known_columns and len(self.sensitives) == 1:
             return self
         # Whoever has a value of any column is one of the people whom a release shows.
         anybody = of_people and self._leaves_out
-        key = (name, *known, *([""] if anybody else []))
+        key = (name, *known_columns, *([""] if anybody else []))
         if key not in self._seen:
-            if known and not tables.null_groups:
+            if known_columns and not tables.null_groups:
                 self._counted  # noqa: B018  # which refuses a row without a group
-            if name in known and isinstance(tables, ValuesTable) and tables.semantics != "single":
+            if (
+                name in known_columns
+                and isinstance(tables, ValuesTable)
+                and tables.semantics != "single"
+            ):
                 rows = PersonRows.of_texts(tables.table, tables.person, name, tables.semantics)
                 tables = replace(tables, table=rows, semantics="single")  # people are counted
-            of, *beside = map(self.written_name, (name, *known))
-            if known or of != tables.sensitive:
-                tables = tables.seen_as(of, beside)
+            header, *known_headers = map(self.written_name, (name, *known_columns))
+            if known_columns or header != tables.sensitive:
+                tables = tables.seen_as(header, known_headers)
             if anybody:
                 tables = self._counting_anybody(tables)
-            others = [self.written_name(column) for column in self.unlinked if column != name]
+            unlinked_headers = [
+                self.written_name(column) for column in self.unlinked if column != name
+            ]
             sight = Release(
                 tables,
                 escaped=self.escaped,
-                unlinked=others,
+                unlinked=unlinked_headers,
                 recognized=self.recognized,
                 shuffled=self._shuffled,
                 schema=self.schema,
                 cohort=self.cohort,
-                knows=known,
-                whole=self,
+                knows=known_columns,
+                whole_release=self,
             )
             if self._owner is not None:
-                if known:
+                if known_columns:
                     raise UnsupportedError(
                         f"{self.name}: it is known who is in which group, and not who has which "
-                        f"{' and '.join(known)}; leave them out: knowing = []"
+                        f"{' and '.join(known_columns)}; leave them out: knowing = []"
                     )
                 sight = sight.naming(self._owner)
             self._seen[key] = sight
@@ -811,19 +831,19 @@ class Release(Plain):
         if not isinstance(tables, ValuesTable) or tables.semantics != "single":
             yield
             return
-        read = dict.fromkeys((*tables.groups, *map(self.written_name, columns)))
-        tables.read_once.columns = [name for name in read if name in tables.table.columns]
-        tables.read_once.groups = [name for name in read if name != tables.sensitive]
-        alone = {*tables.read_once.columns} <= {*tables.seen}  # what it sees itself
-        before = [] if alone or self.settled else [self, *self._seen.values()]
-        before = [own for own in before if own._found is not None]
+        columns_read = dict.fromkeys((*tables.groups, *map(self.written_name, columns)))
+        tables.read_once.columns = [name for name in columns_read if name in tables.table.columns]
+        tables.read_once.groups = [name for name in columns_read if name != tables.sensitive]
+        sees_all = {*tables.read_once.columns} <= {*tables.seen}  # what it sees itself
+        before = [] if sees_all or self.settled else [self, *self._seen.values()]
+        before = [sight for sight in before if sight._found is not None]
         try:
             yield
             if not self.settled:  # which rows are left out is seen with the rest, or never
                 _ = self.values_shown
-            for own in before:
-                if {*own.tables.seen} <= {*tables.read_once.columns}:
-                    cast("ValuesTable", own.tables).refuse_changed(own._counted)
+            for sight in before:
+                if {*sight.tables.seen} <= {*tables.read_once.columns}:
+                    cast("ValuesTable", sight.tables).refuse_changed(sight._counted)
         finally:
             tables.read_once.columns, tables.read_once.groups, tables.read_once.read = (), (), None
 
@@ -836,14 +856,14 @@ class Release(Plain):
     def layout(self) -> Layout:
         """Which columns stand beside each other."""
         of_people = self._people is self.tables
-        judged = (*map(self._bare, self.group_columns), *self.recognized, *self.sensitives)
-        others = tuple(name for name in self.people_columns if name not in judged)
-        people = others if self.recognized else None
+        judged_columns = (*map(self._bare, self.group_columns), *self.recognized, *self.sensitives)
+        other_columns = tuple(name for name in self.people_columns if name not in judged_columns)
+        people = other_columns if self.recognized else None
         if of_people:
-            others = tuple(name for name in self.other if name not in self.unlinked)
+            other_columns = tuple(name for name in self.other if name not in self.unlinked)
         else:
-            others = tuple(name for name in others if name != self.person)
-        return Layout(self.sensitive, self.beside, self.unlinked, of_people, people, others)
+            other_columns = tuple(name for name in other_columns if name != self.person)
+        return Layout(self.sensitive, self.beside, self.unlinked, of_people, people, other_columns)
 
     def written_name(self, name: str) -> str:
         """What its tables call a column."""
@@ -855,14 +875,14 @@ class Release(Plain):
             raise SchemaError(
                 f"{self.name}: {column!r} cannot be both known and what must stay hidden"
             )
-        known = dict.fromkeys((*self.beside, *self.sensitives, *self._published))
+        published = dict.fromkeys((*self.beside, *self.sensitives, *self._published))
         if column in map(self._bare, self.group_columns):
             raise SchemaError(
                 f"{self.name}: {column!r} makes its groups, so it is known of everybody anyway; "
                 "leave it out"
             )
-        if column not in known:
-            hint = did_you_mean(column, known)
+        if column not in published:
+            hint = did_you_mean(column, published)
             raise SchemaError(
                 f"{self.name}: {column!r} is not published beside "
                 f"{sensitive or self.sensitive!r}{hint}"
@@ -878,7 +898,7 @@ class Release(Plain):
         groups = [g if isinstance(g, tuple) else (g,) for g in self.counts.groups or ()]
         columns = dict(zip(self.group_columns, zip(*groups, strict=True), strict=False))
         columns[self.tables.sensitive] = tuple(self.counts.values)
-        return {name: described(in_order(list(set(of)))) for name, of in columns.items()}
+        return {name: described(in_order(list(set(labels)))) for name, labels in columns.items()}
 
     def rearmed(self) -> Release:
         """The same release with the apostrophes off that `escape_formulas` put before texts."""
@@ -892,7 +912,7 @@ class Release(Plain):
             recognized=self.recognized,
             shuffled=self._shuffled,
             other=self.other,
-            counted=self._counted,
+            group_counts=self._counted,
             schema=self.schema,
             cohort=self.cohort,
         )
@@ -972,11 +992,11 @@ class Release(Plain):
         InputError
             If the release has no such table: one of counts alone, or people with several values.
         """
-        found = self.tables.signatures(self._counted, attributes)
+        signatures = self.tables.signatures(self._counted, attributes)
         if not self.escaped:
-            return found
-        labels = [tuple(part and rearmed(part) for part in label) for label in found.labels]
-        return replace(found, labels=labels)
+            return signatures
+        labels = [tuple(part and rearmed(part) for part in label) for label in signatures.labels]
+        return replace(signatures, labels=labels)
 
     def combinations(self, person: str | None = None) -> Combinations:
         """How many people share each combination by which they look `alike`; one GROUP BY.
@@ -986,11 +1006,13 @@ class Release(Plain):
         if person is not None and self.raw is not None:
             rows = fetch(self.raw.source, [*self.group_columns, person])
             encoded = [codes_of(column) for column in rows.columns]
-            _, first = combine([codes for codes, _ in encoded], [len(of) for _, of in encoded])
-            each = [(codes[first], distinct) for codes, distinct in encoded[:-1]]
-            return Combinations.of(self.group_columns, each)
-        found = self.alike().tables.combinations()
-        return found.rearmed() if self.escaped else found
+            _, first = combine(
+                [codes for codes, _ in encoded], [len(values) for _, values in encoded]
+            )
+            coded_columns = [(codes[first], distinct) for codes, distinct in encoded[:-1]]
+            return Combinations.of(self.group_columns, coded_columns)
+        combinations = self.alike().tables.combinations()
+        return combinations.rearmed() if self.escaped else combinations
 
     @property
     def by_values(self) -> bool:
@@ -1022,7 +1044,7 @@ class Release(Plain):
         return self._bare(self.tables.sensitive)
 
     def unseen(
-        self, known: Sequence[str] = (), quasi_identifiers: Sequence[str] | None = None
+        self, known_columns: Sequence[str] = (), quasi_identifiers: Sequence[str] | None = None
     ) -> list[str]:
         """Columns of the table that are neither groups, nor sensitive, nor among those known.
 
@@ -1031,12 +1053,12 @@ class Release(Plain):
         not said, none of its columns is named.
         """
         tables = self.tables
-        judged = {*map(self._bare, tables.seen), *self.sensitives, *self.unlinked}
-        found = [n for n in map(self._bare, tables.table.columns) if n not in judged]
+        judged_columns = {*map(self._bare, tables.seen), *self.sensitives, *self.unlinked}
+        unjudged = [n for n in map(self._bare, tables.table.columns) if n not in judged_columns]
         if quasi_identifiers is not None and self._people is not tables:
             led = (*self.bare_groups, *quasi_identifiers)
-            found += [name for name in self.people_columns if name not in led]
-        return [name for name in found if name not in (*known, self.cohort)]
+            unjudged += [name for name in self.people_columns if name not in led]
+        return [name for name in unjudged if name not in (*known_columns, self.cohort)]
 
     @property
     def people_columns(self) -> tuple[str, ...]:
@@ -1059,8 +1081,8 @@ class Release(Plain):
     @property
     def rows_left_out(self) -> tuple[LeftOut, ...]:
         """Rows that show no value of a sensitive column, for which they are not counted."""
-        left = () if self.values_shown is None else self.values_shown.left_out
-        return tuple(replace(own, column=self._bare(own.column)) for own in left)
+        left_out = () if self.values_shown is None else self.values_shown.left_out
+        return tuple(replace(omission, column=self._bare(omission.column)) for omission in left_out)
 
     @property
     def partly_left_out(self) -> bool:
@@ -1091,8 +1113,8 @@ class Release(Plain):
         parts = self._group_labels.parts
         return tuple(
             self._bare(name)
-            for name, (own, _) in zip(self.group_columns, parts, strict=False)
-            if all(isinstance(label, str) and label and not label.strip("*") for label in own)
+            for name, (labels, _) in zip(self.group_columns, parts, strict=False)
+            if all(isinstance(label, str) and label and not label.strip("*") for label in labels)
         )
 
     def _bare(self, name: str) -> str:
@@ -1104,7 +1126,7 @@ class Release(Plain):
         """What messages call the table, or the tables of values that are published apart."""
         if self.releases:
             return " and ".join(name for name, _ in self.releases)
-        names = {each.table.name for each in (self.tables, *self._apart.values())}
+        names = {table.table.name for table in (self.tables, *self._apart.values())}
         return " and ".join(sorted(names))
 
     def _repr_html_(self) -> str:
@@ -1117,11 +1139,13 @@ class Release(Plain):
         return f"Release({self.name}: {counts.n_groups} groups, {counts.n_people} people)"
 
 
-def _sensitives(given: str | Sequence[str], semantics: str = "single") -> list[str]:
+def _sensitives(sensitive: str | Sequence[str], semantics: str = "single") -> list[str]:
     """The sensitive columns; in one table of counts people have one value in each."""
-    names = [given] if isinstance(given, str) else list(given)
+    names = [sensitive] if isinstance(sensitive, str) else list(sensitive)
     if not names or not all(isinstance(name, str) for name in names):
-        raise SchemaError(f"sensitive must be the name of a column, or of several, not {given!r}")
+        raise SchemaError(
+            f"sensitive must be the name of a column, or of several, not {sensitive!r}"
+        )
     if len(names) > 1 and semantics != "single":
         raise SchemaError(
             f"several sensitive columns in one table of counts are for people with one value in "
@@ -1138,13 +1162,13 @@ def _schema_by(
     person: str | None,
     semantics: Any,
     missing: Any,
-    other: Sequence[str],
+    other_columns: Sequence[str],
 ) -> Schema:
     """What a release that is made by hand is taken for; of one with an id, no quasi-identifiers."""
-    if isinstance(other, str):
-        raise SchemaError(f"other must be a list of columns, such as [{other!r}]")
+    if isinstance(other_columns, str):
+        raise SchemaError(f"other must be a list of columns, such as [{other_columns!r}]")
     sensitives = _sensitives(sensitive)
-    _refuse_two_roles(groups, sensitives, other, [] if person is None else [person])
+    _refuse_two_roles(groups, sensitives, other_columns, [] if person is None else [person])
     return Schema(
         quasi_identifiers=quasi_identifiers or (),
         group=None if quasi_identifiers else groups[0],
@@ -1152,19 +1176,22 @@ def _schema_by(
         person=person,
         semantics=semantics,
         missing=missing,
-        other=other,
+        other=other_columns,
     )
 
 
 def _refuse_two_roles(
-    groups: Sequence[str], sensitives: Sequence[str], other: Sequence[str], persons: Sequence[str]
+    groups: Sequence[str],
+    sensitives: Sequence[str],
+    other_columns: Sequence[str],
+    persons: Sequence[str],
 ) -> None:
     """Refuse a column that is one of the groups, and sensitive or another one."""
     for name in sensitives:
         if name in groups:
             raise SchemaError(f"column {name!r} cannot be both sensitive and the group")
     _check_roles([*sensitives, *persons])
-    _check_roles([*groups, *sensitives, *other])
+    _check_roles([*groups, *sensitives, *other_columns])
 
 
 def _check_roles(columns: Sequence[str]) -> None:

@@ -120,15 +120,15 @@ class Schema:
 
     def __post_init__(self) -> None:
         for name in ("quasi_identifiers", "identifiers", "other"):
-            given = getattr(self, name)
-            if isinstance(given, str):
-                raise SchemaError(f"{name} must be a list of columns, such as [{given!r}]")
-            object.__setattr__(self, name, tuple(given))
+            setting = getattr(self, name)
+            if isinstance(setting, str):
+                raise SchemaError(f"{name} must be a list of columns, such as [{setting!r}]")
+            object.__setattr__(self, name, tuple(setting))
         self._settle_sensitive()
         for name in ("sensitive", "person", "group"):
-            given = getattr(self, name)
-            if not isinstance(given, str) and (given is not None or name == "sensitive"):
-                raise SchemaError(f"{name} must be the name of one column, not {given!r}")
+            setting = getattr(self, name)
+            if not isinstance(setting, str) and (setting is not None or name == "sensitive"):
+                raise SchemaError(f"{name} must be the name of one column, not {setting!r}")
         if not self.quasi_identifiers and self.group is None:
             raise SchemaError(
                 "quasi_identifiers is empty; name at least one column that others may know"
@@ -172,7 +172,7 @@ class Schema:
                 "semantics, or publish a table with one row for each household"
             )
         self._check_hierarchies()
-        rules = [Rule.of(own, i, self.sensitives) for i, own in enumerate(self.impossible)]
+        rules = [Rule.of(rule, i, self.sensitives) for i, rule in enumerate(self.impossible)]
         object.__setattr__(self, "impossible", tuple(rules))
         if rules and self.several:
             raise SchemaError(
@@ -185,22 +185,24 @@ class Schema:
                 "cannot have what all of it have is not known. Leave one of them out"
             )
 
-    def refuse_other(self, own: Schema, *, published: bool = False, people: bool = False) -> None:
-        """Refuse a table that was read by a schema of its `own` where this one says otherwise.
+    def refuse_other(
+        self, read_schema: Schema, *, published: bool = False, people: bool = False
+    ) -> None:
+        """Refuse a table that was read by another schema where this one says otherwise.
 
         All that it says bears on who is counted, or on which values are one. Of what is `published`
         some columns are not there, and a policy may be stricter; of `people` beside a release other
         columns may be known.
         """
-        whole = () if published else _OF_THE_COUNTED if people else SchemaTable.model_fields
-        for key in (*OF_PEOPLE, *whole):
+        further_keys = () if published else _OF_THE_COUNTED if people else SchemaTable.model_fields
+        for key in (*OF_PEOPLE, *further_keys):
             name = "sensitives" if key == "sensitive" else key
-            said, read = getattr(self, name), getattr(own, name)
+            setting, read_setting = getattr(self, name), getattr(read_schema, name)
             if key in _IN_ANY_ORDER:
-                said, read = sorted(said), sorted(read)
-            if said == read or (published and read in (None, (), "person")):
+                setting, read_setting = sorted(setting), sorted(read_setting)
+            if setting == read_setting or (published and read_setting in (None, (), "person")):
                 continue
-            if published and key == "impossible" and all(rule in said for rule in read):
+            if published and key == "impossible" and all(rule in setting for rule in read_setting):
                 continue  # files may hide what other rules hang on
             if published and key == "person" and not self.counts_people:
                 continue  # what is said is of cases, and pages say so
@@ -208,14 +210,14 @@ class Schema:
             way = "say the same in the policy" if published else "read the table by the policy's"
             raise SchemaError(
                 f"the schemas of the policy and of the {what} differ in {key} ({self._told(key)} "
-                f"and {own._told(key)}), so it is not clear who is counted, and by what: {way}, or "
-                "leave columns and schema out of the policy"
+                f"and {read_schema._told(key)}), so it is not clear who is counted, and by what: "
+                f"{way}, or leave columns and schema out of the policy"
             )
 
     def _told(self, key: str) -> str:
         """What it says, as a message names it."""
-        said = self.to_dict().get(key) or None
-        return "nothing" if said is None else shorten(repr(said), 80, placeholder=" ...")
+        setting = self.to_dict().get(key) or None
+        return "nothing" if setting is None else shorten(repr(setting), 80, placeholder=" ...")
 
     def rules_about(self, column: str | None = None) -> list[Rule]:
         """What is impossible of one sensitive column, or of the first."""
@@ -232,14 +234,18 @@ class Schema:
 
     def of_column(self, name: str) -> Schema:
         """The same of one of its sensitive columns, beside which the others stand as they are."""
-        others = [column for column in self.sensitives if column != name]
-        laid = {column: own for column, own in self.hierarchies.items() if column not in others}
-        types = {column: own for column, own in self.types.items() if column not in others}
+        other_columns = [column for column in self.sensitives if column != name]
+        laid = {
+            column: hierarchy
+            for column, hierarchy in self.hierarchies.items()
+            if column not in other_columns
+        }
+        types = {column: kind for column, kind in self.types.items() if column not in other_columns}
         return replace(
             self,
             sensitive=name,
             sensitives=(),
-            other=[*self.other, *others],
+            other=[*self.other, *other_columns],
             hierarchies=laid,
             types=types,
             impossible=self.rules_about(name),
@@ -275,13 +281,15 @@ class Schema:
         return cast("Semantics", self.several.get(column or self.sensitive, "single"))
 
     def _settle_sensitive(self) -> None:
-        given, every = self.sensitive, self.sensitives
-        if isinstance(given, (list, tuple)):
-            if not given:
+        sensitive, sensitives = self.sensitive, self.sensitives
+        if isinstance(sensitive, (list, tuple)):
+            if not sensitive:
                 raise SchemaError("sensitive is empty; name the column that must stay hidden")
-            given, every = given[0], given
-        object.__setattr__(self, "sensitive", given)
-        object.__setattr__(self, "sensitives", tuple(every) if given in every else (given,))
+            sensitive, sensitives = sensitive[0], sensitive
+        object.__setattr__(self, "sensitive", sensitive)
+        object.__setattr__(
+            self, "sensitives", tuple(sensitives) if sensitive in sensitives else (sensitive,)
+        )
         for name in self.sensitives:
             if not isinstance(name, str):
                 raise SchemaError(f"sensitive must be the name of one column, not {name!r}")
@@ -313,40 +321,40 @@ class Schema:
             If none of these says which column it is.
         """
         only = self.identifiers[0] if len(self.identifiers) == 1 else None
-        found = person or self.person or only
-        if found is None:
+        person_column = person or self.person or only
+        if person_column is None:
             raise SchemaError(
                 "the policy does not say which column names people; add --person COLUMN"
             )
         # Where rows are cases, each is called by the column; the others may repeat.
-        others = () if self.unit == "row" else self.identifiers
-        identifiers = [column for column in others if column != found]
-        return replace(self, person=found, identifiers=identifiers, unit="person")
+        other_identifiers = () if self.unit == "row" else self.identifiers
+        identifiers = [column for column in other_identifiers if column != person_column]
+        return replace(self, person=person_column, identifiers=identifiers, unit="person")
 
     def _repr_html_(self) -> str:
         return page_of(self).summary()
 
     def to_dict(self) -> dict[str, Any]:
         """The ``[schema]`` table of a policy file."""
-        said = {key: getattr(self, key) for key in SchemaTable.model_fields}
+        table = {key: getattr(self, key) for key in SchemaTable.model_fields}
         if len(self.sensitives) > 1:
-            said["sensitive"] = self.sensitives
+            table["sensitive"] = self.sensitives
         if isinstance(self.semantics, Mapping):
-            said["semantics"] = self.several
+            table["semantics"] = self.several
         if isinstance(self.missing, Relabel):
-            said["missing"] = {"label": str(self.missing)}
-        said["types"] = dict(self.types)
-        said["shared"] = None if self.shared is None else cast("Shared", self.shared).to_dict()
+            table["missing"] = {"label": str(self.missing)}
+        table["types"] = dict(self.types)
+        table["shared"] = None if self.shared is None else cast("Shared", self.shared).to_dict()
         rules = [rule.to_dict() for rule in self.impossible]
         for rule in rules if len(self.sensitives) == 1 else ():
             del rule["sensitive"]
-        said["impossible"] = rules
-        said["reading"] = cast("Reading", self.reading).to_dict()
-        said["hierarchies"] = {
+        table["impossible"] = rules
+        table["reading"] = cast("Reading", self.reading).to_dict()
+        table["hierarchies"] = {
             column: dict(h) if isinstance(h, Mapping) else h.to_dict()
             for column, h in self.hierarchies.items()
         }
-        return _written(said)
+        return _written(table)
 
     def _check_hierarchies(self) -> None:
         for column in (*self.hierarchies, *self.types):
@@ -364,46 +372,48 @@ class Schema:
                 raise SchemaError(
                     f"the type of {column!r} is {kind!r}{did_you_mean(str(kind), get_args(Kind))}"
                 )
-        for column, given in self.hierarchies.items():
-            if not isinstance(given, Mapping) and not hasattr(given, "levels"):
+        for column, hierarchy in self.hierarchies.items():
+            if not isinstance(hierarchy, Mapping) and not hasattr(hierarchy, "levels"):
                 raise SchemaError(
                     f"the hierarchy of {column!r} must be a Hierarchy or a table such as "
-                    f"{{ mask = 5 }}, not {given!r}"
+                    f"{{ mask = 5 }}, not {hierarchy!r}"
                 )
-        made = {
+        hierarchies = {
             column: hierarchy_from(h, column, self.folder) if isinstance(h, Mapping) else h
             for column, h in self.hierarchies.items()
         }
-        object.__setattr__(self, "hierarchies", made)
+        object.__setattr__(self, "hierarchies", hierarchies)
 
 
-def semantics_of_each(given: Any, sensitives: Sequence[str]) -> Any:
+def semantics_of_each(semantics: Any, sensitives: Sequence[str]) -> Any:
     """The one semantics of all columns; where there are several and not all single, of each."""
-    if isinstance(given, Mapping):
-        for name in given:
+    if isinstance(semantics, Mapping):
+        for name in semantics:
             if name not in sensitives:
                 hint = did_you_mean(str(name), sensitives)
                 raise SchemaError(f"semantics: {name!r} is no sensitive column{hint}")
-        each = {name: check_semantics(given.get(name, "single")) for name in sensitives}
+        semantics_of_column = {
+            name: check_semantics(semantics.get(name, "single")) for name in sensitives
+        }
     else:
-        each = dict.fromkeys(sensitives, check_semantics(given))
-    differ = len(each) > 1 and {*each.values()} != {"single"}
-    return each if differ else next(iter(each.values()))
+        semantics_of_column = dict.fromkeys(sensitives, check_semantics(semantics))
+    differ = len(semantics_of_column) > 1 and {*semantics_of_column.values()} != {"single"}
+    return semantics_of_column if differ else next(iter(semantics_of_column.values()))
 
 
-def check_semantics(given: str) -> Semantics:
+def check_semantics(semantics: str) -> Semantics:
     """Return "single", "set" or "multiset"; anything else is a `SchemaError`."""
-    if given not in get_args(Semantics):
-        hint = did_you_mean(str(given), get_args(Semantics))
-        raise SchemaError(f"semantics {given!r} is unknown{hint}")
-    return cast("Semantics", given)
+    if semantics not in get_args(Semantics):
+        hint = did_you_mean(str(semantics), get_args(Semantics))
+        raise SchemaError(f"semantics {semantics!r} is unknown{hint}")
+    return cast("Semantics", semantics)
 
 
-def _written(said: Mapping[str, Any]) -> dict[str, Any]:
+def _written(table: Mapping[str, Any]) -> dict[str, Any]:
     """The keys for a policy file: roles and semantics always, others if not the default."""
     fields, always = SchemaTable.model_fields, [*SchemaTable.model_fields][:4]
     return {
-        key: list(said[key]) if isinstance(said[key], tuple) else said[key]
-        for key, of in fields.items()
-        if key in always or said[key] not in (of.default, ())
+        key: list(table[key]) if isinstance(table[key], tuple) else table[key]
+        for key, model_field in fields.items()
+        if key in always or table[key] not in (model_field.default, ())
     }

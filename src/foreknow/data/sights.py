@@ -87,19 +87,21 @@ class Sight:
         """What tells it from other sights of the same release."""
         return self
 
-    def seen(self, sensitive: str | None = None, asked: Sequence[str] | None = None) -> Sight:
+    def seen(
+        self, sensitive: str | None = None, asked_columns: Sequence[str] | None = None
+    ) -> Sight:
         """The same for one of several sensitive columns, and divided by columns that are known."""
         if self._release is None:
             return self
-        shown = self._release.seen(sensitive, asked)
-        known = self._release.layout.seen(sensitive, asked).known
-        if shown is self._release:
+        shown_release = self._release.seen(sensitive, asked_columns)
+        known_names = self._release.layout.seen(sensitive, asked_columns).known
+        if shown_release is self._release:
             return self
-        if (shown.sensitive, *known) not in self._seen:
-            columns = [self._column(name) for name in known]
+        if (shown_release.sensitive, *known_names) not in self._seen:
+            columns = [self._column(name) for name in known_names]
             sizes = [self.counts.n_groups, *(len(labels) for _, labels in columns)]
             parts, first = combine([self._groups, *(codes for codes, _ in columns)], sizes)
-            place = {_parts(label): i for i, label in enumerate(shown.counts.groups or ())}
+            place = {_parts(label): i for i, label in enumerate(shown_release.counts.groups or ())}
             labels = [
                 (
                     *_parts(self.counts.group_label(int(self._groups[row]))),
@@ -110,13 +112,17 @@ class Sight:
             if not all(label in place for label in labels):
                 raise DataError(
                     f"{self._microdata.name}: nobody in the release has what somebody here has in "
-                    f"{' and '.join(known)}; give the table that the release was made from"
+                    f"{' and '.join(known_names)}; give the table that the release was made from"
                 )
             of_part = np.array([place[label] for label in labels], dtype=np.int64)
-            self._seen[shown.sensitive, *known] = Sight(
-                shown.counts, self._microdata, of_part[parts], shown.sensitive, self.name
+            self._seen[shown_release.sensitive, *known_names] = Sight(
+                shown_release.counts,
+                self._microdata,
+                of_part[parts],
+                shown_release.sensitive,
+                self.name,
             )
-        return self._seen[shown.sensitive, *known]
+        return self._seen[shown_release.sensitive, *known_names]
 
     def seen_by(self, columns: Sequence[str], sensitive: str | None = None) -> Sight | Release:
         """The same, divided by those of some columns that stand in one row with a sensitive one.
@@ -126,12 +132,12 @@ class Sight:
         """
         if self._release is None:
             return self
-        shown = self._release.seen_by(columns, sensitive or self.sensitive)
+        shown_release = self._release.seen_by(columns, sensitive or self.sensitive)
         try:
-            return self.seen(shown.sensitive, shown.knows)
+            return self.seen(shown_release.sensitive, shown_release.knows)
         except DataError:
             if isinstance(self._microdata, Register):
-                return shown
+                return shown_release
             raise
 
     def only(self, groups: IntArray) -> Sight:
@@ -163,8 +169,8 @@ class Sight:
             *zip(*(np.array(texts, object)[codes[first]] for codes, texts in coded), strict=True)
         ]
         n_groups = self.counts.n_groups
-        found = count_pairs(self._groups, joint, n_groups, len(labels), self._times)
-        return Signatures(tuple(columns), labels, *found)
+        pairs = count_pairs(self._groups, joint, n_groups, len(labels), self._times)
+        return Signatures(tuple(columns), labels, *pairs)
 
     @property
     def _times(self) -> IntArray | None:
@@ -178,16 +184,18 @@ class Sight:
         It is for the owner, who counts what an attacker guesses right.
         """
         codes, values = self._microdata.column(self.sensitive)
-        some = codes[self._rows]
-        if held_values(self.counts, self._groups, some, values, self._times) is None:
+        member_codes = codes[self._rows]
+        if held_values(self.counts, self._groups, member_codes, values, self._times) is None:
             return None
         columns = {name: self._column(name) for name in attributes}
         return self._counted({**columns, self.sensitive: (codes, printed(values))})
 
     def _column(self, name: str) -> tuple[NDArray[Any], Signature]:
         """The code of everybody in one column, and what each code prints as."""
-        others = (own for own in self._microdata.schema.sensitives if own != self.sensitive)
-        if name not in (*self.attributes, *others):
+        other_sensitives = (
+            column for column in self._microdata.schema.sensitives if column != self.sensitive
+        )
+        if name not in (*self.attributes, *other_sensitives):
             raise DataError(
                 f"{self._microdata.name}: {name!r} is not known of people"
                 f"{did_you_mean(name, self.attributes)}"
@@ -205,12 +213,12 @@ def held_values(
 ) -> NDArray[Any] | None:
     """What people of some groups have, as values of the counts; None unless that is all of them."""
     code_of = {str(value): code for code, value in enumerate(counts.values)}
-    held: NDArray[Any] = np.array([code_of.get(str(label), -1) for label in labels])[codes]
-    if not len(groups) or min(groups.min(), held.min()) < 0:
+    value_codes: NDArray[Any] = np.array([code_of.get(str(label), -1) for label in labels])[codes]
+    if not len(groups) or min(groups.min(), value_codes.min()) < 0:
         return None
-    cells = count_pairs(groups, held, counts.n_groups, counts.n_values, times)
+    cells = count_pairs(groups, value_codes, counts.n_groups, counts.n_values, times)
     same = all(map(np.array_equal, cells, (counts.offsets, counts.codes, counts.counts)))
-    return held if same else None
+    return value_codes if same else None
 
 
 def _parts(label: Any) -> Signature:
@@ -230,22 +238,25 @@ class Register:
         self.name = first.name
         self.schema = replace(first.schema, other=[*first.schema.other, cohort])
         self.times = np.concatenate(
-            [np.ones(len(at), np.int64) if own.times is None else own.times for own, at in parts]
+            [
+                np.ones(len(places), np.int64) if microdata.times is None else microdata.times
+                for microdata, places in parts
+            ]
         )
 
     def column(self, name: str) -> tuple[NDArray[Any], list[str | None]]:
         """The code of everybody in a column, and what each code prints as."""
         if name == self._cohort:
-            sizes = [len(at) for _, at in self._parts]
+            sizes = [len(places) for _, places in self._parts]
             return np.repeat(np.arange(len(sizes)), sizes), [str(i + 1) for i in range(len(sizes))]
         place: dict[str | None, int] = {}
-        found = []
-        for microdata, at in self._parts:
+        codes_of_parts = []
+        for microdata, places in self._parts:
             codes, values = microdata.column(name)
-            own = [place.setdefault(text, len(place)) for text in printed(values)]
-            absent = place.setdefault(None, len(place)) if (at < 0).any() else -1
-            found.append(np.where(at < 0, absent, np.array(own)[codes[at]]))
-        return np.concatenate(found), [*place]
+            new_codes = [place.setdefault(text, len(place)) for text in printed(values)]
+            absent = place.setdefault(None, len(place)) if (places < 0).any() else -1
+            codes_of_parts.append(np.where(places < 0, absent, np.array(new_codes)[codes[places]]))
+        return np.concatenate(codes_of_parts), [*place]
 
 
 def seen_with(release: Any, people: Any, by: Sequence[str]) -> Sight:
@@ -266,14 +277,14 @@ def seen_with(release: Any, people: Any, by: Sequence[str]) -> Sight:
 
 def _as_microdata(release: Release, people: Any, by: Sequence[str]) -> Microdata:
     table = open_table(people)
-    known = list(dict.fromkeys([*release.group_columns, *by]))
-    require(table, known)
-    rows = table.arrow(known)
+    columns = list(dict.fromkeys([*release.group_columns, *by]))
+    require(table, columns)
+    rows = table.arrow(columns)
     # Who has which value is not looked at, even where the table says it.
     rows = rows.append_column(release.sensitive, [["?"] * len(rows)])
-    other = [name for name in by if name not in release.group_columns]
+    other_columns = [name for name in by if name not in release.group_columns]
     groups = release.group_columns
-    schema = Schema(quasi_identifiers=groups, sensitive=release.sensitive, other=other)
+    schema = Schema(quasi_identifiers=groups, sensitive=release.sensitive, other=other_columns)
     return Microdata(rows, schema)
 
 
@@ -281,9 +292,9 @@ def placed(release: Release, people: Microdata) -> IntArray:
     """The position of everybody's group in the counts, by what its labels cover."""
     labels: Any = release.counts.groups
     covers, codes = [], []
-    known = [attribute.name for attribute in people.attributes]
+    attribute_names = [attribute.name for attribute in people.attributes]
     for name in release.group_columns:
-        if name not in known:
+        if name not in attribute_names:
             raise UnsupportedError(
                 f"{people.name}: {name!r} makes the groups of the release, and is no "
                 "quasi-identifier of the people, so who is in which group is not known; leave "
@@ -292,9 +303,9 @@ def placed(release: Release, people: Microdata) -> IntArray:
     for place, name in enumerate(release.group_columns):
         texts = [label[place] if isinstance(label, tuple) else label for label in labels]
         attribute, inside_of = covered(people, name, dict.fromkeys(texts))
-        at = {text: i for i, text in enumerate(inside_of)}
+        place_of_text = {text: i for i, text in enumerate(inside_of)}
         inside = np.stack(list(inside_of.values()))  # by distinct text and code
-        covers.append((inside, np.array([at[text] for text in texts])))
+        covers.append((inside, np.array([place_of_text[text] for text in texts])))
         codes.append(attribute.codes.astype(np.int64))
     point_of, first = combine(codes, [inside.shape[1] for inside, _ in covers])
     group_of_point = np.full(len(first), -1, dtype=np.int64)
@@ -329,7 +340,7 @@ def covered(
 ) -> tuple[Attribute, dict[Any, NDArray[np.bool_]]]:
     """The attribute in which labels can be read, and which codes each of them covers."""
     for table in (people, people.rounded()):
-        (attribute,) = (one for one in table.attributes if one.name == name)
+        (attribute,) = (candidate for candidate in table.attributes if candidate.name == name)
         wording = wording_of(attribute, style_of(attribute, None))
         meanings = wording.read_all(labels, people.times)
         if meanings is not None:
@@ -353,74 +364,93 @@ class Possible:
         self._release, self._schema = release, schema
         self._counted: dict[Any, GroupCounts] = {}
 
-    def counts(self, sensitive: str | None, asked: Sequence[str] | None) -> GroupCounts:
+    def counts(self, sensitive: str | None, asked_columns: Sequence[str] | None) -> GroupCounts:
         """The counts of one column, in groups that known columns divide."""
-        key = sensitive, None if asked is None else tuple(asked)
+        key = sensitive, None if asked_columns is None else tuple(asked_columns)
         if key not in self._counted:
             release, schema = self._release, self._schema
-            shown = release.seen(sensitive, asked).by_policy
-            seen = release.layout.seen(sensitive, asked)
+            shown_release = release.seen(sensitive, asked_columns).by_policy
+            sight = release.layout.seen(sensitive, asked_columns)
             ruled = {rule.sensitive for rule in schema.impossible}
-            beside = release.layout.ruled_beside(seen.secret, seen.known, ruled)
-            joint = _joint_cells(release, shown.counts, seen, beside) if beside else None
-            counts = shown.counts
-            if joint or seen.secret in ruled:
-                counts = _by_labels(release, shown, schema, joint)
+            ruled_columns = release.layout.ruled_beside(sight.secret, sight.known, ruled)
+            joint = (
+                _joint_cells(release, shown_release.counts, sight, ruled_columns)
+                if ruled_columns
+                else None
+            )
+            counts = shown_release.counts
+            if joint or sight.secret in ruled:
+                counts = _by_labels(release, shown_release, schema, joint)
             self._counted[key] = counts
         return self._counted[key]
 
 
 def _joint_cells(
-    release: Release, counts: GroupCounts, seen: Seen, beside: Sequence[str]
+    release: Release, counts: GroupCounts, sight: Seen, ruled_columns: Sequence[str]
 ) -> tuple[JointCells, dict[str, Labels]]:
     """What groups have of a column and of those beside it, and the values of these."""
-    every = release.layout.seen(seen.secret, [*seen.known, *beside]).known
-    whole = release.seen(seen.secret, every).by_policy.counts
-    if whole.n_people != counts.n_people:
+    all_known = release.layout.seen(sight.secret, [*sight.known, *ruled_columns]).known
+    whole_counts = release.seen(sight.secret, all_known).by_policy.counts
+    if whole_counts.n_people != counts.n_people:
         raise DataError(
-            f"{release.name}: some rows show no value of {beside[0]!r}, and a rule on it "
-            f"(impossible) bears on {seen.secret!r} in the same row: fill it, leave these rows "
-            f"out, or add {beside[0]!r} to knowing"
+            f"{release.name}: some rows show no value of {ruled_columns[0]!r}, and a rule on it "
+            f"(impossible) bears on {sight.secret!r} in the same row: fill it, leave these rows "
+            f"out, or add {ruled_columns[0]!r} to knowing"
         )
-    labels = [_parts(label) for label in whole.groups or ()]
-    texts = {name: [label[at - len(every)] for label in labels] for at, name in enumerate(every)}
-    columns = [[texts[name][at] for name in seen.known] for at in range(len(labels))]
-    divided = [
-        (*label[: len(label) - len(every)], *more)
-        for label, more in zip(labels, columns, strict=True)
-    ]
-    place = {_parts(label): at for at, label in enumerate(counts.groups or ())}
-    group = np.array([place[label] for label in divided], dtype=np.int64)
-    values = {name: Labels(in_order({*texts[name]} - {None})) for name in beside}
-    codes = {  # a missing value is one that anybody may have
-        name: np.array([of.codes.get(text, len(of)) for text in texts[name]], dtype=np.int64)
-        for name, of in values.items()
+    labels = [_parts(label) for label in whole_counts.groups or ()]
+    texts = {
+        name: [label[position - len(all_known)] for label in labels]
+        for position, name in enumerate(all_known)
     }
-    value = np.array([counts.values.codes[label] for label in whole.values], dtype=np.int64)
-    of_cell = whole.cell_groups
+    columns = [[texts[name][position] for name in sight.known] for position in range(len(labels))]
+    divided = [
+        (*label[: len(label) - len(all_known)], *known_labels)
+        for label, known_labels in zip(labels, columns, strict=True)
+    ]
+    place = {_parts(label): position for position, label in enumerate(counts.groups or ())}
+    group = np.array([place[label] for label in divided], dtype=np.int64)
+    values = {name: Labels(in_order({*texts[name]} - {None})) for name in ruled_columns}
+    codes = {  # a missing value is one that anybody may have
+        name: np.array(
+            [column_labels.codes.get(text, len(column_labels)) for text in texts[name]],
+            dtype=np.int64,
+        )
+        for name, column_labels in values.items()
+    }
+    value = np.array([counts.values.codes[label] for label in whole_counts.values], dtype=np.int64)
+    of_cell = whole_counts.cell_groups
     at_cell = {name: code[of_cell] for name, code in codes.items()}
-    return JointCells(group[of_cell], value[whole.codes], at_cell, whole.counts), values
+    return JointCells(
+        group[of_cell], value[whole_counts.codes], at_cell, whole_counts.counts
+    ), values
 
 
-def _by_labels(release: Release, shown: Any, schema: Schema, joint: Any = None) -> GroupCounts:
+def _by_labels(
+    release: Release, shown_release: Any, schema: Schema, joint: Any = None
+) -> GroupCounts:
     """Count who can have which values by what a release shows of everybody."""
-    column = shown.sensitive
-    people = {*shown.people_columns, *shown.group_columns} - {column, *release.unlinked}
+    column = shown_release.sensitive
+    people = {*shown_release.people_columns, *shown_release.group_columns} - {
+        column,
+        *release.unlinked,
+    }
     names = [name for name in schema.conditions if name in people]
-    counts: GroupCounts = shown.counts
+    counts: GroupCounts = shown_release.counts
     if not names:
-        every = np.arange(counts.n_groups)
+        all_groups = np.arange(counts.n_groups)
         none = fired(schema.impossible, {}, counts.n_groups)
-        return _with_able(counts, column, schema, every, counts.sizes, none, release.name, joint)
-    signatures = shown.signatures(names)
+        return _with_able(
+            counts, column, schema, all_groups, counts.sizes, none, release.name, joint
+        )
+    signatures = shown_release.signatures(names)
     texts = [*zip(*signatures.labels, strict=True)]
     rows = np.arange(len(signatures.labels))
-    coded = {name: (rows, own) for name, own in zip(names, texts, strict=True)}
-    found = fired(schema.impossible, coded, len(rows), schema.hierarchies)
-    found = replace(found, codes=found.codes[signatures.codes])
+    coded = {name: (rows, column_texts) for name, column_texts in zip(names, texts, strict=True)}
+    rules_fired = fired(schema.impossible, coded, len(rows), schema.hierarchies)
+    rules_fired = replace(rules_fired, codes=rules_fired.codes[signatures.codes])
     groups = np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets))
     people = signatures.people
-    return _with_able(counts, column, schema, groups, people, found, release.name, joint)
+    return _with_able(counts, column, schema, groups, people, rules_fired, release.name, joint)
 
 
 def _with_able(
@@ -429,18 +459,21 @@ def _with_able(
     schema: Schema,
     groups: IntArray,
     times: IntArray | None,
-    found: Fired,
+    rules_fired: Fired,
     name: str,
     joint: tuple[JointCells, Mapping[str, Labels]] | None = None,
 ) -> GroupCounts:
     """Counts with those who can have each value, by the class of some people of each group."""
-    cells, beside = joint or (None, {})
-    about = about_of(schema.impossible, {column: counts.values, **beside})
-    about |= {own: np.pad(about[own], ((0, 0), (0, 1))) for own in beside}
-    classes = Classes(found.codes, found.perhaps, found.surely, about)
-    every = np.arange(len(found.codes))
+    cells, labels_beside = joint or (None, {})
+    values_of_rules = about_of(schema.impossible, {column: counts.values, **labels_beside})
+    values_of_rules |= {
+        ruled_column: np.pad(values_of_rules[ruled_column], ((0, 0), (0, 1)))
+        for ruled_column in labels_beside
+    }
+    classes = Classes(rules_fired.codes, rules_fired.perhaps, rules_fired.surely, values_of_rules)
+    places = np.arange(len(rules_fired.codes))
     able: PossibleMembers | None = classes.able(
-        column, groups, every, times, counts.n_groups, cells
+        column, groups, places, times, counts.n_groups, cells
     )
     if able is None:
         return counts
@@ -453,9 +486,9 @@ def _refuse_contradiction(counts: GroupCounts, able: PossibleMembers, name: str)
     if isinstance(able, JointMembers):  # which the judge refuses
         return
     of_cell, n_kinds = able.kind[counts.codes], able.can.shape[1]
-    held = np.zeros((counts.n_groups, n_kinds), dtype=np.int64)
-    np.add.at(held, (counts.cell_groups, of_cell), counts.counts)
-    wrong = (held > able.most)[counts.cell_groups, of_cell]
+    n_held = np.zeros((counts.n_groups, n_kinds), dtype=np.int64)
+    np.add.at(n_held, (counts.cell_groups, of_cell), counts.counts)
+    wrong = (n_held > able.most)[counts.cell_groups, of_cell]
     if wrong.any():
         cell = int(np.argmax(wrong))
         group = int(counts.cell_groups[cell])

@@ -58,34 +58,37 @@ class Spellings:
         if is_pattern(text):
             return self._beginning_like(text[:-1], but)
         keys = (_key(text).translate(_AS_DIGITS), *map(str, _numbers(text)))
-        found = [value for key in keys for value in self._by_key.get(key, ())]
+        candidates = [value for key in keys for value in self._by_key.get(key, ())]
         words = _words(text)
-        found += self._by_start.get((words[0][0], len(words)), ()) if words else ()
-        return next((v for v in found if v not in but and v != text and look_alike(text, v)), None)
+        candidates += self._by_start.get((words[0][0], len(words)), ()) if words else ()
+        return next(
+            (v for v in candidates if v not in but and v != text and look_alike(text, v)), None
+        )
 
     def _beginning_like(self, start: str, but: Collection[str]) -> str | None:
         """The value that begins with what a text looks like."""
-        more = (-1, 0, 1) if start.isalpha() else (0,)
+        changes = (-1, 0, 1) if start.isalpha() else (0,)
         for value in self.values:
-            ways = [value[: len(start) + by] for by in more if len(value) >= len(start) + by > 0]
+            ways = [value[: len(start) + by] for by in changes if len(value) >= len(start) + by > 0]
             if value not in but and any(look_alike(start, way) for way in ways):
                 return value
         return None
 
 
-def look_alike(one: str, other: str) -> bool:
+def look_alike(first: str, second: str) -> bool:
     """Whether two texts look like one value; see `Spellings`."""
-    numbers, others = _numbers(one), _numbers(other)
-    if numbers and others:
-        return not numbers.isdisjoint(others)
-    if _same_signs(_key(one), _key(other)):
+    numbers, other_numbers = _numbers(first), _numbers(second)
+    if numbers and other_numbers:
+        return not numbers.isdisjoint(other_numbers)
+    if _same_signs(_key(first), _key(second)):
         return True
-    words, other_words = _words(one), _words(other)
-    if _signs(one) != _signs(other):  # such as A+ and A-
+    words, other_words = _words(first), _words(second)
+    if _signs(first) != _signs(second):  # such as A+ and A-
         return False
-    short = _WORD if one.isupper() == other.isupper() else _SHORT
+    short = _WORD if first.isupper() == second.isupper() else _SHORT
     return len(words) == len(other_words) > 0 and all(
-        _same_word(word, own, short) for word, own in zip(words, other_words, strict=True)
+        _same_word(word, other_word, short)
+        for word, other_word in zip(words, other_words, strict=True)
     )
 
 
@@ -123,37 +126,39 @@ def _numbers(text: str) -> frozenset[int | Fraction]:
     return frozenset(Fraction(number) for number in numbers if number is not None)
 
 
-def _same_signs(one: str, other: str) -> bool:
+def _same_signs(first: str, second: str) -> bool:
     """Whether two texts are one, where letters may stand for the digits that they look like."""
     return (
-        len(one) == len(other) > 0
-        and any(map(str.isalnum, one))
-        and all(a == b or {a, b} in _ALIKE for a, b in zip(one, other, strict=True))
+        len(first) == len(second) > 0
+        and any(map(str.isalnum, first))
+        and all(a == b or {a, b} in _ALIKE for a, b in zip(first, second, strict=True))
     )
 
 
-def _same_word(one: str, other: str, least: int) -> bool:
+def _same_word(first: str, second: str, min_letters: int) -> bool:
     """Whether two words are one, or one misspells the other, of so many letters at least."""
-    if _same_signs(_key(one), _key(other)):
+    if _same_signs(_key(first), _key(second)):
         return True
-    both = one + other
-    if one[0] != other[0] or any(map(str.isdigit, both)) or max(both) >= _FROM_HERE:
+    letters = first + second
+    if first[0] != second[0] or any(map(str.isdigit, letters)) or max(letters) >= _FROM_HERE:
         return False
-    if max(len(one), len(other)) < least or (_ROMAN.fullmatch(one) and _ROMAN.fullmatch(other)):
+    if max(len(first), len(second)) < min_letters or (
+        _ROMAN.fullmatch(first) and _ROMAN.fullmatch(second)
+    ):
         return False
-    most = 2 if min(len(one), len(other)) >= _LONG else 1
-    return abs(len(one) - len(other)) <= most and _wrong_letters(one, other) <= most
+    max_wrong = 2 if min(len(first), len(second)) >= _LONG else 1
+    return abs(len(first) - len(second)) <= max_wrong and _wrong_letters(first, second) <= max_wrong
 
 
-def _wrong_letters(one: str, other: str) -> int:
+def _wrong_letters(first: str, second: str) -> int:
     """How many letters are wrong, lacking, too many, or exchanged with the next."""
     before: list[int] = []
-    row: list[int] = [*range(len(other) + 1)]
-    for i, letter in enumerate(one, 1):
+    row: list[int] = [*range(len(second) + 1)]
+    for i, letter in enumerate(first, 1):
         earlier, before, row = before, row, [i]
-        for j, own in enumerate(other, 1):
-            least = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != own))
-            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == own:
-                least = min(least, earlier[j - 2] + 1)
-            row.append(least)
+        for j, other_letter in enumerate(second, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != other_letter))
+            if i > 1 and j > 1 and letter == second[j - 2] and first[i - 2] == other_letter:
+                cost = min(cost, earlier[j - 2] + 1)
+            row.append(cost)
     return row[-1]

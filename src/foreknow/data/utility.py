@@ -140,8 +140,8 @@ def utility_of(
         for attribute in microdata.attributes:
             floor = (floors or {}).get(attribute.name)
             style = style_of(attribute, (labels or {}).get(attribute.name))
-            found = coarsened(attribute, of_person, len(members), style, floor)
-            ncp[attribute.name] = found.ncp(members)
+            coarse = coarsened(attribute, of_person, len(members), style, floor)
+            ncp[attribute.name] = coarse.ncp(members)
     return Utility(
         people=counts.n_people,
         groups=counts.n_groups,
@@ -157,8 +157,8 @@ def utility_of(
 
 def _each_size(sizes: IntArray) -> Iterable[tuple[int, int]]:
     """Sizes of groups, and how many have each."""
-    found, times = np.unique(sizes, return_counts=True)
-    return zip(found.tolist(), times.tolist(), strict=True)
+    distinct, times = np.unique(sizes, return_counts=True)
+    return zip(distinct.tolist(), times.tolist(), strict=True)
 
 
 def require_microdata(microdata: Any) -> None:
@@ -172,19 +172,19 @@ def require_microdata(microdata: Any) -> None:
 
 def given_groups(microdata: Microdata, groups: Any) -> IntArray:
     """The group of each person, given for each row of the source, or for each person."""
-    given = np.asarray(groups)
+    numbers = np.asarray(groups)
     shapes = (microdata.n_rows,), (microdata.n_people,)
-    if given.dtype.kind not in "iu" or given.shape not in shapes:
+    if numbers.dtype.kind not in "iu" or numbers.shape not in shapes:
         raise InputError(
             f"groups must be a whole number for each of the {microdata.n_rows} rows of "
             f"{microdata.name}; see the partition of a method"
         )
-    if len(given) != microdata.n_people:
-        given = given[microdata.kept]
-    if given.min() < 0:
-        row = int(microdata.kept[np.argmax(given < 0)])
+    if len(numbers) != microdata.n_people:
+        numbers = numbers[microdata.kept]
+    if numbers.min() < 0:
+        row = int(microdata.kept[np.argmax(numbers < 0)])
         raise InputError(f"row {row + 1} of {microdata.name} has no group")
-    return given.astype(np.int64, copy=False)
+    return numbers.astype(np.int64, copy=False)
 
 
 def optimal_discernibility(people: int, least: int) -> int:

@@ -72,35 +72,35 @@ class Width:
     measure: Literal["number", "share", "span"] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        given: Any = self.given
-        text = given.strip() if isinstance(given, str) else str(given)
-        span = _SPAN.fullmatch(text) if isinstance(given, str) else None
+        setting: Any = self.given
+        text = setting.strip() if isinstance(setting, str) else str(setting)
+        span = _SPAN.fullmatch(text) if isinstance(setting, str) else None
         measure: Literal["number", "share", "span"] = "number"
         if span is not None:
             measure, amount = "span", Fraction(int(span[1]) * _SECONDS[span[2]])
-        elif isinstance(given, str) and text.endswith("%"):
-            measure, amount = "share", self._read(text[:-1], given) / 100
+        elif isinstance(setting, str) and text.endswith("%"):
+            measure, amount = "share", self._read(text[:-1], setting) / 100
         else:
-            amount = self._read(given, given)
+            amount = self._read(setting, setting)
         if amount <= 0:
-            raise InputError(f"within must be above 0, not {shown(given)}")
-        whole = measure == "number" and amount.denominator == 1
-        object.__setattr__(self, "given", int(amount) if whole else text)
+            raise InputError(f"within must be above 0, not {shown(setting)}")
+        is_whole = measure == "number" and amount.denominator == 1
+        object.__setattr__(self, "given", int(amount) if is_whole else text)
         object.__setattr__(self, "amount", amount)
         object.__setattr__(self, "measure", measure)
 
     @classmethod
-    def of(cls, given: Any) -> Width:
+    def of(cls, setting: Any) -> Width:
         """Take a width as it is, or read what stands for one."""
-        return given if isinstance(given, cls) else cls(given)
+        return setting if isinstance(setting, cls) else cls(setting)
 
     @staticmethod
-    def _read(number: Any, given: Any) -> Fraction:
+    def _read(number: Any, setting: Any) -> Fraction:
         try:
             return as_fraction(number)
         except InputError:
             raise InputError(
-                f"within cannot be read: {shown(repr(given))}; give a number such as 5000, "
+                f"within cannot be read: {shown(repr(setting))}; give a number such as 5000, "
                 '"10%" of the lower end, or for dates "30 days" (or hours, minutes, seconds)'
             ) from None
 
@@ -113,10 +113,10 @@ class Width:
         quote = "" if isinstance(self.given, int) else '"'
         return f"within = {quote}{shown(self.given)}{quote}"
 
-    def part(self, of: int) -> Width | None:
+    def part(self, n_parts: int) -> Width | None:
         """A width so many times narrower; None of a span of time, or where no decimal says it."""
         share = self.measure == "share"
-        text = toml_value(self.amount * (100 if share else 1) / of)
+        text = toml_value(self.amount * (100 if share else 1) / n_parts)
         return None if self.measure == "span" or '"' in text else Width(f"{text}{'%' * share}")
 
     def words(self, kind: Kind | None = None) -> str:
@@ -168,16 +168,16 @@ class Range:
                 raise InputError(f"a range goes from the lower end up, not {self}")
 
     @classmethod
-    def of(cls, given: Any) -> Self:
+    def of(cls, setting: Any) -> Self:
         """Read what stands for one: a mapping with `from`, `to` or both."""
-        if isinstance(given, cls):
-            return given
-        if not isinstance(given, Mapping) or not given or set(given) - {"from", "to"}:
+        if isinstance(setting, cls):
+            return setting
+        if not isinstance(setting, Mapping) or not setting or set(setting) - {"from", "to"}:
             raise InputError(
                 f"a range is a table with from, to or both, such as {{ to = 15000 }}, not "
-                f"{shown(repr(given))}"
+                f"{shown(repr(setting))}"
             )
-        return cls(given.get("from"), given.get("to"))
+        return cls(setting.get("from"), setting.get("to"))
 
     def to_dict(self) -> dict[str, int | str]:
         """As it stands in a policy file."""
@@ -197,18 +197,24 @@ class Range:
         UnsupportedError
             If a text with digits cannot be compared: it may be a number that others can read.
         """
-        read = _read(text)
-        if read is None and not any(map(str.isnumeric, text)):
+        parsed = _read(text)
+        if parsed is None and not any(map(str.isnumeric, text)):
             return False
-        self._comparable(read, repr(text))
-        assert read is not None
+        self._comparable(parsed, repr(text))
+        assert parsed is not None
         low, high = (None if end is None else _read(str(end)) for end in (self.low, self.high))
-        return (low is None or _above(read, low) >= 0) and (high is None or _above(read, high) <= 0)
+        return (low is None or _above(parsed, low) >= 0) and (
+            high is None or _above(parsed, high) <= 0
+        )
 
-    def _comparable(self, read: tuple[Kind, Any] | None, what: str) -> None:
-        own = _read(str(self.high if self.low is None else self.low))
-        if read is None or own is None or (read[0] == "number") != (own[0] == "number"):
-            kind = "numbers" if own is not None and own[0] == "number" else "dates"
+    def _comparable(self, parsed: tuple[Kind, Any] | None, what: str) -> None:
+        parsed_end = _read(str(self.high if self.low is None else self.low))
+        if (
+            parsed is None
+            or parsed_end is None
+            or (parsed[0] == "number") != (parsed_end[0] == "number")
+        ):
+            kind = "numbers" if parsed_end is not None and parsed_end[0] == "number" else "dates"
             raise UnsupportedError(
                 f"the range {self} is of {kind}, such as "
                 f"{'15000' if kind == 'numbers' else '2024-01-31'}, and {what} cannot be compared "
@@ -216,23 +222,23 @@ class Range:
             )
 
 
-def _end_of_range(given: Any) -> int | str | None:
+def _end_of_range(end: Any) -> int | str | None:
     """An end of a range as a policy file has it; refuse what is no number or date."""
-    read = None if given is None else _read(given)
-    if read is None and given is not None:
+    parsed = None if end is None else _read(end)
+    if parsed is None and end is not None:
         raise InputError(
-            f"an end of a range is a number or a date such as 2024-01-31, not {shown(repr(given))}"
+            f"an end of a range is a number or a date such as 2024-01-31, not {shown(repr(end))}"
         )
-    if given is None or isinstance(given, int):
-        return given
-    if isinstance(given, float) and given.is_integer():
-        return int(given)
-    return text_of(given)
+    if end is None or isinstance(end, int):
+        return end
+    if isinstance(end, float) and end.is_integer():
+        return int(end)
+    return text_of(end)
 
 
-def _above(one: tuple[Kind, Any], end: tuple[Kind, Any]) -> int:
+def _above(parsed: tuple[Kind, Any], end: tuple[Kind, Any]) -> int:
     """Whether a number or date lies above an end (1), at it (0) or below (-1)."""
-    (kind, value), (of_end, limit) = one, end
+    (kind, value), (of_end, limit) = parsed, end
     if of_end == "day" and kind == "moment":
         value = value.date()
     elif of_end == "moment" and kind == "day":
@@ -256,31 +262,35 @@ class Line:
         """Find them in the labels of a table, once; refuse others, and both kinds together."""
         if line := values.memory.get("line"):
             return cast("Line", line)
-        read = [_read(value) for value in values]
-        unread = [v for v, found in zip(values, read, strict=True) if found is None]
+        readings = [_read(value) for value in values]
+        unread = [v for v, parsed in zip(values, readings, strict=True) if parsed is None]
         if unread:
-            named = ", ".join(repr(str(value)) for value in unread[:_NAMED])
-            more = f" and {len(unread) - _NAMED:,} more" if len(unread) > _NAMED else ""
+            examples = ", ".join(repr(str(value)) for value in unread[:_NAMED])
+            ending = f" and {len(unread) - _NAMED:,} more" if len(unread) > _NAMED else ""
             raise UnsupportedError(
                 f"within is for numbers, and dates such as 2024-01-31; of {len(values):,} "
-                f"sensitive values these are neither: {named}{more}; leave them out of the table, "
-                "or write them as numbers"
+                f"sensitive values these are neither: {examples}{ending}; leave them out of the "
+                "table, or write them as numbers"
             )
-        found: list[tuple[Kind, Any]] = [each for each in read if each is not None]
-        kinds = {kind for kind, _ in found}
+        parsed: list[tuple[Kind, Any]] = [reading for reading in readings if reading is not None]
+        kinds = {kind for kind, _ in parsed}
         if kinds >= {"number", "day"} or kinds >= {"number", "moment"}:
-            one = next(v for v, (kind, _) in zip(values, found, strict=True) if kind == "number")
-            other = next(v for v, (kind, _) in zip(values, found, strict=True) if kind != "number")
+            some_number = next(
+                v for v, (kind, _) in zip(values, parsed, strict=True) if kind == "number"
+            )
+            some_date = next(
+                v for v, (kind, _) in zip(values, parsed, strict=True) if kind != "number"
+            )
             raise UnsupportedError(
                 f"within is for numbers or for dates, and the sensitive column has both: "
-                f"{str(one)!r} and {str(other)!r}"
+                f"{str(some_number)!r} and {str(some_date)!r}"
             )
         kind: Kind = "moment" if "moment" in kinds else "day" if "day" in kinds else "number"
-        places, units = 0, [unit for _, unit in found]
+        places, units = 0, [unit for _, unit in parsed]
         if kind == "moment":
             units = [
                 _parts(datetime.combine(unit, time.min) if k == "day" else unit)
-                for k, unit in found
+                for k, unit in parsed
             ]
         elif kind == "day":
             units = [unit.toordinal() for unit in units]
@@ -300,9 +310,9 @@ class Line:
         else:
             wide = floor(self._wide(width))
             ends = [unit + wide for unit in self.units]
-        together = integers([*self.units, *ends])
-        at, upto = together[: len(self.units)], together[len(self.units) :]
-        return np.searchsorted(at, upto, side="right").astype(np.int64) - 1
+        unit_places = integers([*self.units, *ends])
+        starts, upto = unit_places[: len(self.units)], unit_places[len(self.units) :]
+        return np.searchsorted(starts, upto, side="right").astype(np.int64) - 1
 
     def end(self, unit: int, width: Width) -> Fraction | int:
         """Where the window ends that begins at a unit, in units."""
@@ -363,11 +373,11 @@ class Line:
             days, parts = divmod(int(unit), _SECONDS["day"] * _PARTS)
             return str(datetime.fromordinal(days) + timedelta(microseconds=parts))
         decimals = rounded(Fraction(unit) / 10**self.places, _MOST_DECIMALS, to)
-        whole, _, part = decimal_text(int(decimals * 10**_MOST_DECIMALS), _MOST_DECIMALS).partition(
-            "."
-        )
-        sign = "-" if whole.startswith("-") else ""
-        return f"{sign}{int(whole.removeprefix('-')):,}{'.' if part else ''}{part}"
+        whole_part, _, part = decimal_text(
+            int(decimals * 10**_MOST_DECIMALS), _MOST_DECIMALS
+        ).partition(".")
+        sign = "-" if whole_part.startswith("-") else ""
+        return f"{sign}{int(whole_part.removeprefix('-')):,}{'.' if part else ''}{part}"
 
     def name(self, place: int, width: Width) -> str:
         """A window in words, by the place of the number at which it begins.
@@ -392,9 +402,9 @@ class Window(str):
     place: int
 
     def __new__(cls, name: str, place: int) -> Window:  # noqa: D102
-        made = super().__new__(cls, name)
-        made.place = place
-        return made
+        window = super().__new__(cls, name)
+        window.place = place
+        return window
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Window, (str(self), self.place)
@@ -451,9 +461,9 @@ class Windows:
                 weights=counts.counts,
             )
             counts = replace(ordered, origin=counts.origin)
-        made = cls(counts, width)
-        made.last  # noqa: B018
-        return made
+        windows = cls(counts, width)
+        windows.last  # noqa: B018
+        return windows
 
     @cached_property
     def last(self) -> IntArray:
@@ -474,8 +484,10 @@ class Windows:
         """The counts in which the values of a window are one, the last."""
         codes = np.arange(self.counts.n_values)
         inside = (codes >= window.place) & (codes <= self.last[window.place])
-        others = [v for v, of in zip(self.counts.values, inside, strict=True) if not of]
-        return self.counts.united(inside, Labels([*others, window]))
+        other_values = [
+            v for v, is_inside in zip(self.counts.values, inside, strict=True) if not is_inside
+        ]
+        return self.counts.united(inside, Labels([*other_values, window]))
 
 
 def _parts(moment: datetime) -> int:
@@ -489,8 +501,8 @@ def _read(label: Label) -> tuple[Kind, Any] | None:
     if isinstance(label, np.generic):
         label = label.item()
     if isinstance(label, datetime):
-        whole = label.tzinfo is None and not getattr(label, "nanosecond", 0)
-        return ("moment", label) if whole else None
+        is_whole = label.tzinfo is None and not getattr(label, "nanosecond", 0)
+        return ("moment", label) if is_whole else None
     if isinstance(label, date):
         return "day", label
     number = read_number(label)

@@ -218,13 +218,13 @@ def _before(
     seed: int,
 ) -> dict[str, Any]:
     """What was so of the table, and what the release keeps of it."""
-    known = published.certificate
+    certificate = published.certificate
     microdata = table
     if not isinstance(table, Microdata):
         rules_of_table = None if policy is None else Policy.of(policy)
-        microdata = Microdata(table, table_schema(rules_of_table, known))
-    refuse_other_schema(known, microdata.schema)
-    same = is_source(microdata, known, owners_folder(folder) / OWNER)
+        microdata = Microdata(table, table_schema(rules_of_table, certificate))
+    refuse_other_schema(certificate, microdata.schema)
+    same = is_source(microdata, certificate, owners_folder(folder) / OWNER)
     if same is False:
         raise DataError(
             f"{microdata.name}, read as the policy says, is not the table that {folder.name!r} was "

@@ -123,8 +123,8 @@ class Answer(Plain):
 def guidances() -> list[Any]:
     """The guidances, each with its questions."""
     text = files("foreknow.evidence_page").joinpath("guidances.toml").read_text("utf-8")
-    found: list[Any] = from_toml(text.replace("\r\n", "\n"))["guidance"]
-    return found
+    entries: list[Any] = from_toml(text.replace("\r\n", "\n"))["guidance"]
+    return entries
 
 
 class EvidencePage(Page[EvidenceReport]):
@@ -171,9 +171,9 @@ class EvidencePage(Page[EvidenceReport]):
         yield Heading("What was published", "published")
         yield Pairs("What was published", self._published(), whole=True)
         yield Heading("What holds, against whom, and under which assumptions", "safe")
-        for verdict, said in zip(self.result.audit.verdicts, self._safe, strict=True):
-            own = verdict_mood(self.result.audit, verdict) if mood == "safe" else mood
-            yield Sentence(said, own, whole=before is not None)
+        for verdict, text in zip(self.result.audit.verdicts, self._safe, strict=True):
+            sentence_mood = verdict_mood(self.result.audit, verdict) if mood == "safe" else mood
+            yield Sentence(text, sentence_mood, whole=before is not None)
         yield Heading("What is assumed", level=3)
         yield Items(self._assumptions(), whole=True)
         if self._beside:
@@ -190,35 +190,35 @@ class EvidencePage(Page[EvidenceReport]):
         yield self._digests()
         yield Items(self._checks(), whole=True)
         yield Heading("Assessed by", "sign")
-        yield from [Sentence(said, "fill", whole=True) for said in _TO_SIGN]
+        yield from [Sentence(text, "fill", whole=True) for text in _TO_SIGN]
 
     def _over_limits(self) -> Iterator[Block]:
         """Who is over each limit, and by how sure somebody could be of them."""
         exposed = self._exposed()
         yield from exposed_blocks(exposed)
-        for place, (title, found) in enumerate(exposed, 1):
-            yield from exposed_figure(found, f"people-{place}", title)
+        for place, (title, exposed_by_verdict) in enumerate(exposed, 1):
+            yield from exposed_figure(exposed_by_verdict, f"people-{place}", title)
 
     def _answers(self) -> Iterator[Block]:
         """The questions of each guidance, what was measured of them, and what is left."""
-        answers = [answer for _, own in self._questions for answer in own]
-        left = sum(bool(answer.to_fill) for answer in answers)
+        answers = [answer for _, of_guidance in self._questions for answer in of_guidance]
+        n_to_fill = sum(bool(answer.to_fill) for answer in answers)
         yield Sentence(
             f"{number(len(answers))} questions of {number(len(self._questions))} guidances; "
-            f"{number(left)} of them have something for the reader to fill in."
+            f"{number(n_to_fill)} of them have something for the reader to fill in."
         )
-        for place, (title, own) in enumerate(self._questions, 1):
+        for place, (title, of_guidance) in enumerate(self._questions, 1):
             yield Heading(title, f"guidance-{place}")
             yield Sentence(
                 "In our words. What is marked is for the reader to fill in.", "note", whole=True
             )
-            for at, answer in enumerate(own, 1):
-                yield Heading(f"{at}. {answer.question}", level=3)
+            for question_number, answer in enumerate(of_guidance, 1):
+                yield Heading(f"{question_number}. {answer.question}", level=3)
                 if answer.measured:
                     yield Items(answer.measured, whole=True)
                 else:
                     yield Sentence("Nothing of this can be measured.", "note", whole=True)
-                yield from [Sentence(said, "fill", whole=True) for said in answer.to_fill]
+                yield from [Sentence(text, "fill", whole=True) for text in answer.to_fill]
 
     # ---- facts in words -----------------------------------------------------------------------
 
@@ -262,14 +262,16 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _columns(self) -> str:
-        return listing([visible(column) for column in self._known], most=_ALL) or "no column"
+        return listing([visible(column) for column in self._known], n_shown=_ALL) or "no column"
 
     @property
     def _beside(self) -> list[str]:
         audit, claimed = self.result.audit, self.result.verification.claimed_scope
-        said = beside_audit(audit, self._any_noun, audit.scope, owner=False)
+        notes = beside_audit(audit, self._any_noun, audit.scope, owner=False)
         if claimed.word:
-            said = [CASES_OF_FILES if each == SEVERAL_CASES else each for each in said]
+            notes = [
+                CASES_OF_FILES if sentence == SEVERAL_CASES else sentence for sentence in notes
+            ]
         reader = Reader(
             claimed,
             self._any_noun,
@@ -277,42 +279,56 @@ class EvidencePage(Page[EvidenceReport]):
             unlimited=not audit.limits_inference,
             owner=False,
         )
-        own = sentences(reader, claimed=True)
-        said += map(noted, own)
+        claims = sentences(reader, claimed=True)
+        notes += map(noted, claims)
         if claimed.method is not None:
-            said.append(
+            notes.append(
                 "Which method made the release is the publisher's word: its files do not show it."
             )
-        return said
+        return notes
 
     def _withheld(self, requirement: Any) -> bool:
         return any(is_learned(point.adversary) for point in requirement.points)
 
     def _exposed(self) -> list[tuple[str, Any]]:
-        found = titled_exposed(self.result.audit)
-        return [(title, own) for title, own in found if not self._withheld(own.requirement)]
+        all_exposed = titled_exposed(self.result.audit)
+        return [
+            (title, exposed)
+            for title, exposed in all_exposed
+            if not self._withheld(exposed.requirement)
+        ]
 
     def _published(self) -> list[tuple[str, list[str]]]:
-        known, schema = self.result.certificate, self.result.audit.policy.schema
+        certificate, schema = self.result.certificate, self.result.audit.policy.schema
         assert schema is not None
-        settings = {visible(key): own for key, own in known.method.items() if key != "name"}
-        how = [noted(f"{visible(known.method.get('name', ''))} {setting_text(settings)}")]
+        settings = {
+            visible(key): setting for key, setting in certificate.method.items() if key != "name"
+        }
+        how = [noted(f"{visible(certificate.method.get('name', ''))} {setting_text(settings)}")]
         form = {
             "generalized": "Generalized: columns that others may know are coarsened, and rows that "
             "look alike are a group.",
             "bucketized": "Bucketized: columns that others may know are published as they are, "
             f"with the number of a group; another table has the {self._nouns} of each group.",
-        }[known.form]
+        }[certificate.form]
         rows = [
-            ("Files", [visible(name) for name in known.files]),
-            ("People", [f"{number(known.people)} in {some(known.n_groups, 'group', 'groups')}"]),
+            ("Files", [visible(name) for name in certificate.files]),
+            (
+                "People",
+                [
+                    f"{number(certificate.people)} in "
+                    f"{some(certificate.n_groups, 'group', 'groups')}"
+                ],
+            ),
             ("Form", [form]),
             *schema_rows(replace(schema, identifiers=())),
             *self._left_out,
             ("Made by", how),
         ]
-        if known.grids:
-            grids = [noted(f"{visible(name)} {visible(on)}") for name, on in known.grids.items()]
+        if certificate.grids:
+            grids = [
+                noted(f"{visible(name)} {visible(on)}") for name, on in certificate.grids.items()
+            ]
             rows.append(("Ranges are on a grid", grids))
         return rows
 
@@ -321,16 +337,16 @@ class EvidencePage(Page[EvidenceReport]):
         """The identifiers, which files without them do not show."""
         schema = self.result.audit.policy.schema
         names = () if schema is None else schema.identifiers
-        said = noted(listing([visible(name) for name in names], most=_ALL))
-        return [("Identifiers, never published", [said])] if names else []
+        names_text = noted(listing([visible(name) for name in names], n_shown=_ALL))
+        return [("Identifiers, never published", [names_text])] if names else []
 
     @property
     def _safe(self) -> list[str]:
         """Each requirement as it was found to hold."""
-        each = enumerate(by_requirement(self.result.audit), 1)
+        requirements = enumerate(by_requirement(self.result.audit), 1)
         return [
             f"{requirement_title(verdict.requirement, place)}: {self._found(verdict)}"
-            for place, verdicts in each
+            for place, verdicts in requirements
             for verdict in verdicts
         ]
 
@@ -346,13 +362,13 @@ class EvidencePage(Page[EvidenceReport]):
         noun = sensitive_noun(self.result.audit.policy, verdict.requirement)
         sets = self.result.audit.counted_of(verdict).meant.sets
         values = values_phrase(verdict.requirement, noun, sets=sets)
-        beside = f" {RELATIVE}" if verdict.required.relative else ""
-        return f"about {values}. {verdict_sentence(verdict, noun)}{beside}"
+        remark = f" {RELATIVE}" if verdict.required.relative else ""
+        return f"about {values}. {verdict_sentence(verdict, noun)}{remark}"
 
     def _assumptions(self) -> list[str]:
         """What the verdicts take for granted, in words."""
         audit = self.result.audit
-        said = [
+        texts = [
             "Everybody may know who is in the table, the columns that others may know of each "
             "person, and so which group each person is in.",
             "Apart from what a requirement gives them, nobody knows more of one member of a group "
@@ -369,8 +385,8 @@ class EvidencePage(Page[EvidenceReport]):
                     point.adversary, None, noun, audit.policy.semantics_of(requirement)
                 ).knows
                 kinds.setdefault(knows, None)
-        said += [f"Guarded against: anyone who {knows}." for knows in kinds]
-        return said
+        texts += [f"Guarded against: anyone who {knows}." for knows in kinds]
+        return texts
 
     # ---- before and after ---------------------------------------------------------------------
 
@@ -384,7 +400,7 @@ class EvidencePage(Page[EvidenceReport]):
             ("people", *(number(worth.people) for worth, _ in sizes)),
             ("groups of people who look alike", *(number(worth.groups) for worth, _ in sizes)),
             ("smallest group", *(number(worth.smallest_group) for worth, _ in sizes)),
-            ("people alone in their group", *(number(alone) for _, alone in sizes)),
+            ("people alone in their group", *(number(n_alone) for _, n_alone in sizes)),
             ("average group", *(average_text(worth.average_group_size) for worth, _ in sizes)),
         ]
         verdicts = zip(titled(after), before.exposed, after.exposed, strict=True)
@@ -418,7 +434,8 @@ class EvidencePage(Page[EvidenceReport]):
     @cached_property
     def _questions(self) -> list[tuple[str, list[Answer]]]:
         return [
-            (own["title"], [self._answer(**one) for one in own["questions"]]) for own in guidances()
+            (guidance["title"], [self._answer(**question) for question in guidance["questions"]])
+            for guidance in guidances()
         ]
 
     def _answer(
@@ -428,71 +445,73 @@ class EvidencePage(Page[EvidenceReport]):
         to_fill: Iterable[str] = (),
         if_not_measured: Iterable[str] | None = None,
     ) -> Answer:
-        said = tuple(sentence for name in measured for sentence in getattr(self, f"_{name}"))
-        wanted = to_fill if said or if_not_measured is None else if_not_measured
-        fill = tuple(each.replace("{columns}", self._columns) for each in wanted)
-        return Answer(question, said, fill)
+        sentences = tuple(sentence for name in measured for sentence in getattr(self, f"_{name}"))
+        open_texts = to_fill if sentences or if_not_measured is None else if_not_measured
+        fill = tuple(text.replace("{columns}", self._columns) for text in open_texts)
+        return Answer(question, sentences, fill)
 
     @cached_property
     def _singling_out(self) -> tuple[str, ...]:
         scope, worth = self.result.audit.scope, self.result.audit.utility
         identifiers = self.result.certificate.policy["schema"].get("identifiers", ())
-        least = some(worth.smallest_group, "person", "people")
-        said = []
+        people = some(worth.smallest_group, "person", "people")
+        texts = []
         if identifiers:
-            these = listing([visible(column) for column in identifiers], most=_ALL)
-            said.append(noted(f"Identifiers were left out: {these}."))
+            these = listing([visible(column) for column in identifiers], n_shown=_ALL)
+            texts.append(noted(f"Identifiers were left out: {these}."))
         if self._generalized:
             if scope.groups_of_one:
-                said.append(
+                texts.append(
                     f"{some(scope.groups_of_one, 'person is', 'people are')} alone with their "
                     f"published {self._columns}, so their row can be isolated."
                 )
             else:
-                said.append(
-                    f"Every published combination of {self._columns} is shared by at least {least}"
+                texts.append(
+                    f"Every published combination of {self._columns} is shared by at least {people}"
                     f"{_SHARED[self.unit]}"
                 )
         else:
-            said.append(
+            texts.append(
                 f"{self._columns} are published as they are: who knows them of somebody may "
                 f"isolate their row. It has no {self._noun}, but the number of a group of at "
-                f"least {least}."
+                f"least {people}."
             )
         if self.result.before is not None:
-            alone = self.result.before.scope.groups_of_one
-            were = "was" if alone == 1 else "were"
-            said.append(
-                f"In the table as it was, {number(alone)} of "
+            n_alone = self.result.before.scope.groups_of_one
+            were = "was" if n_alone == 1 else "were"
+            texts.append(
+                f"In the table as it was, {number(n_alone)} of "
                 f"{number(self.result.before.utility.people)} people {were} alone with their exact "
                 f"{self._columns}."
             )
         if self.result.certificate.beside:
             columns = [visible(column) for column in self.result.certificate.beside]
-            said.append(
-                f"Also published, as they are: {listing(columns, most=_ALL)}. Together with these "
+            texts.append(
+                f"Also published, as they are: {listing(columns, n_shown=_ALL)}. Together with "
+                "these "
                 "a row may be that of one person."
             )
-        return tuple(said)
+        return tuple(texts)
 
     @property
     def _isolating(self) -> list[str]:
         """That some question isolates somebody of every group, whatever is required."""
         if not self._generalized:
             return []
-        least = self.result.audit.utility.smallest_group
-        lone = Fraction(least - 1, least) ** (least - 1)
+        smallest = self.result.audit.utility.smallest_group
+        lone = Fraction(smallest - 1, smallest) ** (smallest - 1)
         return [
             "A random question, to which each of the n people of a group answers yes with a chance "
             "of 1/n, has exactly one yes with a chance of 1/e, about 37%, or more: in the smallest "
-            f"group, of {some(least, 'person', 'people')}, {percentage(lone, 1)}. So it isolates "
+            f"group, of {some(smallest, 'person', 'people')}, {percentage(lone, 1)}. So it "
+            "isolates "
             "somebody, and no release in groups can be below that, however large they are (Cohen "
             "and Nissim, 2020)."
         ]
 
     @property
     def _releases(self) -> list[str]:
-        return [said for said in self._beside if said.startswith(_OF_RELEASES)]
+        return [sentence for sentence in self._beside if sentence.startswith(_OF_RELEASES)]
 
     @property
     def _assumed(self) -> list[str]:
@@ -534,14 +553,14 @@ class EvidencePage(Page[EvidenceReport]):
 
     @cached_property
     def _inference(self) -> tuple[str, ...]:
-        said = list(self._safe)
-        verdicts = [(own.over, own.verdict) for _, own in self._exposed()]
-        over = [tally for tally, of in verdicts if not of.of_groups and not of.idle]
+        texts = list(self._safe)
+        verdicts = [(exposed.over, exposed.verdict) for _, exposed in self._exposed()]
+        over = [tally for tally, verdict in verdicts if not verdict.of_groups and not verdict.idle]
         if not self.result.audit.limits_inference:
-            said.append(_NOT_LIMITED)
+            texts.append(_NOT_LIMITED)
         elif over and all(tally is not None and not tally.people for tally in over):
-            said.append(_NOBODY[self.unit])
-        return (*said, *self._beside)
+            texts.append(_NOBODY[self.unit])
+        return (*texts, *self._beside)
 
     @property
     def _linking(self) -> tuple[str, ...]:
@@ -559,7 +578,11 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _methods(self) -> list[str]:
-        points = (point for own in self.result.audit.policy.requirements for point in own.points)
+        points = (
+            point
+            for requirement in self.result.audit.policy.requirements
+            for point in requirement.points
+        )
         kinds = dict.fromkeys(key for point in points for key in point.adversary.to_dict())
         return [
             *(f"Knowledge was judged after {_SOURCES[key]}." for key in kinds if key in _SOURCES),
@@ -570,10 +593,10 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _picking(self) -> list[str]:
-        least = self.result.audit.utility.smallest_group
+        smallest = self.result.audit.utility.smallest_group
         return [
             "Who picks one of a group at random is right with a chance of at most "
-            f"{significant(1 / least, 3, 'up')} (1 of {number(least)})."
+            f"{significant(1 / smallest, 3, 'up')} (1 of {number(smallest)})."
         ]
 
     @property
@@ -584,7 +607,7 @@ class EvidencePage(Page[EvidenceReport]):
                 yield f"{visible(name)}: coarsened by {percentage(losses[name])} (NCP)."
         if not losses and self._known:
             how = "coarsened" if self._generalized else "published as they are"
-            yield f"{listing(self._roles_of['Columns others may know'], most=_ALL)}: {how}."
+            yield f"{listing(self._roles_of['Columns others may know'], n_shown=_ALL)}: {how}."
 
     @property
     def _documents(self) -> list[str]:
@@ -594,8 +617,8 @@ class EvidencePage(Page[EvidenceReport]):
     def _objectives(self) -> list[str]:
         audit = self.result.audit
         rows = policy_rows(audit.policy, audit.counts.semantics, judged=audit.counted)
-        asked = rows[: len(audit.policy.requirements)]
-        return [f"{title}: {' '.join(lines)}" for title, lines in asked]
+        requirements = rows[: len(audit.policy.requirements)]
+        return [f"{title}: {' '.join(lines)}" for title, lines in requirements]
 
     @property
     def _roles_of(self) -> dict[str, list[str]]:
@@ -610,7 +633,7 @@ class EvidencePage(Page[EvidenceReport]):
     def _transformed(self) -> list[str]:
         certificate = self.result.certificate
         identifiers = certificate.policy["schema"].get("identifiers", ())
-        left_out = listing([visible(column) for column in identifiers], most=_ALL)
+        left_out = listing([visible(column) for column in identifiers], n_shown=_ALL)
         coarser = (
             f"{self._columns} are coarsened."
             if self._generalized
@@ -623,11 +646,17 @@ class EvidencePage(Page[EvidenceReport]):
     @property
     def _usefulness(self) -> list[str]:
         worth = self.result.utility
-        return [] if worth is None else [said] if (said := _of_utility(worth).key) else []
+        return (
+            []
+            if worth is None
+            else [key_sentence]
+            if (key_sentence := _of_utility(worth).key)
+            else []
+        )
 
     @property
     def _verified(self) -> list[str]:
-        files = listing([*map(visible, self.result.verification.files)], most=_ALL)
+        files = listing([*map(visible, self.result.verification.files)], n_shown=_ALL)
         return [
             f"The files ({files}) were judged afresh, by themselves: {self._held}, for "
             f"{people_text(self._people, 'all')}."
@@ -636,36 +665,37 @@ class EvidencePage(Page[EvidenceReport]):
     # ---- digests ------------------------------------------------------------------------------
 
     def _digests(self) -> Table:
-        found = self.result
-        known, report = found.certificate, found.certificate.report
-        papers = {REPORT: report, CODE_BOOK: known.code_book}
+        evidence = self.result
+        certificate, report = evidence.certificate, evidence.certificate.report
+        papers = {REPORT: report, CODE_BOOK: certificate.code_book}
         certified = {name: digest for name, digest in papers.items() if digest}
-        files = {**known.files, **certified, CERTIFICATE: found.digest}
+        files = {**certificate.files, **certified, CERTIFICATE: evidence.digest}
         rows = [(visible(name), visible(digest)) for name, digest in files.items()]
         return Table(("file", "SHA-256"), rows, left=(0, 1), whole=True)
 
     def _checks(self) -> list[str]:
-        found, source = self.result, self.result.certificate.source
-        said = [
+        report, source = self.result, self.result.certificate.source
+        texts = [
             "The certificate names the digests of the other files, so it stands for all of them. "
-            f"Anybody can judge them afresh: foreknow verify {visible(found.name)}."
+            f"Anybody can judge them afresh: foreknow verify {visible(report.name)}."
         ]
-        if found.signed:
-            said.append(f"The signature of {CERTIFICATE} was checked with the public key given.")
+        if report.signed:
+            texts.append(f"The signature of {CERTIFICATE} was checked with the public key given.")
         else:
-            said.append(f"No signature of {CERTIFICATE} was checked for this page.")
+            texts.append(f"No signature of {CERTIFICATE} was checked for this page.")
         rows = f"The table had {some(int(source['rows']), 'row', 'rows')}"
         digest = f"{visible(source['digest'])} ({visible(source.get('digest_kind', 'digest'))})"
-        if found.same_source:
-            said.append(f"{rows}; that it is the table of this page was checked: {digest}.")
+        if report.same_source:
+            texts.append(f"{rows}; that it is the table of this page was checked: {digest}.")
         else:
-            said.append(noted(f"{rows}; its digest is {digest}."))
-            said.append("It was not compared with a table.")
-        versions = found.certificate.versions
-        made = listing(
-            [f"{visible(key)} {visible(own)}" for key, own in versions.items()], most=_ALL
+            texts.append(noted(f"{rows}; its digest is {digest}."))
+            texts.append("It was not compared with a table.")
+        versions = report.certificate.versions
+        programs = listing(
+            [f"{visible(key)} {visible(version)}" for key, version in versions.items()],
+            n_shown=_ALL,
         )
-        return [*said, noted(f"Made with {made}.")]
+        return [*texts, noted(f"Made with {programs}.")]
 
 
 def _for_the_page(blocks: Iterable[Block]) -> Iterator[Block]:
@@ -673,8 +703,8 @@ def _for_the_page(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def _worst(exposed: Exposed) -> Cell:
-    of = exposed.verdict
-    return replace(worst_cell(of.found, of.required, exposed.limits), width="", mark="")
+    verdict = exposed.verdict
+    return replace(worst_cell(verdict.found, verdict.required, exposed.limits), width="", mark="")
 
 
 def _of_utility(worth: Any) -> Any:

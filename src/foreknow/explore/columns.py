@@ -46,25 +46,27 @@ _PURPOSE = "say what columns are"
 _EXAMPLES, _ROWS, _MOST_VALUES, _MOST_NAMED = 3, 8, 5000, 5
 
 
-def overview(session: Session, asked: Any) -> dict[str, Any]:
+def overview(session: Session, asked_name: Any) -> dict[str, Any]:
     """Every column of a table, with its role in the policy and a reason where it was suggested."""
-    name, draft = session.table_of(asked, _PURPOSE)
+    name, draft = session.table_of(asked_name, _PURPOSE)
     reasons, mistake = _reasons(session, name), ""
     try:
         schema = _schema_of(draft)
     except InputError as error:
         schema, mistake = {}, str(error)
-    found = _found(session, name)
+    profiles = _found(session, name)
     return {
         "name": visible(name),
-        "rows": max((each.rows for each in found), default=0),
-        "columns": [_column(each, schema, reasons.get(each.name, {})) for each in found],
+        "rows": max((profile.rows for profile in profiles), default=0),
+        "columns": [
+            _column(profile, schema, reasons.get(profile.name, {})) for profile in profiles
+        ],
         "mistake": mistake or draft.mistake,
         "roles": ROLES,
         "rows_are": _rows_are(schema),
         "undo": session.can_undo(name),
-        "open": [each.to_dict() for each in _open(session, name, draft)],
-        "questions": [visible(each) for each in questions(draft.text)],
+        "open": [decision.to_dict() for decision in _open(session, name, draft)],
+        "questions": [visible(question) for question in questions(draft.text)],
     }
 
 
@@ -85,16 +87,16 @@ def _schema_of(draft: Draft) -> dict[str, Any]:
 
 def _reasons(session: Session, name: str) -> dict[str, dict[str, str]]:
     """What was said of each column when roles were suggested."""
-    found = session.suggested(name)
-    if found is None:
+    suggestion = session.suggested(name)
+    if suggestion is None:
         return {}
     return {
-        each.name: {
-            "role": "" if each.role == "undecided" else each.role,
-            "reason": each.reason,
-            "question": each.question,
+        column.name: {
+            "role": "" if column.role == "undecided" else column.role,
+            "reason": column.reason,
+            "question": column.question,
         }
-        for each in found.columns
+        for column in suggestion.columns
     }
 
 
@@ -120,20 +122,22 @@ def _reading(session: Session, name: str) -> Reading:
         return Reading()
 
 
-def _column(found: Profile, schema: Mapping[str, Any], reason: Mapping[str, str]) -> dict[str, Any]:
-    given = schema.get("hierarchies", {})
-    hierarchy = given.get(found.name) if isinstance(given, Mapping) else None
-    role = _role(found.name, schema)
+def _column(
+    profile: Profile, schema: Mapping[str, Any], reason: Mapping[str, str]
+) -> dict[str, Any]:
+    hierarchies = schema.get("hierarchies", {})
+    hierarchy = hierarchies.get(profile.name) if isinstance(hierarchies, Mapping) else None
+    role = _role(profile.name, schema)
     reason = reason if reason.get("role") == role else {}  # of the role that was suggested
     return {
-        "name": found.name,
-        "shown": visible(found.name),
-        "kind": found.kind or "not readable",
-        "holds": found.said,
-        "distinct": number(found.distinct),
-        "nulls": number(found.nulls),
-        "examples": [visible(value) for value in _frequent(found)[:_EXAMPLES]],
-        "problem": found.problem,
+        "name": profile.name,
+        "shown": visible(profile.name),
+        "kind": profile.kind or "not readable",
+        "holds": profile.said,
+        "distinct": number(profile.distinct),
+        "nulls": number(profile.nulls),
+        "examples": [visible(value) for value in _frequent(profile)[:_EXAMPLES]],
+        "problem": profile.problem,
         "role": role,
         "reason": reason.get("reason", ""),
         "question": reason.get("question", ""),
@@ -154,39 +158,39 @@ def _role(name: str, schema: Mapping[str, Any]) -> str:
     return next((role for role, key in _KEYS.items() if name in columns_in(schema, key)), "")
 
 
-def _frequent(found: Profile) -> list[Any]:
-    if found.people is None or not len(found.domain):
+def _frequent(profile: Profile) -> list[Any]:
+    if profile.people is None or not len(profile.domain):
         return []
-    most = np.argsort(-found.people[: len(found.domain)], kind="stable")[:_ROWS]
-    return [found.domain[i] for i in most.tolist()]
+    order = np.argsort(-profile.people[: len(profile.domain)], kind="stable")[:_ROWS]
+    return [profile.domain[i] for i in order.tolist()]
 
 
 # ---- changes ------------------------------------------------------------------------------------
 
 
-def settled(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
+def settled(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Give a column a role, and a hierarchy or none; the policy then says so."""
-    name, draft = session.table_of(given.get("of"), _PURPOSE)
-    column, role = given.get("column"), given.get("role")
+    name, draft = session.table_of(inputs.get("of"), _PURPOSE)
+    column, role = inputs.get("column"), inputs.get("role")
     if role not in ROLES:
         raise InputError(f"a role is one of {', '.join(filter(None, ROLES))}")
-    found = _found(session, name)
-    order = [each.name for each in found]
+    profiles = _found(session, name)
+    order = [profile.name for profile in profiles]
     if column not in order:
         raise InputError(f"there is no column {column!r}")
     if draft.is_broken:
         raise InputError("mend the text first: it is no TOML")
     schema = from_toml(draft.text).get("schema", {})
-    before = {own: _role(own, schema) for own in order}
+    before = {header: _role(header, schema) for header in order}
     roles = dict(before)
     if role == "person":  # there is one such column
-        roles |= {own: "identifier" for own in order if roles[own] == role}
+        roles |= {header: "identifier" for header in order if roles[header] == role}
     roles[column] = role
     suggested = session.suggested(name)
     comments, text = comments_of(roles, suggested), draft.text
     for path, value in _roles_written(schema, before, roles):
         text = changed(text, ["schema", *path], value, comments)
-    for path, value in _coarsened(schema, roles, column, given):
+    for path, value in _coarsened(schema, roles, column, inputs):
         text = changed(text, ["schema", *path], value)
     text = _named(text, schema, from_toml(text).get("schema", {}))
     for path, value in [*moved_requirements(from_toml(draft.text), from_toml(text))]:
@@ -196,20 +200,20 @@ def settled(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
     return overview(session, name)
 
 
-def decided(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
+def decided(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Take one of the ways out of what the policy leaves open."""
-    name, draft = session.table_of(given.get("of"), _PURPOSE)
-    ways = [way for each in _open(session, name, draft) for way in each.ways]
-    way = next((each for each in ways if each.key == given.get("way")), None)
+    name, draft = session.table_of(inputs.get("of"), _PURPOSE)
+    ways = [way for decision in _open(session, name, draft) for way in decision.ways]
+    way = next((way for way in ways if way.key == inputs.get("way")), None)
     if way is None:
         raise InputError("the policy does not leave this open any more; look at it again")
-    order, text = [each.name for each in _found(session, name)], draft.text
+    order, text = [profile.name for profile in _found(session, name)], draft.text
     for path, value in way.changes:
         lists_columns = path[0] == "schema" and path[-1] in _KEYS.values()
         text = changed(text, path, value, {} if lists_columns else None)
     before, roles = (
-        {own: _role(own, _schema_of(draft.saying(said))) for own in order}
-        for said in (draft.text, text)
+        {column: _role(column, _schema_of(draft.saying(toml_text))) for column in order}
+        for toml_text in (draft.text, text)
     )
     text = with_true_comments(text, before, roles, session.suggested(name))
     session.set_policy(name, draft.saying(text))
@@ -222,23 +226,23 @@ def _roles_written(
     """The keys whose columns change, with the columns that they name then."""
     for role, key in _KEYS.items():
         listed = columns_in(schema, key)
-        names = [own for own in listed if roles.get(own) in (role, before.get(own))]
-        names += [own for own in roles if roles[own] == role and own not in names]
+        names = [column for column in listed if roles.get(column) in (role, before.get(column))]
+        names += [column for column in roles if roles[column] == role and column not in names]
         if names == listed:
             continue
-        one = key in ("person", "sensitive") and len(names) == 1
-        yield [key], names[0] if one else None if key == "person" else names
+        is_single = key in ("person", "sensitive") and len(names) == 1
+        yield [key], names[0] if is_single else None if key == "person" else names
 
 
 def _coarsened(
-    schema: Mapping[str, Any], roles: Mapping[str, str], column: str, given: Mapping[str, Any]
+    schema: Mapping[str, Any], roles: Mapping[str, str], column: str, inputs: Mapping[str, Any]
 ) -> Iterator[tuple[list[Any], Any]]:
     """What changes in how columns are read and coarsen, where their role allows it."""
     allowed = {"hierarchies": ("quasi-identifier", "sensitive"), "types": ("quasi-identifier",)}
-    hierarchy = given.get("hierarchy")
+    hierarchy = inputs.get("hierarchy")
     if hierarchy is not None and roles[column] in allowed["hierarchies"]:
         yield ["hierarchies", column], hierarchy
-    elif "hierarchy" in given and column in schema.get("hierarchies", {}):
+    elif "hierarchy" in inputs and column in schema.get("hierarchies", {}):
         yield ["hierarchies", column], None
     for key, fitting in allowed.items():
         odd = [name for name in schema.get(key, {}) if roles.get(name) not in fitting]
@@ -247,28 +251,36 @@ def _coarsened(
 
 def _named(text: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """The same, where a requirement says which column it is about, once there are several."""
-    first, many = before.get("sensitive"), after.get("sensitive")
+    first, sensitive_after = before.get("sensitive"), after.get("sensitive")
     first = first[0] if isinstance(first, list) and len(first) == 1 else first
-    if not isinstance(first, str) or not isinstance(many, list) or first not in many:
+    if (
+        not isinstance(first, str)
+        or not isinstance(sensitive_after, list)
+        or first not in sensitive_after
+    ):
         return text
-    about = {kind.key for kind in ADVERSARIES}
-    about |= {kind.key for kind in CRITERIA if not kind.of_people}
+    keys = {kind.key for kind in ADVERSARIES}
+    keys |= {kind.key for kind in CRITERIA if not kind.of_people}
     required = from_toml(text).get("require", ())
-    for place, own in enumerate(required if isinstance(required, list) else ()):
-        if isinstance(own, Mapping) and about & own.keys() and "sensitive" not in own:
+    for place, requirement in enumerate(required if isinstance(required, list) else ()):
+        if (
+            isinstance(requirement, Mapping)
+            and keys & requirement.keys()
+            and "sensitive" not in requirement
+        ):
             text = changed(text, ["require", place, "sensitive"], first)
     return text
 
 
-def preview(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
+def preview(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """What a hierarchy makes of a column: its levels, some values, and those it does not cover."""
-    name, draft = session.table_of(given.get("of"), _PURPOSE)
-    column = given.get("column")
-    table = given.get("hierarchy")
+    name, draft = session.table_of(inputs.get("of"), _PURPOSE)
+    column = inputs.get("column")
+    table = inputs.get("hierarchy")
     if not isinstance(table, Mapping) or not isinstance(column, str):
         raise InputError("a hierarchy is a table, such as { mask = 5 }")
     draft.check_paths(table)
-    hierarchy = hierarchy_from(table, column, draft.beside)
+    hierarchy = hierarchy_from(table, column, draft.policy_folder)
     columns = _found(session, name)
     described = next((profile for profile in columns if profile.name == column), None)
     if described is None or not len(described.domain):
@@ -279,8 +291,8 @@ def preview(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
     covered, uncovered = _covered(hierarchy, domain, column)
     levels = hierarchy.levels(covered, column, None) if covered else None
     rows = list(_laid(levels, covered, described)) if levels is not None else []
-    many = 0 if levels is None else len(levels.labels)
-    head = ("value", *(f"level {i}" for i in range(1, many + 1)))
+    n_levels = 0 if levels is None else len(levels.labels)
+    head = ("value", *(f"level {i}" for i in range(1, n_levels + 1)))
     kinds = [] if levels is None else [len(labels) for labels in levels.labels]
     count = ("how many", *(number(kind) for kind in kinds))
     return {
@@ -293,24 +305,24 @@ def preview(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _covered(made: Any, domain: Sequence[Any], column: str) -> tuple[list[Any], list[Any]]:
+def _covered(hierarchy: Any, domain: Sequence[Any], column: str) -> tuple[list[Any], list[Any]]:
     """The values that have a place in a hierarchy, and the others with the reason."""
     try:
-        made.levels(domain, column, None)
+        hierarchy.levels(domain, column, None)
         return list(domain), []
     except HierarchyError:
         pass
-    covered, left = [], []
+    covered, uncovered = [], []
     for value in domain:
         try:
-            made.levels([value], column, None)
+            hierarchy.levels([value], column, None)
             covered.append(value)
         except HierarchyError as error:
-            left.append((value, str(error)))
-    return covered, left
+            uncovered.append((value, str(error)))
+    return covered, uncovered
 
 
-def _laid(levels: Any, covered: Sequence[Any], own: Profile) -> Iterator[tuple[str, ...]]:
+def _laid(levels: Any, covered: Sequence[Any], profile: Profile) -> Iterator[tuple[str, ...]]:
     """Some values with their labels, in the order of the hierarchy."""
     order = levels.order.tolist()
     step = max(1, len(order) // _ROWS)

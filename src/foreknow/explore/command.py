@@ -48,7 +48,7 @@ def explore(
     from foreknow_judge.file_names import CERTIFICATE
 
     gc.set_threshold(700)  # as usual: it stays, and drops results that hold each other
-    folder, opened = Path(), table
+    folder, first_path = Path(), table
     reading = files.reading
     if policy is not None and reading != NOTHING:
         raise InputError(
@@ -69,16 +69,16 @@ def explore(
                 "once; write it to a file"
             )
     if table is not None and table.is_dir() and not (table / CERTIFICATE).is_file():
-        folder, opened = table, None
+        folder, first_path = table, None
 
-    def announce(said: str) -> None:
-        print_plain(said, soft_wrap=True)
+    def announce(message: str) -> None:
+        print_plain(message, soft_wrap=True)
         if not getattr(sys.stdout, "heard", True):  # without the address nobody gets in
-            warn(said)
+            warn(message)
 
-    def warn(said: str) -> None:
-        print(said, file=sys.stderr, flush=True)
+    def warn(message: str) -> None:
+        print(message, file=sys.stderr, flush=True)
         if no_browser and not getattr(sys.stderr, "heard", True):
             raise OutputError("the address of the page cannot be printed anywhere")
 
-    serve(Session(folder, opened, policy, reading), port, not no_browser, announce, warn)
+    serve(Session(folder, first_path, policy, reading), port, not no_browser, announce, warn)

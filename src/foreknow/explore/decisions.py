@@ -50,9 +50,9 @@ class Decision:
 
 def columns_in(schema: Mapping[str, Any], key: str = "sensitive") -> list[str]:
     """The columns that a key of a schema names, one or several, as a file has it."""
-    named = schema.get(key, [])
+    names = schema.get(key, [])
     return [
-        name for name in (named if isinstance(named, list) else [named]) if isinstance(name, str)
+        name for name in (names if isinstance(names, list) else [names]) if isinstance(name, str)
     ]
 
 
@@ -79,12 +79,12 @@ def _of_missing(schema: Mapping[str, Any], columns: Sequence[Profile]) -> Iterat
     ]
     if not lacking or schema.get("missing", "error") != "error":
         return
-    label, taken = "missing", {str(value) for column in lacking for value in column.domain}
-    while label in taken:
+    label, values = "missing", {str(value) for column in lacking for value in column.domain}
+    while label in values:
         label += "?"
-    rows = [f"{visible(own.name)} in {some(own.nulls, 'row', 'rows')}" for own in lacking]
+    rows = [f"{visible(column.name)} in {some(column.nulls, 'row', 'rows')}" for column in lacking]
     yield Decision(
-        f"A sensitive value is missing: {listing(rows, most=len(rows))}.",
+        f"A sensitive value is missing: {listing(rows, n_shown=len(rows))}.",
         [
             Way("missing: drop", "Leave these rows out", [(["schema", "missing"], "drop")]),
             Way(
@@ -99,32 +99,32 @@ def _of_missing(schema: Mapping[str, Any], columns: Sequence[Profile]) -> Iterat
 def _of_repeated(schema: Mapping[str, Any], columns: Sequence[Profile]) -> Iterator[Decision]:
     """What a row is, where an identifier repeats."""
     identifiers = schema.get("identifiers", [])
-    told = schema.get("person") is not None or schema.get("unit") == "row"
-    if told or not isinstance(identifiers, list):
+    is_decided = schema.get("person") is not None or schema.get("unit") == "row"
+    if is_decided or not isinstance(identifiers, list):
         return
-    for own in columns:
-        if own.name not in identifiers or own.distinct >= own.known:
+    for column in columns:
+        if column.name not in identifiers or column.distinct >= column.known:
             continue
-        left = [name for name in identifiers if name != own.name]
-        person = (["schema", "person"], own.name)
+        other_identifiers = [name for name in identifiers if name != column.name]
+        person = (["schema", "person"], column.name)
         yield Decision(
-            f"The identifier {visible(own.name)} repeats: {own.known:,} rows have "
-            f"{own.distinct:,} different ones, so a row is not a person.",
+            f"The identifier {visible(column.name)} repeats: {column.known:,} rows have "
+            f"{column.distinct:,} different ones, so a row is not a person.",
             [
                 Way(
-                    f"cases: {own.name}",
+                    f"cases: {column.name}",
                     "Rows are cases, and people are counted",
                     [person, (["schema", "unit"], "row")],
                 ),
                 Way(
-                    f"values: {own.name}",
+                    f"values: {column.name}",
                     "Rows are the values of a person",
                     [person, (["schema", "semantics"], "set")],
                 ),
                 Way(
-                    f"no person: {own.name}",
+                    f"no person: {column.name}",
                     "It names nobody by itself: not an identifier",
-                    [(["schema", "identifiers"], left)],
+                    [(["schema", "identifiers"], other_identifiers)],
                 ),
             ],
         )
@@ -132,8 +132,8 @@ def _of_repeated(schema: Mapping[str, Any], columns: Sequence[Profile]) -> Itera
 
 def _of_requirements(table: Mapping[str, Any], hidden: Sequence[str]) -> Iterator[Decision]:
     """Which column a requirement is about, where its own is not sensitive."""
-    for place, own in _requirements(table):
-        column = own.get("sensitive")
+    for place, requirement in _requirements(table):
+        column = requirement.get("sensitive")
         if not isinstance(column, str) or column in hidden:
             continue
         yield Decision(
@@ -143,7 +143,7 @@ def _of_requirements(table: Mapping[str, Any], hidden: Sequence[str]) -> Iterato
                     Way(
                         f"about: {place} {name}",
                         f"It is about {visible(name)}",
-                        [(["require", place], _about(own, name, hidden))],
+                        [(["require", place], _about(requirement, name, hidden))],
                     )
                     for name in hidden[:3]
                 ),
@@ -156,14 +156,16 @@ def _requirements(table: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]
     """The requirements of a policy, with their places."""
     required = table.get("require", ())
     listed = enumerate(required if isinstance(required, list) else ())
-    return [(place, own) for place, own in listed if isinstance(own, Mapping)]
+    return [
+        (place, requirement) for place, requirement in listed if isinstance(requirement, Mapping)
+    ]
 
 
-def _about(own: Mapping[str, Any], column: str, hidden: Sequence[str]) -> dict[str, Any]:
+def _about(requirement: Mapping[str, Any], column: str, hidden: Sequence[str]) -> dict[str, Any]:
     """A requirement about another column: all of its values, and no longer known itself."""
     moved = {
         key: [name for name in value if name != column] if isinstance(value, list) else value
-        for key, value in own.items()
+        for key, value in requirement.items()
         if key not in (*SECRET, "sensitive")
     }
     return {**moved, "sensitive": column} if len(hidden) > 1 else moved
@@ -180,16 +182,19 @@ def moved_requirements(
     hidden = columns_in(after.get("schema", {}))
     gone = {*columns_in(before.get("schema", {}))} - {*hidden}
     required = _requirements(after)
-    named = [own.get("sensitive") for _, own in required]
-    left = [name for name in hidden if name not in named]
-    for place, own in reversed(required):
-        column = own.get("sensitive")
+    hidden_by_others = [requirement.get("sensitive") for _, requirement in required]
+    free_columns = [name for name in hidden if name not in hidden_by_others]
+    for place, requirement in reversed(required):
+        column = requirement.get("sensitive")
         if not isinstance(column, str) or column not in gone:
             continue
         if not hidden:
             yield ["require", place, "sensitive"], None
         else:
-            yield ["require", place], _about(own, left[0], hidden) if left else None
+            yield (
+                ["require", place],
+                _about(requirement, free_columns[0], hidden) if free_columns else None,
+            )
 
 
 # ---- comments -----------------------------------------------------------------------------------
@@ -197,27 +202,29 @@ def moved_requirements(
 
 def questions(text: str) -> list[str]:
     """What the comments of a policy ask for, a sentence each; of a column, after its name."""
-    lines, asked = text.splitlines(), []
+    lines, sentences = text.splitlines(), []
     for place, line in enumerate(lines):
         start, sign, question = line.partition(_QUESTION)
         if not sign or "#" not in start:
             continue
         if start.strip() != "#":
             column = _QUOTED.search(start)
-            asked.append(f"{column[1]}: {question}" if column else question)
+            sentences.append(f"{column[1]}: {question}" if column else question)
             continue
-        for more in lines[place + 1 :]:
-            if question.endswith(".") or not more.startswith("# "):
+        for next_line in lines[place + 1 :]:
+            if question.endswith(".") or not next_line.startswith("# "):
                 break
-            question += f" {more.removeprefix('# ')}"
-        asked.append(question)
-    return asked
+            question += f" {next_line.removeprefix('# ')}"
+        sentences.append(question)
+    return sentences
 
 
 def comments_of(roles: Mapping[str, str], suggested: PolicySuggestion | None) -> dict[str, str]:
     """The comment of each column in its role; none where no roles were suggested."""
     columns = () if suggested is None else suggested.columns
-    return {own.name: own.comment(roles.get(own.name) or "undecided") for own in columns}
+    return {
+        column.name: column.comment(roles.get(column.name) or "undecided") for column in columns
+    }
 
 
 def with_true_comments(
@@ -230,26 +237,28 @@ def with_true_comments(
     moved = [name for name in roles if roles[name] != before[name]]
     if not moved:
         return text
-    made = _with_list_of_others(text, roles, suggested)
+    policy_text = _with_list_of_others(text, roles, suggested)
     quoted = "|".join(re.escape(toml_value(name)) for name in moved)
-    about = re.compile(rf"^# .*(?:{quoted}).*\n", re.MULTILINE)
-    made = _HEAD.sub(lambda head: about.sub("", head[0]), made, count=1)
+    comment_lines = re.compile(rf"^# .*(?:{quoted}).*\n", re.MULTILINE)
+    policy_text = _HEAD.sub(lambda head: comment_lines.sub("", head[0]), policy_text, count=1)
     for name in moved:
         if roles[name] != "quasi-identifier":  # how it might coarsen
-            made = re.sub(rf"^# {re.escape(toml_key(name))} = {{.*\n", "", made, flags=re.MULTILINE)
+            policy_text = re.sub(
+                rf"^# {re.escape(toml_key(name))} = {{.*\n", "", policy_text, flags=re.MULTILINE
+            )
     secret = any("sensitive" in (before[name], roles[name]) for name in moved)
     notes = (*suggested.notes, *suggested.costs) if suggested else ()
     for note in notes:  # what was counted of columns in other roles
         if not (secret or any(repr(name) in note for name in moved)):
             continue
         words = r"\s+(?:# )?".join(map(re.escape, one_line(f"{note}.").split()))
-        made = re.sub(rf"^# {words}\n", "", made, flags=re.MULTILINE)
-    made = re.sub(_TO_READ, "# Read it first: ", made)
-    left = made.count(_QUESTION)
-    need = "One thing needs" if left == 1 else f"{left} things need"
-    many = f'# {need} your decision: look for "DECIDE".\n' if left else ""
-    made = _HOW_MANY.sub(many, made)
-    return made if from_toml(made) == from_toml(text) else text
+        policy_text = re.sub(rf"^# {words}\n", "", policy_text, flags=re.MULTILINE)
+    policy_text = re.sub(_TO_READ, "# Read it first: ", policy_text)
+    n_questions = policy_text.count(_QUESTION)
+    need = "One thing needs" if n_questions == 1 else f"{n_questions} things need"
+    headline = f'# {need} your decision: look for "DECIDE".\n' if n_questions else ""
+    policy_text = _HOW_MANY.sub(headline, policy_text)
+    return policy_text if from_toml(policy_text) == from_toml(text) else text
 
 
 def _with_list_of_others(
@@ -259,13 +268,13 @@ def _with_list_of_others(
     listed = _LIST.search(text)
     if listed is None and suggested is None:
         return text
-    found = _LISTED.finditer(listed[1]) if listed else ()
-    lines = {from_toml(f"x = {line[1]}")["x"]: line[0] for line in found}
+    listed_lines = _LISTED.finditer(listed[1]) if listed else ()
+    lines = {from_toml(f"x = {line[1]}")["x"]: line[0] for line in listed_lines}
     comments = comments_of(roles, suggested)
-    others = [
+    comment_lines = [
         lines.get(name, f"#   {toml_value(name)}  {comments.get(name, '')}".rstrip())
         for name, role in roles.items()
         if not role
     ]
-    block = "\n".join([_WITHOUT_ROLE, *others, ""]) if others else ""
+    block = "\n".join([_WITHOUT_ROLE, *comment_lines, ""]) if comment_lines else ""
     return _SCHEMA.sub(lambda schema: schema[0] + block, _LIST.sub("", text), count=1)

@@ -15,14 +15,14 @@ _PLAIN = {None, "string", "integer", "number", "boolean"}  # what one line can s
 def form() -> dict[str, Any]:
     """The fields of a policy file: of requirements by their part, and of a publication."""
     tables = policy_schema()["$defs"]
-    asked, publish = (tables[name]["properties"] for name in ("Require", "Publish"))
+    requirement_keys, publish = (tables[name]["properties"] for name in ("Require", "Publish"))
     parts: dict[Any, dict[str, Any]] = {}
-    for key, own in asked.items():
-        parts.setdefault(own.get("part"), {})[key] = own
+    for key, schema in requirement_keys.items():
+        parts.setdefault(schema.get("part"), {})[key] = schema
     kinds = [
-        {"key": key, "limited": own["part"] == "knowledge", **kind}
-        for key, own in {**parts["knowledge"], **parts["criterion"]}.items()
-        if (kind := _kind(own, tables))
+        {"key": key, "limited": schema["part"] == "knowledge", **kind}
+        for key, schema in {**parts["knowledge"], **parts["criterion"]}.items()
+        if (kind := _kind(schema, tables))
     ]
     return {
         "kinds": kinds,
@@ -37,20 +37,20 @@ def form() -> dict[str, Any]:
     }
 
 
-def _kind(own: Mapping[str, Any], tables: Mapping[str, Any]) -> dict[str, Any]:
+def _kind(schema: Mapping[str, Any], tables: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a kind of knowledge or a criterion, and what it begins with.
 
     Nothing comes out of a kind that no field can show: it stays as the file has it.
     """
-    sorts = [*_sorts(own, tables)]
-    settings = _settings(own, tables) or {"": sorts[0]}
+    sorts = [*_sorts(schema, tables)]
+    settings = _settings(schema, tables) or {"": sorts[0]}
     needed = sorts[0].get("required", [""])
     fields = [*_fields(settings, tables)]
     starts = {field["key"]: field["start"] for field in fields if field["start"] is not None}
     usual = {
         key
-        for key, of in settings.items()
-        if of.get("examples") and of.get("default", 0) is not None
+        for key, setting in settings.items()
+        if setting.get("examples") and setting.get("default", 0) is not None
     }
     begin = {key: start for key, start in starts.items() if key in usual.union(needed)}
     if not begin and not {*needed} & {*settings}:  # any of them will do: the first
@@ -58,28 +58,28 @@ def _kind(own: Mapping[str, Any], tables: Mapping[str, Any]) -> dict[str, Any]:
     return {"fields": fields, "usual": begin.get("", begin)} if fields else {}
 
 
-def _settings(own: Mapping[str, Any], tables: Mapping[str, Any]) -> Mapping[str, Any]:
+def _settings(schema: Mapping[str, Any], tables: Mapping[str, Any]) -> Mapping[str, Any]:
     """The keys of a table; none where its first sort is a plain value."""
-    properties: Mapping[str, Any] = next(iter(_sorts(own, tables))).get("properties", {})
+    properties: Mapping[str, Any] = next(iter(_sorts(schema, tables))).get("properties", {})
     return properties
 
 
-def _sorts(own: Mapping[str, Any], tables: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _sorts(schema: Mapping[str, Any], tables: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The sorts of value that a key may have, each with the words of the key."""
-    words = {key: said for key, said in own.items() if key not in ("anyOf", "oneOf", "$ref")}
-    inner = [*own.get("anyOf", ()), *own.get("oneOf", ())]
-    if "$ref" in own:
-        inner = [tables[own["$ref"].rpartition("/")[2]]]
+    words = {key: value for key, value in schema.items() if key not in ("anyOf", "oneOf", "$ref")}
+    inner = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
+    if "$ref" in schema:
+        inner = [tables[schema["$ref"].rpartition("/")[2]]]
     for sort in inner:
         yield from _sorts({**words, **sort}, tables)
-    if not inner and own.get("type") != "null":
+    if not inner and schema.get("type") != "null":
         yield words
 
 
 def _fields(settings: Mapping[str, Any], tables: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """A field for each key that a line can say; others stay as the file has them."""
-    for key, own in settings.items():
-        sorts = [*_sorts(own, tables)]
+    for key, schema in settings.items():
+        sorts = [*_sorts(schema, tables)]
         listed = any(_is_list(sort) for sort in sorts)
         plain = [sort.get("type") for sort in sorts if sort.get("type") in _PLAIN]
         first = sorts[0]

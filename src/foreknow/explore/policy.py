@@ -32,9 +32,9 @@ _HEADER = re.compile(r"\s*\[\[?\s*\"?([\w-]+)\"?\s*(?:\.\s*\"?([^\"\]]+?)\"?\s*)
 _BEGINS = re.compile(r"\s*\"?([\w-]+)\"?\s*=")
 
 
-def overview(session: Session, asked: Any) -> dict[str, Any]:
+def overview(session: Session, asked_name: Any) -> dict[str, Any]:
     """A policy as text, as a table for the form, and in words; and what is wrong with it."""
-    name = session.name_of(asked)
+    name = session.name_of(asked_name)
     draft = session.draft(name)
     if draft is None:
         raise InputError(
@@ -55,7 +55,7 @@ def overview(session: Session, asked: Any) -> dict[str, Any]:
         "mistake": None if not draft.mistake else _mistake(draft),
         "words": words,
         "undo": session.can_undo(name),
-        "files": [each.name for each in session.choices() if each.kind == "policy"],
+        "files": [choice.name for choice in session.choices() if choice.kind == "policy"],
         "form": form(),
     }
 
@@ -63,9 +63,9 @@ def overview(session: Session, asked: Any) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     """Numbers as whole numbers or as they are written."""
     if isinstance(value, Mapping):
-        return {key: _plain(own) for key, own in value.items()}
+        return {key: _plain(inner) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_plain(own) for own in value]
+        return [_plain(inner) for inner in value]
     if isinstance(value, (bool, int, str)):
         return value
     return str(value)
@@ -73,18 +73,18 @@ def _plain(value: Any) -> Any:
 
 def _mistake(draft: Draft) -> dict[str, Any]:
     """What is wrong, in which line, and of which key."""
-    said = draft.mistake
-    at = _AT.search(said)
-    if at is not None:
-        line = int(at[1]) if at[1] else len(draft.text.splitlines())
-        return {"said": said, "line": line, "path": []}
-    path = _path_in(said, {} if draft.is_broken else from_toml(draft.text))
-    return {"said": said, "line": line_of(draft.text, path), "path": path}
+    message = draft.mistake
+    position = _AT.search(message)
+    if position is not None:
+        line = int(position[1]) if position[1] else len(draft.text.splitlines())
+        return {"said": message, "line": line, "path": []}
+    path = _path_in(message, {} if draft.is_broken else from_toml(draft.text))
+    return {"said": message, "line": line_of(draft.text, path), "path": path}
 
 
-def _path_in(said: str, table: Mapping[str, Any]) -> list[Any]:
+def _path_in(message: str, table: Mapping[str, Any]) -> list[Any]:
     """The key that a message names."""
-    path = _PATH.search(said)
+    path = _PATH.search(message)
     if path is not None:
         parts = re.findall(r"\[(\d+)\]|\.([\w-]+)", path[2])
         keys: list[Any] = [path[1], *(int(index) if index else key for index, key in parts)]
@@ -96,57 +96,57 @@ def _path_in(said: str, table: Mapping[str, Any]) -> list[Any]:
     required = table.get("require", ())
     for place, requirement in enumerate(required if isinstance(required, list) else ()):
         name = requirement.get("name") if isinstance(requirement, Mapping) else None
-        if isinstance(name, str) and f"{name}:" in said:
+        if isinstance(name, str) and f"{name}:" in message:
             return ["require", place]
-    keys = [key for key in table.get("schema", {}) if re.search(rf"\b{re.escape(key)}\b", said)]
+    keys = [key for key in table.get("schema", {}) if re.search(rf"\b{re.escape(key)}\b", message)]
     return ["schema", keys[0]] if keys else []
 
 
 # ---- changes ------------------------------------------------------------------------------------
 
 
-def _own(session: Session, given: Mapping[str, Any]) -> tuple[str, Draft]:
-    name = session.name_of(given.get("of"))
+def _own(session: Session, inputs: Mapping[str, Any]) -> tuple[str, Draft]:
+    name = session.name_of(inputs.get("of"))
     draft = session.draft(name)
     if draft is None:
         raise InputError("the policy of a certificate cannot be changed")
     return name, draft
 
 
-def written(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
+def written(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Take the text as it was typed."""
-    name, draft = _own(session, given)
-    text = given.get("text")
+    name, draft = _own(session, inputs)
+    text = inputs.get("text")
     if not isinstance(text, str) or len(text) > _MOST_TEXT:
         raise InputError("the policy must be a text of at most 1 MB")
     session.set_policy(name, draft.saying(text.replace("\r\n", "\n")))
     return overview(session, name)
 
 
-def settled(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
+def settled(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Change one key, as the form does: a path to it, and what it is to say; None removes it."""
-    name, draft = _own(session, given)
+    name, draft = _own(session, inputs)
     if draft.is_broken:
         raise InputError("mend the text first: it is no TOML")
-    path, value = given.get("path"), given.get("value")
+    path, value = inputs.get("path"), inputs.get("value")
     if not isinstance(path, list) or not 1 <= len(path) <= _DEEPEST:
         raise InputError("a path is a list of keys")
-    if given.get("number") and isinstance(value, str):
+    if inputs.get("number") and isinstance(value, str):
         value = _read(value)
     session.set_policy(name, draft.saying(changed(draft.text, path, value)))
     return overview(session, name)
 
 
-def undone(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
+def undone(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Take the last change back."""
-    name, _ = _own(session, given)
+    name, _ = _own(session, inputs)
     session.undo(name)
     return overview(session, name)
 
 
-def taken(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
+def taken(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Judge a table by a policy file of the folder."""
-    name, file = session.name_of(given.get("of")), given.get("file")
+    name, file = session.name_of(inputs.get("of")), inputs.get("file")
     if session.kind_of(name) != "table" or not isinstance(file, str):
         raise InputError("open a table, and name a policy file")
     session.set_policy(name, session.load_policy(file))
@@ -161,10 +161,10 @@ def _read(text: str) -> Any:
     return Decimal(text) if "." in text else int(text)
 
 
-def saved(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
+def saved(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Write the policy: into its own file, or into a new one of the folder."""
-    name, draft = _own(session, given)
-    file = given.get("file")
+    name, draft = _own(session, inputs)
+    file = inputs.get("file")
     if draft.mistake:
         raise InputError("the policy has a mistake; mend it before it is written")
     if file == draft.name and draft.name is not None:
@@ -174,7 +174,7 @@ def saved(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
             raise OutputError("name a file of this folder, such as policy.toml")
         if is_device(file):
             raise OutputError(f"{file!r} is a device on Windows; choose another name")
-        if draft.beside.resolve() != session.folder and draft.has_paths:
+        if draft.policy_folder.resolve() != session.folder and draft.has_paths:
             raise OutputError("the policy names files that lie beside its own; write it there")
         write_new(session.folder / file, draft.text)
         session.set_policy(name, draft.named(file, session.folder))
@@ -216,15 +216,20 @@ def changed(
     <BLANKLINE>
     """
     try:
-        wanted = from_toml(text)
-        _put(wanted, path, value, lambda given, *_: from_toml(f"x = {toml_value(given)}")["x"])
+        target = from_toml(text)
+        _put(
+            target,
+            path,
+            value,
+            lambda plain_value, *_: from_toml(f"x = {toml_value(plain_value)}")["x"],
+        )
         document = tomlkit.parse(_ABOVE.sub(_inward, text))
         _put(document, path, value, partial(_item, comments))
-        made = _BELOW.sub(
-            lambda found: found[2].replace("#^above", "#") + found[1], tomlkit.dumps(document)
+        new_text = _BELOW.sub(
+            lambda match: match[2].replace("#^above", "#") + match[1], tomlkit.dumps(document)
         )
-        if from_toml(made) == wanted:
-            return made
+        if from_toml(new_text) == target:
+            return new_text
     except InputError:
         raise
     except (ValueError, KeyError, TypeError, TOMLKitError):
@@ -232,40 +237,47 @@ def changed(
     raise InputError("the form cannot change this without changing more; change the text itself")
 
 
-def _inward(found: re.Match[str]) -> str:
-    return found[2] + _COMMENT.sub(r"\1^above", found[1]) if found[2] else found[0]
+def _inward(match: re.Match[str]) -> str:
+    return match[2] + _COMMENT.sub(r"\1^above", match[1]) if match[2] else match[0]
 
 
-def _item(comments: Mapping[str, str] | None, given: Any, inside: Any, before: Any = None) -> Any:
+def _item(
+    comments: Mapping[str, str] | None, new_value: Any, inside: Any, before: Any = None
+) -> Any:
     """What tomlkit puts into a table or list: as we write it, a table of several by its lines."""
     if not isinstance(inside, AoT):
-        made = tomlkit.value(toml_value(given))
-        return made if comments is None else _columns(given, before, comments)
+        toml_item = tomlkit.value(toml_value(new_value))
+        return toml_item if comments is None else _columns(new_value, before, comments)
     table = tomlkit.table()
-    for key, own in given.items():
-        table.add(key, tomlkit.value(toml_value(own)))
+    for key, setting in new_value.items():
+        table.add(key, tomlkit.value(toml_value(setting)))
     return table.add(tomlkit.nl())
 
 
-def _columns(given: Any, before: Any, comments: Mapping[str, str]) -> Any:
+def _columns(column_names: Any, before: Any, comments: Mapping[str, str]) -> Any:
     """One column, or several by their lines, with the comments of before, or the given ones."""
-    said, last = _commented(before)
-    names = [given] if isinstance(given, str) else given
+    comments_of_columns, last = _commented(before)
+    names = [column_names] if isinstance(column_names, str) else column_names
     for name in names:
-        said.setdefault(name, ("", f"# {comments[name]}" if comments.get(name) else ""))
-    text, trivia = toml_value(given), getattr(before, "trivia", None)
-    if names is given and (last or any(any(said[name]) for name in names)):
+        comments_of_columns.setdefault(
+            name, ("", f"# {comments[name]}" if comments.get(name) else "")
+        )
+    text, trivia = toml_value(column_names), getattr(before, "trivia", None)
+    if names is column_names and (last or any(any(comments_of_columns[name]) for name in names)):
         lines = [
-            f"{above}  {toml_value(name)},{beside and '  '}{beside}\n"
-            for name, (above, beside) in ((name, said[name]) for name in names)
+            f"{above}  {toml_value(name)},{right and '  '}{right}\n"
+            for name, (above, right) in ((name, comments_of_columns[name]) for name in names)
         ]
         text = f"[\n{''.join(lines)}{last}]"
-    made = tomlkit.value(text)
-    if trivia is not None and isinstance(given, str) | isinstance(before, str):
+    toml_item = tomlkit.value(text)
+    if trivia is not None and isinstance(column_names, str) | isinstance(before, str):
         trivia.comment_ws = trivia.comment = ""  # it is of the column before
-    if isinstance(given, str) and said[given][1]:
-        made.trivia.comment_ws, made.trivia.comment = "  ", said[given][1]
-    return made
+    if isinstance(column_names, str) and comments_of_columns[column_names][1]:
+        toml_item.trivia.comment_ws, toml_item.trivia.comment = (
+            "  ",
+            comments_of_columns[column_names][1],
+        )
+    return toml_item
 
 
 _MEMBER = re.compile(r"""[ \t]*("(?:[^"\\]|\\.)*"|'[^']*')[ \t]*,?[ \t]*(#.*)?""")
@@ -275,19 +287,19 @@ def _commented(before: Any) -> tuple[dict[str, tuple[str, str]], str]:
     """The comments above and beside each column of a value, and those after the last one."""
     if isinstance(before, String):
         return {str(before): ("", before.trivia.comment)}, ""
-    own, above = dict[str, tuple[str, str]](), ""
+    comments, above = dict[str, tuple[str, str]](), ""
     for line in "" if before is None else before.as_string()[1:-1].splitlines():
         if member := _MEMBER.fullmatch(line):
-            own[from_toml(f"x = {member[1]}")["x"]] = above, member[2] or ""
+            comments[from_toml(f"x = {member[1]}")["x"]] = above, member[2] or ""
             above = ""
         elif line.lstrip().startswith("#"):
             above += f"{line}\n"
         elif "#" in line:
             raise ValueError("several columns share a comment")
-    return own, above
+    return comments, above
 
 
-def _put(table: Any, path: Sequence[Any], value: Any, made: Callable[..., Any]) -> None:
+def _put(table: Any, path: Sequence[Any], value: Any, as_item: Callable[..., Any]) -> None:
     """Put a value at its place; of one of several tables, the keys that differ."""
     *above, last = path
     for key in above:
@@ -298,31 +310,35 @@ def _put(table: Any, path: Sequence[Any], value: Any, made: Callable[..., Any]) 
             raise InputError(f"there is no {key!r} in the policy")
         table = table[key]
     if isinstance(table, list):
-        fits, there = _is_place(last, len(table) + 1), last in range(len(table))
+        fits, exists = _is_place(last, len(table) + 1), last in range(len(table))
     else:
         fits = isinstance(table, dict) and isinstance(last, str)
-        there = fits and last in table
+        exists = fits and last in table
     if not fits:
         raise InputError(f"there is no {last!r} in the policy")
     if isinstance(value, Mapping):
-        value = {key: own for key, own in value.items() if own is not None}
+        value = {key: setting for key, setting in value.items() if setting is not None}
     if value is None:
-        if there:
+        if exists:
             del table[last]
-    elif isinstance(table, list) and not there:
-        table.append(made(value, table))
+    elif isinstance(table, list) and not exists:
+        table.append(as_item(value, table))
     elif isinstance(table, list) and isinstance(value, dict):
-        own = table[last]
-        for key in [key for key in own if key not in value]:
-            del own[key]
-        new = {key: x for key, x in value.items() if key not in own or _plain(own[key]) != x}
-        own.update({key: made(given, own) for key, given in new.items()})
+        old_table = table[last]
+        for key in [key for key in old_table if key not in value]:
+            del old_table[key]
+        new = {
+            key: x
+            for key, x in value.items()
+            if key not in old_table or _plain(old_table[key]) != x
+        }
+        old_table.update({key: as_item(setting, old_table) for key, setting in new.items()})
     else:
-        table[last] = made(value, table, table[last] if there else None)
+        table[last] = as_item(value, table, table[last] if exists else None)
 
 
-def _is_place(key: Any, many: int) -> bool:
-    return isinstance(key, int) and 0 <= key < many
+def _is_place(key: Any, length: int) -> bool:
+    return isinstance(key, int) and 0 <= key < length
 
 
 def line_of(text: str, path: Sequence[Any]) -> int | None:
@@ -331,16 +347,16 @@ def line_of(text: str, path: Sequence[Any]) -> int | None:
     >>> line_of('[schema]\nsensitive = "a"\n\n[[require]]\nbelow = 2\n', ["require", 0, "below"])
     5
     """
-    key, *rest = path or [""]
-    place = rest.pop(0) if rest and isinstance(rest[0], int) else 0
-    own, inside, best = -1, False, None
+    key, *inner_keys = path or [""]
+    place = inner_keys.pop(0) if inner_keys and isinstance(inner_keys[0], int) else 0
+    table_number, inside, best = -1, False, None
     for number, line in enumerate(text.splitlines(), 1):
         if header := _HEADER.match(line):
             inner = header[2] is not None
-            own += header[1] == key and not inner
-            inside = header[1] == key and max(own, 0) == place
-            if inside and (best is None or (inner and header[2] in map(str, rest))):
+            table_number += header[1] == key and not inner
+            inside = header[1] == key and max(table_number, 0) == place
+            if inside and (best is None or (inner and header[2] in map(str, inner_keys))):
                 best = number
-        elif inside and (begins := _BEGINS.match(line)) and begins[1] in rest:
+        elif inside and (begins := _BEGINS.match(line)) and begins[1] in inner_keys:
             best = number
     return best

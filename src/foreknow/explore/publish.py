@@ -67,9 +67,9 @@ class _Order:
 
     table: Path
     policy: Mapping[str, Any]
-    beside: Path
+    policy_folder: Path
     name: str
-    kept: Path
+    release_folder: Path
 
 
 @dataclass(frozen=True)
@@ -91,14 +91,14 @@ def _weights(draft: Draft) -> dict[str, float]:
     """What a policy says that columns count."""
     if draft.mistake:
         return {}
-    return {column: float(own) for column, own in draft.policy.options.weights.items()}
+    return {column: float(weight) for column, weight in draft.policy.options.weights.items()}
 
 
 def _kept(ncp: Mapping[str, float], weights: Mapping[str, Any]) -> float | None:
     """How much of the detail of quasi-identifiers is left, as somebody weighs these."""
-    counted = {name: float(weights.get(name, 1)) for name in ncp}
-    total = sum(counted.values())
-    return 1 - sum(counted[name] * ncp[name] for name in ncp) / total if total else None
+    weight_of = {name: float(weights.get(name, 1)) for name in ncp}
+    total = sum(weight_of.values())
+    return 1 - sum(weight_of[name] * ncp[name] for name in ncp) / total if total else None
 
 
 class _Notes(logging.Handler):
@@ -117,56 +117,56 @@ def _publish(order: _Order, job: str) -> KeptRelease:
     """Publish, measure and write aside; that nothing is safe is an answer."""
     log = logging.getLogger("foreknow")
     log.setLevel(logging.INFO)
-    log.addHandler(_Notes(order.kept.parent / _NOTE))
-    policy = Policy.from_dict(order.policy, order.beside)
+    log.addHandler(_Notes(order.release_folder.parent / _NOTE))
+    policy = Policy.from_dict(order.policy, order.policy_folder)
     try:
         microdata = policy.microdata(order.table)
-        made = publish(microdata, policy, method=job)
-        made.write(order.kept)
+        publication = publish(microdata, policy, method=job)
+        publication.write(order.release_folder)
     except NoSafeRelease as none:
         return KeptRelease(why=(none.said, *none.way_out))
     except InputError as refused:
         return KeptRelease(why=(str(refused),))
     log.info("asking count queries of the release")
     query_error = load("foreknow.utility.query_error:query_error")
-    error = query_error(made, microdata, queries=_QUERIES, seed=0)
-    rows = [("Form", made.certificate.form), *audit_rows(made.audit)]
+    error = query_error(publication, microdata, queries=_QUERIES, seed=0)
+    rows = [("Form", publication.certificate.form), *audit_rows(publication.audit)]
     if error.median is not None:
         rows.append(("Count queries are off by, in the middle", percentage(error.median, 1)))
-    page = page_of(made.audit)
-    ncp, people = made.utility.ncp, _people(made.certificate, microdata, order)
-    sizes = _sizes(made.audit)
+    page = page_of(publication.audit)
+    ncp, people = publication.utility.ncp, _people(publication.certificate, microdata, order)
+    sizes = _sizes(publication.audit)
     notes, assumed = page.said(list(page.notes)), page.said(list(page.assumed))
-    said = page.said(page.headline)
-    return KeptRelease(tuple(rows), sizes, said, page.mood, (), ncp, notes, assumed, people)
+    headline = page.said(page.headline)
+    return KeptRelease(tuple(rows), sizes, headline, page.mood, (), ncp, notes, assumed, people)
 
 
-def _people(known: Certificate, microdata: Microdata, order: _Order) -> Table | None:
+def _people(certificate: Certificate, microdata: Microdata, order: _Order) -> Table | None:
     """Some people of the table, and below each of their values what is published of it."""
     if microdata.n_rows > _MOST_READ:
         return None
-    published, _ = read_noted(owners_folder(order.kept) / MEMBERS)
+    published, _ = read_noted(owners_folder(order.release_folder) / MEMBERS)
     schema = microdata.schema
-    own = [*schema.quasi_identifiers, *schema.other, *schema.sensitives]
+    columns = [*schema.quasi_identifiers, *schema.other, *schema.sensitives]
     step = max(1, len(published) // _PEOPLE)
     members = published.take([*range(0, len(published), step)][:_PEOPLE])
-    raw = open_table(order.table, microdata.reading).arrow(own)
+    raw = open_table(order.table, microdata.reading).arrow(columns)
     raw = raw.take([row - 1 for row in members.column("row").to_pylist()])
-    groups = [name for name in known.groups if name in members.column_names]
+    groups = [name for name in certificate.groups if name in members.column_names]
     sizes = Counter(map(tuple, _texts(published, groups)))
     rows = []
-    for before, after in zip(_texts(raw, own), _texts(members, groups), strict=True):
+    for before, after in zip(_texts(raw, columns), _texts(members, groups), strict=True):
         labels = dict(zip(groups, after, strict=True))
-        left_out = None in after and known.form == "bucketized"
+        left_out = None in after and certificate.form == "bucketized"
         cells: list[Any] = []
-        for name, value in zip(own, before, strict=True):
-            said = labels.get(name, value)
-            if name in schema.sensitives or name in known.unlinked:
-                said = f"{_or_missing(said)}, mixed in the group"
-            cells.append(Cell(_or_missing(value), below=f"→ {_or_missing(said)}"))
-        many = "left out" if left_out else some(sizes[tuple(after)], "person", "people")
-        rows.append((*cells, many))
-    head = (*map(visible, own), "group of")
+        for name, value in zip(columns, before, strict=True):
+            label = labels.get(name, value)
+            if name in schema.sensitives or name in certificate.unlinked:
+                label = f"{_or_missing(label)}, mixed in the group"
+            cells.append(Cell(_or_missing(value), below=f"→ {_or_missing(label)}"))
+        group_size = "left out" if left_out else some(sizes[tuple(after)], "person", "people")
+        rows.append((*cells, group_size))
+    head = (*map(visible, columns), "group of")
     return Table(head, rows, left=range(len(head)))
 
 
@@ -198,17 +198,20 @@ def audit_rows(audit: Audit) -> Iterator[tuple[str, Any]]:
     page = page_of(audit)
     yield "Verdict", Cell(page.headline, page.mood)
     table = next((block for block in page.glance() if isinstance(block, Table)), None)
-    for _, about, knows, worst, limit, _ in () if table is None else table.rows:
-        yield f"{about}, from who knows {knows}; limit {limit}", worst
-    for each in audit.criteria:
-        yield criterion_text(each.requirement), Cell(visible(each.found), verdict_mood(audit, each))
+    for _, secret, knows, worst, limit, _ in () if table is None else table.rows:
+        yield f"{secret}, from who knows {knows}; limit {limit}", worst
+    for verdict in audit.criteria:
+        yield (
+            criterion_text(verdict.requirement),
+            Cell(visible(verdict.found), verdict_mood(audit, verdict)),
+        )
     for title, people, *_ in exposed_table(titled_exposed(audit)).rows:
         yield f"People over the limit of {title}", people
-    known = audit.scope.method or "not judged"
-    said = _OF_METHOD.get(known, known)
-    if known == AS_REQUIRED and not audit.limits_inference:
-        said = f"{said}{UNLIMITED}"
-    yield "Against an adversary who knows the method", said
+    method = audit.scope.method or "not judged"
+    answer = _OF_METHOD.get(method, method)
+    if method == AS_REQUIRED and not audit.limits_inference:
+        answer = f"{answer}{UNLIMITED}"
+    yield "Against an adversary who knows the method", answer
     worth = audit.utility
     yield "People", number(worth.people)
     yield "Groups", number(worth.groups)
@@ -228,10 +231,10 @@ class PublishRequest:
     place: int
     table: str
     method: str
-    kept: Path
+    release_folder: Path
     name: str = ""  # what it is opened by
-    made: KeptRelease | None = None
-    written: str | None = None
+    kept_release: KeptRelease | None = None
+    written_to: str | None = None
     state: str = "running"
     seconds: float = 0.0
 
@@ -258,11 +261,11 @@ class Press:
             os.close(lock)
             self._aside = None
 
-    def overview(self, asked: Any) -> dict[str, Any]:
+    def overview(self, asked_name: Any) -> dict[str, Any]:
         """The methods, and the releases that were made of a table."""
-        name, draft = self._session.table_of(asked, _PURPOSE)
+        name, draft = self._session.table_of(asked_name, _PURPOSE)
         table = {} if draft.is_broken else from_toml(draft.text)
-        own = table.get("publish", {})
+        settings = table.get("publish", {})
         kinds = {key: kind_of(key) for key, _ in METHODS}
         return {
             "name": visible(name),
@@ -275,41 +278,43 @@ class Press:
                 for key, kind in kinds.items()
             ],
             "columns": table.get("schema", {}).get("quasi_identifiers", []),
-            "method": own.get("method", "mondrian"),
-            "form": own.get("form", ""),
+            "method": settings.get("method", "mondrian"),
+            "form": settings.get("form", ""),
             "mistake": draft.mistake,
             "before": _BEFORE,
             **self.state(name),
         }
 
-    def state(self, asked: Any) -> dict[str, Any]:
+    def state(self, asked_name: Any) -> dict[str, Any]:
         """How far it is, and what was made."""
-        name, draft = self._session.table_of(asked, _PURPOSE)
+        name, draft = self._session.table_of(asked_name, _PURPOSE)
         note = None if self._aside is None else self._aside[0] / CONTENT / _NOTE
-        said = note.read_text("utf-8") if note is not None and note.is_file() else ""
+        progress = note.read_text("utf-8") if note is not None and note.is_file() else ""
         weights = _weights(draft)
-        shown = [_shown(request, weights) for request in self._requests if request.table == name]
-        shown.sort(key=lambda each: (each["state"] == "running", each["share"], each["place"]))
+        views = [_shown(request, weights) for request in self._requests if request.table == name]
+        views.sort(key=lambda view: (view["state"] == "running", view["share"], view["place"]))
         return {
-            "said": visible(said),
+            "said": visible(progress),
             "running": self._running is not None and self._running.is_alive(),
             "weights": weights,
-            "trials": shown[::-1],
+            "trials": views[::-1],
         }
 
-    def start(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def start(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Begin to publish, unless that is being done."""
-        name, draft = self._session.table_of(given.get("of"), _PURPOSE)
-        if not isinstance(given.get("method"), str):
+        name, draft = self._session.table_of(inputs.get("of"), _PURPOSE)
+        if not isinstance(inputs.get("method"), str):
             raise InputError("say by which method")
-        method, form = key_of(given["method"]), given.get("form") or None
-        settings = _settings(given.get("settings"), method)
+        method, form = key_of(inputs["method"]), inputs.get("form") or None
+        settings = _settings(inputs.get("settings"), method)
         if form not in (None, "generalized", "bucketized"):
             raise InputError("the form is generalized or bucketized")
         table = from_toml(draft.text)
-        own = {**table.get("publish", {}), "method": method, "form": form}
-        own[method] = {**own.get(method, {}), **settings} or None
-        table["publish"] = {key: value for key, value in own.items() if value is not None}
+        settings_table = {**table.get("publish", {}), "method": method, "form": form}
+        settings_table[method] = {**settings_table.get(method, {}), **settings} or None
+        table["publish"] = {
+            key: value for key, value in settings_table.items() if value is not None
+        }
         draft.check(table)
         with self._lock:
             if self._running is not None and self._running.is_alive():
@@ -321,11 +326,13 @@ class Press:
             if self._aside is None:
                 self._aside = self._make_place()
             place = len(self._requests) + 1
-            kept = self._aside[0] / CONTENT / f"release-{place}"
-            (kept.parent / _NOTE).unlink(missing_ok=True)
-            request = PublishRequest(place, name, method, kept)
+            release_folder = self._aside[0] / CONTENT / f"release-{place}"
+            (release_folder.parent / _NOTE).unlink(missing_ok=True)
+            request = PublishRequest(place, name, method, release_folder)
             self._requests.append(request)
-            order = _Order(self._session.path_of(name), table, draft.beside, name, kept)
+            order = _Order(
+                self._session.path_of(name), table, draft.policy_folder, name, release_folder
+            )
             self._stop.clear()
             self._running = threading.Thread(target=self._run, args=(request, order), daemon=True)
             self._running.start()
@@ -343,106 +350,106 @@ class Press:
 
     def _run(self, request: PublishRequest, order: _Order) -> None:
         begun = time.monotonic()
-        found: Any = None
+        outcome: Any = None
         try:
             runs = side_by_side(_publish, order, [request.method], 1, stopped=self._stop.is_set)
-            found = next((own for _, own in runs), None)
+            outcome = next((answer for _, answer in runs), None)
         except InputError as error:
-            found = Failure(str(error))
+            outcome = Failure(str(error))
         except Exception as error:
-            found = Failure(type(error).__name__)
+            outcome = Failure(type(error).__name__)
         request.seconds = time.monotonic() - begun
-        if isinstance(found, KeptRelease):
-            request.made = found
-            request.state = "made" if found.rows else "none"
-            if found.rows:
+        if isinstance(outcome, KeptRelease):
+            request.kept_release = outcome
+            request.state = "made" if outcome.rows else "none"
+            if outcome.rows:
                 name = f"release {request.place} of {request.table}"
-                request.name = self._session.adopt(name, order.kept)
-        elif found is None:
+                request.name = self._session.adopt(name, order.release_folder)
+        elif outcome is None:
             request.state = "cancelled"
         else:
-            request.state, request.made = "failed", KeptRelease(why=(found.why,))
+            request.state, request.kept_release = "failed", KeptRelease(why=(outcome.why,))
         if request.state != "made":
-            for left in (order.kept, owners_folder(order.kept)):
-                shutil.rmtree(left, ignore_errors=True)
+            for path in (order.release_folder, owners_folder(order.release_folder)):
+                shutil.rmtree(path, ignore_errors=True)
 
-    def cancel(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def cancel(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """End the process that publishes; nothing of it is kept."""
         self._stop.set()
         if self._running is not None:
             self._running.join(10)
-        return self.state(given.get("of"))
+        return self.state(inputs.get("of"))
 
-    def write(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def write(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Give the folders of a release, which was judged as written, their names."""
-        request, folder = self._request_of(given.get("trial")), given.get("folder")
+        request, folder = self._request_of(inputs.get("trial")), inputs.get("folder")
         if not isinstance(folder, str) or not _FOLDER.fullmatch(folder) or folder.endswith("."):
             raise OutputError("name a new folder of this folder, such as release")
         if is_device(folder):
             raise OutputError(f"{folder!r} is a device on Windows; choose another name")
         target = self._session.folder / folder
         with self._lock:
-            if request.written is not None:
-                raise OutputError(f"it was written already, to {visible(request.written)}")
+            if request.written_to is not None:
+                raise OutputError(f"it was written already, to {visible(request.written_to)}")
             owner = owners_folder(target)
-            for each in (target, owner):
-                if each.exists() or each.is_symlink():
-                    raise OutputError(f"{each.name!r} exists already; name another folder")
+            for path in (target, owner):
+                if path.exists() or path.is_symlink():
+                    raise OutputError(f"{path.name!r} exists already; name another folder")
             assert self._aside is not None  # it lies there
-            kept = request.kept, owners_folder(request.kept)
-            name_both(self._aside[0], (kept[0], target), (kept[1], owner))
-            request.written, request.kept = folder, target
+            folders = request.release_folder, owners_folder(request.release_folder)
+            name_both(self._aside[0], (folders[0], target), (folders[1], owner))
+            request.written_to, request.release_folder = folder, target
             self._session.drop(request.name)
             request.name = folder
         return self.state(request.table)
 
-    def _request_of(self, asked: Any) -> PublishRequest:
-        found = next((one for one in self._requests if str(one.place) == str(asked)), None)
-        if found is None or found.state != "made":
-            raise InputError(f"there is no release {asked!r}")
-        return found
+    def _request_of(self, place: Any) -> PublishRequest:
+        request = next((trial for trial in self._requests if str(trial.place) == str(place)), None)
+        if request is None or request.state != "made":
+            raise InputError(f"there is no release {place!r}")
+        return request
 
-    def compared(self, given: Mapping[str, str]) -> dict[str, Any]:
+    def compared(self, inputs: Mapping[str, str]) -> dict[str, Any]:
         """Two releases of a table side by side; or one, and the table as it is."""
-        name, _ = self._session.table_of(given.get("of"), _PURPOSE)
+        name, _ = self._session.table_of(inputs.get("of"), _PURPOSE)
         titles, columns, figures = [], [], []
         people: list[dict[str, Any] | None] = []
         for key in ("a", "b"):
-            if given.get(key) in (None, "", "0"):
+            if inputs.get(key) in (None, "", "0"):
                 audit = self._session.looked(name).audit
                 titles.append(_BEFORE)
                 columns.append(dict(audit_rows(audit)))
                 figures.append(_sizes(audit))
                 people.append(None)
                 continue
-            request = self._request_of(given[key])
-            assert request.made is not None
+            request = self._request_of(inputs[key])
+            assert request.kept_release is not None
             titles.append(_title(request))
-            columns.append(dict(request.made.rows))
-            figures.append(request.made.sizes)
-            shown_people = request.made.people
+            columns.append(dict(request.kept_release.rows))
+            figures.append(request.kept_release.sizes)
+            shown_people = request.kept_release.people
             people.append(None if shown_people is None else table_values(shown_people))
         first, second = columns
         labels = [*first, *(label for label in second if label not in first)]
         rows = [(label, first.get(label, "–"), second.get(label, "–")) for label in labels]
         table = Table(("", *titles), rows)
-        shown = {"table": table_values(table), "titles": titles, "sizes": figures}
-        return {**shown, "people": people}
+        comparison = {"table": table_values(table), "titles": titles, "sizes": figures}
+        return {**comparison, "people": people}
 
 
-def _settings(given: Any, method: str) -> dict[str, Any]:
+def _settings(settings_text: Any, method: str) -> dict[str, Any]:
     """Settings of a method, as they are written in a policy file."""
-    if not isinstance(given, str) or not given.strip():
+    if not isinstance(settings_text, str) or not settings_text.strip():
         return {}
     try:
-        found = from_toml(given, float)
+        settings = from_toml(settings_text, float)
     except ValueError as error:
         raise InputError(f"settings are written as suppression = 0.05: {error}") from None
-    known = known_keys(kind_of(method).settings)
-    for key in found:
-        if key not in known:
-            raise InputError(f"{method} has no setting {key!r}{did_you_mean(key, known)}")
-    return found
+    keys = known_keys(kind_of(method).settings)
+    for key in settings:
+        if key not in keys:
+            raise InputError(f"{method} has no setting {key!r}{did_you_mean(key, keys)}")
+    return settings
 
 
 def _title(request: PublishRequest) -> str:
@@ -450,20 +457,20 @@ def _title(request: PublishRequest) -> str:
 
 
 def _shown(request: PublishRequest, weights: Mapping[str, Any]) -> dict[str, Any]:
-    made = request.made
-    share = None if made is None else _kept(made.ncp, weights)
+    kept_release = request.kept_release
+    share = None if kept_release is None else _kept(kept_release.ncp, weights)
     return {
         "share": -1.0 if share is None else share,
         "kept": "" if share is None else f"keeps {percentage(share)} of the detail",
         "place": request.place,
         "title": _title(request),
         "state": request.state,
-        "mood": "" if made is None else made.mood,
-        "said": "" if made is None else made.headline,
-        "why": [] if made is None else list(made.why),
-        "notes": [] if made is None else list(made.notes),
-        "assumed": [] if made is None else list(made.assumed),
+        "mood": "" if kept_release is None else kept_release.mood,
+        "said": "" if kept_release is None else kept_release.headline,
+        "why": [] if kept_release is None else list(kept_release.why),
+        "notes": [] if kept_release is None else list(kept_release.notes),
+        "assumed": [] if kept_release is None else list(kept_release.assumed),
         "seconds": f"{request.seconds:.1f}",
         "name": request.name,
-        "written": request.written,
+        "written": request.written_to,
     }

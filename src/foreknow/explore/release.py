@@ -77,18 +77,18 @@ def overview(looked: Looked) -> dict[str, Any]:
 
 
 def _dial(looked: Looked, dial: Dial) -> dict[str, Any]:
-    own, start = dial.requirement, dial.start
-    noun = sensitive_noun(looked.policy, own)
-    counts = counts_of(dial.counted.seen)
+    requirement, start = dial.requirement, dial.start
+    noun = sensitive_noun(looked.policy, requirement)
+    counts = counts_of(dial.requirement_counts.seen)
     facts = start.adversary
     assert isinstance(facts, Facts)
-    others = max(int(np.count_nonzero(counts.totals)) - 1, 0)
-    tops = min(others, max(8, 2 * facts.l)), max(20, 2 * facts.k), max(10, 2 * facts.m)
+    n_other_values = max(int(np.count_nonzero(counts.totals)) - 1, 0)
+    tops = min(n_other_values, max(8, 2 * facts.l)), max(20, 2 * facts.k), max(10, 2 * facts.m)
     terms = Terms.of(counts.semantics, noun)
     return {
         "place": dial.place,
-        "title": requirement_title(own, dial.place),
-        "about": values_phrase(own, noun, sets=dial.counted.meant.sets),
+        "title": requirement_title(requirement, dial.place),
+        "about": values_phrase(requirement, noun, sets=dial.requirement_counts.meant.sets),
         "noun": noun,
         "values": sorted(map(str, dial.values), key=_place_of)[:_MOST_VALUES],
         "start": {"l": facts.l, "k": facts.k, "m": facts.m, "limit": shown(start.below)},
@@ -109,18 +109,18 @@ def rows(looked: Looked) -> list[dict[str, Any]]:
     if looked.published:
         tables = open_published(looked.path).rows()
     else:
-        opened = open_table(looked.path, Reading.of(looked.policy.needed_schema.reading))
-        tables = {looked.name: opened.arrow(opened.columns)}
-    found = []
+        raw_table = open_table(looked.path, Reading.of(looked.policy.needed_schema.reading))
+        tables = {looked.name: raw_table.arrow(raw_table.columns)}
+    views = []
     for name, table in tables.items():
-        shown = [
+        cells = [
             tuple("" if value is None else visible(value) for value in row.values())
             for row in table.slice(0, _MOST_ROWS).to_pylist()
         ]
         head = [visible(column) for column in table.column_names]
-        made = Table(head, shown, title=visible(name), left=range(len(head)))
-        found.append({**table_values(made), "many": number(len(table))})
-    return found
+        view = Table(head, cells, title=visible(name), left=range(len(head)))
+        views.append({**table_values(view), "many": number(len(table))})
+    return views
 
 
 # ---- dials --------------------------------------------------------------------------------------
@@ -141,26 +141,26 @@ class Turned:
         return self.dial.turned(self.amounts, self.limit, self.value)
 
     @classmethod
-    def of(cls, looked: Looked, given: Mapping[str, str]) -> Turned:
+    def of(cls, looked: Looked, inputs: Mapping[str, str]) -> Turned:
         """Read them from an address; what it does not say stands as in the policy."""
         dials = {str(dial.place): dial for dial in looked.dials}
         if not dials:
             raise InputError("no requirement of the policy is about what somebody could find out")
-        place = given.get("requirement") or next(iter(dials))
+        place = inputs.get("requirement") or next(iter(dials))
         if place not in dials:
             raise InputError(f"there is no requirement {place!r} with dials")
         dial = dials[place]
         facts: Any = dial.start.adversary
-        amounts = tuple(_amount(given, name, getattr(facts, name)) for name in "lkm")
-        limit = as_threshold(given["limit"]) if given.get("limit") else dial.start.below
-        value = given.get("value", "")
+        amounts = tuple(_amount(inputs, name, getattr(facts, name)) for name in "lkm")
+        limit = as_threshold(inputs["limit"]) if inputs.get("limit") else dial.start.below
+        value = inputs.get("value", "")
         if value and value not in map(str, dial.values):
             raise InputError(f"the requirement is not about {named(value)}")
         return cls(dial, amounts, limit, value)  # type: ignore[arg-type]
 
 
-def _amount(given: Mapping[str, str], name: str, usual: int) -> int:
-    text = given.get(name, "")
+def _amount(inputs: Mapping[str, str], name: str, usual: int) -> int:
+    text = inputs.get(name, "")
     if not text:
         return usual
     if not (text.isascii() and text.isdigit() and len(text) < 7):
@@ -168,16 +168,16 @@ def _amount(given: Mapping[str, str], name: str, usual: int) -> int:
     return min(whole_number(int(text), name, 0), _MOST_AMOUNT)
 
 
-def judged(looked: Looked, given: Mapping[str, str]) -> dict[str, Any]:
+def judged(looked: Looked, inputs: Mapping[str, str]) -> dict[str, Any]:
     """The verdict, who is over the limit and which groups are, wherever the dials stand."""
-    turned = Turned.of(looked, given)
+    turned = Turned.of(looked, inputs)
     dial = turned.dial
     policy = replace(looked.policy, requirements=[turned.counted.requirement])
     with looked.lock:
-        again = audit(looked.release, policy, learned=False)
-    (verdict,), (counted,) = again.verdicts, again.counted
-    limits = counted.limits_inference
-    (exposed,) = exposed_by(counted, [verdict], limits)
+        new_audit = audit(looked.release, policy, learned=False)
+    (verdict,), (requirement_counts,) = new_audit.verdicts, new_audit.counted
+    limits = requirement_counts.limits_inference
+    (exposed,) = exposed_by(requirement_counts, [verdict], limits)
     title = requirement_title(dial.requirement, dial.place)
     return {
         "mood": mood_of(verdict.safe, limits) or "plain",
@@ -210,9 +210,9 @@ def _groups(exposed: Exposed) -> Table:
 # ---- skylines -----------------------------------------------------------------------------------
 
 
-def skyline(looked: Looked, given: Mapping[str, str]) -> dict[str, Any]:
+def skyline(looked: Looked, inputs: Mapping[str, str]) -> dict[str, Any]:
     """The skyline of one value at the limit: its heat map, and what each point means."""
-    turned = Turned.of(looked, given)
+    turned = Turned.of(looked, inputs)
     noun = sensitive_noun(looked.policy, turned.dial.requirement)
     if not turned.value:
         raise InputError(
@@ -221,8 +221,8 @@ def skyline(looked: Looked, given: Mapping[str, str]) -> dict[str, Any]:
     value = next(value for value in turned.dial.values if str(value) == turned.value)
     title = f"What is withstood of {visible(value)} at {limit_text(turned.limit)}"
     if why := _uncounted(turned.counted):
-        said = f"There is no skyline here: it counts each row as somebody, and {why}."
-        return {"title": title, "least": said, "points": [], "words": [], "figure": None}
+        message = f"There is no skyline here: it counts each row as somebody, and {why}."
+        return {"title": title, "least": message, "points": [], "words": [], "figure": None}
     page = load("foreknow.skylines.skyline_page")
     report = load("foreknow.skylines.skyline:skyline_report")(
         counts_of(turned.counted.counts), [value], confidence=turned.limit, sensitive=noun
@@ -238,13 +238,13 @@ def skyline(looked: Looked, given: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _uncounted(counted: RequirementCounts) -> str:
+def _uncounted(requirement_counts: RequirementCounts) -> str:
     """What a verdict counts of people, and a skyline of counts alone does not."""
-    if counted.number_of_cases is not None:
+    if requirement_counts.number_of_cases is not None:
         return "people may have several cases"
-    if counted.requirement.shown is not None:
+    if requirement_counts.requirement.shown is not None:
         return "people of a household have a value together"
-    if counts_of(counted.seen).able is not None:
+    if counts_of(requirement_counts.seen).able is not None:
         return "some people cannot have some values"
     return ""
 
@@ -264,31 +264,31 @@ def _names_people(looked: Looked) -> bool:
 def _named_release(looked: Looked, *, look: bool = True) -> Release:
     """The release with the names of its people, which the owner's table or folder has."""
     if looked.published:
-        own = OwnRelease.open(looked.path, must_be_beside=True)
-        return own.named() if look else own.published.release
+        owned_release = OwnRelease.open(looked.path, must_be_beside=True)
+        return owned_release.named() if look else owned_release.published.release
     schema = looked.policy.needed_schema
     named_schema = schema.naming()
     return Release.from_schema(looked.path, named_schema, None, looked.policy.options.unlinked)
 
 
-def asked(looked: Looked, given: Mapping[str, Any]) -> dict[str, Any]:
+def asked(looked: Looked, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """What follows from statements about people for one of them."""
-    texts = given.get("statements")
-    person = given.get("about")
+    texts = inputs.get("statements")
+    person = inputs.get("about")
     if not isinstance(texts, str) or not isinstance(person, str):
         raise InputError("statements and about must be texts")
     if not person.strip():
         raise InputError("say whom to ask about, by the name in the table")
     lines = [line.strip() for line in texts.splitlines()]
-    said = [line for line in lines if line and not line.startswith("#")]
-    if len(said) > _MOST_STATEMENTS:
+    statements = [line for line in lines if line and not line.startswith("#")]
+    if len(statements) > _MOST_STATEMENTS:
         raise InputError(f"more than {_MOST_STATEMENTS} statements; foreknow ask takes a file")
     release = _named_release(looked)
     if len(release.sensitives) > 1:
         release = release.seen(release.sensitive)
-    known = load("foreknow.statements.statements:Statements")(*said)
-    row = known.posteriors(release, people=[person.strip()])
-    answers = [answer for each in row.values() for answer in each.answers()]
+    knowledge = load("foreknow.statements.statements:Statements")(*statements)
+    row = knowledge.posteriors(release, people=[person.strip()])
+    answers = [answer for posterior in row.values() for answer in posterior.answers()]
     answers.sort(key=lambda answer: -answer.probability)
     rows = []
     for answer in answers[:_MOST_ANSWERS]:

@@ -96,7 +96,7 @@ class Keys:
 
     def exchange(self, token: str) -> tuple[str, str] | None:
         """A cookie and a secret for the token, which is spent; another browser needs the next."""
-        if any([_same(token, own) for own in self._spent]):  # noqa: C419 - all of them
+        if any([_same(token, spent) for spent in self._spent]):  # noqa: C419 - all of them
             if self._warn is not None:
                 self._warn()
             return None
@@ -112,15 +112,15 @@ class Keys:
 
     def knows(self, cookie: str) -> bool:
         """Whether it is the cookie of a browser that had a token."""
-        return any([_same(cookie, own) for own in self._secrets])  # noqa: C419 - all of them
+        return any([_same(cookie, browser_cookie) for browser_cookie in self._secrets])  # noqa: C419 - all of them
 
     def agree(self, cookie: str, secret: str) -> bool:
         """Whether a secret was given together with a cookie."""
         return self.knows(cookie) and _same(secret, self._secrets[cookie])
 
 
-def _same(one: str, other: str) -> bool:
-    return compare_digest(one.encode("utf-8", "replace"), other.encode("utf-8", "replace"))
+def _same(first: str, second: str) -> bool:
+    return compare_digest(first.encode("utf-8", "replace"), second.encode("utf-8", "replace"))
 
 
 class Guard:
@@ -166,7 +166,7 @@ class Guard:
         site = _all(scope, b"sec-fetch-site")
         if scope["method"] in _SAFE:
             # A link from elsewhere may be followed; no page elsewhere may load parts of this one.
-            foreign = any(each not in ("same-origin", "none") for each in site)
+            foreign = any(origin not in ("same-origin", "none") for origin in site)
             if foreign and _all(scope, b"sec-fetch-mode") != ["navigate"]:
                 return 403, "Other sites cannot ask this server."
             return None
@@ -181,54 +181,54 @@ class Guard:
 
     async def _enter(self, scope: Scope, send: Send, token: str) -> None:
         """Exchange a token for a cookie and a secret, and go to the address without it."""
-        kept = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        query = urlencode([(name, value) for name, value in kept if name != "token"])
+        parameters = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        query = urlencode([(name, value) for name, value in parameters if name != "token"])
         path = "/" + scope["path"].lstrip("/").partition("?")[0]  # "//host" would lead elsewhere
         target = quote(path, safe="/") + (f"?{query}" if query else "")
         if self._keys.knows(self._cookie_of(scope)) and not _same(token, self._keys.token):
             await _say(send, 303, "", [(b"location", target.encode("latin-1"))])
             return
-        given = self._keys.exchange(token)
-        if given is None:
+        granted = self._keys.exchange(token)
+        if granted is None:
             await _say(send, 403, _NO_TOKEN)
             return
-        cookie, secret = given
-        made = f"{self._cookie}={cookie}; Path=/; HttpOnly; SameSite=Strict"
+        cookie, secret = granted
+        header = f"{self._cookie}={cookie}; Path=/; HttpOnly; SameSite=Strict"
         # The page itself goes on: a redirect of what another program opened comes without cookies.
         page = _ENTRY.format(secret=escape(secret), target=escape(target))
-        await _say(send, 200, page, [(b"set-cookie", made.encode())], kind="text/html")
+        await _say(send, 200, page, [(b"set-cookie", header.encode())], kind="text/html")
 
     def _cookie_of(self, scope: Scope) -> str:
-        read: SimpleCookie = SimpleCookie()
+        cookies: SimpleCookie = SimpleCookie()
         try:
-            for given in _all(scope, b"cookie"):
-                read.load(given)
+            for header in _all(scope, b"cookie"):
+                cookies.load(header)
         except CookieError:
             return ""
-        return read[self._cookie].value if self._cookie in read else ""
+        return cookies[self._cookie].value if self._cookie in cookies else ""
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
-        begun, read = False, 0
+        begun, n_bytes = False, 0
 
         async def counted() -> MutableMapping[str, Any]:
-            nonlocal begun, read
+            nonlocal begun, n_bytes
             message = await receive()
-            read += len(message.get("body", b""))
-            if read > MOST_BYTES and not begun:
+            n_bytes += len(message.get("body", b""))
+            if n_bytes > MOST_BYTES and not begun:
                 begun = True
                 await _say(send, 413, _TOO_MUCH)
-            if read > MOST_BYTES:
+            if n_bytes > MOST_BYTES:
                 raise _TooMuch
             return message
 
         async def guarded(message: MutableMapping[str, Any]) -> None:
             nonlocal begun
-            if read > MOST_BYTES:
+            if n_bytes > MOST_BYTES:
                 return  # it was answered
             if message["type"] == "http.response.start":
                 begun = True
-                own = [pair for pair in message.get("headers", ()) if not _is_ours(pair[0])]
-                message["headers"] = [*own, *_HEADERS]
+                headers = [pair for pair in message.get("headers", ()) if not _is_ours(pair[0])]
+                message["headers"] = [*headers, *_HEADERS]
             await send(message)
 
         try:
@@ -271,9 +271,9 @@ class Strangers:
 
     def known(self, client: Any) -> None:
         """A request with a cookie came, or the connection ended."""
-        found = self._open.pop(tuple(client or ()), None)
-        if found is not None:
-            found[1].cancel()
+        connection = self._open.pop(tuple(client or ()), None)
+        if connection is not None:
+            connection[1].cancel()
 
     def _end(self, client: Any) -> None:
         transport, late = self._open.pop(client)
@@ -330,16 +330,16 @@ async def _say(
 
 def inside(folder: Path, name: str) -> Path:
     """The path of a visible name in a folder; links are followed, and may not lead out of it."""
-    said = f"there is no {name!r} in the folder that foreknow explore was started in"
+    message = f"there is no {name!r} in the folder that foreknow explore was started in"
     if not name or "\0" in name:
-        raise InputError(said)
+        raise InputError(message)
     try:
         path = (folder / name).resolve(strict=True)
         parts = path.relative_to(folder.resolve()).parts
     except (OSError, ValueError, RuntimeError):
-        raise InputError(said) from None
+        raise InputError(message) from None
     if any(part.startswith(".") for part in parts):
-        raise InputError(said)
+        raise InputError(message)
     return path
 
 

@@ -65,52 +65,54 @@ def application(session: Session, press: Press | None = None) -> Starlette:
         Route("/", _start(session)),
         Route("/static/{name}", _static),
         *(Route(f"/{key}", _view(key)) for key in VIEWS),
-        _answers("/api/choices", lambda given: _choices(session, given.get("in"))),
-        _answers("/api/columns", lambda given: columns.overview(session, given.get("of"))),
-        _changes("/api/columns/settled", lambda given: columns.settled(session, given)),
-        _changes("/api/columns/decided", lambda given: columns.decided(session, given)),
-        _changes("/api/columns/preview", lambda given: columns.preview(session, given)),
-        _answers("/api/policy", lambda given: policy.overview(session, given.get("of"))),
-        _changes("/api/policy/written", lambda given: policy.written(session, given)),
-        _changes("/api/policy/settled", lambda given: policy.settled(session, given)),
-        _changes("/api/policy/saved", lambda given: policy.saved(session, given)),
-        _changes("/api/policy/undone", lambda given: policy.undone(session, given)),
-        _changes("/api/policy/taken", lambda given: policy.taken(session, given)),
-        _answers("/api/trials", lambda given: trials.overview(session, given.get("of"))),
-        _changes("/api/trials/learned", lambda given: trials.learned(session, given)),
-        _changes("/api/trials/together", lambda given: trials.together(session, given)),
-        _answers("/api/publish", lambda given: press.overview(given.get("of"))),
-        _answers("/api/publish/state", lambda given: press.state(given.get("of"))),
+        _answers("/api/choices", lambda inputs: _choices(session, inputs.get("in"))),
+        _answers("/api/columns", lambda inputs: columns.overview(session, inputs.get("of"))),
+        _changes("/api/columns/settled", lambda inputs: columns.settled(session, inputs)),
+        _changes("/api/columns/decided", lambda inputs: columns.decided(session, inputs)),
+        _changes("/api/columns/preview", lambda inputs: columns.preview(session, inputs)),
+        _answers("/api/policy", lambda inputs: policy.overview(session, inputs.get("of"))),
+        _changes("/api/policy/written", lambda inputs: policy.written(session, inputs)),
+        _changes("/api/policy/settled", lambda inputs: policy.settled(session, inputs)),
+        _changes("/api/policy/saved", lambda inputs: policy.saved(session, inputs)),
+        _changes("/api/policy/undone", lambda inputs: policy.undone(session, inputs)),
+        _changes("/api/policy/taken", lambda inputs: policy.taken(session, inputs)),
+        _answers("/api/trials", lambda inputs: trials.overview(session, inputs.get("of"))),
+        _changes("/api/trials/learned", lambda inputs: trials.learned(session, inputs)),
+        _changes("/api/trials/together", lambda inputs: trials.together(session, inputs)),
+        _answers("/api/publish", lambda inputs: press.overview(inputs.get("of"))),
+        _answers("/api/publish/state", lambda inputs: press.state(inputs.get("of"))),
         _answers("/api/publish/compared", press.compared),
         _changes("/api/publish/start", press.start),
         _changes("/api/publish/cancel", press.cancel),
         _changes("/api/publish/write", press.write),
-        _answers("/api/release/rows", lambda given: release.rows(_looked(session, given))),
-        _answers("/api/release", lambda given: release.overview(_looked(session, given))),
+        _answers("/api/release/rows", lambda inputs: release.rows(_looked(session, inputs))),
+        _answers("/api/release", lambda inputs: release.overview(_looked(session, inputs))),
         _answers(
-            "/api/release/judged", lambda given: release.judged(_looked(session, given), given)
+            "/api/release/judged", lambda inputs: release.judged(_looked(session, inputs), inputs)
         ),
         _answers(
-            "/api/release/skyline", lambda given: release.skyline(_looked(session, given), given)
+            "/api/release/skyline", lambda inputs: release.skyline(_looked(session, inputs), inputs)
         ),
-        _changes("/api/release/asked", lambda given: release.asked(_looked(session, given), given)),
+        _changes(
+            "/api/release/asked", lambda inputs: release.asked(_looked(session, inputs), inputs)
+        ),
     ]
     return Starlette(routes=routes)
 
 
-def _looked(session: Session, given: Mapping[str, Any]) -> Any:
-    return session.looked(given.get("of"))
+def _looked(session: Session, inputs: Mapping[str, Any]) -> Any:
+    return session.looked(inputs.get("of"))
 
 
 def _choices(session: Session, database: str | None) -> dict[str, Any]:
     """What can be opened: in the folder, or of one database or workbook."""
     if database:
-        found = [Choice(name, "table") for name in session.parts(database)]
+        choices = [Choice(name, "table") for name in session.parts(database)]
     else:
-        found = session.choices()
+        choices = session.choices()
     return {
         "folder": visible(database or session.folder.name),
-        "choices": [vars(each) for each in found],
+        "choices": [vars(choice) for choice in choices],
     }
 
 
@@ -132,25 +134,25 @@ def _changes(path: str, change: Callable[[Mapping[str, Any]], Any]) -> Route:
     async def endpoint(request: Request) -> Response:
         try:
             # A policy is one text; how long it may be, its view says.
-            given = from_json((await request.body()).decode("utf-8"), MOST_BYTES)
+            inputs = from_json((await request.body()).decode("utf-8"), MOST_BYTES)
         except ValueError:
-            given = None
-        if not isinstance(given, dict):
+            inputs = None
+        if not isinstance(inputs, dict):
             return JSONResponse({"error": "that is not what the page sends"}, 400)
-        return await _answered(change, given)
+        return await _answered(change, inputs)
 
     return Route(path, endpoint, methods=["POST"])
 
 
-async def _answered(answer: Callable[[Any], Any], given: Any) -> Response:
+async def _answered(answer: Callable[[Any], Any], inputs: Any) -> Response:
     """What a function says, worked out beside the other requests; a mistake in one line."""
     try:
-        found = await run_in_threadpool(answer, given)
+        content = await run_in_threadpool(answer, inputs)
     except InputError as error:
-        return JSONResponse({"error": one_line(error, kept="\n")}, 400)
+        return JSONResponse({"error": one_line(error, unescaped="\n")}, 400)
     except ForeknowError as error:
-        return JSONResponse({"error": one_line(error, kept="\n")}, 409)
-    return Response(json.dumps(found, default=str), media_type="application/json")
+        return JSONResponse({"error": one_line(error, unescaped="\n")}, 409)
+    return Response(json.dumps(content, default=str), media_type="application/json")
 
 
 def _start(session: Session) -> Callable[[Request], Response]:
@@ -175,9 +177,9 @@ def _view(key: str) -> Callable[[Request], Response]:
 
 
 def _page(key: str, title: str) -> Response:
-    shown = {"view": key, "title": title, "views": VIEWS, "version": __version__}
+    variables = {"view": key, "title": title, "views": VIEWS, "version": __version__}
     template = templates("foreknow.explore").get_template(f"{key}.html.j2")
-    return HTMLResponse(template.render(**shown))
+    return HTMLResponse(template.render(**variables))
 
 
 def _static(request: Request) -> Response:
@@ -195,7 +197,7 @@ def _file(name: str) -> str | None:
     """A script or style, of the report where it has it."""
     places = [files("foreknow.explore") / "static" / name]
     places += [files("foreknow.report") / "templates" / name] if name == "style.css" else []
-    return next((each.read_text("utf-8") for each in places if each.is_file()), None)
+    return next((place.read_text("utf-8") for place in places if place.is_file()), None)
 
 
 # ---- beginning and end --------------------------------------------------------------------------
@@ -212,10 +214,10 @@ def serve(
     import uvicorn
 
     with closing(_listen(port)) as place:
-        own = place.getsockname()[1]
+        bound_port = place.getsockname()[1]
 
         def address(token: str) -> str:
-            return f"http://{HOST}:{own}/?token={token}"
+            return f"http://{HOST}:{bound_port}/?token={token}"
 
         def again(token: str) -> None:
             announce(f"For another browser: {address(token)}")
@@ -229,7 +231,7 @@ def serve(
             )
 
         keys, press = Keys(again, twice), Press(session)
-        guard = Guard(application(session, press), keys, own)
+        guard = Guard(application(session, press), keys, bound_port)
         announce(f"Foreknow explores {visible(session.folder)}. Open, once:")
         announce(f"  {address(keys.token)}")
         announce("Ctrl-C ends it.")
@@ -302,12 +304,12 @@ def _listen(port: int | None) -> socket.socket:
 async def _until_the_terminal_ends(server: uvicorn.Server, place: socket.socket) -> None:
     """Serve, and end where who started us has ended."""
     parent = os.getppid()
-    said: set[str] = set()
+    logged: set[str] = set()
 
-    def trouble(loop: asyncio.AbstractEventLoop, about: dict[str, Any]) -> None:
-        what = type(about.get("exception")).__name__
-        if what not in said:  # once, without a traceback: it may come thousands of times
-            said.add(what)
+    def trouble(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        what = type(context.get("exception")).__name__
+        if what not in logged:  # once, without a traceback: it may come thousands of times
+            logged.add(what)
             _log.error("%s while serving", what)
 
     def end() -> None:

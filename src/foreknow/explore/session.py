@@ -57,7 +57,7 @@ class Draft:
     text: str
     name: str | None  # of its file
     folder: Path
-    beside: Path
+    policy_folder: Path
 
     @cached_property
     def policy(self) -> Policy:
@@ -73,7 +73,7 @@ class Draft:
         """The policy that some tables say, as if they were in this file."""
         name = "policy" if self.name is None else Path(self.name).name
         self.check_paths(table)
-        policy = Policy.from_dict(table, self.beside, name)
+        policy = Policy.from_dict(table, self.policy_folder, name)
         try:  # which method there is, and what it takes, a policy leaves to whoever makes a release
             key_of(policy.options.method)
         except PolicyError as error:
@@ -118,8 +118,8 @@ class Draft:
             self._check_inside(path)
 
     def _check_inside(self, name: str) -> None:
-        place = (self.beside / name).resolve()
-        for folder in {self.folder, self.beside.resolve()}:
+        place = (self.policy_folder / name).resolve()
+        for folder in {self.folder, self.policy_folder.resolve()}:
             try:
                 inside(folder, os.path.relpath(place, folder))
                 return
@@ -133,37 +133,40 @@ class Dial:
     """One requirement of the policy, whose amounts and limit can be turned."""
 
     place: int
-    counted: RequirementCounts
+    requirement_counts: RequirementCounts
 
     @property
     def requirement(self) -> Requirement:
         """The requirement as the policy has it."""
-        return self.counted.requirement
+        return self.requirement_counts.requirement
 
     @property
     def values(self) -> tuple[Label, ...]:
         """The values that it is about, or the names of its sets; none where it is of windows."""
-        asked = self.counted.asked
-        if isinstance(asked, Windows):
+        secrets = self.requirement_counts.asked
+        if isinstance(secrets, Windows):
             return ()
         return tuple(
-            value for value, about in zip(self.counted.labels, asked, strict=True) if about
+            value
+            for value, secret in zip(self.requirement_counts.labels, secrets, strict=True)
+            if secret
         )
 
     def turned(
         self, amounts: tuple[int, int, int], limit: Fraction, value: str
     ) -> RequirementCounts:
         """The same counts with other amounts and another limit, of one value or of all."""
-        counted = self.counted
-        if value and counted.requirement.about_sets:
-            counted = counted.called(value)
+        requirement_counts = self.requirement_counts
+        if value and requirement_counts.requirement.about_sets:
+            requirement_counts = requirement_counts.called(value)
         elif value:
             if is_pattern(value):
                 raise InputError(f"{value!r} stands for every value that begins so; choose another")
-            one = replace(counted.requirement, values=[value], excluded=())
-            counted = replace(counted, requirement=one)
+            requirement = replace(requirement_counts.requirement, values=[value], excluded=())
+            requirement_counts = replace(requirement_counts, requirement=requirement)
         return replace(
-            counted, requirement=counted.requirement.at([Point(Facts(*amounts), Limit(limit))])
+            requirement_counts,
+            requirement=requirement_counts.requirement.at([Point(Facts(*amounts), Limit(limit))]),
         )
 
     @property
@@ -198,9 +201,9 @@ class Looked:
     def dials(self) -> tuple[Dial, ...]:
         """The requirements whose adversaries are not of groups alone."""
         return tuple(
-            Dial(place, counted)
-            for place, counted in enumerate(self.audit.counted, 1)
-            if counted.requirement.criterion is None
+            Dial(place, requirement_counts)
+            for place, requirement_counts in enumerate(self.audit.counted, 1)
+            if requirement_counts.requirement.criterion is None
         )
 
 
@@ -210,7 +213,7 @@ class Session:
     def __init__(
         self,
         folder: Path,
-        given: Path | None = None,
+        first_path: Path | None = None,
         policy: Path | None = None,
         reading: Reading | None = None,
     ) -> None:
@@ -225,7 +228,7 @@ class Session:
         self._before: dict[str, list[Draft]] = {}
         self._suggested: dict[str, PolicySuggestion] = {}
         self._profiles: dict[str, list[Any]] = {}
-        self.first = None if given is None else self._named(given)
+        self.first = None if first_path is None else self._named(first_path)
         if policy is not None:
             self._shared = self.load_policy(self._named(policy))
             self._shared.policy  # noqa: B018 - a mistake is said before a browser opens
@@ -245,12 +248,12 @@ class Session:
 
     def path_of(self, name: str) -> Path:
         """The path of a name: in the folder, or as it was given at the start."""
-        own = self._given.get(name)
-        path = self._inside(name) if own is None else own
+        start_path = self._given.get(name)
+        path = self._inside(name) if start_path is None else start_path
         if _is_no_file(path):
             raise InputError(f"{name!r} is neither a file nor a folder")
         if path.is_dir():
-            _refuse_links(path, self.folder if own is None else own.parent)
+            _refuse_links(path, self.folder if start_path is None else start_path.parent)
         return path
 
     def _inside(self, name: str) -> Path:
@@ -281,12 +284,12 @@ class Session:
 
     def choices(self) -> list[Choice]:
         """What there is to open, at most some hundreds."""
-        own = [Choice(name, _kind(path) or "table") for name, path in self._given.items()]
-        return [*own, *self._found(self.folder, _DEEP)][:_MOST_FILES]
+        start_choices = [Choice(name, _kind(path) or "table") for name, path in self._given.items()]
+        return [*start_choices, *self._found(self.folder, _DEEP)][:_MOST_FILES]
 
     def _found(self, folder: Path, deep: int) -> Iterator[Choice]:
         try:
-            entries = sorted(os.scandir(folder), key=lambda each: each.name)[: 10 * _MOST_FILES]
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)[: 10 * _MOST_FILES]
         except OSError:
             return
         for entry in entries:
@@ -305,8 +308,8 @@ class Session:
         path = self.path_of(name)
         if not name.lower().endswith(_WITH_PARTS):
             return []
-        found = path.stat()
-        key = name, found.st_mtime_ns, found.st_size
+        status = path.stat()
+        key = name, status.st_mtime_ns, status.st_size
         with self.lock:
             if key not in self._parts:
                 self._parts[key] = [str(with_part(Path(name), part)) for part in parts_of(path)]
@@ -331,9 +334,11 @@ class Session:
                 if self.kind_of(name) == "release":
                     return None
                 path = self.path_of(name)
-                beside = path.parent if name in self._given else self.folder
-                found = self._suggested[name] = suggest_policy(path, reading=self._reading)
-                self._drafts[name] = Draft(found.to_toml(beside), None, self.folder, beside)
+                policy_folder = path.parent if name in self._given else self.folder
+                suggestion = self._suggested[name] = suggest_policy(path, reading=self._reading)
+                self._drafts[name] = Draft(
+                    suggestion.to_toml(policy_folder), None, self.folder, policy_folder
+                )
             return self._drafts[name]
 
     def policy_of(self, name: str) -> Policy:
@@ -374,9 +379,9 @@ class Session:
 
     # ---- what is looked at --------------------------------------------------------------------
 
-    def name_of(self, given: Any) -> str:
+    def name_of(self, asked_name: Any) -> str:
         """The name that is given; where none is, what was opened first."""
-        name = given if isinstance(given, str) and given else self.first
+        name = asked_name if isinstance(asked_name, str) and asked_name else self.first
         if name is None:
             raise InputError("nothing is opened yet; choose a table or a release")
         if len(parts := self.parts(name)) > 1:
@@ -391,19 +396,19 @@ class Session:
             raise InputError(f"{name!r} is no table, no release and no policy")
         return "table" if kind == "tables" else kind
 
-    def table_of(self, asked: Any, purpose: str) -> tuple[str, Draft]:
+    def table_of(self, asked_name: Any, purpose: str) -> tuple[str, Draft]:
         """The name of a table that is not published yet, and its policy."""
-        name = self.name_of(asked)
+        name = self.name_of(asked_name)
         kind = self.kind_of(name)
         draft = self.draft(name) if kind == "table" else None
         if draft is None:
-            said = "is a policy" if kind == "policy" else "is published already"
-            raise InputError(f"{name!r} {said}: open the table to {purpose}")
+            problem = "is a policy" if kind == "policy" else "is published already"
+            raise InputError(f"{name!r} {problem}: open the table to {purpose}")
         return name, draft
 
-    def looked(self, asked: Any) -> Looked:
+    def looked(self, asked_name: Any) -> Looked:
         """A release or table as its policy judges it; counted when it is asked for first."""
-        name = self.name_of(asked)
+        name = self.name_of(asked_name)
         if self.kind_of(name) == "policy":
             raise InputError(f"{name!r} is a policy; choose a table or a release")
         with self.lock:
@@ -421,22 +426,24 @@ class Session:
         path = named_part(self.path_of(name))[0]
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
         if draft is not None and not draft.is_broken:
-            files += [draft.beside / own for own in _paths(from_toml(draft.text))]
-        found: list[Any] = []
+            files += [
+                draft.policy_folder / named_file for named_file in _paths(from_toml(draft.text))
+            ]
+        states: list[Any] = []
         for file in files:
             with suppress(OSError, ValueError):  # what is not there is said where it is read
                 now = file.stat()
-                found.append((file, now.st_ino, now.st_mtime_ns, now.st_size))
-        return tuple(found)
+                states.append((file, now.st_ino, now.st_mtime_ns, now.st_size))
+        return tuple(states)
 
     def _open(self, name: str, draft: Draft | None) -> Looked:
         path = self.path_of(name)
         # which files it names is looked at anew
         policy = self.policy_of(name) if draft is None else draft.saying(draft.text).policy
         release = release_of(path) if draft is None else release_of(path, policy)
-        made = Looked(name, path, _kind(path) == "release", policy, release)
-        made.audit  # noqa: B018 - what cannot be judged is said here
-        return made
+        looked = Looked(name, path, _kind(path) == "release", policy, release)
+        looked.audit  # noqa: B018 - what cannot be judged is said here
+        return looked
 
 
 def _refuse_links(release: Path, folder: Path) -> None:

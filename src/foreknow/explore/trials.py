@@ -19,35 +19,37 @@ from foreknow_judge.file_names import OWNER, owners_folder
 _MOST_RELEASES = 20
 
 
-def overview(session: Session, asked: Any) -> dict[str, Any]:
+def overview(session: Session, asked_name: Any) -> dict[str, Any]:
     """The columns that an attacker may learn by, and the releases that can be judged as one."""
-    name = session.name_of(asked)
+    name = session.name_of(asked_name)
     looked = session.looked(name)
     schema = looked.policy.needed_schema
-    others = session.choices()
-    tables = [each.name for each in others if each.kind == "table"]
+    choices = session.choices()
+    tables = [choice.name for choice in choices if choice.kind == "table"]
     return {
         "name": visible(name),
         "published": looked.published,
         "columns": [*schema.quasi_identifiers, *schema.other],
         "tables": tables,
         "table": _source(looked, tables),
-        "releases": [each.name for each in others if each.kind == "release"],
+        "releases": [choice.name for choice in choices if choice.kind == "release"],
     }
 
 
 def _source(looked: Looked, tables: Sequence[str]) -> str:
     """The table that a release was made of, as its owner's file says, if it is in the folder."""
     with suppress(OSError, ValueError, AttributeError):
-        said = from_json((owners_folder(looked.path) / OWNER).read_text("utf-8")).get("source")
-        return next((name for name in tables if name == said), "")
+        source_name = from_json((owners_folder(looked.path) / OWNER).read_text("utf-8")).get(
+            "source"
+        )
+        return next((name for name in tables if name == source_name), "")
     return ""
 
 
-def learned(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
+def learned(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Attack a release by learning from it; with the table that it was made of, count guesses."""
-    looked = session.looked(given.get("of"))
-    by, table = _names(given.get("by"), "by"), given.get("table")
+    looked = session.looked(inputs.get("of"))
+    by, table = _names(inputs.get("by"), "by"), inputs.get("table")
     if table and session.kind_of(str(table)) != "table":
         raise InputError(f"{visible(table)} is no table")
     people = session.path_of(str(table)) if table else None
@@ -55,7 +57,7 @@ def learned(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
     policy = looked.policy if people is not None else None
     learned_report = load("foreknow.trials.measured:learned_report")
     try:
-        found = learned_report(release, by or None, people=people, policy=policy)
+        trial = learned_report(release, by or None, people=people, policy=policy)
     except UnsupportedError as error:
         if by:
             raise
@@ -64,12 +66,12 @@ def learned(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
             "everybody (choose the table that the release was made of), and 50 groups; with fewer "
             "choose the columns that are known."
         ) from error
-    return _shown(found)
+    return _shown(trial)
 
 
-def together(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
+def together(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Judge several releases as one, by the policy of the last."""
-    names = _names(given.get("releases"), "releases")
+    names = _names(inputs.get("releases"), "releases")
     if not 2 <= len(names) <= _MOST_RELEASES:
         raise InputError(f"choose 2 to {_MOST_RELEASES} releases of the same people")
     for name in names:
@@ -79,8 +81,8 @@ def together(session: Session, given: Mapping[str, Any]) -> dict[str, Any]:
     return _shown(audit(paths, session.policy_of(names[-1]), learned=False))
 
 
-def _shown(found: Result) -> dict[str, Any]:
-    page = page_of(found)
+def _shown(result: Result) -> dict[str, Any]:
+    page = page_of(result)
     return {
         "headline": page.headline,
         "mood": page.mood or "plain",
@@ -88,7 +90,7 @@ def _shown(found: Result) -> dict[str, Any]:
     }
 
 
-def _names(given: Any, key: str) -> list[str]:
-    if not isinstance(given, list) or not all(isinstance(name, str) for name in given):
+def _names(names: Any, key: str) -> list[str]:
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise InputError(f"{key} is a list of names")
-    return given
+    return names

@@ -39,9 +39,9 @@ class Points:
         columns = [attribute.codes for attribute in microdata.attributes]
         sizes = [len(attribute.domain) for attribute in microdata.attributes]
         keys = Keys(columns, sizes, room=len(microdata.values))
-        read = _single if microdata.semantics == "single" else _several
-        found, weights, cells, values, times, spread = read(keys, microdata)
-        return cls(keys.codes(found), weights, cells, values, times, spread)
+        reader = _single if microdata.semantics == "single" else _several
+        distinct_keys, weights, cells, values, times, spread = reader(keys, microdata)
+        return cls(keys.codes(distinct_keys), weights, cells, values, times, spread)
 
     @classmethod
     def each(cls, microdata: Microdata) -> Points:
@@ -54,7 +54,7 @@ class Points:
         ):
             return cls.of(microdata)
         ones = np.broadcast_to(np.int64(1), len(codes[0]))
-        return cls(codes, ones, ones, microdata.sensitive_codes, ones, lambda own: own)
+        return cls(codes, ones, ones, microdata.sensitive_codes, ones, lambda numbers: numbers)
 
     @property
     def are_people(self) -> bool:
@@ -89,20 +89,29 @@ _Found: TypeAlias = (
 def _single(keys: Keys, microdata: Microdata) -> _Found:
     """Key, people and cells of each point; the value and the people of each cell; who is where."""
     n_values = len(microdata.values)
-    beside = keys.beside(microdata.sensitive_codes, n_values)
-    cells, times = beside.counted(microdata.times)
-    found, weights, many, values = _points_of(cells, n_values, times)
-    return found, weights, many, values, times, lambda own: beside.spread(np.repeat(own, many))
+    pair_keys = keys.beside(microdata.sensitive_codes, n_values)
+    cells, times = pair_keys.counted(microdata.times)
+    distinct_keys, weights, n_cells, values = _points_of(cells, n_values, times)
+    return (
+        distinct_keys,
+        weights,
+        n_cells,
+        values,
+        times,
+        lambda numbers: pair_keys.spread(np.repeat(numbers, n_cells)),
+    )
 
 
 def _several(keys: Keys, microdata: Microdata) -> _Found:
     """The same where a person may have several values, or none."""
-    found, weights = keys.counted()
-    point = keys.spread(np.arange(len(found)))
-    held, n_values = microdata.holdings, len(microdata.values)
-    offsets, values, times = count_pairs(point[held.people], held.values, len(found), n_values)
+    distinct_keys, weights = keys.counted()
+    point = keys.spread(np.arange(len(distinct_keys)))
+    holdings, n_values = microdata.holdings, len(microdata.values)
+    offsets, values, times = count_pairs(
+        point[holdings.people], holdings.values, len(distinct_keys), n_values
+    )
     codes = values.astype(narrowest(n_values))
-    return found, weights, np.diff(offsets), codes, times, keys.spread
+    return distinct_keys, weights, np.diff(offsets), codes, times, keys.spread
 
 
 def _points_of(

@@ -67,11 +67,11 @@ class Proof:
             return FREQUENCIES
         return NOT_JUDGED if self.highest is None else f"{AT_MOST}{self.highest}"
 
-    def may_be(self, said: str, form: str) -> bool:
+    def may_be(self, words: str, form: str) -> bool:
         """Whether it could be said of a release of the method in a form, by some policy."""
-        if said.startswith(AT_MOST):
-            return said == f"{AT_MOST}{self.highest}"
-        if said == FREQUENCIES:
+        if words.startswith(AT_MOST):
+            return words == f"{AT_MOST}{self.highest}"
+        if words == FREQUENCIES:
             return self.by_frequencies(form)
         return self.by_frequencies(form) or not self.frequencies
 
@@ -91,10 +91,10 @@ class Proof:
             return None
         for requirement in policy.requirements:
             sets = requirement.sets(values).values() if requirement.about_sets else ()
-            many = max(map(len, sets), default=1)
+            n_values = max(map(len, sets), default=1)
             for point in requirement.points if requirement.by_counts else ():
-                if point.below <= self.highest * many:
-                    return requirement.name, point.below, many
+                if point.below <= self.highest * n_values:
+                    return requirement.name, point.below, n_values
         return None
 
 
@@ -114,9 +114,11 @@ def by_values_alone(l: int, equal: int | None) -> Proof:
 
 def _of_one_person(policy: Policy) -> bool:
     """Whether all limits are about one person's values, for those who know of nobody else's."""
-    each = (point.adversary.speaks for point in policy.points)
-    alone = all(own is not None and own._replace(alike=False) == KnowledgeReach(1) for own in each)
-    return alone and policy.options.form == "bucketized"
+    reaches = (point.adversary.speaks for point in policy.points)
+    of_one = all(
+        reach is not None and reach._replace(alike=False) == KnowledgeReach(1) for reach in reaches
+    )
+    return of_one and policy.options.form == "bucketized"
 
 
 # Of a method that says no more of it.

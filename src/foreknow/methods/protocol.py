@@ -139,18 +139,18 @@ class Traits:
     timed: bool = False
 
 
-def share_of_people(name: str, given: Any) -> Fraction:
+def share_of_people(name: str, value: Any) -> Fraction:
     """Read a share of the people as it is written: 0.05 of 20 people is 1.
 
     >>> share_of_people("suppression", 0.05)
     Fraction(1, 20)
     """
     share = Fraction(-1)
-    if not isinstance(given, bool):
+    if not isinstance(value, bool):
         with suppress(InputError):
-            share = as_fraction(given)
+            share = as_fraction(value)
     if not 0 <= share < 1:
-        raise InputError(f"{name} is a share of the people, from 0 to below 1, not {given!r}")
+        raise InputError(f"{name} is a share of the people, from 0 to below 1, not {value!r}")
     return share
 
 
@@ -285,8 +285,8 @@ def traits_of(method: Any) -> Traits:
     >>> traits_of(Mine()).symmetric, traits_of(Other()).symmetric
     (True, False)
     """
-    own = {**vars(type(method)), **getattr(method, "__dict__", {})}
-    if "traits" not in own:
+    members = {**vars(type(method)), **getattr(method, "__dict__", {})}
+    if "traits" not in members:
         return Traits()
     declared = method.traits
     if not isinstance(declared, Traits):
@@ -323,8 +323,8 @@ def as_written(method: Any, microdata: Microdata, policy: Policy) -> Microdata:
     unrounded = traits_of(method).exact
     if unrounded is None:
         unrounded = microdata.schema.quasi_identifiers
-    kept = {*unrounded, *policy.attributes}
-    rounded = microdata.rounded(policy.options.labels, kept, policy.least_listed)
+    exact_columns = {*unrounded, *policy.attributes}
+    rounded = microdata.rounded(policy.options.labels, exact_columns, policy.least_listed)
     merged = [a.name for a in rounded.attributes if a.cells and a.cells.grid is None]
     if merged and policy.compared:
         raise UnsupportedError(
@@ -345,12 +345,12 @@ def settings_of(method: Any) -> dict[str, Any]:
         return {}
     plain = (str, int, float, bool, dict, type(None))
     return {
-        name: given if isinstance(given, plain) else _named(given)
-        for name, given in vars(method).items()
+        name: value if isinstance(value, plain) else _named(value)
+        for name, value in vars(method).items()
     }
 
 
-def _named(given: Any) -> str:
-    if isinstance(given, Fraction):
-        return str(given)
-    return str(getattr(given, "__name__", repr(given)))
+def _named(value: Any) -> str:
+    if isinstance(value, Fraction):
+        return str(value)
+    return str(getattr(value, "__name__", repr(value)))

@@ -44,10 +44,10 @@ class Refusal:
         refuses: Refuses,
     ) -> Refusal:
         """Of people with a part, a group of the release, and a value each; parts from 0."""
-        places, of = np.unique(group, return_inverse=True)
+        places, group_places = np.unique(group, return_inverse=True)
         parts = int(child.max()) + 1
-        pairs = np.unique(of.reshape(-1) * parts + child) // parts
-        moves = (np.bincount(pairs, minlength=len(places)) > 1)[of.reshape(-1)]
+        pairs = np.unique(group_places.reshape(-1) * parts + child) // parts
+        moves = (np.bincount(pairs, minlength=len(places)) > 1)[group_places.reshape(-1)]
         fixed = np.zeros((parts, len(labels)), dtype=np.int64)
         np.add.at(fixed, (child[~moves], codes[~moves]), 1)
         return cls(people[moves], child[moves], fixed, labels, refuses)
@@ -55,13 +55,13 @@ class Refusal:
     def holds(self, tables: IntArray) -> NDArray[np.bool_]:
         """Whether it is refused, for values of its people of shape (worlds, parts, values)."""
         worlds, (parts, values) = len(tables), self.fixed.shape
-        step, found = max(1, _AT_ONCE // parts), np.zeros(worlds, dtype=bool)
+        step, is_refused = max(1, _AT_ONCE // parts), np.zeros(worlds, dtype=bool)
         for start in range(0, worlds, step):
-            some = slice(start, min(start + step, worlds))
-            dense = (tables[some] + self.fixed).reshape(-1, values)
+            part = slice(start, min(start + step, worlds))
+            dense = (tables[part] + self.fixed).reshape(-1, values)
             owner = np.repeat(np.arange(len(dense) // parts), parts)
-            found[some] = self._refuses(self._counts(dense), owner)
-        return found
+            is_refused[part] = self._refuses(self._counts(dense), owner)
+        return is_refused
 
     def alone(self, child: int, bags: IntArray) -> NDArray[np.bool_]:
         """Whether one part is enough for it to be refused, for values of its people.

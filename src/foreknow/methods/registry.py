@@ -32,7 +32,7 @@ OURS: tuple[tuple[str, str], ...] = (
 )
 METHODS: tuple[tuple[str, str], ...] = (
     *OURS,
-    *((each.name, each.value) for each in plugins.named("foreknow.methods", dict(OURS))),
+    *((entry.name, entry.value) for entry in plugins.named("foreknow.methods", dict(OURS))),
 )
 
 
@@ -56,14 +56,23 @@ def kind_of(key: str) -> type[Kind]:
 
 
 def settings_for(
-    name: str, every: Mapping[str, Mapping[str, Any]]
+    name: str, all_settings: Mapping[str, Mapping[str, Any]]
 ) -> tuple[type[Kind], dict[str, Any]]:
-    """The class of a method, and what a policy sets for it, checked; `every` has all methods'."""
+    """The class of a method, and its checked settings, of those that `all_settings` has of all."""
     from foreknow.settings import given_of, known_keys, read
 
     key = key_of(name)
-    kind, own = kind_of(key), [each for other, each in every.items() if key_of(other) == key]
-    settings = {setting: x for each in own for setting, x in each.items()}
+    kind, named_settings = (
+        kind_of(key),
+        [
+            method_settings
+            for method, method_settings in all_settings.items()
+            if key_of(method) == key
+        ],
+    )
+    settings = {
+        setting: x for method_settings in named_settings for setting, x in method_settings.items()
+    }
     unknown = settings.keys() - known_keys(kind.settings)
     for setting, field in kind.settings.model_fields.items():
         if field.is_required() and setting not in settings and not unknown:
@@ -74,19 +83,21 @@ def settings_for(
     return kind, given_of(read(kind.settings, settings, f"publish.{key}"))
 
 
-def method_of(given: Anonymizer | str, policy: Policy) -> Anonymizer:
+def method_of(method: Anonymizer | str, policy: Policy) -> Anonymizer:
     """Return the method, or the one of a name with what a policy sets for it."""
-    if isinstance(given, type):
-        raise PolicyError(f"give a method, such as {given.__name__}(), not its class")
-    if not isinstance(given, str):
-        if not hasattr(given, "partition"):
-            raise PolicyError(f"a method has partition(microdata, policy, seed); {given!r} has not")
-        return given
-    kind, settings = settings_for(given, policy.options.settings)
+    if isinstance(method, type):
+        raise PolicyError(f"give a method, such as {method.__name__}(), not its class")
+    if not isinstance(method, str):
+        if not hasattr(method, "partition"):
+            raise PolicyError(
+                f"a method has partition(microdata, policy, seed); {method!r} has not"
+            )
+        return method
+    kind, settings = settings_for(method, policy.options.settings)
     of_policy: Any = getattr(kind, "from_settings", None)
-    make: Any = kind if of_policy is None else lambda **given: of_policy(given, policy)
-    made: Anonymizer = make(**settings)
-    return made
+    make: Any = kind if of_policy is None else lambda **fields: of_policy(fields, policy)
+    anonymizer: Anonymizer = make(**settings)
+    return anonymizer
 
 
 def policy_schema() -> dict[str, Any]:
@@ -97,7 +108,7 @@ def policy_schema() -> dict[str, Any]:
     """
     from foreknow.policy.file import policy_settings
 
-    there = [key for key, place in METHODS if is_installed(leaf_of(place) or "foreknow")]
-    tables = policy_settings({key: kind_of(key).settings for key in there})
-    made = tables.model_json_schema(by_alias=True)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
+    installed = [key for key, place in METHODS if is_installed(leaf_of(place) or "foreknow")]
+    tables = policy_settings({key: kind_of(key).settings for key in installed})
+    json_schema = tables.model_json_schema(by_alias=True)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **json_schema}

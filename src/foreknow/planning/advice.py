@@ -133,7 +133,7 @@ def _measured(
 
 def _relieved(relief: Relief, policy: Policy, everything: KeptDetail, in_one_group: bool) -> str:
     """What a requirement costs, or what a weaker one would keep."""
-    without_it, requirement = relief.made, policy.requirements[relief.place]
+    without_it, requirement = relief.kept_detail, policy.requirements[relief.place]
     loss = [detail.loss(policy.options.weights) for detail in (without_it, everything)]
     outcome = f"{without_it.groups:,} groups"
     if not in_one_group:

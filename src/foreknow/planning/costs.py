@@ -211,7 +211,7 @@ class Relief:
 
     place: int  # of the requirement in the policy
     line: str  # in place of the line with its key; empty where all of it is left out
-    made: KeptDetail
+    kept_detail: KeptDetail
 
 
 def reliefs(method: Any, sample: Microdata, policy: Policy, everything: KeptDetail) -> list[Relief]:
@@ -239,7 +239,7 @@ def reliefs(method: Any, sample: Microdata, policy: Policy, everything: KeptDeta
             _log.info("measuring what %s costs", requirement.name)
             if (outcome := tried(place)) is not None:
                 binding.append(Relief(place, "", outcome))
-        binding.sort(key=lambda relief: relief.made.loss(weights))
+        binding.sort(key=lambda relief: relief.kept_detail.loss(weights))
     all_reliefs = [*binding]
     for place in [relief.place for relief in binding] or range(len(required))[:1]:
         for weaker_requirement in weaker(required[place]):

@@ -774,12 +774,12 @@ def _schema(
     unique = [e for e in unique if not (_SECRET | _KNOWN).keys() & words_of(e.name)]
     unique.sort(key=lambda e: not is_of_rows(e.name))
     apart = [e.name for e in unique if roles.of[e.name][0] in ("identifier", "undecided")]
-    for each in profiles:
-        role, reason = roles.of[each.name]
+    for described in profiles:
+        role, reason = roles.of[described.name]
         hierarchy, question = None, ""
         if role == "quasi-identifier":
-            hierarchy_file = files.get(each.name)
-            hierarchy, kind, question = _hierarchy(each)
+            hierarchy_file = files.get(described.name)
+            hierarchy, kind, question = _hierarchy(described)
             if hierarchy_file is not None:
                 question = hierarchy_file.question or question
                 hierarchy, kind = (
@@ -788,15 +788,15 @@ def _schema(
                     else (hierarchy, kind)
                 )
             if kind is not None:
-                types[each.name] = kind
+                types[described.name] = kind
         elif role == "sensitive":
             if reason.startswith("the last"):
                 question = "is this what must stay hidden? No name of a column says so"
             elif any(f"word {word!r}" in reason for word in _AMBIGUOUS):
                 question = "marks that must stay hidden, or remarks? Its name says both"
-        elif each.name == rows_are.name:
+        elif described.name == rows_are.name:
             question = rows_are.question
-        elif each.name in repeated:
+        elif described.name in repeated:
             ways = [
                 f"set person = {toml_value(name)}, if each of these is another person"
                 for name in apart
@@ -806,18 +806,20 @@ def _schema(
                 f"it repeats, so a row is not a person. Give one row for each; or {way}; or leave "
                 "it out of identifiers, if it names nobody by itself"
             )
-        elif role == "undecided" and not each.problem and each.distinct > 1:
-            secret = _SECRET.keys() & words_of(each.name)
+        elif role == "undecided" and not described.problem and described.distinct > 1:
+            secret = _SECRET.keys() & words_of(described.name)
             if secret:
                 question = "sensitive, too? Then say so, and add a requirement about it"
-        if each.name in repeated and role in ("quasi-identifier", "sensitive"):
+        if described.name in repeated and role in ("quasi-identifier", "sensitive"):
             question = (
                 "it looks like the number of a person who has several rows. If it is, list it "
                 'under identifiers alone, and add unit = "row" and person'
             )
         if role in ("quasi-identifier", "sensitive"):
-            question = question or _unread(each, reading)
-        columns.append(ColumnSuggestion(each.name, role, each.said, reason, hierarchy, question))
+            question = question or _unread(described, reading)
+        columns.append(
+            ColumnSuggestion(described.name, role, described.said, reason, hierarchy, question)
+        )
     by = {
         role: [profile.name for profile in columns if profile.role == role]
         for role in ("identifier", "quasi-identifier", "sensitive")
@@ -1318,8 +1320,8 @@ def _lines(suggestion: PolicySuggestion, folder: Path) -> Iterator[str]:
         yield "[[require]]"
         if requirement.criterion is not None:
             k = _k_of(table["k_anonymity"])
-            few = "" if k == _K else ", all there are"
-            yield f"# Nobody is alone: groups of {k} people or more{few}."
+            remark = "" if k == _K else ", all there are"
+            yield f"# Nobody is alone: groups of {k} people or more{remark}."
         yield from (f"{key} = {toml_value(x)}" for key, x in table.items())
     yield ""
     yield "[publish]"

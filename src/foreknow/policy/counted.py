@@ -86,13 +86,13 @@ class RequirementCounts:
         requirement.check_columns(release.sensitives)
         sight, of_people = requirement.sight(release.layout), requirement.of_people
         if requirement.subject.of_classes and release.recognized:
-            known = sight.known if requirement.taken is None else requirement.known
-            return cls(requirement, sight, release.alike(known))
+            known_columns = sight.known if requirement.taken is None else requirement.known
+            return cls(requirement, sight, release.alike(known_columns))
         if possible is not None and not of_people:
             counts = possible.counts(requirement.sensitive, requirement.knowing)
             return cls(requirement, sight, counts)
-        seen = release.seen(requirement.sensitive, requirement.taken, of_people=of_people)
-        return cls(requirement, sight, seen)
+        seen_groups = release.seen(requirement.sensitive, requirement.taken, of_people=of_people)
+        return cls(requirement, sight, seen_groups)
 
     @classmethod
     def of_counts(
@@ -100,13 +100,13 @@ class RequirementCounts:
     ) -> RequirementCounts:
         """Take counts, which may be of combinations of values, and whose cases they are of."""
         sight = requirement.sight(getattr(counts.values, "layout", Layout()))
-        seen, numbers = _in_sight(requirement, sight, counts), numbers_of_cases(counts)
+        seen_groups, numbers = _in_sight(requirement, sight, counts), numbers_of_cases(counts)
         if numbers is None or not requirement.points:
-            return cls(requirement, sight, seen)
+            return cls(requirement, sight, seen_groups)
         if cases is not None:
             parts = counts.parts(sight.secret, sight.known)
             cases = replace(cases, groups=parts[cases.groups])
-        return CaseCounts(requirement, sight, seen, numbers, cases)
+        return CaseCounts(requirement, sight, seen_groups, numbers, cases)
 
     @classmethod
     def of_nobody(
@@ -123,15 +123,15 @@ class RequirementCounts:
         """The counts of other groups of the same table."""
         return self._as_one(_in_sight(self.requirement, self.sight, groups).by_policy)
 
-    def _as_one(self, seen: Release | GroupCounts) -> HasCounts:
+    def _as_one(self, seen_groups: Release | GroupCounts) -> HasCounts:
         """The counts with each set of values as one value, or with windows of near numbers."""
         if self.requirement.of_windows:
-            return self._windows(counts_of(seen))
+            return self._windows(counts_of(seen_groups))
         if self.requirement.of_people or self.meant.places is None:
-            return seen
-        merged = counts_of(seen).recoded(self.meant.places, self.meant.labels)
-        alike = getattr(seen, "alike", None)  # which a criterion of values may need, too
-        return merged if alike is None else _Merged(merged, alike)
+            return seen_groups
+        merged = counts_of(seen_groups).recoded(self.meant.places, self.meant.labels)
+        classes = getattr(seen_groups, "alike", None)  # which a criterion of values may need, too
+        return merged if classes is None else _Merged(merged, classes)
 
     def _windows(self, counts: GroupCounts) -> Windows:
         try:
@@ -168,9 +168,13 @@ class RequirementCounts:
             return True
         counts = counts_of(self.seen)
         places = np.flatnonzero(self.meant.about & (counts.totals > 0)).tolist()
-        held = {str(counts.values[place]) for place in places}
-        sets = self.meant.sets.values() or [[value] for value in held]
-        targets = [sorted(own) for members in sets if (own := held.intersection(members))]
+        present = {str(counts.values[place]) for place in places}
+        sets = self.meant.sets.values() or [[value] for value in present]
+        targets = [
+            sorted(present_members)
+            for members in sets
+            if (present_members := present.intersection(members))
+        ]
         return bool(targets) and any(
             point.limits(self.seen, targets) for point in requirement.points
         )
@@ -208,74 +212,91 @@ class RequirementCounts:
             for name, members in self.meant.sets.items():
                 refuse_unheld(self.requirement, point.adversary, name, members)
         return tuple(
-            replace(self, requirement=self.requirement.only(name, own))
-            for name, own in self.meant.sets.items()
+            replace(self, requirement=self.requirement.only(name, members))
+            for name, members in self.meant.sets.items()
         )
 
     def called(self, name: Label) -> RequirementCounts:
         """The counts of its secret with this name; itself if it is about single values."""
-        first, *more = self.secrets
-        return next((own for own in more if own.labels[-1] == name), first)
+        first, *later = self.secrets
+        return next((secret for secret in later if secret.labels[-1] == name), first)
 
-    def together(self, found: Disclosure) -> GroupCounts:
+    def together(self, disclosure: Disclosure) -> GroupCounts:
         """The counts for the secret of a disclosure; the values of a window are merged into one."""
-        counts = counts_of(self.called(found.value).counts)
-        if isinstance(found.value, Window):
-            return self._windows(counts).merged(found.value)
+        counts = counts_of(self.called(disclosure.value).counts)
+        if isinstance(disclosure.value, Window):
+            return self._windows(counts).merged(disclosure.value)
         return counts
 
     # ---- what is asked of it ------------------------------------------------------------------
 
     def explanations(
-        self, known: dict[Any, Any] | None = None, place: int = 0
+        self, cached: dict[Any, Any] | None = None, place: int = 0
     ) -> list[Explanation]:
         """What its adversaries or its criterion find: one for each point, or for the criterion.
 
-        `place` is the position in the policy; for `known` see `disclosures`.
+        `place` is the position in the policy; for `cached` see `disclosures`.
         """
-        required, beside = self.requirement, self.sight.known
+        required, known_columns = self.requirement, self.sight.known
         if (criterion := required.criterion) is not None:
             attained = criterion.attained(self.counts_by_policy)
             holds = attained.holds and criterion.holds(self.counts_by_policy)
-            return [Explanation(place, required, criterion, Limit(), attained, beside, safe=holds)]
-        made = []
-        for point, found in zip(required.points, self.disclosures(known), strict=True):
-            top = point.worst(found)
-            others = tuple(point.ranked(d for d in found if d is not top))
+            return [
+                Explanation(
+                    place, required, criterion, Limit(), attained, known_columns, safe=holds
+                )
+            ]
+        explanations = []
+        for point, disclosures in zip(required.points, self.disclosures(cached), strict=True):
+            top = point.worst(disclosures)
+            runners_up = tuple(point.ranked(d for d in disclosures if d is not top))
             counts = counts_of(self.called(top.value).counts)
-            about = place, required, point.adversary, point.limit, top, beside, others, counts
-            made.append(Explanation(*about, safe=top.keeps(point.limit)))
-        return made
+            parts = (
+                place,
+                required,
+                point.adversary,
+                point.limit,
+                top,
+                known_columns,
+                runners_up,
+                counts,
+            )
+            explanations.append(Explanation(*parts, safe=top.keeps(point.limit)))
+        return explanations
 
-    def disclosures(self, known: dict[Any, Any] | None = None) -> list[list[Disclosure]]:
+    def disclosures(self, cached: dict[Any, Any] | None = None) -> list[list[Disclosure]]:
         """For each point, the worst disclosure of each secret.
 
-        Results for single values are cached in `known`, for other requirements.
+        Results for single values are cached in `cached`, for other requirements.
         """
-        known = {} if known is None else known
-        found: list[list[Disclosure]] = [[] for _ in self.requirement.points]
-        for own in self.secrets:
-            for point, listed in zip(self.requirement.points, found, strict=True):
-                listed += own.found_by(point, known)
-        return found
+        cached = {} if cached is None else cached
+        disclosures: list[list[Disclosure]] = [[] for _ in self.requirement.points]
+        for secret in self.secrets:
+            for point, listed in zip(self.requirement.points, disclosures, strict=True):
+                listed += secret.found_by(point, cached)
+        return disclosures
 
-    def found_by(self, point: Point, known: dict[Any, Any]) -> Iterable[Disclosure]:
+    def found_by(self, point: Point, cached: dict[Any, Any]) -> Iterable[Disclosure]:
         """The worst disclosure of its only set, or of each value."""
         if self.meant.places is None:
-            every, asked = self._of_values(point, known), self.asked
-            if isinstance(asked, Windows):
-                return every
-            return [worst for worst, about in zip(every, asked.tolist(), strict=True) if about]
+            disclosures, targets = self._of_values(point, cached), self.asked
+            if isinstance(targets, Windows):
+                return disclosures
+            return [
+                worst
+                for worst, is_about in zip(disclosures, targets.tolist(), strict=True)
+                if is_about
+            ]
         if not self.meant.about.any():  # nobody has a value of the set
             return [Disclosure(self.labels[-1], 0.0, lambda: Fraction(0))]
         return [self._of_set(point, self.labels[-1])]
 
-    def _of_values(self, point: Point, known: dict[Any, Any]) -> list[Disclosure]:
+    def _of_values(self, point: Point, cached: dict[Any, Any]) -> list[Disclosure]:
         """The worst disclosure of each counted value."""
         key = point.adversary, point.relative, id(self.counts_by_policy)
-        if key not in known:  # the counts are kept, too, so that no others get their id
-            known[key] = self.counts_by_policy, point.disclosures(self.counts_by_policy)
-        return list(known[key][1])
+        if key not in cached:  # the counts are kept, too, so that no others get their id
+            cached[key] = self.counts_by_policy, point.disclosures(self.counts_by_policy)
+        return list(cached[key][1])
 
     def _of_set(self, point: Point, name: Label) -> Disclosure:
         """The worst disclosure of its only set."""
@@ -301,11 +322,11 @@ class RequirementCounts:
         """
         requirement = self.requirement
         if requirement.criterion is not None:
-            whole = None if everyone is None else counts_of(self.again(everyone)).totals
-            return [requirement.criterion.ledger(semantics, whole)]
+            table_counts = None if everyone is None else counts_of(self.again(everyone)).totals
+            return [requirement.criterion.ledger(semantics, table_counts)]
         ledgers = []
         for point in requirement.points:
-            require(point.adversary, searched=True, of=requirement.name)
+            require(point.adversary, searched=True, subject=requirement.name)
             ledgers.append(self._ledger(point, semantics))
         return ledgers
 
@@ -333,7 +354,7 @@ class CaseCounts(RequirementCounts):
 
     number_of_cases: IntArray
 
-    def _of_values(self, point: Point, known: dict[Any, Any]) -> list[Disclosure]:
+    def _of_values(self, point: Point, cached: dict[Any, Any]) -> list[Disclosure]:
         """Upper bounds for people, for each value; from the most cases, if persons are unknown."""
         if self.people is not None:
             return self.people.disclosures(point, self.counts_by_policy)
@@ -350,9 +371,9 @@ class CaseCounts(RequirementCounts):
         """Same as `again`, and for each group, the most cases that any person in it has."""
         counts = counts_of(self.again(groups))
         parts = groups.parts(self.sight.secret, self.sight.known)
-        most = np.zeros(counts.n_groups, dtype=np.int64)
-        np.maximum.at(most, parts, self.number_of_cases[groups.codes])
-        return counts.as_kind(CountsOfCases, most=most)
+        most_cases = np.zeros(counts.n_groups, dtype=np.int64)
+        np.maximum.at(most_cases, parts, self.number_of_cases[groups.codes])
+        return counts.as_kind(CountsOfCases, most_cases=most_cases)
 
     def _ledger(self, point: Point, semantics: Semantics) -> Ledger:
         return ledger_of_people(point, self.asked, semantics, int(self.number_of_cases.max()))
@@ -362,5 +383,5 @@ def _in_sight(requirement: Requirement, sight: Seen, groups: GroupCounts) -> Gro
     """The groups as they are seen: one column counted, and divided by what is known."""
     if not isinstance(groups.values, JointLabels):
         return groups.seen(requirement.sensitive, requirement.known)
-    seen = groups.seen(sight.secret, sight.known)
-    return seen if requirement.unit is None else seen.as_kind(UnitCounts)
+    seen_groups = groups.seen(sight.secret, sight.known)
+    return seen_groups if requirement.unit is None else seen_groups.as_kind(UnitCounts)

@@ -36,17 +36,17 @@ _LEARNED = "learned"
 
 @lru_cache(64)
 def _tables(
-    kinds: tuple[Any, ...], wanted: tuple[Any, ...], makers: tuple[tuple[str, Any], ...]
+    kinds: tuple[Any, ...], criterion_kinds: tuple[Any, ...], makers: tuple[tuple[str, Any], ...]
 ) -> type[Settings]:
     """The model of a policy file: all registered kinds, and the methods that the file sets."""
     for kind in kinds:
         check_members(kind, Kind, Adversary)
-    for each in wanted:
-        check_members(each, Criterion)
+    for criterion in criterion_kinds:
+        check_members(criterion, Criterion)
     return policy_table(
         Registered(
             {kind.key: kind.settings for kind in kinds},
-            {each.key: each.settings for each in wanted},
+            {criterion.key: criterion.settings for criterion in criterion_kinds},
             _tried(),
             dict(makers),
         )
@@ -70,9 +70,9 @@ def text_of(table: Mapping[str, Any]) -> str:
     lines = []
     for name in ("schema", "require", "try", "publish"):
         several = table.get(name, [])
-        for own in several if isinstance(several, list) else [several]:
+        for entry in several if isinstance(several, list) else [several]:
             lines.append(f"[[{name}]]" if isinstance(several, list) else f"[{name}]")
-            lines += [f"{toml_key(key)} = {toml_value(given)}" for key, given in own.items()]
+            lines += [f"{toml_key(key)} = {toml_value(value)}" for key, value in entry.items()]
             lines.append("")
     return "\n".join(lines)
 
@@ -100,36 +100,36 @@ def read_tables(table: Mapping[str, Any], name: str) -> Any:
     if table.get("try"):
         load("foreknow.trials.learned")  # which is refused if it is not installed
     publish = table.get("publish")
-    own = publish if isinstance(publish, Mapping) else {}
+    publish_table = publish if isinstance(publish, Mapping) else {}
     methods = [
         key
-        for key, given in own.items()
-        if isinstance(given, Mapping) and key not in PublishTable.model_fields
+        for key, settings in publish_table.items()
+        if isinstance(settings, Mapping) and key not in PublishTable.model_fields
     ]
     return read(policy_settings(dict.fromkeys(methods)), dict(table), name)
 
 
 def parts_of(
-    found: Any, folder: Path
+    tables: Any, folder: Path
 ) -> tuple[Sequence[Requirement], Schema | None, PublishOptions, Sequence[Try]]:
     """Make the parts of a policy from its tables."""
     requirements = [
         _requirement(required, required.name or f"require[{i}]", folder)
-        for i, required in enumerate(found.require)
+        for i, required in enumerate(tables.require)
     ]
-    schema = None if found.schema_ is None else Schema(**dict(found.schema_), folder=folder)
-    for column in found.publish.labels:
+    schema = None if tables.schema_ is None else Schema(**dict(tables.schema_), folder=folder)
+    for column in tables.publish.labels:
         if schema is not None and column not in schema.quasi_identifiers:
             raise PolicyError(
                 f"publish.labels: {column!r} is no quasi-identifier"
                 f"{did_you_mean(column, schema.quasi_identifiers)}"
             )
-    options = PublishOptions.from_dict(dict(found.publish))
+    options = PublishOptions.from_dict(dict(tables.publish))
     return (
         requirements,
         schema,
         options,
-        [Try(_attack(each.learned.by), each.stop) for each in found.try_],
+        [Try(_attack(trial.learned.by), trial.stop) for trial in tables.try_],
     )
 
 
@@ -142,10 +142,10 @@ def _refuse_kinds(table: Mapping[str, Any], name: str) -> None:
     """Refuse criteria that are not installed, and `learned`, of which no limit can be proved."""
     required = table.get("require")
     lacking = JUDGED.keys() - {kind.key for kind in criteria.CRITERIA}
-    for place, each in enumerate(required if isinstance(required, list) else []):
-        if isinstance(each, Mapping) and each.keys() & lacking:
+    for place, requirement in enumerate(required if isinstance(required, list) else []):
+        if isinstance(requirement, Mapping) and requirement.keys() & lacking:
             load("foreknow.risks.criteria")  # which is refused if it is not installed
-        if isinstance(each, Mapping) and _LEARNED in each:
+        if isinstance(requirement, Mapping) and _LEARNED in requirement:
             raise PolicyError(
                 f"{name}: require[{place}]: what is learned from a release is an estimate, and no "
                 'limit can be proved of it; write [[try]] with learned = { by = ["job"] } and '
@@ -156,10 +156,10 @@ def _refuse_kinds(table: Mapping[str, Any], name: str) -> None:
 def _requirement(table: Any, name: str, folder: Path) -> Requirement:
     kinds = {kind.key: kind for kind in (*adversaries.ADVERSARIES, *criteria.CRITERIA)}
     adversary: Any = []
-    for key, given in table.kinds.items():
-        if not isinstance(given, list):
-            adversary = kinds[key].from_settings(given, folder)
+    for key, settings in table.kinds.items():
+        if not isinstance(settings, list):
+            adversary = kinds[key].from_settings(settings, folder)
             break
-        adversary += [(kinds[key].from_settings(point, folder), point.below) for point in given]
-    said = {key: getattr(table, key) for key in PolicyTable.model_fields}
-    return Requirement(adversary, **{**said, "name": name})
+        adversary += [(kinds[key].from_settings(point, folder), point.below) for point in settings]
+    fields = {key: getattr(table, key) for key in PolicyTable.model_fields}
+    return Requirement(adversary, **{**fields, "name": name})

@@ -63,7 +63,7 @@ def hinted_with_keys(call: Callable[P, R]) -> Callable[P, R]:
 
 def policy_of(
     policy: Policy | Mapping[str, Any] | str | Path | None,
-    said: Mapping[str, Any],
+    keywords: Mapping[str, Any],
     table: Any = None,
     name: str = "audit",
 ) -> Policy:
@@ -72,45 +72,55 @@ def policy_of(
     Without requirements, the default ones apply. If only the path of a table is given, the
     policy.toml beside it is used. For a table that was read already, see `Policy.under`.
     """
-    rules = _policy_of(policy, said, table, name)
+    rules = _policy_of(policy, keywords, table, name)
     if not isinstance(table, Microdata):
         return rules
     if policy is None or (isinstance(policy, Policy) and policy.schema is None):
-        rules = replace(rules, schema=_with_the_rest(rules.schema, said, table.schema))
+        rules = replace(rules, schema=_with_the_rest(rules.schema, keywords, table.schema))
     return rules.under(table.schema)
 
 
-def _with_the_rest(told: Schema | None, said: Mapping[str, Any], own: Schema) -> Schema | None:
+def _with_the_rest(
+    stated: Schema | None, keywords: Mapping[str, Any], table_schema: Schema
+) -> Schema | None:
     """The schema of a call, with what it leaves out taken from a table that was read."""
-    rest = {key: getattr(own, key) for key in _LEFT_OUT if said.get(key) is None}
-    if told is None or {*told.quasi_identifiers} != {*own.quasi_identifiers}:
-        return told
-    return replace(told, **rest) if told.sensitives == own.sensitives else told
+    missing_fields = {
+        key: getattr(table_schema, key) for key in _LEFT_OUT if keywords.get(key) is None
+    }
+    if stated is None or {*stated.quasi_identifiers} != {*table_schema.quasi_identifiers}:
+        return stated
+    return (
+        replace(stated, **missing_fields)
+        if stated.sensitives == table_schema.sensitives
+        else stated
+    )
 
 
 def _policy_of(
     policy: Policy | Mapping[str, Any] | str | Path | None,
-    said: Mapping[str, Any],
+    keywords: Mapping[str, Any],
     table: Any,
     name: str,
 ) -> Policy:
     """Same as `policy_of`, without regard to the schema of the table."""
-    given = {key: own for key, own in said.items() if own is not None}
-    limit = given.pop("below", None)
+    arguments = {key: value for key, value in keywords.items() if value is not None}
+    limit = arguments.pop("below", None)
     if limit is not None and _is_points(policy):
         policy, limit = Policy(policy, below=limit), None
-    wanted: list[Any] = [_table(key, own) for key, own in given.items() if key not in _COLUMNS]
+    tables: list[Any] = [
+        _table(key, value) for key, value in arguments.items() if key not in _COLUMNS
+    ]
     if limit is not None:
-        alone = [own for own in wanted if "facts" in own] or [{"facts": {"l": 0}}]
-        wanted = [own for own in wanted if "facts" not in own]
-        wanted += [{**own, "below": limit} for own in alone]
-    schema = _schema(given)
+        fact_tables = [value for value in tables if "facts" in value] or [{"facts": {"l": 0}}]
+        tables = [value for value in tables if "facts" not in value]
+        tables += [{**value, "below": limit} for value in fact_tables]
+    schema = _schema(arguments)
     if policy is None:
         if schema is None and isinstance(table, (str, Path)):
-            beside = Path(table).with_name("policy.toml")
-            if beside.is_file():  # the policy of the table, as on the command line
-                _LOG.warning("%s: the policy is %s, which lies beside it", table, beside)
-                return _policy_of(beside, said, table, name)
+            policy_file = Path(table).with_name("policy.toml")
+            if policy_file.is_file():  # the policy of the table, as on the command line
+                _LOG.warning("%s: the policy is %s, which lies beside it", table, policy_file)
+                return _policy_of(policy_file, keywords, table, name)
             if (Path(table) / CERTIFICATE).is_file():
                 raise CallError(
                     f"{name}() is missing the policy; fk.verify({str(table)!r}) judges a published "
@@ -123,24 +133,26 @@ def _policy_of(
                 f"as {example}"
             )
         return Policy(
-            Policy.from_dict({"require": wanted or _USUAL}, name="the policy").requirements, schema
+            Policy.from_dict({"require": tables or _USUAL}, name="the policy").requirements, schema
         )
     rules = Policy.of(policy)
-    if schema is None and not wanted:
+    if schema is None and not tables:
         return rules
-    _refuse_two(rules, schema, given)
-    more = Policy.from_dict({"require": wanted}, name="the policy").requirements if wanted else ()
+    _refuse_two(rules, schema, arguments)
+    further = (
+        Policy.from_dict({"require": tables}, name="the policy").requirements if tables else ()
+    )
     required = [*rules.requirements]
-    for each in more:
-        if each not in required:
-            required.append(replace(each, name=f"require[{len(required)}]"))
+    for requirement in further:
+        if requirement not in required:
+            required.append(replace(requirement, name=f"require[{len(required)}]"))
     return Policy(required, schema or rules.schema, rules.options, tries=rules.tries)
 
 
-def _refuse_two(rules: Policy, schema: Schema | None, given: Mapping[str, Any]) -> None:
+def _refuse_two(rules: Policy, schema: Schema | None, arguments: Mapping[str, Any]) -> None:
     """Refuse columns that differ from those of the policy."""
     if schema is not None and rules.schema is not None and rules.schema != schema:
-        key = next(key for key in _COLUMNS if key in given)
+        key = next(key for key in _COLUMNS if key in arguments)
         raise SchemaError(f"the policy says what the columns are; leave out {key}, or change it")
 
 
@@ -151,62 +163,62 @@ def _is_points(policy: Any) -> bool:
     if isinstance(policy, Mapping):
         return "require" not in policy and "schema" not in policy
     listed = policy if isinstance(policy, (list, tuple)) else ()
-    return not any(isinstance(each, Requirement) for each in listed)
+    return not any(isinstance(element, Requirement) for element in listed)
 
 
 def schema_of(
-    policy: Policy | Mapping[str, Any] | str | Path | None, said: Mapping[str, Any]
+    policy: Policy | Mapping[str, Any] | str | Path | None, keywords: Mapping[str, Any]
 ) -> Schema:
     """The schema of a policy, or of the arguments in its place."""
-    given = {key: own for key, own in said.items() if own is not None}
-    own = _schema(given)
+    arguments = {key: value for key, value in keywords.items() if value is not None}
+    schema = _schema(arguments)
     if policy is not None:
         rules = Policy.of(policy)
-        _refuse_two(rules, own, given)
-        return own or rules.needed_schema
-    if own is None:
+        _refuse_two(rules, schema, arguments)
+        return schema or rules.needed_schema
+    if schema is None:
         raise SchemaError(
             "say what the columns of the table are: policy=, or quasi_identifiers=[...] and "
             "sensitive=; or give Microdata(table, schema)"
         )
-    return own
+    return schema
 
 
 def microdata_of(
-    table: Any, policy: Policy | Mapping[str, Any] | str | Path | None, said: Mapping[str, Any]
+    table: Any, policy: Policy | Mapping[str, Any] | str | Path | None, keywords: Mapping[str, Any]
 ) -> Microdata:
     """A raw table; if it was not read yet, read by a policy or by the arguments in its place."""
     if not isinstance(table, Microdata):
-        return Microdata(table, schema_of(policy, said))
-    told = _schema({key: own for key, own in said.items() if own is not None})
-    told = _with_the_rest(told, said, table.schema)
-    for schema in (None if policy is None else Policy.of(policy).schema, told):
+        return Microdata(table, schema_of(policy, keywords))
+    stated = _schema({key: value for key, value in keywords.items() if value is not None})
+    stated = _with_the_rest(stated, keywords, table.schema)
+    for schema in (None if policy is None else Policy.of(policy).schema, stated):
         if schema is not None:
             schema.refuse_other(table.schema)
     return table
 
 
-def _schema(given: Mapping[str, Any]) -> Schema | None:
+def _schema(arguments: Mapping[str, Any]) -> Schema | None:
     """The schema that the arguments give, or None."""
-    own = {key: given[key] for key in _COLUMNS if key in given}
-    if not own:
+    schema_fields = {key: arguments[key] for key in _COLUMNS if key in arguments}
+    if not schema_fields:
         return None
     for key, lacking in (("quasi_identifiers", "[...]"), ("sensitive", '"..."')):
-        if key not in own:
+        if key not in schema_fields:
             only = " (how many look alike needs none: see fk.k_anonymity and fk.risk)"
             raise CallError(
                 f"say which columns others may know, and which one must stay hidden: add {key}="
                 f"{lacking}{only if key == 'sensitive' else ''}"
             )
     for key in _LISTS:
-        if isinstance(own.get(key), str):
-            own[key] = [own[key]]
-    return Schema(**own)
+        if isinstance(schema_fields.get(key), str):
+            schema_fields[key] = [schema_fields[key]]
+    return Schema(**schema_fields)
 
 
-def _table(key: str, given: Any) -> dict[str, Any]:
+def _table(key: str, value: Any) -> dict[str, Any]:
     """The table of a policy file; a plain value of a criterion is its first setting."""
     settings: Any = next((kind.settings for kind in CRITERIA if kind.key == key), None)
-    if isinstance(given, Mapping) or not hasattr(settings, "model_fields"):
-        return {key: given}
-    return {key: {known_keys(settings)[0]: given}}
+    if isinstance(value, Mapping) or not hasattr(settings, "model_fields"):
+        return {key: value}
+    return {key: {known_keys(settings)[0]: value}}

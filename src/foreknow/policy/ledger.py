@@ -18,15 +18,15 @@ from foreknow.data.counts import GroupCounts
 class Part(NamedTuple):
     """A requirement in a search: the function that counts groups for it, and its ledger."""
 
-    counted: Callable[[GroupCounts], HasCounts]
+    counter: Callable[[GroupCounts], HasCounts]
     ledger: Ledger
 
     def of(
         self, removed: GroupCounts | None, added: GroupCounts
     ) -> tuple[GroupCounts | None, GroupCounts]:
         """The counts of groups that are removed, and of those that replace them."""
-        leaving = None if removed is None else counts_of(self.counted(removed))
-        return leaving, counts_of(self.counted(added))
+        leaving = None if removed is None else counts_of(self.counter(removed))
+        return leaving, counts_of(self.counter(added))
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class PolicyLedger:
     def copy(self) -> PolicyLedger:
         """A copy in the present state; later changes affect only one of the two."""
         return PolicyLedger(
-            [Part(p.counted, deepcopy(p.ledger)) for p in self.parts], self.monotone
+            [Part(p.counter, deepcopy(p.ledger)) for p in self.parts], self.monotone
         )
 
     def admits(self, removed: GroupCounts | None, added: GroupCounts) -> bool:
@@ -73,48 +73,52 @@ class PolicyLedger:
         self, removed: GroupCounts | None, added: GroupCounts, owner: NDArray[Any]
     ) -> PolicyEvaluation:
         """Measure many proposals; see `Ledger.evaluate`."""
-        found = []
+        evaluations = []
         for part in self.parts:
             leaving, coming = part.of(removed, added)
-            of = owner if coming.origin is None else owner[coming.origin]
-            found.append(part.ledger.evaluate(leaving, coming, of))
-        return PolicyEvaluation(found)
+            owner_of_part = owner if coming.origin is None else owner[coming.origin]
+            evaluations.append(part.ledger.evaluate(leaving, coming, owner_of_part))
+        return PolicyEvaluation(evaluations)
 
     def alone(self, counts: GroupCounts) -> BoolArray:
         """Whether each group is safe by itself, if nothing was committed yet."""
         safe = np.ones(counts.n_groups, dtype=bool)
         for part in self.parts:
-            seen = counts_of(part.counted(counts))
-            own = seen.origin if seen.origin is not None else np.arange(counts.n_groups)
-            found = getattr(part.ledger, "alone", None)
-            if found is None:
-                safe &= part.ledger.evaluate(None, seen, own).safe_each()
+            part_counts = counts_of(part.counter(counts))
+            origin = (
+                part_counts.origin if part_counts.origin is not None else np.arange(counts.n_groups)
+            )
+            safe_alone = getattr(part.ledger, "alone", None)
+            if safe_alone is None:
+                safe &= part.ledger.evaluate(None, part_counts, origin).safe_each()
             else:
-                safe[own[~found(seen)]] = False
+                safe[origin[~safe_alone(part_counts)]] = False
         return safe
 
     def divisible(self, counts: GroupCounts) -> BoolArray:
         """Which groups may be divided into safe parts; True if that is not known."""
-        found = np.ones(counts.n_groups, dtype=bool)
+        is_divisible = np.ones(counts.n_groups, dtype=bool)
         for part in self.parts:
-            own = getattr(part.ledger, "divisible", None)
-            if own is not None:
-                seen = counts_of(part.counted(counts))
-                if seen.origin is None:  # known columns may already divide a group
-                    found &= own(seen)
-        return found
+            may_divide = getattr(part.ledger, "divisible", None)
+            if may_divide is not None:
+                part_counts = counts_of(part.counter(counts))
+                if part_counts.origin is None:  # known columns may already divide a group
+                    is_divisible &= may_divide(part_counts)
+        return is_divisible
 
     def fewest_leaving(self, counts: GroupCounts) -> NDArray[np.int64]:
         """A lower bound of how many people must leave each group until it is safe or empty."""
         fewest = np.zeros(counts.n_groups, dtype=np.int64)
         for part in self.parts:
-            found = getattr(part.ledger, "fewest_leaving", None)
-            if found is not None:
-                seen = counts_of(part.counted(counts))
-                own: NDArray[np.int64] = found(seen)
-                if seen.origin is not None:  # added up over the parts of each group
-                    own = np.bincount(seen.origin, own, counts.n_groups).astype(np.int64)
-                fewest = np.maximum(fewest, own)
+            lower_bound = getattr(part.ledger, "fewest_leaving", None)
+            if lower_bound is not None:
+                part_counts = counts_of(part.counter(counts))
+                leaving: NDArray[np.int64] = lower_bound(part_counts)
+                if part_counts.origin is not None:  # added up over the parts of each group
+                    leaving = np.bincount(part_counts.origin, leaving, counts.n_groups).astype(
+                        np.int64
+                    )
+                fewest = np.maximum(fewest, leaving)
         return fewest
 
 

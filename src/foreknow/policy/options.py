@@ -84,7 +84,7 @@ class PublishOptions:
         if isinstance(self.unlinked, str):
             raise PolicyError(f"publish.unlinked must be a list, such as [{self.unlinked!r}]")
         set_fields(self, unlinked=tuple(self.unlinked), weights=weights_of(self.weights))
-        for name, given, known in (
+        for name, value, choices in (
             ("form", self.form, get_args(Form)),
             ("format", self.format, get_args(FileFormat)),
             *(
@@ -93,9 +93,9 @@ class PublishOptions:
             ),
         ):
             if name == "format":
-                refuse_export_format(given)
-            if given not in known and not (name in ("form", "format") and given is None):
-                raise PolicyError(f"publish.{name} is {given!r}{did_you_mean(str(given), known)}")
+                refuse_export_format(value)
+            if value not in choices and not (name in ("form", "format") and value is None):
+                raise PolicyError(f"publish.{name} is {value!r}{did_you_mean(str(value), choices)}")
         if self.rows_per_part is not None:
             whole_number(self.rows_per_part, "publish.rows_per_part", 1)
             if self.format != "parquet":
@@ -111,13 +111,13 @@ class PublishOptions:
 
     def _check_dialect(self) -> None:
         if self.delimiter is not None:
-            found = "\t" if self.delimiter == "tab" else self.delimiter
-            if len(found) != 1 or found not in DELIMITERS:
+            delimiter = "\t" if self.delimiter == "tab" else self.delimiter
+            if len(delimiter) != 1 or delimiter not in DELIMITERS:
                 raise PolicyError(
                     f'publish.delimiter is {self.delimiter!r}; CSV is written with ",", ";", "tab" '
                     'or "|"'
                 )
-            set_fields(self, delimiter=found)
+            set_fields(self, delimiter=delimiter)
         if self.decimal not in (None, ".", ","):
             raise PolicyError(f'publish.decimal is {self.decimal!r}; it is "." or ","')
         if not isinstance(self.bom, bool | None):
@@ -129,13 +129,13 @@ class PublishOptions:
 
     def as_came(self, dialect: Dialect) -> PublishOptions:
         """The options with defaults from the table's dialect; usual settings are left None."""
-        written = self.format or "csv"
+        file_format = self.format or "csv"
         how: dict[str, Any] = {name: getattr(self, name) for name in _OF_CSV}
-        if written == "csv":
-            how = {n: getattr(dialect, n) if own is None else own for n, own in how.items()}
+        if file_format == "csv":
+            how = {n: getattr(dialect, n) if value is None else value for n, value in how.items()}
             usual = Dialect()
-            how = {n: None if own == getattr(usual, n) else own for n, own in how.items()}
-        return replace(self, format=written, **how)
+            how = {n: None if value == getattr(usual, n) else value for n, value in how.items()}
+        return replace(self, format=file_format, **how)
 
     def check_columns(self, schema: Schema) -> None:
         """Refuse columns in `unlinked` and `weights` that cannot be meant."""
@@ -145,8 +145,8 @@ class PublishOptions:
                     f"publish.unlinked: {name!r} is neither sensitive nor among other"
                     f"{did_you_mean(name, [*schema.sensitives, *schema.other])}"
                 )
-            others = (*schema.quasi_identifiers, *schema.sensitives, *schema.other)
-            if (header := header_of_shuffled(name)) in others:
+            published_columns = (*schema.quasi_identifiers, *schema.sensitives, *schema.other)
+            if (header := header_of_shuffled(name)) in published_columns:
                 raise PolicyError(
                     f"publish.unlinked: {name!r} is published as {header!r}, and another "
                     "column is called so; rename that column"
@@ -166,8 +166,8 @@ class PublishOptions:
 
     def weights_of(self, columns: Iterable[str]) -> NDArray[np.float64] | None:
         """The weights of some columns; None if all are 1."""
-        found = np.array([self.weights.get(column, 1.0) for column in columns])
-        return None if np.all(found == 1) else found
+        weights = np.array([self.weights.get(column, 1.0) for column in columns])
+        return None if np.all(weights == 1) else weights
 
     @property
     def written(self) -> Form:
@@ -182,27 +182,27 @@ class PublishOptions:
     def to_dict(self) -> dict[str, Any]:
         """The ``[publish]`` table."""
         table = {key: plain(getattr(self, key)) for key in PublishTable.model_fields}
-        said = {key: given for key, given in table.items() if given or key == "method"}
-        said |= {"bom": False} if self.bom is False else {}  # which differs from leaving it out
-        return {**said, **{name: dict(given) for name, given in self.settings.items()}}
+        stated = {key: value for key, value in table.items() if value or key == "method"}
+        stated |= {"bom": False} if self.bom is False else {}  # which differs from leaving it out
+        return {**stated, **{name: dict(value) for name, value in self.settings.items()}}
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> PublishOptions:
         """Read what `to_dict` gives."""
-        own = {key: given for key, given in table.items() if key in PublishTable.model_fields}
-        return cls(**own, settings={key: table[key] for key in table if key not in own})
+        fields = {key: value for key, value in table.items() if key in PublishTable.model_fields}
+        return cls(**fields, settings={key: table[key] for key in table if key not in fields})
 
 
-def weights_of(given: Any) -> dict[str, int | float]:
+def weights_of(table: Any) -> dict[str, int | float]:
     """Read weights of columns: numbers above 0.
 
     >>> weights_of({"zip": 3, "age": "1/2"})
     {'zip': 3, 'age': 0.5}
     """
-    if not isinstance(given, Mapping):
-        raise PolicyError(f"publish.weights must be a table, such as {{ zip = 3 }}, not {given!r}")
-    read: dict[str, int | float] = {}
-    for column, weight in given.items():
+    if not isinstance(table, Mapping):
+        raise PolicyError(f"publish.weights must be a table, such as {{ zip = 3 }}, not {table!r}")
+    weights: dict[str, int | float] = {}
+    for column, weight in table.items():
         try:
             number = float(as_fraction(weight)) if not isinstance(weight, bool) else 0.0
         except InputError:
@@ -212,14 +212,14 @@ def weights_of(given: Any) -> dict[str, int | float]:
                 f"publish.weights: {column!r} must count a number above 0 (from 0.000001 to "
                 f"1,000,000), not {weight!r}"
             )
-        read[str(column)] = int(number) if number.is_integer() else number
-    return read
+        weights[str(column)] = int(number) if number.is_integer() else number
+    return weights
 
 
-def refuse_export_format(given: Any) -> None:
+def refuse_export_format(file_format: Any) -> None:
     """Refuse a format that a certificate does not cover, and say how to get it."""
-    if given in ("xlsx", "sav", "dta"):
+    if file_format in ("xlsx", "sav", "dta"):
         raise PolicyError(
-            f"publish.format is {given!r}, and a certified release is CSV or Parquet: leave format "
-            f"out, and then run: foreknow export FOLDER --to {given}"
+            f"publish.format is {file_format!r}, and a certified release is CSV or Parquet: leave "
+            f"format out, and then run: foreknow export FOLDER --to {file_format}"
         )

@@ -49,9 +49,9 @@ def owners_counts(
     if numbers_of_cases(counts) is None:
         return counts, None
     cells = counts.cell_groups * counts.n_values + counts.codes
-    own = groups.astype(np.int64) * counts.n_values + combined.sensitive_codes
+    cell_of_case = groups.astype(np.int64) * counts.n_values + combined.sensitive_codes
     name = str(combined.schema.person)
-    return counts, CaseOwners(name, combined.persons, np.searchsorted(cells, own))
+    return counts, CaseOwners(name, combined.persons, np.searchsorted(cells, cell_of_case))
 
 
 def numbers_of_cases(counts: GroupCounts) -> IntArray | None:
@@ -66,7 +66,7 @@ def numbers_of_cases(counts: GroupCounts) -> IntArray | None:
 class CountsOfCases(GroupCounts):
     """Counts of cases, with the most cases that any person in each group has."""
 
-    most: IntArray
+    most_cases: IntArray
 
 
 @dataclass(frozen=True)
@@ -97,41 +97,41 @@ class CaseOwners:
         order = several[np.argsort(self.of_case[several], kind="stable")]
         return self.of_case[order], self.groups[order]
 
-    def disclosures(self, point: Point, counted: HasCounts) -> list[Disclosure]:
+    def disclosures(self, point: Point, release: HasCounts) -> list[Disclosure]:
         """For each value, an upper bound of the probability that some person has it.
 
         This is the highest sum over one person's cases, or the worst of a single case.
         """
-        found = _of_single_cases(point, counted)
+        disclosures = _of_single_cases(point, release)
         people, _ = self._several
         if not len(people):
-            return found
-        sums = _Sums(*self._several, _chances(point.adversary, counted), counts_of(counted))
+            return disclosures
+        sums = _Sums(*self._several, _chances(point.adversary, release), counts_of(release))
         best = sums.best()
-        for code, (top, own) in enumerate(zip(best.tolist(), found, strict=True)):
-            if top > own.probability * (1 - _NEAR):
-                found[code] = sums.disclosure(code, top, own)
-        return found
+        for code, (top, single_case) in enumerate(zip(best.tolist(), disclosures, strict=True)):
+            if top > single_case.probability * (1 - _NEAR):
+                disclosures[code] = sums.disclosure(code, top, single_case)
+        return disclosures
 
     def over(
-        self, adversary: Any, limit: Limit, counted: HasCounts, about: BoolArray
+        self, adversary: Any, limit: Limit, release: HasCounts, is_about: BoolArray
     ) -> tuple[int, int]:
         """An upper bound of how many people reach a limit, and how many groups have their cases."""
         order = np.argsort(self.of_case, kind="stable")
         sums = _Sums(
             *(self.of_case[order], self.groups[order]),
-            *(_chances(adversary, counted), counts_of(counted)),
+            *(_chances(adversary, release), counts_of(release)),
         )
         reached = np.zeros(int(self.of_case.max()) + 1, dtype=bool)
-        least = float(limit.at(None)) * (1 - _NEAR)
+        lowest_sum = float(limit.at(None)) * (1 - _NEAR)
         for who, value, sum_of in sums.each():
-            reached[who[(sum_of >= least) & about[value]]] = True
+            reached[who[(sum_of >= lowest_sum) & is_about[value]]] = True
         return int(reached.sum()), len(np.unique(self.groups[reached[self.of_case]]))
 
 
-def _chances(adversary: Any, counted: HasCounts) -> Chances:
+def _chances(adversary: Any, release: HasCounts) -> Chances:
     """The probabilities that an adversary reaches for each case."""
-    chances = adversary.chances(counted)
+    chances = adversary.chances(release)
     if not isinstance(chances, Chances):
         raise UnsupportedError(
             f"{adversary} says nothing of each group, so it has no limit about people with several "
@@ -150,25 +150,31 @@ def refuse_no_sum(name: str = "", *, within: bool, relative: bool) -> None:
         )
 
 
-def _of_single_cases(point: Point, counted: HasCounts) -> list[Disclosure]:
+def _of_single_cases(point: Point, release: HasCounts) -> list[Disclosure]:
     """The worst disclosure of a single case, for each value."""
-    refuse_no_sum(within=isinstance(counted, Windows), relative=point.relative)
-    return list(point.adversary.disclosures(counted).values())
+    refuse_no_sum(within=isinstance(release, Windows), relative=point.relative)
+    return list(point.adversary.disclosures(release).values())
 
 
-def of_most_cases(point: Point, counted: HasCounts, most: int) -> list[Disclosure]:
-    """Upper bounds for people if it is not known whose cases are where: `most` times a case's."""
+def of_most_cases(point: Point, release: HasCounts, most_cases: int) -> list[Disclosure]:
+    """Upper bounds for people, not knowing whose cases are where: `most_cases` times a case's."""
 
-    def times(own: Disclosure) -> Disclosure:
+    def times(disclosure: Disclosure) -> Disclosure:
         def exact() -> Fraction | None:
-            bound = own.settled
-            return None if bound is None else min(Fraction(1), most * bound)
+            bound = disclosure.settled
+            return None if bound is None else min(Fraction(1), most_cases * bound)
 
-        many = min(1.0, most * own.probability)
-        return Disclosure(own.value, many, _witness=lambda: own.witness, bounded=True, _bound=exact)
+        probability = min(1.0, most_cases * disclosure.probability)
+        return Disclosure(
+            disclosure.value,
+            probability,
+            _witness=lambda: disclosure.witness,
+            bounded=True,
+            _bound=exact,
+        )
 
-    found = _of_single_cases(point, counted)
-    return found if most == 1 else list(map(times, found))
+    disclosures = _of_single_cases(point, release)
+    return disclosures if most_cases == 1 else list(map(times, disclosures))
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,13 +192,15 @@ class _Sums:
 
         If the adversary can tell people in a group apart, the highest probability counts.
         """
-        of, n_values = self.chances, self.counts.n_values
-        keys = of.case * n_values + of.value
-        order = np.lexsort((-of.chance, keys))
+        chances, n_values = self.chances, self.counts.n_values
+        keys = chances.case * n_values + chances.value
+        order = np.lexsort((-chances.chance, keys))
         cells = order[np.unique(keys[order], return_index=True)[1]]
-        n_kinds = self.counts.n_groups if of.case_of is None else int(of.case_of.max()) + 1
-        starts = np.searchsorted(of.case[cells], np.arange(n_kinds + 1))
-        return starts, of.value[cells], cells
+        n_kinds = (
+            self.counts.n_groups if chances.case_of is None else int(chances.case_of.max()) + 1
+        )
+        starts = np.searchsorted(chances.case[cells], np.arange(n_kinds + 1))
+        return starts, chances.value[cells], cells
 
     @cached_property
     def _kind_of_case(self) -> IntArray:
@@ -211,53 +219,59 @@ class _Sums:
         starts, values, cells = self._kinds
         chance, n_values = self.chances.chance[cells], self.counts.n_values
         kinds = self._kind_of_case
-        many = np.cumsum(starts[kinds + 1] - starts[kinds])
+        n_cells = np.cumsum(starts[kinds + 1] - starts[kinds])
         # Cut between persons.
         firsts = np.flatnonzero(np.diff(self.people, prepend=-1))
-        before = np.concatenate(([0], many))[firsts]
+        before = np.concatenate(([0], n_cells))[firsts]
         cuts = firsts[np.flatnonzero(np.diff(before // _AT_ONCE, prepend=-1))]
         for first, last in zip(cuts, np.append(cuts[1:], len(self.people)), strict=True):
-            own = kinds[first:last]
-            at, offsets = ranges(starts[own], starts[own + 1])
+            case_kinds = kinds[first:last]
+            places, offsets = ranges(starts[case_kinds], starts[case_kinds + 1])
             person = np.cumsum(np.diff(self.people[first:last], prepend=-1) > 0) - 1
-            keys = np.repeat(person, np.diff(offsets)) * n_values + values[at]
+            keys = np.repeat(person, np.diff(offsets)) * n_values + values[places]
             sums: FloatArray
             if (dense := (int(person[-1]) + 1) * n_values) <= _SPARSE * len(keys):
-                sums = np.bincount(keys, chance[at], dense).astype(np.float64)
-                found = np.flatnonzero(sums)
-                sums = sums[found]
+                sums = np.bincount(keys, chance[places], dense).astype(np.float64)
+                distinct_keys = np.flatnonzero(sums)
+                sums = sums[distinct_keys]
             else:
-                found, which = np.unique(keys, return_inverse=True)
-                sums = np.bincount(which.reshape(-1), chance[at], len(found)).astype(np.float64)
+                distinct_keys, which = np.unique(keys, return_inverse=True)
+                sums = np.bincount(which.reshape(-1), chance[places], len(distinct_keys)).astype(
+                    np.float64
+                )
             who = self.people[first:last][np.flatnonzero(np.diff(person, prepend=-1))]
-            yield who[found // n_values], found % n_values, sums
+            yield who[distinct_keys // n_values], distinct_keys % n_values, sums
 
     def _cell_of_case(self, code: int) -> IntArray:
         """For one value, the cell of each case; -1 if nobody in its group can have the value."""
         starts, values, cells = self._kinds
-        at = np.flatnonzero(values == code)
-        found = np.full(len(starts) - 1, -1, dtype=np.int64)
-        found[np.searchsorted(starts, at, "right") - 1] = cells[at]
-        return found[self._kind_of_case]
+        places = np.flatnonzero(values == code)
+        cell_of_kind = np.full(len(starts) - 1, -1, dtype=np.int64)
+        cell_of_kind[np.searchsorted(starts, places, "right") - 1] = cells[places]
+        return cell_of_kind[self._kind_of_case]
 
-    def disclosure(self, code: int, top: float, own: Disclosure) -> Disclosure:
+    def disclosure(self, code: int, top: float, single_case: Disclosure) -> Disclosure:
         """The disclosure of the highest sum for one value, or of a single case if higher."""
         cell_of_case = self._cell_of_case(code)
 
         def exact() -> Fraction | None:
-            known = cell_of_case >= 0
-            chance = np.where(known, self.chances.chance[cell_of_case], 0.0)
+            has_cell = cell_of_case >= 0
+            chance = np.where(has_cell, self.chances.chance[cell_of_case], 0.0)
             sums = np.bincount(self.people, chance)
-            near = (sums[self.people] >= top * (1 - _NEAR)) & known
-            of: dict[int, list[int]] = {}
+            near = (sums[self.people] >= top * (1 - _NEAR)) & has_cell
+            cells_of_person: dict[int, list[int]] = {}
             for person, cell in zip(self.people[near], cell_of_case[near].tolist(), strict=True):
-                of.setdefault(int(person), []).append(cell)
-            alike = {tuple(sorted(each)) for each in of.values()}
-            cells = np.unique(np.concatenate([np.array(each) for each in alike]))
+                cells_of_person.setdefault(int(person), []).append(cell)
+            distinct_cells = {
+                tuple(sorted(person_cells)) for person_cells in cells_of_person.values()
+            }
+            cells = np.unique(
+                np.concatenate([np.array(person_cells) for person_cells in distinct_cells])
+            )
             fraction = dict(zip(cells.tolist(), self.chances.fractions(cells), strict=True))
-            highest = own.settled
-            for each in alike:
-                chances = [fraction[cell] for cell in each]
+            highest = single_case.settled
+            for person_cells in distinct_cells:
+                chances = [fraction[cell] for cell in person_cells]
                 if highest is None or None in chances:
                     return None
                 highest = max(highest, sum(chances, Fraction(0)))
@@ -270,12 +284,14 @@ class _Sums:
             groups = tuple(self.counts.group_label(int(g)) for g in self.groups[cases])
             return SeveralCases(groups[0], groups, tuple(chance[cases].tolist()))
 
-        probability = min(1.0, max(top, own.probability))
-        return Disclosure(own.value, probability, _witness=witness, bounded=True, _bound=exact)
+        probability = min(1.0, max(top, single_case.probability))
+        return Disclosure(
+            single_case.value, probability, _witness=witness, bounded=True, _bound=exact
+        )
 
 
 def ledger_of_people(
-    point: Point, asked: BoolArray | Windows, semantics: Semantics, most: int
+    point: Point, targets: BoolArray | Windows, semantics: Semantics, most_cases: int
 ) -> Ledger:
     """A ledger for a limit about people: each group's limit depends on the most cases in it.
 
@@ -284,20 +300,20 @@ def ledger_of_people(
     adversary: Any = point.adversary
 
     @cache  # these ledgers have no state: each group is asked about by itself
-    def ledger(many: int) -> Any:
-        return adversary.ledger(point.below / many, asked, semantics)
+    def ledger(n_cases: int) -> Any:
+        return adversary.ledger(point.below / n_cases, targets, semantics)
 
     speaks = adversary.speaks
     if speaks is None or speaks.groups or point.inclusive:
-        started: Ledger = ledger(most)
+        started: Ledger = ledger(most_cases)
         return started
 
     def fails(counts: GroupCounts) -> BoolArray:
         assert isinstance(counts, CountsOfCases)
         failing = np.zeros(counts.n_groups, dtype=bool)
-        for many in np.unique(counts.most).tolist():
-            own = np.flatnonzero(counts.most == many)
-            failing[own] = ~ledger(many).alone(counts.take(own))
+        for n_cases in np.unique(counts.most_cases).tolist():
+            groups = np.flatnonzero(counts.most_cases == n_cases)
+            failing[groups] = ~ledger(n_cases).alone(counts.take(groups))
         return failing
 
     return EachGroup(fails)

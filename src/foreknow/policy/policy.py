@@ -93,9 +93,9 @@ class Policy:
         below: Number | None = None,
     ) -> None:
         if isinstance(requirements, (str, Path, Mapping)):
-            read = Policy.of(requirements)
-            requirements, tries = read.requirements, (*read.tries, *tries)
-            schema, options = schema or read.schema, options or read.options
+            policy = Policy.of(requirements)
+            requirements, tries = policy.requirements, (*policy.tries, *tries)
+            schema, options = schema or policy.schema, options or policy.options
         if isinstance(requirements, Requirement):
             requirements = [requirements]
         elif hasattr(requirements, "to_dict") or below is not None:
@@ -104,8 +104,10 @@ class Policy:
             raise PolicyError("requirements must be a list, such as [Requirement(...)]")
         if isinstance(options, Mapping):
             options = PublishOptions(**options)
-        own = [Requirement(each) if hasattr(each, "attained") else each for each in requirements]
-        set_fields(self, requirements=tuple(own))
+        wrapped = [
+            Requirement(kind) if hasattr(kind, "attained") else kind for kind in requirements
+        ]
+        set_fields(self, requirements=tuple(wrapped))
         set_fields(self, schema=schema, options=options or PublishOptions(), tries=tuple(tries))
         for requirement in self.requirements:
             if not isinstance(requirement, Requirement):
@@ -126,8 +128,8 @@ class Policy:
             self._check_supported(self.schema)
             self._check_shared(self.schema)
             self._check_impossible(self.schema)
-            for each in self.tries:
-                self._check_try(each, self.schema)
+            for trial in self.tries:
+                self._check_try(trial, self.schema)
         for i, later in enumerate(self.requirements):
             for earlier in self.requirements[:i]:
                 check_agreement(earlier, later)
@@ -135,11 +137,11 @@ class Policy:
     @property
     def levels(self) -> dict[str, Level]:
         """How fine columns may be published."""
-        found: dict[str, Level] = {}
+        levels: dict[str, Level] = {}
         for requirement in self.requirements:
             for column, level in getattr(requirement.criterion, "levels", {}).items():
-                found[column] = level.with_(found.get(column, level))
-        return found
+                levels[column] = level.with_(levels.get(column, level))
+        return levels
 
     def _check_levels(self) -> None:
         """Refuse options and requirements that need a column finer than it may be published."""
@@ -159,11 +161,11 @@ class Policy:
                     f"levels: a top of {column!r} cannot be compared with a population, which has "
                     "its values as they are; leave one of them out"
                 )
-            wanted = self.options.labels.get(column)
-            if level.at_least and wanted not in (None, "hierarchy"):
+            style = self.options.labels.get(column)
+            if level.at_least and style not in (None, "hierarchy"):
                 raise PolicyError(
                     f"levels: {column!r} has labels of its hierarchy, from level {level.at_least} "
-                    f"on, and publish.labels says {wanted!r}; leave that out"
+                    f"on, and publish.labels says {style!r}; leave that out"
                 )
 
     def _check_supported(self, schema: Schema) -> None:
@@ -171,9 +173,12 @@ class Policy:
         form, shared = self.options.written, schema.shared is not None
         refuse_release("publish", form, schema.semantics, shared=shared)
         for requirement in self.requirements:
-            secret, known = requirement.sensitive or schema.sensitive, requirement.knowing or ()
+            secret, known_columns = (
+                requirement.sensitive or schema.sensitive,
+                requirement.knowing or (),
+            )
             if not requirement.of_people:
-                refuse_knowledge(requirement.name, secret, known, self.options.unlinked)
+                refuse_knowledge(requirement.name, secret, known_columns, self.options.unlinked)
 
     def _check_shared(self, schema: Schema) -> None:
         """Refuse values shared by households in a form that does not say which rows show them."""
@@ -199,13 +204,15 @@ class Policy:
     def _check_impossible(self, schema: Schema) -> None:
         """Refuse what is not counted if rules on one column bear on another of the same row."""
         for requirement in self.requirements:
-            known = [point.adversary for point in requirement.points]
+            adversaries = [point.adversary for point in requirement.points]
             one_row_each = not schema.counts_people and schema.shared is None
-            of_rows = bool(known) and all(getattr(kind, "of_rows", False) for kind in known)
+            of_rows = bool(adversaries) and all(
+                getattr(kind, "of_rows", False) for kind in adversaries
+            )
             if of_rows and one_row_each and not requirement.of_windows:
                 continue
-            if beside := self.ruled_beside(requirement):
-                column, secret = beside[0], requirement.sensitive or schema.sensitive
+            if ruled_columns := self.ruled_beside(requirement):
+                column, secret = ruled_columns[0], requirement.sensitive or schema.sensitive
                 apart = f"publish it apart ([publish] unlinked = [{column!r}])"
                 if column in self.options.unlinked:  # and the table at hand is not published yet
                     apart = f"audit what publish writes, where {column!r} stands apart"
@@ -219,18 +226,18 @@ class Policy:
                     code="impossible-linked",
                 )
 
-    def _check_try(self, given: Try, schema: Schema) -> None:
+    def _check_try(self, trial: Try, schema: Schema) -> None:
         if schema.semantics != "single":
             raise PolicyError(
                 f"try: learning takes one value per person, and semantics is {schema.semantics!r}; "
                 "leave [[try]] out"
             )
-        known = (*schema.quasi_identifiers, *schema.other)
-        for name in given.attack.by:
-            if name not in known:
+        columns = (*schema.quasi_identifiers, *schema.other)
+        for name in trial.attack.by:
+            if name not in columns:
                 raise PolicyError(
                     f"try: {name!r} is not known of people; name quasi-identifiers, or columns "
-                    f"among other{did_you_mean(name, known)}"
+                    f"among other{did_you_mean(name, columns)}"
                 )
 
     @classmethod
@@ -294,9 +301,9 @@ class Policy:
 
         Messages begin with `name`.
         """
-        found = read_tables(table, name)
+        tables = read_tables(table, name)
         try:
-            return cls(*parts_of(found, Path(folder)))
+            return cls(*parts_of(tables, Path(folder)))
         except ForeknowError as error:
             kind = type(error) if isinstance(error, InputError) else PolicyError
             raise kind(f"{name}: {error}", code=error.code, **error.fields) from None
@@ -309,14 +316,14 @@ class Policy:
         parts = []
         for requirement in self.requirements:
             how = self.semantics_of(requirement)
-            counted = RequirementCounts.of_nobody(requirement, values, how)
-            parts += [part for own in counted.secrets for part in own.parts(how, everyone)]
+            counts = RequirementCounts.of_nobody(requirement, values, how)
+            parts += [part for secret in counts.secrets for part in secret.parts(how, everyone)]
         return PolicyLedger(parts, self.monotone())
 
     def __repr__(self) -> str:
-        many = len(self.requirements)
-        about = "" if self.schema is None else f" on {self.schema.sensitive!r}"
-        return f"Policy({many} requirement{'s' * (many > 1)}{about})"
+        n_requirements = len(self.requirements)
+        subject = "" if self.schema is None else f" on {self.schema.sensitive!r}"
+        return f"Policy({n_requirements} requirement{'s' * (n_requirements > 1)}{subject})"
 
     def _repr_html_(self) -> str:
         return page_of(self).summary()
@@ -348,11 +355,11 @@ class Policy:
 
     def for_layout(self, layout: Layout) -> Policy:
         """The same policy for a release whose columns stand in this layout."""
-        other = copy(self)
-        set_fields(other, _layout=layout)
-        if other.schema is not None:
-            other._check_impossible(other.schema)
-        return other
+        policy = copy(self)
+        set_fields(policy, _layout=layout)
+        if policy.schema is not None:
+            policy._check_impossible(policy.schema)
+        return policy
 
     @property
     def layout(self) -> Layout:
@@ -369,21 +376,21 @@ class Policy:
         in_rows &= not schema.several  # values of people with several are in a table of their own
         apart = (*self.options.unlinked, *schema.several)
         layout = Layout.of(schema.sensitives, schema.other if in_rows else (), apart)
-        others = tuple(name for name in schema.other if name not in self.options.unlinked)
-        return replace(layout, of_people=in_rows, people=people, others=others)
+        other_columns = tuple(name for name in schema.other if name not in self.options.unlinked)
+        return replace(layout, of_people=in_rows, people=people, others=other_columns)
 
     @property
     def looked_at(self) -> tuple[str, ...]:
         """Sensitive columns that requirements are about, and columns that they assume are known."""
-        first, found = self.needed_schema.sensitive, []
+        first, columns = self.needed_schema.sensitive, []
         for requirement in self.requirements:
-            seen = requirement.sight(self.layout)
-            found += [seen.secret, *seen.known, *self.ruled_beside(requirement)]
+            sight = requirement.sight(self.layout)
+            columns += [sight.secret, *sight.known, *self.ruled_beside(requirement)]
         if self.sums_cases:
-            found.append(CASES)
+            columns.append(CASES)
         if self.owned:
-            found.append(first)
-        return tuple(sorted(dict.fromkeys(found), key=lambda name: name != first))
+            columns.append(first)
+        return tuple(sorted(dict.fromkeys(columns), key=lambda name: name != first))
 
     @property
     def sums_cases(self) -> bool:
@@ -411,11 +418,22 @@ class Policy:
         for requirement in self.requirements:
             if requirement.known and (microdata.schema.several or not self.layout.of_people):
                 _refuse_unpublished(requirement, microdata.schema)
-        alone = columns == (microdata.schema.sensitive,)
-        if alone and not any(r.known for r in self.requirements) and not microdata.fired(columns):
+        is_single = columns == (microdata.schema.sensitive,)
+        if (
+            is_single
+            and not any(r.known for r in self.requirements)
+            and not microdata.fired(columns)
+        ):
             return microdata
-        most = max((of.least for each in self.requirements if (of := each.criterion)), default=0)
-        units = None if exactly else max(_NUMBERS * most, _NUMBERS**2)
+        most_people = max(
+            (
+                criterion.least
+                for required in self.requirements
+                if (criterion := required.criterion)
+            ),
+            default=0,
+        )
+        units = None if exactly else max(_NUMBERS * most_people, _NUMBERS**2)
         return microdata.combined(columns, self.layout, units)
 
     @property
@@ -460,41 +478,48 @@ class Policy:
         if schema is None:
             return []
         of_each = [requirement.owned(schema) for requirement in self.requirements]
-        return list(dict.fromkeys(name for own in of_each for name in own))
+        return list(dict.fromkeys(name for columns in of_each for name in columns))
 
     @property
     def word(self) -> tuple[str, ...]:
         """What only the owner can judge, in words."""
-        asked = filter(self.asks_owner, self.requirements)
+        requirements = filter(self.asks_owner, self.requirements)
         return tuple(
-            dict.fromkeys(of.by_owner(self.needed_schema, self._rules_on(of)) for of in asked)
+            dict.fromkeys(
+                requirement.by_owner(self.needed_schema, self._rules_on(requirement))
+                for requirement in requirements
+            )
         )
 
     @property
     def filed(self) -> Policy:
         """The policy that files are judged by; rules of a column are left out if files hide one."""
-        shown, schema = self.shown, self.needed_schema
+        policy, schema = self.shown, self.needed_schema
         unshown = filter(self._unshown, self.requirements)
         if columns := {required.sensitive or schema.sensitive for required in unshown}:
             rules = [rule for rule in schema.impossible if rule.sensitive not in columns]
-            return shown._with(shown.requirements, replace(shown.needed_schema, impossible=rules))
-        return shown
+            return policy._with(
+                policy.requirements, replace(policy.needed_schema, impossible=rules)
+            )
+        return policy
 
     def _with(self, requirements: Sequence[Requirement], schema: Schema) -> Policy:
         """The same policy with other requirements, of which two may now be equal, and schema."""
-        other = copy(self)
+        policy = copy(self)
         set_fields(
-            other, requirements=tuple(own.under(schema) for own in requirements), schema=schema
+            policy,
+            requirements=tuple(requirement.under(schema) for requirement in requirements),
+            schema=schema,
         )
-        return other
+        return policy
 
     @property
     def shown(self) -> Policy:
         """The part of the policy that a release can show: about cases and published columns."""
         schema = self.needed_schema
-        shown = tuple(requirement.filed(schema) for requirement in self.requirements)
+        requirements = tuple(requirement.filed(schema) for requirement in self.requirements)
         without = replace(schema, person=None) if schema.counts_people else schema
-        return self._with(shown, without)
+        return self._with(requirements, without)
 
     @property
     def points(self) -> list[Point]:
@@ -519,23 +544,29 @@ class Policy:
 
         As many as a group must have; `SHARED` if no requirement says how many.
         """
-        least = (of.least for required in self.requirements if (of := required.criterion))
-        return max(least, default=0) or SHARED
+        minima = (
+            criterion.least for required in self.requirements if (criterion := required.criterion)
+        )
+        return max(minima, default=0) or SHARED
 
     @property
     def populations(self) -> dict[str, Any]:
         """Each population that groups are compared with, by digest, for the judge."""
-        return {own.digest(): own.written() for own in self.compared}
+        return {population.digest(): population.written() for population in self.compared}
 
     @property
     def compared(self) -> list[Any]:
         """Each population that groups are compared with."""
-        judged = [each for required in self.requirements for each in required.judged]
-        return [each.population for each in judged if Need.POPULATION in each.needs]
+        kinds = [kind for required in self.requirements for kind in required.judged]
+        return [kind.population for kind in kinds if Need.POPULATION in kind.needs]
 
     def failures(self, release: HasCounts) -> list[str]:
         """Messages that say which requirements a release fails, and by how much."""
-        return [said for requirement in self.requirements for said in requirement.failures(release)]
+        return [
+            message
+            for requirement in self.requirements
+            for message in requirement.failures(release)
+        ]
 
     @property
     def priors(self) -> list[Any]:
@@ -546,10 +577,10 @@ class Policy:
     def searched(self) -> Policy:
         """The requirements that a search has to ask; the rest is judged on the written release."""
         exact = self.options.written != "generalized"
-        asked = [each.searched(exact) for each in self.requirements]
-        if all(map(is_, asked, self.requirements)):
+        requirements = [requirement.searched(exact) for requirement in self.requirements]
+        if all(map(is_, requirements, self.requirements)):
             return self
-        return replace(self, requirements=asked)
+        return replace(self, requirements=requirements)
 
     @property
     def attributes(self) -> set[str]:
@@ -559,18 +590,21 @@ class Policy:
     @property
     def limits_inference(self) -> bool:
         """Whether a requirement limits what can be inferred, not only who looks alike."""
-        return any(each.limits_inference for each in self._of_people_alone)
+        return any(requirement.limits_inference for requirement in self._of_people_alone)
 
     def limits_inference_of(self, everyone: Any) -> bool:
         """The same for a counted table, where values that nobody has do not count."""
         return any(
-            RequirementCounts.of(each, everyone).limits_inference for each in self._of_people_alone
+            RequirementCounts.of(requirement, everyone).limits_inference
+            for requirement in self._of_people_alone
         )
 
     @property
     def _of_people_alone(self) -> list[Requirement]:
         """The requirements that count no cases."""
-        return [each for each in self.requirements if not self.counts_cases(each)]
+        return [
+            requirement for requirement in self.requirements if not self.counts_cases(requirement)
+        ]
 
     def counts_cases(self, requirement: Requirement) -> bool:
         """Whether it is a criterion and counts cases, where people may have several."""
@@ -586,7 +620,10 @@ class Policy:
         schema = self.schema
         if self.sums_cases or (schema is not None and schema.impossible):
             return False
-        return all(of.monotone(self.semantics_of(of)) for of in self.requirements)
+        return all(
+            requirement.monotone(self.semantics_of(requirement))
+            for requirement in self.requirements
+        )
 
     def published(self, values: Any = None) -> dict[str, Any]:
         """Same as `to_dict`, without the owner's files; of hierarchy files, only the names.
@@ -595,7 +632,9 @@ class Policy:
         """
         table = self.to_dict(values)
         layout = self.layout
-        table["require"] = [of.published(values, self.schema, layout) for of in self.requirements]
+        table["require"] = [
+            requirement.published(values, self.schema, layout) for requirement in self.requirements
+        ]
         table.get("schema", {}).pop("reading", None)
         table.pop("try", None)  # the result of an attack is a note of the publisher
         hierarchies = table.get("schema", {}).get("hierarchies", {})
@@ -612,7 +651,7 @@ class Policy:
             table["schema"] = self.schema.to_dict()
         table["require"] = [requirement.to_dict(values) for requirement in self.requirements]
         if self.tries:
-            table["try"] = [each.to_dict() for each in self.tries]
+            table["try"] = [trial.to_dict() for trial in self.tries]
         table["publish"] = self.options.to_dict()
         return table
 

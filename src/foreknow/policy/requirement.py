@@ -93,20 +93,20 @@ class Point(NamedTuple):
             return self
         return self._replace(adversary=self.adversary.under(schema))
 
-    def disclosures(self, counted: HasCounts) -> list[Disclosure]:
+    def disclosures(self, release: HasCounts) -> list[Disclosure]:
         """The worst disclosure of each secret that is counted."""
         if self.relative:
             assert isinstance(self.adversary, Gaining)
-            return list(self.adversary.gains(counted).values())
-        return list(self.adversary.disclosures(counted).values())
+            return list(self.adversary.gains(release).values())
+        return list(self.adversary.disclosures(release).values())
 
     def limits(self, release: HasCounts, sets: Iterable[Sequence[str]]) -> bool:
         """Whether the limit could be broken for somebody who has a value of one of some sets."""
         if not self.relative:
             return self.limit.limits
         assert isinstance(self.adversary, Gaining)
-        least = self.adversary.least(release, sets)
-        return least is not None and self.limit.limits_from(least)
+        lowest = self.adversary.least(release, sets)
+        return lowest is not None and self.limit.limits_from(lowest)
 
     def worst(self, disclosures: Iterable[Disclosure]) -> Disclosure:
         """The disclosure that is nearest to its limit, or farthest above it."""
@@ -122,12 +122,12 @@ def _by_key(cls: type[Any]) -> type[Any]:
     make, kinds = cls.__init__, {kind.key: kind for kind in (*ADVERSARIES, *CRITERIA)}
 
     @wraps(make)
-    def made(self: Any, *args: Any, **given: Any) -> None:
-        given = {own_name(key, kinds) or key: own for key, own in given.items()}
-        if keys := [] if args else [key for key in given if key in kinds]:
-            own, kind = given.pop(keys[0]), kinds[keys[0]]
-            args = (kind(**own) if isinstance(own, Mapping) else kind(own),)
-        make(self, *args, **given)
+    def made(self: Any, *args: Any, **fields: Any) -> None:
+        fields = {own_name(key, kinds) or key: value for key, value in fields.items()}
+        if keys := [] if args else [key for key in fields if key in kinds]:
+            value, kind = fields.pop(keys[0]), kinds[keys[0]]
+            args = (kind(**value) if isinstance(value, Mapping) else kind(value),)
+        make(self, *args, **fields)
 
     cls.__init__ = made
     return cls
@@ -224,85 +224,94 @@ class Requirement:
     criterion: Criterion | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        given: Any = self.adversary
-        is_criterion = hasattr(given, "attained") and not isinstance(given, type)
+        adversary: Any = self.adversary
+        is_criterion = hasattr(adversary, "attained") and not isinstance(adversary, type)
         if is_criterion:
-            check_criterion(given, self.name)
+            check_criterion(adversary, self.name)
         limits = {key: getattr(self, key) for key in LIMITS}
         table = read(PolicyTable, {**self._said, **limits}, self.name)
         set_fields(
             self,
             **{key: getattr(table, key) for key in PolicyTable.model_fields if key not in _NO},
         )
-        set_fields(self, criterion=given if is_criterion else None)
+        set_fields(self, criterion=adversary if is_criterion else None)
         set_fields(self, points=() if is_criterion else tuple(self._points(table.limits)))
         if isinstance(self.any_of, Mapping):
-            sets = {name: self._range(name, given) for name, given in self.any_of.items()}
+            sets = {name: self._range(name, setting) for name, setting in self.any_of.items()}
             set_fields(self, any_of=Sets(sets))
         self._check_secret(table)
-        on_top = [getattr(own.adversary, "facts", None) for own in self.points if own.relative]
+        on_top = [
+            getattr(point.adversary, "facts", None) for point in self.points if point.relative
+        ]
         if any(facts is not None and facts.m for facts in on_top):
             raise UnsupportedError("relative-links", self.name)
 
     @property
     def _said(self) -> dict[str, Any]:
         """Its secret and sight, by the keys of a policy file."""
-        fields = {key: of.alias or key for key, of in PolicyTable.model_fields.items()}
-        own = {alias: getattr(self, key) for key, alias in fields.items() if key not in _NO}
-        return {**own, **{key: own[key] or None for key in ("except", "absent")}}
+        fields = {
+            key: model_field.alias or key for key, model_field in PolicyTable.model_fields.items()
+        }
+        table = {alias: getattr(self, key) for key, alias in fields.items() if key not in _NO}
+        return {**table, **{key: table[key] or None for key in ("except", "absent")}}
 
     def _check_secret(self, table: PolicyTable) -> None:
         """Refuse a secret or limit that does not go with its knowledge or criterion."""
         keys = () if self.points else _SETS
         sets = next((key for key in keys if getattr(self, key) is not None), None)
-        for judged in self.judged:
-            require(judged, windows=self.of_windows, sets=sets, of=self.name, error=PolicyError)
-        named = self.values is not None or self.excluded or table.limits
-        if named and not self.points:
+        for kind in self.judged:
+            require(kind, windows=self.of_windows, sets=sets, subject=self.name, error=PolicyError)
+        chooses_values = self.values is not None or self.excluded or table.limits
+        if chooses_values and not self.points:
             raise PolicyError(
                 f"{self.name}: {self.criterion} is about whole groups: it takes no values, except "
                 "or limit"
             )
-        for one, other in combinations(self.points, 2):
-            if one.adversary == other.adversary and one.below != other.below:
+        for point, other_point in combinations(self.points, 2):
+            if point.adversary == other_point.adversary and point.below != other_point.below:
                 raise PolicyError(
-                    f"{self.name}: {one.adversary} has two thresholds, {one.below} and "
-                    f"{other.below}; keep one"
+                    f"{self.name}: {point.adversary} has two thresholds, {point.below} and "
+                    f"{other_point.below}; keep one"
                 )
         if self.of_windows:
             set_fields(self, within=self._read(Width.of, self.within))
 
-    def _range(self, name: str, given: Any) -> tuple[str, ...] | Range:
+    def _range(self, name: str, setting: Any) -> tuple[str, ...] | Range:
         """A list of values as it is, or a range of numbers."""
         return (
-            given if isinstance(given, tuple) else self._read(Range.of, given, f"any_of.{name}: ")
+            setting
+            if isinstance(setting, tuple)
+            else self._read(Range.of, setting, f"any_of.{name}: ")
         )
 
-    def _read(self, read: Callable[[Any], Any], given: Any, key: str = "") -> Any:
+    def _read(self, reader: Callable[[Any], Any], setting: Any, key: str = "") -> Any:
         """What is read of a part; an error begins with the names of both."""
         try:
-            return read(given)
+            return reader(setting)
         except InputError as error:
             raise PolicyError(f"{self.name}: {key}{error}") from None
 
     def _points(self, limits: Mapping[str, Fraction]) -> list[Point]:
-        given = self.adversary
-        if isinstance(given, str) or not isinstance(given, Sequence):
-            return [point_of(self.name, given, limits)]
+        adversaries = self.adversary
+        if isinstance(adversaries, str) or not isinstance(adversaries, Sequence):
+            return [point_of(self.name, adversaries, limits)]
         if limits:
             raise PolicyError(
                 f"{self.name}: a skyline has a threshold in each point, none beside them"
             )
-        if not given:
+        if not adversaries:
             raise PolicyError(f"{self.name}: a skyline needs at least one point")
         try:
-            pairs = [(adversary, below) for adversary, below in given]
+            pairs = [(adversary, below) for adversary, below in adversaries]
         except (TypeError, ValueError):
             raise PolicyError(
                 f"{self.name}: a skyline is a list of (adversary, below) pairs"
             ) from None
         try:
-            return [point_of(self.name, of, {"below": as_threshold(own)}) for of, own in pairs]
+            return [
+                point_of(self.name, adversary, {"below": as_threshold(below)})
+                for adversary, below in pairs
+            ]
         except InputError as error:
             kind = error if isinstance(error, PolicyError) else f"{self.name}: {error}"
             raise PolicyError(str(kind)) from None
@@ -327,7 +336,7 @@ class Requirement:
     @property
     def has_priors(self) -> bool:
         """Whether an adversary knows how likely values are."""
-        return any(isinstance(each, Gaining) for each in self.judged)
+        return any(isinstance(kind, Gaining) for kind in self.judged)
 
     @property
     def taken(self) -> Sequence[str] | None:
@@ -348,8 +357,8 @@ class Requirement:
             return self.at(point.searched for point in self.points)
         if criterion.of_groups is None or not (exact or Need.FINISHED in criterion.needs):
             return self
-        known = () if self.of_people else self.knowing
-        return replace(self, adversary=criterion.of_groups, knowing=known)
+        known_columns = () if self.of_people else self.knowing
+        return replace(self, adversary=criterion.of_groups, knowing=known_columns)
 
     @cached_property
     def attributes(self) -> set[str]:
@@ -357,13 +366,13 @@ class Requirement:
         return set.intersection(*map(columns_of_priors, self.judged))
 
     def __repr__(self) -> str:
-        given = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        shown = ", ".join(
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        text = ", ".join(
             f"{name}={x!r}"
-            for name, x in given.items()
+            for name, x in fields.items()
             if name not in ("adversary", "points", "criterion", "hierarchy") and x not in (None, ())
         )
-        return f"Requirement({self.adversary!r}, {shown})"
+        return f"Requirement({self.adversary!r}, {text})"
 
     def _repr_html_(self) -> str:
         return page_of(self).summary()
@@ -410,8 +419,8 @@ class Requirement:
         """The same against somebody who knows what it assumes that nobody knows, where that is."""
         if self.of_people or self.has_priors:
             return None
-        seen = self.sight(layout)
-        return self.by([*seen.known, *seen.assumed]) if seen.assumed else None
+        sight = self.sight(layout)
+        return self.by([*sight.known, *sight.assumed]) if sight.assumed else None
 
     def at(self, points: Iterable[Point]) -> Requirement:
         """The same with other adversaries and limits."""
@@ -443,8 +452,8 @@ class Requirement:
                     f"{self.name}: within is unsupported where the schema says what some people "
                     "cannot have (impossible); leave one of them out"
                 )
-            for judged in self.judged:
-                require(judged, impossible=True, of=self.name, error=PolicyError)
+            for kind in self.judged:
+                require(kind, impossible=True, subject=self.name, error=PolicyError)
         shared = None if self.of_people else schema.shared
         if shared is not None and column in shared.values:
             return self._of_households(shared, column)
@@ -469,12 +478,12 @@ class Requirement:
                 f"{self.name}: {self.judged[0]} compares groups, or people, with all of a table, "
                 f"and of {column!r} households share values; require facts or negations of it"
             )
-        known, left = self.knowing, dict.fromkeys(self.excluded)
+        known_columns, excluded = self.knowing, dict.fromkeys(self.excluded)
         if self.secret.singly and self.values is None:
-            left[ELSEWHERE] = None
-        if known is not None:
-            known = tuple(dict.fromkeys((*known, shared.column)))
-        return replace(self, shown=shared.column, knowing=known, excluded=tuple(left))
+            excluded[ELSEWHERE] = None
+        if known_columns is not None:
+            known_columns = tuple(dict.fromkeys((*known_columns, shared.column)))
+        return replace(self, shown=shared.column, knowing=known_columns, excluded=tuple(excluded))
 
     def count(self, release: HasCounts, possible: Possible | None = None) -> RequirementCounts:
         """The counts of a release that this requirement needs, and of who can have which values."""
@@ -489,8 +498,8 @@ class Requirement:
         if isinstance(values, JointLabels):
             return values.values_of(self.sensitive or values.layout.main)
         if isinstance(values, Mapping):
-            own: Labels = values[self.sensitive or next(iter(values))]
-            return own
+            labels: Labels = values[self.sensitive or next(iter(values))]
+            return labels
         return values  # type: ignore[no-any-return]
 
     def check_columns(self, sensitives: Sequence[str], schema: Schema | None = None) -> None:
@@ -549,28 +558,28 @@ class Requirement:
     def by_owner(self, schema: Schema, rules: Sequence[Rule]) -> str:
         """The part that only the owner can judge, in words; `rules` bear on its column."""
         points = [f"{point.adversary} {point.limit.key} {point.below}" for point in self.points]
-        said = "; ".join(points) or str(self.criterion)
+        words = "; ".join(points) or str(self.criterion)
         if self.unit is not None:
-            said = f"each group has at least {self.judged[0].least} different {self.unit}"
+            words = f"each group has at least {self.judged[0].least} different {self.unit}"
         if self.points and schema.counts_people:
-            said += f", added up over all cases of each {schema.person}"
+            words += f", added up over all cases of each {schema.person}"
         if hidden := [name for name in self.owned(schema) if name != self.unit]:
-            said += f", with {' and '.join(hidden)} known of everybody"
+            words += f", with {' and '.join(hidden)} known of everybody"
         cannot: dict[str, list[str]] = {}
         for rule in rules:
             cannot.setdefault(", ".join(rule.values), []).append(str(rule))
         for values, people in cannot.items():
-            said += f", not counting {'; '.join(people)} among those who might have {values}"
-        return said if self.name.startswith("require") else f"{self.name}: {said}"
+            words += f", not counting {'; '.join(people)} among those who might have {values}"
+        return words if self.name.startswith("require") else f"{self.name}: {words}"
 
     def filed(self, schema: Schema) -> Requirement:
         """The part of it that a release can show; the requirement itself if that is all."""
         if not (hidden := self.owned(schema)):
             return self
-        known = None if self.knowing is None else [n for n in self.known if n not in hidden]
+        known_columns = None if self.knowing is None else [n for n in self.known if n not in hidden]
         sizes: Any = self.adversary
         return replace(
-            self, knowing=known, adversary=replace(sizes, of=None) if self.unit else sizes
+            self, knowing=known_columns, adversary=replace(sizes, of=None) if self.unit else sizes
         )
 
     def sight(self, layout: Layout) -> Seen:
@@ -584,39 +593,45 @@ class Requirement:
 
     def monotone(self, semantics: Semantics) -> bool:
         """Whether merging groups can never make a release fail it."""
-        return all(each.monotone(semantics) for each in self.judged)
+        return all(kind.monotone(semantics) for kind in self.judged)
 
     @property
     def searched_exactly(self) -> bool:
         """Whether a search in which merging cannot hurt never refuses groups that hold."""
         # In windows, target and linked people are assumed to have values near each other.
-        known = [each.speaks for each in self.judged]
-        return not self.of_windows or not any(each is None or each.groups for each in known)
+        reaches = [kind.speaks for kind in self.judged]
+        return not self.of_windows or not any(reach is None or reach.groups for reach in reaches)
 
     def failures(self, release: HasCounts) -> list[str]:
         """Messages that say what fails, and by how much."""
-        counted = self.count(release)
-        failing = [own for own in counted.explanations() if not own.safe]
-        beside = counted.sight.known if isinstance(release, Release) else ()
-        name = f"{self.name}, with {', '.join(beside)} known of everybody" if beside else self.name
-        said = [f"{name}: {own.words}" for own in failing]
-        counts = counts_of(counted.seen)
-        if said and not failing[-1].of_groups and counts.n_groups == 1:
-            of, value = counted.together(failing[-1].found), failing[-1].value
-            have = int(of.totals[of.code(value)])
+        requirement_counts = self.count(release)
+        failing = [
+            explanation for explanation in requirement_counts.explanations() if not explanation.safe
+        ]
+        known_columns = requirement_counts.sight.known if isinstance(release, Release) else ()
+        name = (
+            f"{self.name}, with {', '.join(known_columns)} known of everybody"
+            if known_columns
+            else self.name
+        )
+        messages = [f"{name}: {explanation.words}" for explanation in failing]
+        counts = counts_of(requirement_counts.seen)
+        if messages and not failing[-1].of_groups and counts.n_groups == 1:
+            secret_counts, value = requirement_counts.together(failing[-1].found), failing[-1].value
+            have = int(secret_counts.totals[secret_counts.code(value)])
             what = f"values {value}" if self.of_windows else repr(str(value))
             if counts.semantics != "multiset":
-                said[-1] += f" ({have} of {counts.n_people} people have {what})"
-        return said
+                messages[-1] += f" ({have} of {counts.n_people} people have {what})"
+        return messages
 
-    def told(self, known: Sequence[str]) -> dict[str, Any]:
+    def told(self, known_columns: Sequence[str]) -> dict[str, Any]:
         """Its secret and sight for a result, with the columns known of everybody."""
         table = self.to_dict()
         return {
             "values": None,
             "except": [],
             **{key: table[key] for key in (*SECRET, "sensitive") if key in table},
-            **({"knowing": list(known)} if known or self.taken is not None else {}),
+            **({"knowing": list(known_columns)} if known_columns or self.taken is not None else {}),
         }
 
     def published(self, values: Any, schema: Schema | None, layout: Layout) -> dict[str, Any]:
@@ -634,15 +649,18 @@ class Requirement:
 
         With the values of a table, labels are written out as sets of these values.
         """
-        own = None if values is None else self.own(values)
+        labels = None if values is None else self.own(values)
         table = {"name": None if self.name.startswith("require") else self.name, **self._said}
         if self.about_sets:
-            left = {"any_of", "at_level", *(["except"] if own is not None else [])}
-            secret = written(self, own)
-            table = {key: secret.get(key) if key in left else of for key, of in table.items()}
+            secret_keys = {"any_of", "at_level", *(["except"] if labels is not None else [])}
+            secret = written(self, labels)
+            table = {
+                key: secret.get(key) if key in secret_keys else value
+                for key, value in table.items()
+            }
         if self.within is not None:
             table["within"] = self.within.given
-        table = {key: plain(given) for key, given in table.items() if given is not None}
+        table = {key: plain(value) for key, value in table.items() if value is not None}
         if self.criterion is not None:
             return {**table, **self.criterion.to_dict()}
         if len(self.points) == 1:
@@ -654,9 +672,9 @@ class Requirement:
         return table
 
 
-def columns_of_priors(judged: Any) -> set[str]:
+def columns_of_priors(kind: Any) -> set[str]:
     """The columns of an adversary's priors; none of anybody else."""
-    return {name for table in getattr(judged, "tables", ()) for name in table.attributes}
+    return {name for table in getattr(kind, "tables", ()) for name in table.attributes}
 
 
 def point_of(name: str, adversary: Any, limits: Mapping[str, Fraction]) -> Point:
@@ -667,7 +685,7 @@ def point_of(name: str, adversary: Any, limits: Mapping[str, Fraction]) -> Point
     if isinstance(adversary, type) or not hasattr(adversary, "disclosures"):
         raise PolicyError(f"{name}: expected an adversary such as Facts(l=1), not {adversary!r}")
     check_adversary(adversary, name)
-    require(adversary, required=True, limit=key, of=name, error=PolicyError)
+    require(adversary, required=True, limit=key, subject=name, error=PolicyError)
     return Point(adversary, Limit(limit, key != "below", key == "at_most_times"))
 
 
@@ -675,33 +693,38 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
     """Refuse two limits for one adversary and value: a contradiction, or one has no effect."""
     if (earlier.sensitive, earlier.knowing) != (later.sensitive, later.knowing):
         return
-    for one, two in product(earlier.points, later.points):
-        if one.adversary != two.adversary or one.below == two.below:
+    for earlier_point, later_point in product(earlier.points, later.points):
+        if (
+            earlier_point.adversary != later_point.adversary
+            or earlier_point.below == later_point.below
+        ):
             continue
-        if one.relative != two.relative:  # these do not contradict each other
+        if earlier_point.relative != later_point.relative:  # these do not contradict each other
             continue
-        here = (
-            f"must stay below {two.limit} here and below {one.limit} in {earlier.name}, against "
-            f"the same {two.adversary}"
+        conflict = (
+            f"must stay below {later_point.limit} here and below {earlier_point.limit} in "
+            f"{earlier.name}, against the same {later_point.adversary}"
         )
         if not (earlier.secret.singly and later.secret.singly):
             if _asked(earlier) == _asked(later):
-                raise PolicyError(f"{later.name}: {_about(later)} {here}")
+                raise PolicyError(f"{later.name}: {_about(later)} {conflict}")
             continue
         if earlier.values is None and later.values is None:
-            strict, loose = (earlier, later) if one.below < two.below else (later, earlier)
+            strict, loose = (
+                (earlier, later) if earlier_point.below < later_point.below else (later, earlier)
+            )
             if set(strict.excluded) <= set(loose.excluded):
                 raise PolicyError(
-                    f"{later.name}: every value {here}; keep one, or exclude those values from "
+                    f"{later.name}: every value {conflict}; keep one, or exclude those values from "
                     "the stricter requirement (except)"
                 )
         elif earlier.values is not None and later.values is not None:
             twice = [value for value in later.values if value in earlier.values]
             if twice:
-                raise PolicyError(f"{later.name}: {twice[0]!r} {here}")
+                raise PolicyError(f"{later.name}: {twice[0]!r} {conflict}")
         else:
-            both = [(earlier, one), (later, two)]
-            general, special = both if earlier.values is None else both[::-1]
+            pairs = [(earlier, earlier_point), (later, later_point)]
+            general, special = pairs if earlier.values is None else pairs[::-1]
             _check_effect(*general, *special)
 
 

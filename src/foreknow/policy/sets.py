@@ -25,68 +25,77 @@ def sets_of(required: Requirement, values: Labels) -> dict[str, tuple[str, ...]]
 
     A set of which nobody has a value is empty.
     """
-    named, printed = required.name, list(dict.fromkeys(map(str, values)))
-    of: Any = required.any_of
+    requirement_name, printed = required.name, list(dict.fromkeys(map(str, values)))
+    any_of: Any = required.any_of
     sets: dict[str, tuple[str, ...]]
-    if isinstance(of, tuple):
-        sets = {name_of_set(of, ()): _members(of, printed)}
-    elif isinstance(of, Mapping):
-        sets = {name: _own_members(required, name, own, printed) for name, own in of.items()}
-    elif of is not None:
-        sets = {of: _members(_below(required, of, values, printed), printed)}
+    if isinstance(any_of, tuple):
+        sets = {name_of_set(any_of, ()): _members(any_of, printed)}
+    elif isinstance(any_of, Mapping):
+        sets = {
+            name: _own_members(required, name, setting, printed) for name, setting in any_of.items()
+        }
+    elif any_of is not None:
+        sets = {any_of: _members(_below(required, any_of, values, printed), printed)}
     else:
         sets = _at_level(required, values)
-    if isinstance(of, (tuple, Mapping)):
-        _refuse_labels(required, of, values, printed)
+    if isinstance(any_of, (tuple, Mapping)):
+        _refuse_labels(required, any_of, values, printed)
     for name, members in sets.items():
         if set(members) == set(printed):
             if required.at_level is not None:
                 raise PolicyError(
-                    f"{named}: at_level = {required.at_level}: every sensitive value of the table "
+                    f"{requirement_name}: at_level = {required.at_level}: every sensitive value "
+                    "of the table "
                     f"is {name!r} there; choose a lower level, or except = [{name!r}]"
                 )
             what = "any_of names"
-            if isinstance(of, str) or (isinstance(of, Mapping) and isinstance(of[name], Range)):
+            if isinstance(any_of, str) or (
+                isinstance(any_of, Mapping) and isinstance(any_of[name], Range)
+            ):
                 what = f"any_of = {name!r} is"
             raise PolicyError(
-                f"{named}: {what} every sensitive value of the table, so everybody has "
+                f"{requirement_name}: {what} every sensitive value of the table, so everybody has "
                 "one of these; leave out what need not stay hidden"
             )
     if required.criterion is not None:
-        every = [member for members in sets.values() for member in members]
-        twice = next((x for i, x in enumerate(every) if x in every[:i]), None)
+        all_members = [member for members in sets.values() for member in members]
+        twice = next((x for i, x in enumerate(all_members) if x in all_members[:i]), None)
         if twice is not None:
-            raise PolicyError(f"{named}: {twice!r} is in two sets, and is counted only once")
+            raise PolicyError(
+                f"{requirement_name}: {twice!r} is in two sets, and is counted only once"
+            )
     return sets
 
 
 def _members(texts: Iterable[str], printed: Sequence[str]) -> tuple[str, ...]:
     """The distinct values of a table that the texts of a policy name."""
-    known, found = set(printed), dict[str, None]()
+    present, members = set(printed), dict[str, None]()
     for text in texts:
         if is_pattern(text):
-            found.update(dict.fromkeys(matching(text, printed)))
-        elif text in known:
-            found[text] = None
-    return tuple(found)
+            members.update(dict.fromkeys(matching(text, printed)))
+        elif text in present:
+            members[text] = None
+    return tuple(members)
 
 
 def _own_members(
-    required: Requirement, name: str, own: tuple[str, ...] | Range, printed: Sequence[str]
+    required: Requirement, name: str, setting: tuple[str, ...] | Range, printed: Sequence[str]
 ) -> tuple[str, ...]:
-    if not isinstance(own, Range):
-        return _members(own, printed)
+    if not isinstance(setting, Range):
+        return _members(setting, printed)
     try:
-        return tuple(value for value in printed if own.holds(value))
+        return tuple(value for value in printed if setting.holds(value))
     except UnsupportedError as error:
         raise UnsupportedError(f"{required.name}: any_of.{name}: {error}") from None
 
 
-def _refuse_labels(required: Requirement, of: Any, values: Labels, printed: Sequence[str]) -> None:
+def _refuse_labels(
+    required: Requirement, any_of: Any, values: Labels, printed: Sequence[str]
+) -> None:
     """Refuse a hierarchy label in a list of values: it was meant for the values below it."""
-    each, known = {"": of} if isinstance(of, tuple) else of, set(printed)
-    lists = [(name, own) for name, own in each.items() if not isinstance(own, Range)]
-    lacking = [(name, text) for name, own in lists for text in own if text not in known]
+    texts_of_sets, present = {"": any_of} if isinstance(any_of, tuple) else any_of, set(printed)
+    lists = [(name, texts) for name, texts in texts_of_sets.items() if not isinstance(texts, Range)]
+    lacking = [(name, text) for name, texts in lists for text in texts if text not in present]
     labels = _labels(required, values) if lacking else set()
     for name, text in lacking:
         if text in labels:
@@ -109,10 +118,10 @@ def refuse_unheld(
     for table in adversary.tables:
         values = Labels(table.values)
         try:
-            named = sets_of(required, values).get(name, ())
+            set_values = sets_of(required, values).get(name, ())
         except PolicyError:  # the set is all values with a prior
-            named = tuple(map(str, table.values))
-        for value in sorted({*named} - {*members}):
+            set_values = tuple(map(str, table.values))
+        for value in sorted({*set_values} - {*members}):
             place = [str(label) for label in table.values].index(value)
             if any(row[place] for row in table.chances.values()):
                 raise PolicyError(
@@ -139,22 +148,26 @@ def meant(required: Requirement, values: Labels) -> TargetValues:
     sets, codes = sets_of(required, values), dict[str, list[int]]()
     for code, value in enumerate(values):
         codes.setdefault(str(value), []).append(code)
-    about = np.zeros(len(values), dtype=bool)
-    about[[code for own in sets.values() for label in own for code in codes[label]]] = True
-    others = [value for value, own in zip(values, about, strict=True) if not own]
-    places, names = np.cumsum(~about) - 1, list[str]()
-    for name, own in sets.items():
-        places[[code for label in own for code in codes[label]]] = len(others) + len(names)
-        names.append(name_of_set([name], [*map(str, others), *names]))
-    return TargetValues(about, Labels([*others, *names]), sets, places)
+    is_about = np.zeros(len(values), dtype=bool)
+    is_about[[code for members in sets.values() for label in members for code in codes[label]]] = (
+        True
+    )
+    other_values = [value for value, is_one in zip(values, is_about, strict=True) if not is_one]
+    places, names = np.cumsum(~is_about) - 1, list[str]()
+    for name, members in sets.items():
+        places[[code for label in members for code in codes[label]]] = len(other_values) + len(
+            names
+        )
+        names.append(name_of_set([name], [*map(str, other_values), *names]))
+    return TargetValues(is_about, Labels([*other_values, *names]), sets, places)
 
 
 def written(required: Requirement, values: Labels | None) -> dict[str, Any]:
     """The keys of a policy file for the sets of a requirement; with `values`, written out."""
-    named: Any = required.any_of
-    if values is not None and not isinstance(named, (tuple, Mapping)):
-        named = required.sets(values)
-    return {"at_level": required.at_level} if named is None else {"any_of": plain(named)}
+    any_of: Any = required.any_of
+    if values is not None and not isinstance(any_of, (tuple, Mapping)):
+        any_of = required.sets(values)
+    return {"at_level": required.at_level} if any_of is None else {"any_of": plain(any_of)}
 
 
 def _levels(required: Requirement, values: Labels, key: str) -> list[dict[str, list[str]]]:
@@ -168,7 +181,7 @@ def _levels(required: Requirement, values: Labels, key: str) -> list[dict[str, l
             "schema has none for it: add it to [schema.hierarchies]"
         )
     if required.shown is not None:  # where a household's value stands in another row
-        values = Labels([own for own in values if own != ELSEWHERE])
+        values = Labels([value for value in values if value != ELSEWHERE])
     try:
         return _levels_of(required.hierarchy, values)
     except HierarchyError as error:
@@ -176,15 +189,15 @@ def _levels(required: Requirement, values: Labels, key: str) -> list[dict[str, l
 
 
 def _levels_of(hierarchy: Hierarchy, values: Labels) -> list[dict[str, list[str]]]:
-    laid, found = hierarchy.levels(values, "", None), []
+    laid, levels = hierarchy.levels(values, "", None), []
     for nodes, labels in zip(laid.ancestors[:-1], laid.labels[:-1], strict=True):
         level: dict[str, list[str]] = {}
         for leaf, node in zip(laid.order.tolist(), nodes.tolist(), strict=True):
-            own = level.setdefault(labels[node], [])
-            if str(values[leaf]) not in own:
-                own.append(str(values[leaf]))
-        found.append(level)
-    return found
+            members = level.setdefault(labels[node], [])
+            if str(values[leaf]) not in members:
+                members.append(str(values[leaf]))
+        levels.append(level)
+    return levels
 
 
 def _labels(required: Requirement, values: Labels) -> set[str]:
@@ -202,19 +215,19 @@ def _below(
 ) -> tuple[str, ...]:
     """The values below a label, at whichever levels it occurs."""
     levels = _levels(required, values, f"any_of = {label!r}")
-    found = [member for level in levels for member in level.get(label, ())]
-    if not found and label not in printed and label in _listed(required):
+    members = [member for level in levels for member in level.get(label, ())]
+    if not members and label not in printed and label in _listed(required):
         return ()  # nobody in this table has a value below it
-    if not found:
-        known = list(dict.fromkeys(name for level in levels for name in level))
-        hint = did_you_mean(label, known)
+    if not members:
+        labels = list(dict.fromkeys(name for level in levels for name in level))
+        hint = did_you_mean(label, labels)
         if label in printed:
             hint = f'; it is a value: any_of = ["{label}"]'
         raise PolicyError(
             f"{required.name}: any_of: the hierarchy has no label {label!r} above any value of the "
             f"table{hint}"
         )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(members))
 
 
 def _listed(required: Requirement) -> set[str]:
@@ -231,12 +244,12 @@ def labelled(hierarchy: Hierarchy, values: Labels) -> dict[str, tuple[str, ...]]
     >>> labelled(tree, Labels(["B20", "Z21", "flu"]))
     {'HIV': ('B20', 'Z21')}
     """
-    found: dict[str, dict[str, None]] = {}
+    members_of: dict[str, dict[str, None]] = {}
     for level in _levels_of(hierarchy, values):
-        for label, own in level.items():
-            found.setdefault(label, {}).update(dict.fromkeys(own))
+        for label, members in level.items():
+            members_of.setdefault(label, {}).update(dict.fromkeys(members))
     printed = set(map(str, values))
-    return {label: tuple(own) for label, own in found.items() if label not in printed}
+    return {label: tuple(members) for label, members in members_of.items() if label not in printed}
 
 
 def _at_level(required: Requirement, values: Labels) -> dict[str, tuple[str, ...]]:
@@ -261,7 +274,9 @@ def _at_level(required: Requirement, values: Labels) -> dict[str, tuple[str, ...
                 f"{required.name}: except: level {level} of the hierarchy has no label "
                 f"{label!r} above any value of the table{did_you_mean(str(label), sets)}"
             )
-    found = {name: tuple(own) for name, own in sets.items() if name not in required.excluded}
-    if not found:
+    remaining_sets = {
+        name: tuple(members) for name, members in sets.items() if name not in required.excluded
+    }
+    if not remaining_sets:
         raise PolicyError(f"{required.name}: except names every label of level {level}")
-    return found
+    return remaining_sets

@@ -42,16 +42,16 @@ class Values:
     def sight(self, layout: Layout) -> Seen:
         """What the adversary sees beside the secret."""
         required = self.required
-        seen = layout.seen(required.sensitive, required.knowing)
-        if required.shown not in (None, *seen.known):
-            secret = repr(seen.secret) if seen.secret else "the sensitive column"
+        sight = layout.seen(required.sensitive, required.knowing)
+        if required.shown not in (None, *sight.known):
+            secret = repr(sight.secret) if sight.secret else "the sensitive column"
             raise UnsupportedError(
                 f"{required.name}: {secret} is shown once for each household, and is judged "
                 f"where {required.shown!r} stands beside it in each row: publish the table with "
                 'form = "generalized", and neither of them unlinked; a raw table is judged as '
                 "fk.Microdata(table, schema)"
             )
-        return seen.with_priors(required.attributes)
+        return sight.with_priors(required.attributes)
 
     def owned(self, schema: Schema) -> tuple[str, ...]:
         """The columns that it looks at but a release does not show; only the owner has them."""
@@ -86,28 +86,28 @@ class People(Values):
 
     def sight(self, layout: Layout) -> Seen:
         """What the adversary sees of everybody."""
-        required, taken = self.required, self.taken
-        named = layout.others if taken is None else taken
+        required, stated_columns = self.required, self.taken
+        columns = layout.others if stated_columns is None else stated_columns
         if self.of_classes and layout.people is not None:
-            known = tuple(name for name in layout.people if name in named)
-            return Seen(required.sensitive or layout.main, known)
-        apart = [] if layout.of_people else [name for name in layout.others if name in named]
+            known_columns = tuple(name for name in layout.people if name in columns)
+            return Seen(required.sensitive or layout.main, known_columns)
+        apart = [] if layout.of_people else [name for name in layout.others if name in columns]
         if self.of_classes and apart:
             raise UnsupportedError(
                 f"{required.name}: {' and '.join(apart)} would be published of everybody, apart "
                 "from values that have tables of their own, and how many look alike by that is not "
                 "counted there: say knowing = [], if nobody knows it, or make it a quasi-identifier"
             )
-        return layout.seen(required.sensitive, taken, of_people=True)
+        return layout.seen(required.sensitive, stated_columns, of_people=True)
 
     def tell_sight(self, table: dict[str, Any], layout: Layout, schema: Schema) -> None:
         """Say in the table of a certificate what is seen."""
-        seen = self.sight(layout)
-        table["knowing"] = list(seen.known)
-        if not (seen.known or (schema.other and by_other_columns(self.criterion))):
+        sight = self.sight(layout)
+        table["knowing"] = list(sight.known)
+        if not (sight.known or (schema.other and by_other_columns(self.criterion))):
             del table["knowing"]
-        elif seen.secret != schema.sensitive:
-            table["sensitive"] = seen.secret  # whose table has what is known
+        elif sight.secret != schema.sensitive:
+            table["sensitive"] = sight.secret  # whose table has what is known
 
 
 @dataclass(frozen=True)
@@ -127,8 +127,8 @@ class Units(People):
                 f"and how many different {self.unit} look alike by these is not counted; publish "
                 'with form = "generalized", or require group_size'
             )
-        beside = layout.others if layout.of_people else ()
-        return Seen(units(self.unit), tuple(beside if self.taken is None else self.taken))
+        other_columns = layout.others if layout.of_people else ()
+        return Seen(units(self.unit), tuple(other_columns if self.taken is None else self.taken))
 
     def owned(self, schema: Schema) -> tuple[str, ...]:
         """The column of units, and those that are known but not shown."""

@@ -30,14 +30,14 @@ SECRET = ("values", "except", "any_of", "at_level", "within")
 Style: TypeAlias = Literal["range", "exact", "hierarchy", "set"]
 
 
-def _format(given: Any) -> Any:
+def _format(file_format: Any) -> Any:
     """Read a format; for formats of exports, an error that says how to get them."""
-    if given in ("xlsx", "sav", "dta"):
+    if file_format in ("xlsx", "sav", "dta"):
         raise ValueError(
-            f"a certified release is CSV or Parquet (foreknow export FOLDER --to {given} makes "
-            "such a file of one)"
+            f"a certified release is CSV or Parquet (foreknow export FOLDER --to {file_format} "
+            "makes such a file of one)"
         )
-    return given
+    return file_format
 
 
 # What keys of a requirement say, for editors and forms.
@@ -73,13 +73,20 @@ class Secret(NamedTuple):
     level: int | None = None  # of that hierarchy: each label there is a secret
 
     @classmethod
-    def of(cls, said: Any) -> Secret:
+    def of(cls, requirement: Any) -> Secret:
         """The secret of a table, or of a requirement that was made of one."""
-        given = said.any_of
-        label = given if isinstance(given, str) else None
-        named = given if isinstance(given, Mapping) else {"": given}
-        sets = {} if given is None or label is not None else named
-        return cls(said.values, said.excluded, sets, said.within, label, said.at_level)
+        any_of = requirement.any_of
+        label = any_of if isinstance(any_of, str) else None
+        named_sets = any_of if isinstance(any_of, Mapping) else {"": any_of}
+        sets = {} if any_of is None or label is not None else named_sets
+        return cls(
+            requirement.values,
+            requirement.excluded,
+            sets,
+            requirement.within,
+            label,
+            requirement.at_level,
+        )
 
     @property
     def as_one(self) -> bool:
@@ -104,7 +111,7 @@ class PolicyTable(RequireTable):
     @classmethod
     def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> dict[str, Any]:
         """The JSON Schema, in which each key says which part of a requirement it is."""
-        made: dict[str, Any] = handler.resolve_ref_schema(handler(core))
+        json_schema: dict[str, Any] = handler.resolve_ref_schema(handler(core))
         parts = {
             "secret": SECRET,
             "limit": LIMITS,
@@ -113,81 +120,91 @@ class PolicyTable(RequireTable):
         }
         for part, keys in parts.items():
             for key in keys:
-                made["properties"][key]["part"] = part
+                json_schema["properties"][key]["part"] = part
         for key, words in _WORDS.items():
-            made["properties"][key] |= words
-        return made
+            json_schema["properties"][key] |= words
+        return json_schema
 
     @model_validator(mode="before")
     @classmethod
-    def _put_on_top(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping):
-            return given
-        read = dict(given)
+    def _put_on_top(cls, table: Any) -> Any:
+        if not isinstance(table, Mapping):
+            return table
+        fields = dict(table)
         for kind, parts in cls.on_top.items():
-            for part in parts if isinstance(read.get(kind), Mapping) else ():
-                if isinstance(read.get(part), Mapping):
-                    if part in read[kind]:
+            for part in parts if isinstance(fields.get(kind), Mapping) else ():
+                if isinstance(fields.get(part), Mapping):
+                    if part in fields[kind]:
                         raise ValueError(f"{part} is given in {kind} and beside it; keep one")
-                    read[kind] = {**read[kind], part: read.pop(part)}
-        return read
+                    fields[kind] = {**fields[kind], part: fields.pop(part)}
+        return fields
 
     @model_validator(mode="before")
     @classmethod
-    def _read_labels(cls, given: Any) -> Any:
-        if not isinstance(given, Mapping):
-            return given
-        read = dict(given)
-        if read.get("absent") is not None:
-            read["absent"] = labels_of("absent", read["absent"])
-        elif "absent" in read:
-            del read["absent"]
-        if (level := read.get("at_level")) is not None and type(level) is not int:
+    def _read_labels(cls, table: Any) -> Any:
+        if not isinstance(table, Mapping):
+            return table
+        fields = dict(table)
+        if fields.get("absent") is not None:
+            fields["absent"] = labels_of("absent", fields["absent"])
+        elif "absent" in fields:
+            del fields["absent"]
+        if (level := fields.get("at_level")) is not None and type(level) is not int:
             raise ValueError(f"at_level must be a whole number from 1, not {level!r}")
-        return read
+        return fields
 
     @classmethod
-    def members_of(cls, given: Any) -> Any:
+    def members_of(cls, setting: Any) -> Any:
         """Read `any_of`, which may be a label of a hierarchy."""
-        if isinstance(given, (str, Sets)):  # one that was read may have no members
-            return given
-        if not isinstance(given, Mapping):
-            return super().members_of(given)
-        for name, own in given.items():
-            if isinstance(own, (list, tuple)) and not own:
+        if isinstance(setting, (str, Sets)):  # one that was read may have no members
+            return setting
+        if not isinstance(setting, Mapping):
+            return super().members_of(setting)
+        for name, members in setting.items():
+            if isinstance(members, (list, tuple)) and not members:
                 raise ValueError(f"any_of.{name} is empty; name the set, its values")
-        ranges = {str(name): own for name, own in given.items() if hasattr(own, "holds")}
-        lists = {name: own for name, own in given.items() if str(name) not in ranges}
-        read = super().members_of(lists) if lists or not ranges else {}
-        return Sets({str(name): {**read, **ranges}[str(name)] for name in given})
+        ranges = {
+            str(name): members for name, members in setting.items() if hasattr(members, "holds")
+        }
+        lists = {name: members for name, members in setting.items() if str(name) not in ranges}
+        listed = super().members_of(lists) if lists or not ranges else {}
+        return Sets({str(name): {**listed, **ranges}[str(name)] for name in setting})
 
     @model_validator(mode="after")
     def _refuse_level_beside(self) -> PolicyTable:
-        others = [key for key in SECRET if key in self.said and key not in ("at_level", "except")]
-        if self.at_level is not None and others:
-            words = ("within", "at_level") if "within" in others else ("at_level", others[0])
+        other_keys = [
+            key for key in SECRET if key in self.said and key not in ("at_level", "except")
+        ]
+        if self.at_level is not None and other_keys:
+            words = (
+                ("within", "at_level") if "within" in other_keys else ("at_level", other_keys[0])
+            )
             why = "within is about every value"
-            why = why if "within" in others else "at_level is about all of a level"
+            why = why if "within" in other_keys else "at_level is about all of a level"
             raise ValueError(f"give {words[0]} or {words[1]}, not both; {why}")
         return self
 
     @model_validator(mode="after")
     def _check_kinds(self) -> PolicyTable:
         """Require one adversary; or points, each with a limit of its own; or a criterion."""
-        of = self.kinds
-        if (self.knowledge or self.criteria) and not of:
+        kinds = self.kinds
+        if (self.knowledge or self.criteria) and not kinds:
             raise ValueError(
                 f"it names no adversary; give one of {', '.join(self.knowledge)}, or of "
                 f"{', '.join(self.criteria)}"
             )
-        wanted = [key for key in of if key in self.criteria]
-        if wanted and len(of) > 1:
-            raise ValueError(f"{wanted[0]} stands by itself; make it a requirement of its own")
-        alone = [key for key, own in of.items() if not isinstance(own, (list, tuple))]
-        if alone and len(of) > 1:
+        criterion_keys = [key for key in kinds if key in self.criteria]
+        if criterion_keys and len(kinds) > 1:
+            raise ValueError(
+                f"{criterion_keys[0]} stands by itself; make it a requirement of its own"
+            )
+        single_kinds = [
+            key for key, settings in kinds.items() if not isinstance(settings, (list, tuple))
+        ]
+        if single_kinds and len(kinds) > 1:
             raise ValueError(
                 "several adversaries in one requirement need a threshold each: write "
-                f"{alone[0]} = [{{ ..., below = ... }}], or make it a requirement of its own"
+                f"{single_kinds[0]} = [{{ ..., below = ... }}], or make it a requirement of its own"
             )
         return self
 
@@ -224,9 +241,12 @@ class PublishTable(Settings):
     rows_per_part: int | None = Field(default=None, description="of a file of Parquet, at most")
 
 
-def _as_numbers(given: dict[str, Any]) -> dict[str, Any]:
+def _as_numbers(settings: dict[str, Any]) -> dict[str, Any]:
     """Settings of a method, which are checked where it is made; decimals as floats."""
-    return {key: float(own) if isinstance(own, Decimal) else own for key, own in given.items()}
+    return {
+        key: float(value) if isinstance(value, Decimal) else value
+        for key, value in settings.items()
+    }
 
 
 class TryTable(Settings):
@@ -244,21 +264,23 @@ class Registered(NamedTuple):
     methods: Mapping[str, Any]
 
 
-def policy_table(of: Registered) -> type[Settings]:
+def policy_table(registered: Registered) -> type[Settings]:
     """The model of a policy file; a method without a model of its settings takes any."""
     free: Any = Annotated[dict[str, Any], AfterValidator(_as_numbers)]
-    methods: dict[str, Any] = {key: ((own or free) | None, None) for key, own in of.methods.items()}
-    if all(of.methods.values()) and of.methods:
+    methods: dict[str, Any] = {
+        key: ((model or free) | None, None) for key, model in registered.methods.items()
+    }
+    if all(registered.methods.values()) and registered.methods:
         methods["method"] = (
-            Literal[tuple(of.methods)],
+            Literal[tuple(registered.methods)],
             PublishTable.model_fields["method"].default,
         )
-    attacks: dict[str, Any] = {key: (settings, ...) for key, settings in of.attacks.items()}
+    attacks: dict[str, Any] = {key: (settings, ...) for key, settings in registered.attacks.items()}
     publish: Any = create_model("Publish", __base__=PublishTable, **methods)
-    require: Any = require_table(of.knowledge, of.criteria, PolicyTable, 0)
+    require: Any = require_table(registered.knowledge, registered.criteria, PolicyTable, 0)
     require.on_top = {
-        kind: tuple(own for own in of.knowledge if own in settings.model_fields)
-        for kind, settings in of.knowledge.items()
+        kind: tuple(key for key in registered.knowledge if key in settings.model_fields)
+        for kind, settings in registered.knowledge.items()
     }
     tries: Any = create_model("TryTable", __base__=TryTable, **attacks)
     return create_model(

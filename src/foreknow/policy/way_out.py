@@ -52,13 +52,15 @@ class Way(NamedTuple):
 
 def no_safe_release(problem: str, policy: Policy, everyone: HasCounts) -> NoSafeRelease:
     """The error for a table that is unsafe even as a single group, with the ways out."""
-    failing = [one.name for one in policy.requirements if one.failures(everyone)]
+    failing = [
+        requirement.name for requirement in policy.requirements if requirement.failures(everyone)
+    ]
     return NoSafeRelease(problem, _block(failing, ways_out(policy, everyone)))
 
 
 def ways_out(policy: Policy, everyone: HasCounts) -> list[Way]:
     """Policy lines that each make a requirement hold which a single group of everybody fails."""
-    found: list[Way] = []
+    ways: list[Way] = []
     for place, requirement in enumerate(policy.requirements):
         if not requirement.failures(everyone):
             continue
@@ -66,14 +68,14 @@ def ways_out(policy: Policy, everyone: HasCounts) -> list[Way]:
             with suppress(InputError):
                 if changed.failures(everyone):
                     continue
-                others = [*policy.requirements]
-                others[place] = changed
-                replace(policy, requirements=others)
+                requirements = [*policy.requirements]
+                requirements[place] = changed
+                replace(policy, requirements=requirements)
                 way = Way(requirement.name, line_of(requirement, changed), because)
-                if all(way[:2] != other[:2] for other in found):
-                    found.append(way)
-        found += _unknown(policy, requirement, everyone)
-    return found
+                if all(way[:2] != earlier[:2] for earlier in ways):
+                    ways.append(way)
+        ways += _unknown(policy, requirement, everyone)
+    return ways
 
 
 def _allowed(changes: Iterator[tuple[Requirement, str]]) -> Iterator[tuple[Requirement, str]]:
@@ -87,12 +89,12 @@ def _block(failing: Sequence[str], ways: Sequence[Way]) -> list[str]:
     changed = {way.table for way in ways}
     lines: list[str] = []
     for table in dict.fromkeys(way.table for way in ways):
-        own = [way for way in ways if way.table == table]
-        one = "this line" if len(own) == 1 else "one of these lines"
+        table_ways = [way for way in ways if way.table == table]
+        which_line = "this line" if len(table_ways) == 1 else "one of these lines"
         where = "[publish]" if table == "publish" else visible(table)
-        lines.append(f"In {where}, {one} would do, in place of any with the same key:")
-        width = min(max(len(way.line) for way in own), 44)
-        lines += [f"  {way.line:<{width}}  # {way.because}" for way in own]
+        lines.append(f"In {where}, {which_line} would do, in place of any with the same key:")
+        width = min(max(len(way.line) for way in table_ways), 44)
+        lines += [f"  {way.line:<{width}}  # {way.because}" for way in table_ways]
     if len(changed - {"publish"}) > 1:
         lines.append(f"Each of the {len(changed - {'publish'})} requirements needs one.")
     stuck = (
@@ -122,16 +124,16 @@ def _changes(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Re
 
 def _failing(requirement: Requirement, everyone: HasCounts) -> list[list[Disclosure]]:
     """For each point of a requirement, the disclosures that do not keep the limit."""
-    found = requirement.count(everyone).disclosures()
+    disclosures = requirement.count(everyone).disclosures()
     return [
-        [each for each in own if not each.keeps(point.limit)]
-        for point, own in zip(requirement.points, found, strict=True)
+        [disclosure for disclosure in of_point if not disclosure.keeps(point.limit)]
+        for point, of_point in zip(requirement.points, disclosures, strict=True)
     ]
 
 
 def _limits(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
     """The requirement with the lowest round limits that hold, for all points at once."""
-    points, said = [], []
+    points, reached_words = [], []
     for point, failing in zip(requirement.points, _failing(requirement, everyone), strict=True):
         if not failing:
             points.append(point)
@@ -141,16 +143,16 @@ def _limits(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Req
         if limit is None:
             return
         points.append(point._replace(limit=replace(point.limit, amount=limit)))
-        said.append(f"{_shortly(reached)}{' times the prior' if point.relative else ''}")
-    yield requirement.at(points), f"what is reached is {'; '.join(said)}"
+        reached_words.append(f"{_shortly(reached)}{' times the prior' if point.relative else ''}")
+    yield requirement.at(points), f"what is reached is {'; '.join(reached_words)}"
 
 
-def _exact(found: Disclosure) -> Fraction:
-    return Fraction(found.probability) if found.exact is None else found.exact
+def _exact(disclosure: Disclosure) -> Fraction:
+    return Fraction(disclosure.probability) if disclosure.exact is None else disclosure.exact
 
 
-def _times(found: Disclosure) -> Fraction:
-    return _exact(found) / (found.prior or 1)
+def _times(disclosure: Disclosure) -> Fraction:
+    return _exact(disclosure) / (disclosure.prior or 1)
 
 
 def _round_limit(reached: Fraction, point: Point) -> Fraction | None:
@@ -172,21 +174,21 @@ def _round_limit(reached: Fraction, point: Point) -> Fraction | None:
 
 def _amounts(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
     """The requirement with the largest amounts of knowledge that hold, within those asked for."""
-    point, *others = requirement.points
-    given = _whole_amounts(point.adversary)
-    if given is None or others:
+    point, *other_points = requirement.points
+    whole_amounts = _whole_amounts(point.adversary)
+    if whole_amounts is None or other_points:
         return
 
     def weaker(amounts: Sequence[int]) -> Requirement:
         kind: Any = point.adversary
         return replace(
-            requirement, adversary=replace(kind, **dict(zip(given, amounts, strict=True)))
+            requirement, adversary=replace(kind, **dict(zip(whole_amounts, amounts, strict=True)))
         )
 
     def holds(amounts: Sequence[int]) -> bool:
         return not any(_failing(weaker(amounts), everyone))
 
-    corners = skyline_within(list(given.values()), holds)
+    corners = skyline_within(list(whole_amounts.values()), holds)
     for n, corner in enumerate(corners[:_MOST_AMOUNTS], 1):
         because = "the adversary knows less"
         if n == _MOST_AMOUNTS < len(corners):
@@ -205,40 +207,42 @@ def _whole_amounts(adversary: Any) -> dict[str, int] | None:
 
 
 def skyline_within(
-    most: Sequence[int], holds: Callable[[Sequence[int]], bool]
+    largest: Sequence[int], holds: Callable[[Sequence[int]], bool]
 ) -> list[tuple[int, ...]]:
     """The maximal points of a box that hold, if a point holds whenever a larger one does.
 
-    In a box with too many points, only points with one amount lower than `most` are tried.
+    In a box with too many points, only points with one amount lower than `largest` are tried.
 
     >>> skyline_within([2, 3], lambda point: sum(point) < 4)
     [(0, 3), (1, 2), (2, 1)]
     """
-    if prod(amount + 1 for amount in most) <= _TRIED:
-        kept = [point for point in product(*(range(amount + 1) for amount in most)) if holds(point)]
+    if prod(amount + 1 for amount in largest) <= _TRIED:
+        points = [
+            point for point in product(*(range(amount + 1) for amount in largest)) if holds(point)
+        ]
     else:
-        kept = [
-            (*most[:place], less, *most[place + 1 :])
-            for place in range(len(most))
-            if (less := _most_that_holds(most, place, holds)) is not None
+        points = [
+            (*largest[:place], less, *largest[place + 1 :])
+            for place in range(len(largest))
+            if (less := _most_that_holds(largest, place, holds)) is not None
         ]
     return [
         point
-        for point in kept
-        if not any(other != point and all(map(ge, other, point)) for other in kept)
+        for point in points
+        if not any(larger != point and all(map(ge, larger, point)) for larger in points)
     ]
 
 
 def _most_that_holds(
-    most: Sequence[int], place: int, holds: Callable[[Sequence[int]], bool]
+    largest: Sequence[int], place: int, holds: Callable[[Sequence[int]], bool]
 ) -> int | None:
     """The largest value of one amount that holds with the others unchanged; None if none does."""
-    more = bisect_left(
-        range(most[place] + 1),
+    n_holding = bisect_left(
+        range(largest[place] + 1),
         True,
-        key=lambda amount: not holds((*most[:place], amount, *most[place + 1 :])),
+        key=lambda amount: not holds((*largest[:place], amount, *largest[place + 1 :])),
     )
-    return more - 1 if more else None
+    return n_holding - 1 if n_holding else None
 
 
 # ---- values and columns -------------------------------------------------------------------------
@@ -258,44 +262,53 @@ def _values(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Req
     """The requirement without the values that fail."""
     if not requirement.secret.singly:
         return  # a smaller set is another secret
-    counted = requirement.count(everyone)
-    counts = counts_of(counted.counts_by_policy)
-    failing = {d.value: None for found in _failing(requirement, everyone) for d in found}
+    requirement_counts = requirement.count(everyone)
+    counts = counts_of(requirement_counts.counts_by_policy)
+    failing = {
+        d.value: None for disclosures in _failing(requirement, everyone) for d in disclosures
+    }
     names = [str(value) for value in failing]
-    asked = int(np.count_nonzero(counted.meant.about))
-    if not names or len(names) == asked or len(names) > _MOST_VALUES:
+    n_asked = int(np.count_nonzero(requirement_counts.meant.about))
+    if not names or len(names) == n_asked or len(names) > _MOST_VALUES:
         return
-    many = ", ".join(f"{counts.totals[counts.code(value)]:,}" for value in failing)
-    of = "occurrences" if counts.semantics == "multiset" else f"of {counts.n_people:,} people"
-    because = f"if nobody is harmed: {many} {of}"
+    totals = ", ".join(f"{counts.totals[counts.code(value)]:,}" for value in failing)
+    unit = "occurrences" if counts.semantics == "multiset" else f"of {counts.n_people:,} people"
+    because = f"if nobody is harmed: {totals} {unit}"
     if requirement.values is None:
         yield replace(requirement, excluded=[*requirement.excluded, *names]), because
         return
     printed = [str(value) for value in counts.values]
-    named = dict[str, None]()
+    listed_values = dict[str, None]()
     for text in map(str, requirement.values):
-        named.update(dict.fromkeys(matching(text, printed) if is_pattern(text) else [text]))
-    rest = [value for value in named if value not in names]
-    yield replace(requirement, values=rest), f"without {', '.join(map(repr, names))}, {because}"
+        listed_values.update(dict.fromkeys(matching(text, printed) if is_pattern(text) else [text]))
+    kept_values = [value for value in listed_values if value not in names]
+    yield (
+        replace(requirement, values=kept_values),
+        f"without {', '.join(map(repr, names))}, {because}",
+    )
 
 
 def _unknown(policy: Policy, requirement: Requirement, everyone: HasCounts) -> Iterator[Way]:
     """Assume that a column, or all, is not known; or publish it apart, to the same effect."""
     labels = counts_of(everyone).values
     # These divide the one group, since the adversary knows them of everybody.
-    known = requirement.sight(labels.layout).known if isinstance(labels, JointLabels) else ()
-    all_but_one = [[name for name in known if name != column] for column in known]
+    known_columns = (
+        requirement.sight(labels.layout).known if isinstance(labels, JointLabels) else ()
+    )
+    all_but_one = [[name for name in known_columns if name != column] for column in known_columns]
     helped = False
-    for columns in [*all_but_one, *([[]] if len(known) > 1 else [])]:
+    for columns in [*all_but_one, *([[]] if len(known_columns) > 1 else [])]:
         changed = requirement.by(columns)
         if (helped and not columns) or not _holds(changed, everyone):
             continue
         helped = True
-        out = [name for name in known if name not in columns]
+        out = [name for name in known_columns if name not in columns]
         because = f"if nobody knows {' or '.join(map(visible, out))} of anybody"
         with suppress(InputError):
-            every = [changed if of is requirement else of for of in policy.requirements]
-            replace(policy, requirements=every)
+            requirements = [
+                changed if required is requirement else required for required in policy.requirements
+            ]
+            replace(policy, requirements=requirements)
             yield Way(requirement.name, line_of(requirement, changed), because)
         with suppress(InputError):
             options = replace(policy.options, unlinked=[*policy.options.unlinked, *out])
@@ -313,23 +326,23 @@ def _holds(requirement: Requirement, everyone: HasCounts) -> bool:
 # ---- criteria -----------------------------------------------------------------------------------
 
 
-def _criteria(requirement: Requirement, counted: HasCounts) -> Iterator[tuple[Requirement, str]]:
+def _criteria(requirement: Requirement, release: HasCounts) -> Iterator[tuple[Requirement, str]]:
     """The criterion with one of its numbers changed to what a single group of everybody attains."""
     criterion = requirement.criterion
     assert criterion is not None
-    reached = criterion.measure(counted)
+    reached = criterion.measure(release)
     if not is_dataclass(criterion) or reached in (float("inf"), float("-inf")):
         return
     reached = Fraction(reached)
     near = [Fraction(f(reached * 100), 100) for f in (floor, ceil)]
     near += [Fraction(floor(reached * 100) + 1, 100), reached]
-    people = counts_of(counted).n_people  # for criteria with a share and a size: the size
+    people = counts_of(release).n_people  # for criteria with a share and a size: the size
     for name in _numbered(criterion):
         for number in (*near, Fraction(people)):
             with suppress(InputError, TypeError, ValueError):
-                whole = int(number) if number.denominator == 1 else number
-                changed = replace(criterion, **{name: whole})
-                if changed.holds(counted):
+                value = int(number) if number.denominator == 1 else number
+                changed = replace(criterion, **{name: value})
+                if changed.holds(release):
                     attained = f"what everybody in one group attains is {_shortly(reached)}"
                     because = attained if number in near else f"there are {people:,} people"
                     yield replace(requirement, adversary=changed), because
@@ -338,8 +351,8 @@ def _criteria(requirement: Requirement, counted: HasCounts) -> Iterator[tuple[Re
 
 def _numbered(criterion: Any) -> list[str]:
     """The settings of a criterion that are numbers."""
-    given, fields = criterion.to_dict()[criterion.key], criterion.__dataclass_fields__
-    names = [name for name in given if name in fields] if isinstance(given, Mapping) else []
+    settings, fields = criterion.to_dict()[criterion.key], criterion.__dataclass_fields__
+    names = [name for name in settings if name in fields] if isinstance(settings, Mapping) else []
     return [
         name
         for name in names or list(fields)[:1]
@@ -360,9 +373,9 @@ def weaker(requirement: Requirement) -> Iterator[Requirement]:
     elif is_dataclass(criterion):
         for times, name in product(_TIMES, _numbered(criterion)):
             with suppress(InputError, TypeError, ValueError):
-                given = getattr(criterion, name)
-                number = Fraction(given) * times
-                number = Fraction(floor(number)) if isinstance(given, int) else number
+                amount = getattr(criterion, name)
+                number = Fraction(amount) * times
+                number = Fraction(floor(number)) if isinstance(amount, int) else number
                 changed: Any = int(number) if number.denominator == 1 else number
                 yield replace(requirement, adversary=replace(criterion, **{name: changed}))
 
@@ -386,31 +399,33 @@ def _table(requirement: Requirement) -> dict[str, Any]:
     """The table of a requirement in a policy file, limits and amounts as numbers."""
     numbers = {*LIMITS, getattr(requirement.criterion, "key", None)}
     table = requirement.to_dict()
-    for key, own in table.items():
+    for key, value in table.items():
         if key in numbers:
-            table[key] = _numbers(own)
-        elif len(requirement.points) > 1 and key not in SECRET and isinstance(own, list):
-            table[key] = [_numbers(of, {"below"}) if "below" in of else of for of in own]
+            table[key] = _numbers(value)
+        elif len(requirement.points) > 1 and key not in SECRET and isinstance(value, list):
+            table[key] = [
+                _numbers(point, {"below"}) if "below" in point else point for point in value
+            ]
     return table
 
 
-def _numbers(given: Any, keys: Collection[str] | None = None) -> Any:
+def _numbers(value: Any, keys: Collection[str] | None = None) -> Any:
     """Texts of fractions as numbers; in a table, only for some keys, or for all."""
-    if isinstance(given, Mapping):
+    if isinstance(value, Mapping):
         return {
-            name: _numbers(own) if keys is None or name in keys else own
-            for name, own in given.items()
+            name: _numbers(setting) if keys is None or name in keys else setting
+            for name, setting in value.items()
         }
-    of_text = isinstance(given, str) and re.fullmatch(r"\d+(/\d+)?", given)
-    return Fraction(given) if of_text else given
+    of_text = isinstance(value, str) and re.fullmatch(r"\d+(/\d+)?", value)
+    return Fraction(value) if of_text else value
 
 
 def line_of(before: Requirement, after: Requirement) -> str:
     """The policy line in which two versions of a requirement differ."""
     old, new = _table(before), _table(after)
-    changed = {key: given for key, given in new.items() if old.get(key) != given}
-    ((key, given),) = changed.items()
-    return f"{key} = {toml_value(given)}"
+    changed = {key: value for key, value in new.items() if old.get(key) != value}
+    ((key, value),) = changed.items()
+    return f"{key} = {toml_value(value)}"
 
 
 ASK_SOMETHING = (

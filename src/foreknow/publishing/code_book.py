@@ -61,47 +61,50 @@ class Contents(NamedTuple):
     texts: Mapping[str, Mapping[str, pa.Array]]  # of each table and column, each text once
 
     @classmethod
-    def of(cls, known: Certificate, written: Written) -> Contents:
+    def of(cls, certificate: Certificate, written_release: Written) -> Contents:
         """Read them, or take what was read."""
-        return cls(written.held.people, {part: _texts_of(written, part) for part in known.parts})
-
-
-def _texts_of(written: Written, table: str) -> dict[str, pa.Array]:
-    """The distinct texts of each column of a table, by the name of the column in the file."""
-    groups = written.groups
-    names = [*(written.columns or {}).get(table, ())]
-    count_sights(written, table, [(*groups, *({name} - {*groups})) for name in names])
-    found = {}
-    for name in written.memory.headers[table]:
-        bare = unescape_formula(name, False) if written.escaped else name
-        called = {header_of_shuffled(own): own for own in written.shuffled}.get(
-            bare or "", bare or ""
+        return cls(
+            written_release.held.people,
+            {part: _texts_of(written_release, part) for part in certificate.parts},
         )
-        rows = written.count_rows(table, [called] if called not in groups else [])
-        found[name] = pa.array(rows.column(called).texts, pa.string())
-    return found
+
+
+def _texts_of(written_release: Written, table: str) -> dict[str, pa.Array]:
+    """The distinct texts of each column of a table, by the name of the column in the file."""
+    groups = written_release.groups
+    names = [*(written_release.columns or {}).get(table, ())]
+    count_sights(written_release, table, [(*groups, *({name} - {*groups})) for name in names])
+    texts_by_header = {}
+    for name in written_release.memory.headers[table]:
+        bare = unescape_formula(name, False) if written_release.escaped else name
+        column = {
+            header_of_shuffled(original): original for original in written_release.shuffled
+        }.get(bare or "", bare or "")
+        rows = written_release.count_rows(table, [column] if column not in groups else [])
+        texts_by_header[name] = pa.array(rows.column(column).texts, pa.string())
+    return texts_by_header
 
 
 def code_book(
-    known: Certificate, contents: Contents, titles: Mapping[str, str] | None = None
+    certificate: Certificate, contents: Contents, titles: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """What the columns of a release hold, by its files and its certificate."""
     people = contents.people
     resources = []
-    for part in known.parts:
-        paths = [path.as_posix() for path in known.paths(Path())[part]]
+    for part in certificate.parts:
+        paths = [path.as_posix() for path in certificate.paths(Path())[part]]
         resources.append({
             "name": part,
             "type": "table",
             "profile": "tabular-data-resource",
             "path": paths[0] if len(paths) == 1 else paths,
-            **_format(known),
+            **_format(certificate),
             "schema": {
                 "fields": [
-                    _field(known, part, name, texts, titles or {})
+                    _field(certificate, part, name, texts, titles or {})
                     for name, texts in contents.texts[part].items()
                 ],
-                "missingValues": _MISSING[known.format],
+                "missingValues": _MISSING[certificate.format],
             },
         })  # fmt: skip
     return {
@@ -110,8 +113,8 @@ def code_book(
         "resources": resources,
         "foreknow": {
             "certificate": CERTIFICATE,
-            "form": known.form,
-            "row": unit_counted(known.in_cases).one,
+            "form": certificate.form,
+            "row": unit_counted(certificate.in_cases).singular,
             "people": int(people.sum()),
             "groups": len(people),
             "smallest_group": int(people.min()),
@@ -129,55 +132,61 @@ _FORMATS: dict[str, dict[str, Any]] = {
 _MISSING = {"csv": [""], "parquet": []}
 
 
-def _roles(known: Certificate) -> dict[str, str]:
+def _roles(certificate: Certificate) -> dict[str, str]:
     """The role of each column that is no quasi-identifier."""
-    roles = dict.fromkeys(known.beside, "other") | dict.fromkeys(known.sensitives, "sensitive")
-    return roles | (dict.fromkeys(known.groups, "group") if known.form == "bucketized" else {})
+    roles = dict.fromkeys(certificate.beside, "other") | dict.fromkeys(
+        certificate.sensitives, "sensitive"
+    )
+    return roles | (
+        dict.fromkeys(certificate.groups, "group") if certificate.form == "bucketized" else {}
+    )
 
 
-def _format(known: Certificate) -> dict[str, Any]:
+def _format(certificate: Certificate) -> dict[str, Any]:
     """What files are, and how CSV is written."""
-    dialect = {"delimiter": known.delimiter, "quoteChar": '"', "doubleQuote": True}
-    return _FORMATS[known.format] | ({"dialect": dialect} if known.format == "csv" else {})
+    dialect = {"delimiter": certificate.delimiter, "quoteChar": '"', "doubleQuote": True}
+    return _FORMATS[certificate.format] | (
+        {"dialect": dialect} if certificate.format == "csv" else {}
+    )
 
 
 def _field(
-    known: Certificate,
+    certificate: Certificate,
     part: str,
     name: str,
     texts: pa.Array,
     titles: Mapping[str, str],
 ) -> dict[str, Any]:
     """A column: its type, and what its labels mean."""
-    bare = header_of(known, rearmed)(name)
-    own: dict[str, Any] = {}
-    if part == "release" and bare.removesuffix(SHUFFLED) in known.unlinked:
-        bare, own = bare.removesuffix(SHUFFLED), {"shuffled": True}
-    field: dict[str, Any] = {"name": name, "type": _type_of(texts, known, bare)}
+    bare = header_of(certificate, rearmed)(name)
+    details: dict[str, Any] = {}
+    if part == "release" and bare.removesuffix(SHUFFLED) in certificate.unlinked:
+        bare, details = bare.removesuffix(SHUFFLED), {"shuffled": True}
+    field: dict[str, Any] = {"name": name, "type": _type_of(texts, certificate, bare)}
     if bare in titles:
         field["title"] = titles[bare][:_LONGEST_TITLE]
-    decimal = {"decimalChar": ","} if bare in known.commas else {}
+    decimal = {"decimalChar": ","} if bare in certificate.commas else {}
     if field["type"] == "number":
         field |= decimal
     if part.startswith("sensitive") and bare == COUNT:
         return {**field, "description": _COUNTED, "foreknow": {"role": "count"}}
-    role = _roles(known).get(bare, "quasi-identifier")
+    role = _roles(certificate).get(bare, "quasi-identifier")
     if role == "group":
         return {**field, "description": _GROUPED, "foreknow": {"role": role}}
     if part != "release" and role == "sensitive":
-        own = {"shuffled": True}
-    if own:
+        details = {"shuffled": True}
+    if details:
         field["description"] = _SHUFFLED
-    if role == "quasi-identifier" and bare in known.groups:
-        hints = hints_of(known, bare)
+    if role == "quasi-identifier" and bare in certificate.groups:
+        hints = hints_of(certificate, bare)
         tree = "tree" if "tree" in hints else hints.get("above")
-        about = "order" if "order" in hints else tree or about_of(texts, **hints)
-        field |= {"type": "string", "description": _MEANS[about]}
+        meaning = "order" if "order" in hints else tree or about_of(texts, **hints)
+        field |= {"type": "string", "description": _MEANS[meaning]}
         field.pop("decimalChar", None)
-        own |= {"labels": about, **decimal}
-        own |= {"grid": known.grids[bare]} if bare in known.grids else {}
-        own |= {"order": hints["order"]} if "order" in hints else {}
-    return {**field, "foreknow": {"role": role, **own}}
+        details |= {"labels": meaning, **decimal}
+        details |= {"grid": certificate.grids[bare]} if bare in certificate.grids else {}
+        details |= {"order": hints["order"]} if "order" in hints else {}
+    return {**field, "foreknow": {"role": role, **details}}
 
 
 def about_of(labels: pa.Array, about: About | None = None, **hints: Any) -> About:
@@ -189,65 +198,65 @@ def about_of(labels: pa.Array, about: About | None = None, **hints: Any) -> Abou
     if about in (None, "number"):
         plain = pc.fill_null(pc.match_substring_regex(labels, _PLAIN), False)
         first = pc.index(plain, True).as_py()
-        others = labels.filter(pc.invert(plain))
-        if first >= 0 and Extents([labels[first].as_py(), *others.to_pylist()]).about == "number":
+        unplain = labels.filter(pc.invert(plain))
+        if first >= 0 and Extents([labels[first].as_py(), *unplain.to_pylist()]).about == "number":
             return "number"
     return Extents(labels.to_pylist(), about, **hints).about
 
 
-def _type_of(texts: pa.Array, known: Certificate, bare: str) -> str:
+def _type_of(texts: pa.Array, certificate: Certificate, bare: str) -> str:
     """The type of values as they are written."""
-    marked = known.escaped and pc.any(pc.match_substring_regex(texts, _FORMULA)).as_py()
-    return "string" if marked or is_text(known, bare) else type_of(texts)
+    marked = certificate.escaped and pc.any(pc.match_substring_regex(texts, _FORMULA)).as_py()
+    return "string" if marked or is_text(certificate, bare) else type_of(texts)
 
 
-def lies_of(path: Path, known: Certificate, written: Written) -> Iterator[str]:
+def lies_of(path: Path, certificate: Certificate, written_release: Written) -> Iterator[str]:
     """Where a code book says something else than the files and the certificate."""
     try:
         content = read_bytes(path, _MOST_BYTES, CertificateError, CODE_BOOK)
-        said = from_json(decode_utf8(content, CertificateError, CODE_BOOK))
+        claims = from_json(decode_utf8(content, CertificateError, CODE_BOOK))
     except InputError:
         raise
     except ValueError as error:
         yield f"{CODE_BOOK} is not JSON: {error}"
         return
-    true = code_book(known, Contents.of(known, written))
-    yield from _differences(_untitled(said), true, "")
+    true = code_book(certificate, Contents.of(certificate, written_release))
+    yield from _differences(_untitled(claims), true, "")
 
 
-def _untitled(said: Any) -> Any:
+def _untitled(claims: Any) -> Any:
     """What is said but titles of fields, which are the publisher's words."""
-    if isinstance(said, list):
-        return [_untitled(each) for each in said]
-    if not isinstance(said, dict):
-        return said
-    title = said.get("title")
-    is_field = "name" in said and "type" in said
+    if isinstance(claims, list):
+        return [_untitled(inner) for inner in claims]
+    if not isinstance(claims, dict):
+        return claims
+    title = claims.get("title")
+    is_field = "name" in claims and "type" in claims
     if is_field and isinstance(title, str) and len(title) <= _LONGEST_TITLE:
-        said = {key: each for key, each in said.items() if key != "title"}
-    return {key: _untitled(each) for key, each in said.items()}
+        claims = {key: inner for key, inner in claims.items() if key != "title"}
+    return {key: _untitled(inner) for key, inner in claims.items()}
 
 
-def _differences(said: Any, true: Any, place: str) -> Iterator[str]:
+def _differences(claimed: Any, true: Any, place: str) -> Iterator[str]:
     """The first place where one says something else."""
-    if type(said) is not type(true):
+    if type(claimed) is not type(true):
         pass
     elif isinstance(true, dict):
-        for key in dict.fromkeys([*true, *said]):
-            if key not in said or key not in true:
+        for key in dict.fromkeys([*true, *claimed]):
+            if key not in claimed or key not in true:
                 word = "lacks" if key in true else "has an unknown key"
                 yield f"{CODE_BOOK} {word} {f'{place}.{key}'.strip('.')!r}"
                 return
-            found = next(_differences(said[key], true[key], f"{place}.{key}"), None)
-            if found is not None:
-                yield found
+            difference = next(_differences(claimed[key], true[key], f"{place}.{key}"), None)
+            if difference is not None:
+                yield difference
                 return
         return
-    elif isinstance(true, list) and len(said) == len(true):
-        for at, pair in enumerate(zip(said, true, strict=True)):
-            yield from _differences(*pair, f"{place}[{at}]")
+    elif isinstance(true, list) and len(claimed) == len(true):
+        for index, pair in enumerate(zip(claimed, true, strict=True)):
+            yield from _differences(*pair, f"{place}[{index}]")
         return
-    elif said == true:
+    elif claimed == true:
         return
-    shown, right = (repr(each)[:_SHOWN] for each in (said, true))
-    yield f"{CODE_BOOK}: {place.strip('.')} is {shown}; by the files it is {right}"
+    claim, right = (repr(content)[:_SHOWN] for content in (claimed, true))
+    yield f"{CODE_BOOK}: {place.strip('.')} is {claim}; by the files it is {right}"

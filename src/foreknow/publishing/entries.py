@@ -72,8 +72,8 @@ class Entries:
     def kept(self, tables: Mapping[str, Drawing | pa.Table], policy: Policy) -> InMemory | Stored:
         """The tables of a release: in memory, or in files where they are large."""
         # What is judged is a file of Parquet, or one of CSV that is written of them.
-        least = _FEW if format_of(policy.options).typed else _BATCH
-        if self.microdata.schema.several or self.microdata.n_people <= least:
+        fewest = _FEW if format_of(policy.options).typed else _BATCH
+        if self.microdata.schema.several or self.microdata.n_people <= fewest:
             return InMemory({name: whole(table) for name, table in tables.items()})
         return Stored(tables, self.rows_per_part(policy.options))
 
@@ -95,24 +95,24 @@ class Entries:
     ) -> Iterator[pa.Table]:
         """A row for each of the source, with the labels of its group; null if left out."""
         people = np.bincount(groups, self.microdata.times).astype(np.int64)
-        own, (row, *who) = self._named(published)
+        names, (row, *who) = self._named(published)
         labels = {
             name: array.dictionary_encode() if pa.types.is_string(array.type) else array
             for name, array in published.items()
         }
-        found, done = np.zeros(len(people), dtype=np.int64), 0
-        rows = self._looked_up(groups, own, in_order=in_order)
+        counted_people, done = np.zeros(len(people), dtype=np.int64), 0
+        rows = self._looked_up(groups, names, in_order=in_order)
         for batch, of_row in rows:
             inside = of_row >= 0
-            found += np.bincount(of_row[inside], minlength=len(people))
-            at = pa.array(of_row, mask=~inside)
-            made = {row: pa.array(np.arange(done + 1, done + 1 + len(of_row)))}
-            made |= dict(zip(who, batch.columns, strict=True))
-            yield pa.table(made | {name: array.take(at) for name, array in labels.items()})
+            counted_people += np.bincount(of_row[inside], minlength=len(people))
+            indices = pa.array(of_row, mask=~inside)
+            members = {row: pa.array(np.arange(done + 1, done + 1 + len(of_row)))}
+            members |= dict(zip(who, batch.columns, strict=True))
+            yield pa.table(members | {name: array.take(indices) for name, array in labels.items()})
             done += len(of_row)
         if self.microdata.schema.several:  # whose entries are people, whatever rows they have
-            found = people
-        if done != self.microdata.n_rows or not np.array_equal(found, people):
+            counted_people = people
+        if done != self.microdata.n_rows or not np.array_equal(counted_people, people):
             raise self._read_otherwise()
 
     def _read_otherwise(self) -> DataError:
@@ -124,12 +124,12 @@ class Entries:
     def _named(self, published: Mapping[str, Any]) -> tuple[list[str], list[str]]:
         """Columns that name people; and how the number of a row, and these, are called."""
         schema = self.microdata.schema
-        given = dict.fromkeys(filter(None, [schema.person, *schema.identifiers]))
-        own = [name for name in given if name not in schema.quasi_identifiers]
+        naming_columns = dict.fromkeys(filter(None, [schema.person, *schema.identifiers]))
+        names = [name for name in naming_columns if name not in schema.quasi_identifiers]
         who: list[str] = []
-        for name in own:
+        for name in names:
             who.append(free_name(name, {*published, *who}))
-        return own, [free_name(ROW, {*published, *who}), *who]
+        return names, [free_name(ROW, {*published, *who}), *who]
 
     def _looked_up(
         self, groups: IntArray, names: list[str], *, in_order: bool
@@ -147,7 +147,7 @@ class Entries:
 class CountedEntries(Entries):
     """The same, counted by the engine in which the table lies: `rows` is where it has them."""
 
-    counted: pa.Table
+    counted_table: pa.Table
     times: IntArray
     digest_kind = OF_COUNTS
 
@@ -174,11 +174,11 @@ class CountedEntries(Entries):
     ) -> None:
         """Let the engine write who is in which group, by what was counted."""
         names, (row, *who) = self._named(published)
-        of_entry = np.full(len(self.counted), -1, dtype=np.int64)
+        of_entry = np.full(len(self.counted_table), -1, dtype=np.int64)
         of_entry[self.microdata.kept] = groups
-        known = (self.counted, self.times, of_entry, pa.table(dict(published)))
-        called = dict(zip(names, who, strict=True))
-        if not self.rows.write_rows(*known, called, row, path, _note(files)):
+        counted_groups = (self.counted_table, self.times, of_entry, pa.table(dict(published)))
+        new_names = dict(zip(names, who, strict=True))
+        if not self.rows.write_rows(*counted_groups, new_names, row, path, _note(files)):
             raise self._read_otherwise()
 
     def _looked_up(
@@ -215,12 +215,12 @@ class DuckEntries(CountedEntries):
 
     def _keys(self, names: list[str], groups: IntArray) -> tuple[pa.Table, IntArray]:
         """The distinct quasi-identifiers as they stand in the table, and the group of each."""
-        coded = [codes_of(self.counted.column(name)) for name in names]
+        coded = [codes_of(self.counted_table.column(name)) for name in names]
         key, first = combine([codes for codes, _ in coded], [len(values) for _, values in coded])
         of_key = np.full(len(first), -1, dtype=np.int64)
-        kept = key[self.microdata.kept]
-        of_key[kept] = groups
-        if not np.array_equal(of_key[kept], groups):
+        kept_keys = key[self.microdata.kept]
+        of_key[kept_keys] = groups
+        if not np.array_equal(of_key[kept_keys], groups):
             raise InternalError("people with the same quasi-identifiers were put into two groups")
         columns = [values.take(pa.array(codes[first])) for codes, values in coded]
         return pa.table(columns, names=names), of_key
@@ -237,11 +237,11 @@ def entries_of(microdata: Microdata, policy: Policy, method: Any, engine: str) -
     by_row = _by_row(microdata, policy, method)
     if engine != "memory":
         automatic = engine == "auto"
-        counted = by_row or _by_engine(microdata, policy, automatic=automatic)
-        if isinstance(counted, Entries):
-            return counted
+        counted_entries = by_row or _by_engine(microdata, policy, automatic=automatic)
+        if isinstance(counted_entries, Entries):
+            return counted_entries
         level = logging.INFO if automatic else logging.WARNING
-        _log.log(level, "the table is read into memory: %s", counted)
+        _log.log(level, "the table is read into memory: %s", counted_entries)
     return Entries(microdata if by_row else microdata.merged, microdata)
 
 
@@ -255,14 +255,14 @@ def _by_engine(microdata: Microdata, policy: Policy, *, automatic: bool) -> Entr
     _log.info("counting equal rows of %s", microdata.name)
     rows, times = source.tally(names, signs=False)
     try:
-        counted = microdata.counted(plain_table(rows, names), times)
+        merged = microdata.counted(plain_table(rows, names), times)
     except InputError as error:  # where it names a row, that is another one in the table
         if not source.rows_numbered:
             raise
         return f"an error is to name its row ({error})"
-    _log.info("%d rows are %d different ones", counted.n_rows, len(times))
+    _log.info("%d rows are %d different ones", merged.n_rows, len(times))
     kind = DuckEntries if isinstance(source, DuckTable) else CountedEntries
-    return kind(counted, source, rows, times)
+    return kind(merged, source, rows, times)
 
 
 def whole(table: Drawing | pa.Table) -> pa.Table:
@@ -281,8 +281,11 @@ class Placed:
     def among(self, counts: GroupCounts) -> IntArray:
         """The position of each entry's group in the counts of the release."""
         columns = [labels.to_pylist() for labels in self.published.values()]
-        known: Any = counts.groups
-        place = {own if isinstance(own, tuple) else (own,): i for i, own in enumerate(known)}
+        group_labels: Any = counts.groups
+        place = {
+            label if isinstance(label, tuple) else (label,): i
+            for i, label in enumerate(group_labels)
+        }
         of_group = [place[label] for label in zip(*columns, strict=True)]
         return np.array(of_group, dtype=np.int64)[self.groups]
 
@@ -318,7 +321,9 @@ class Aside:
                 f"cannot write temporary files in {tempfile.gettempdir()!r}: "
                 f"{error.strerror or error}; nothing was written. Set TMPDIR to a folder with room"
             ) from error
-        self.digests = [digest_of(path) for own in self.paths.values() for path in own]
+        self.digests = [
+            digest_of(path) for table_paths in self.paths.values() for path in table_paths
+        ]
 
     @classmethod
     def of(cls, tables: InMemory | Stored, files: Parquet, certificate: Certificate) -> Aside:
@@ -332,17 +337,17 @@ class Aside:
 
     def copy(self, name: str, path: Path) -> list[Path]:
         """Write the files of a table elsewhere."""
-        known = self.paths[name]
-        if gone := [file for file in known if not file.is_file()]:
+        table_paths = self.paths[name]
+        if gone := [file for file in table_paths if not file.is_file()]:
             raise DataError(
                 f"{gone[0]}, which was judged and is to be published, was removed meanwhile; "
                 "publish again"
             )
-        if len(known) == 1 and known[0].name == path.name:
-            shutil.copyfile(known[0], path)
+        if len(table_paths) == 1 and table_paths[0].name == path.name:
+            shutil.copyfile(table_paths[0], path)
             return [path]
         path.mkdir()
-        return [Path(shutil.copyfile(file, path / file.name)) for file in known]
+        return [Path(shutil.copyfile(file, path / file.name)) for file in table_paths]
 
 
 def _remove(folder: Path, process: int) -> None:
@@ -371,11 +376,11 @@ class InMemory(dict[str, pa.Table]):
 class Stored(Aside, Mapping[str, pa.Table]):
     """The tables of a release in files of Parquet; read when they are asked for."""
 
-    def __init__(self, tables: Mapping[str, Drawing | pa.Table], most: int | None) -> None:
+    def __init__(self, tables: Mapping[str, Drawing | pa.Table], rows_per_file: int | None) -> None:
         def write(name: str, folder: Path) -> list[Path]:
             table = tables[name]
             parts = table.tables() if isinstance(table, Drawing) else [table]
-            return write_in_parts(parts, folder / f"{name}.parquet", most)
+            return write_in_parts(parts, folder / f"{name}.parquet", rows_per_file)
 
         super().__init__(tables, write)
         self.tallies = {name: getattr(table, "tally", None) for name, table in tables.items()}
@@ -386,12 +391,12 @@ class Stored(Aside, Mapping[str, pa.Table]):
 
     def opened(self, files: Parquet) -> dict[str, Table]:
         """The tables where they can be counted; a verifier counts what was written."""
-        found: dict[str, Any] = {}
+        release_tables: dict[str, Any] = {}
         for name, paths in self.paths.items():
-            found[name] = DuckTable.of_parquet(paths, "the release")
-            found[name].kept = self
-            found[name].known = self.tallies[name]
-        return found
+            release_tables[name] = DuckTable.of_parquet(paths, "the release")
+            release_tables[name].kept = self
+            release_tables[name].known = self.tallies[name]
+        return release_tables
 
     def parts(self, name: str) -> Iterator[pa.Table]:
         """A table, some rows at a time."""
@@ -422,12 +427,12 @@ def _source(microdata: Microdata, policy: Policy) -> Source | str:
     """The table where an engine can count it, or why it is to be read."""
     if microdata.was_read:
         return "it was read already"
-    found = counted_where_it_lives(microdata.source, microdata.counted_by)
-    if not isinstance(found, str) and not format_of(policy.options).typed:
-        odd = [name for name in policy.known_other if not found.is_text(name)]
+    source = counted_where_it_lives(microdata.source, microdata.counted_by)
+    if not isinstance(source, str) and not format_of(policy.options).typed:
+        odd = [name for name in policy.known_other if not source.is_text(name)]
         if odd:
             return f"column {odd[0]!r}, which may be known, is no text, and is written as one"
-    return found
+    return source
 
 
 def _is_small(source: Source) -> bool:

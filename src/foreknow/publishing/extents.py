@@ -23,7 +23,7 @@ About: TypeAlias = Literal["number", "date", "text"]
 # Steps of a line are counted in 64 bits.
 _MOST = 1 << 62
 # A missing value, and how it is called where it is a node.
-_NOTHING = (Meaning(missing=True), *(own for own in meanings_of(MISSING) if not own.members))
+_NOTHING = (Meaning(missing=True), *(way for way in meanings_of(MISSING) if not way.members))
 _START, _DAY, _INSTANT = datetime(1, 1, 1), timedelta(1), timedelta(microseconds=1)
 _UNITS = (_DAY, timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1), _INSTANT)
 
@@ -62,8 +62,8 @@ class Extent:
     @property
     def exact(self) -> bool:
         """Whether it is one value."""
-        one = self.size + self.missing == 1 and self.lower == self.upper
-        return one and not self.everything
+        is_one = self.size + self.missing == 1 and self.lower == self.upper
+        return is_one and not self.everything
 
 
 class Extents:
@@ -106,12 +106,12 @@ class Extents:
         self.whole = False  # whether numbers are whole
         self.decimals = 0  # decimals of a step of numbers
         self.step = _DAY  # a step of dates
-        found: dict[str | None, Extent] | None = None
+        extents: dict[str | None, Extent] | None = None
         for kind in ("number", "date") if about is None else (about,):
-            if kind != "text" and found is None and (read := _on_a_line(texts, kind)):
-                found = self._numbers(read) if kind == "number" else self._dates(read)
-                self.about = kind if found else "text"
-        self.of: Mapping[str | None, Extent] = found or self._texts(texts, order, tree, above)
+            if kind != "text" and extents is None and (meanings := _on_a_line(texts, kind)):
+                extents = self._numbers(meanings) if kind == "number" else self._dates(meanings)
+                self.about = kind if extents else "text"
+        self.of: Mapping[str | None, Extent] = extents or self._texts(texts, order, tree, above)
 
     @property
     def of_days(self) -> bool:
@@ -125,54 +125,54 @@ class Extents:
         moment = _START + step * self.step
         return moment.date() if self.step == _DAY else moment
 
-    def _numbers(self, read: Mapping[str | None, Meaning]) -> dict[str | None, Extent] | None:
-        known = {}
-        for text, meaning in read.items():
+    def _numbers(self, meanings: Mapping[str | None, Meaning]) -> dict[str | None, Extent] | None:
+        ranges = {}
+        for text, meaning in meanings.items():
             ends: tuple[Any, Any] = meaning.lower, meaning.upper
             if ends[0] is not None:
-                known[text] = Decimal(ends[0]), Decimal(ends[0] if ends[1] is None else ends[1])
-        every = [number for pair in known.values() for number in pair]
-        highest = max(map(abs, every))
+                ranges[text] = Decimal(ends[0]), Decimal(ends[0] if ends[1] is None else ends[1])
+        numbers = [number for pair in ranges.values() for number in pair]
+        highest = max(map(abs, numbers))
         if highest >= _MOST:
             return None
-        self.decimals = max(0, *(-int(number.as_tuple().exponent) for number in every))
-        self.whole = not self.decimals and not any(m.below for m in read.values())
+        self.decimals = max(0, *(-int(number.as_tuple().exponent) for number in numbers))
+        self.whole = not self.decimals and not any(m.below for m in meanings.values())
         while highest * 10**self.decimals >= _MOST:  # of long floats, the last digits
             self.decimals -= 1
-        made = int if self.whole else float
-        found = {}
-        for text, meaning in read.items():
-            if text not in known:
-                found[text] = _unsaid(meaning)
+        as_number = int if self.whole else float
+        extents = {}
+        for text, meaning in meanings.items():
+            if text not in ranges:
+                extents[text] = _unsaid(meaning)
                 continue
-            low, high = known[text]
+            low, high = ranges[text]
             first, last = (floor_of(number, self.decimals) for number in (low, high))
             last = max(first, last - meaning.below)
-            upper = None if meaning.upper is None else made(high)  # of all from a number on
-            found[text] = Extent(made(low), upper, first, last, missing=meaning.missing)
-        return found
+            upper = None if meaning.upper is None else as_number(high)  # of all from a number on
+            extents[text] = Extent(as_number(low), upper, first, last, missing=meaning.missing)
+        return extents
 
-    def _dates(self, read: Mapping[str | None, Meaning]) -> dict[str | None, Extent]:
-        known = {}
-        for text, meaning in read.items():
+    def _dates(self, meanings: Mapping[str | None, Meaning]) -> dict[str | None, Extent]:
+        periods = {}
+        for text, meaning in meanings.items():
             ends: tuple[Any, Any] = meaning.lower, meaning.upper
             if ends[0] is not None:
                 start, end = (moment - _START for moment in ends)
                 # A period ends where the next one begins, a moment right after itself.
                 period = not end % _UNITS[1]
-                known[text] = start, end if period else end - _INSTANT, period
-        every = [end for start, end, _ in known.values() for end in (start, end)]
-        self.step = next(unit for unit in _UNITS if not any(end % unit for end in every))
-        found = {}
-        for text, meaning in read.items():
-            if text not in known:
-                found[text] = _unsaid(meaning)
+                periods[text] = start, end if period else end - _INSTANT, period
+        moments = [end for start, end, _ in periods.values() for end in (start, end)]
+        self.step = next(unit for unit in _UNITS if not any(end % unit for end in moments))
+        extents = {}
+        for text, meaning in meanings.items():
+            if text not in periods:
+                extents[text] = _unsaid(meaning)
                 continue
-            start, end, period = known[text]
+            start, end, period = periods[text]
             first, last = start // self.step, end // self.step - period
             lower, upper = map(self.value, (first, last))
-            found[text] = Extent(lower, upper, first, last, missing=meaning.missing)
-        return found
+            extents[text] = Extent(lower, upper, first, last, missing=meaning.missing)
+        return extents
 
     def _texts(
         self,
@@ -181,8 +181,8 @@ class Extents:
         tree: Rows | None,
         above: str | None,
     ) -> dict[str | None, Extent]:
-        known = [None, *(order or ()), *(row[0] for row in tree or ())]
-        values = Values(known, "", tree, order) if known[1:] else None
+        all_texts = [None, *(order or ()), *(row[0] for row in tree or ())]
+        values = Values(all_texts, "", tree, order) if all_texts[1:] else None
         quoted = any(m.quoted and m.members for text in texts if text for m in meanings_of(text))
 
         def extent(text: str | None) -> Extent:
@@ -192,40 +192,42 @@ class Extents:
             if values is not None:
                 with suppress(DataError):  # it can be read in two ways
                     inside = values.covered_by(text)
-                    members = [own for own, is_in in zip(known, inside, strict=True) if is_in]
-                    named = tuple(own for own in members if own is not None)
+                    members = [
+                        label for label, is_in in zip(all_texts, inside, strict=True) if is_in
+                    ]
+                    texts_inside = tuple(label for label in members if label is not None)
                     if members and not any(way.everything for way in ways):
-                        return Extent(members=named, missing=None in members)
-            if any(way.everything for way in ways) and text not in known:
+                        return Extent(members=texts_inside, missing=None in members)
+            if any(way.everything for way in ways) and text not in all_texts:
                 return Extent(everything=True)
             if values is not None or above:
                 unknown = above == "tree" or (above and any(way.start for way in ways))
                 return Extent(members=() if unknown else (text,))
             for way in ways:
                 if way.members and way.quoted == quoted and (way.missing or way.members[1:]):
-                    own = way.members if quoted else [m for m in way.members if m != MISSING]
-                    return Extent(members=tuple(own), missing=way.missing)
+                    texts = way.members if quoted else [m for m in way.members if m != MISSING]
+                    return Extent(members=tuple(texts), missing=way.missing)
             return Extent(members=(text,))
 
         return {text: extent(text) for text in texts}
 
 
-def _on_a_line(texts: Iterable[str | None], about: str) -> dict[str | None, Meaning] | None:
+def _on_a_line(texts: Iterable[str | None], kind: str) -> dict[str | None, Meaning] | None:
     """Each label by its meaning among numbers or moments, if all have one."""
-    kinds = (int, Decimal) if about == "number" else (datetime,)
-    found = {}
+    kinds = (int, Decimal) if kind == "number" else (datetime,)
+    meaning_of = {}
     for text in texts:
         ways = _NOTHING[:1] if text is None else meanings_of(text)
         for way in ways:
             if isinstance(way.lower, kinds) and not any(map(is_code, way.ends or ())):
-                found[text] = way
+                meaning_of[text] = way
                 break
         else:
             unsaid = next((way for way in ways if way.everything or way in _NOTHING), None)
             if unsaid is None:
                 return None
-            found[text] = unsaid
-    return found if any(way.lower is not None for way in found.values()) else None
+            meaning_of[text] = unsaid
+    return meaning_of if any(way.lower is not None for way in meaning_of.values()) else None
 
 
 def _unsaid(meaning: Meaning) -> Extent:

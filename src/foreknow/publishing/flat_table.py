@@ -178,7 +178,9 @@ def draw_flat(folder: str | Path, seed: int | None = None) -> pa.Table:
 
 def are_dealt_lists(table: pa.Table) -> bool:
     """Whether values of people who may have several were dealt out."""
-    return any(pa.types.is_list(own.type) and own.name.endswith(SHUFFLED) for own in table.schema)
+    return any(
+        pa.types.is_list(column.type) and column.name.endswith(SHUFFLED) for column in table.schema
+    )
 
 
 def refuse_kind(path: Path) -> None:
@@ -198,10 +200,10 @@ def write_flat(table: pa.Table, path: Path) -> None:
 
 
 def _as_csv(table: pa.Table, path: Path) -> None:
-    for at, name in enumerate(table.column_names):
+    for position, name in enumerate(table.column_names):
         if pa.types.is_list(table.column(name).type):
             rows = [None if row is None else _joined(row) for row in table.column(name).to_pylist()]
-            table = table.set_column(at, name, pa.array(rows, pa.string()))
+            table = table.set_column(position, name, pa.array(rows, pa.string()))
     write_csv(table, path, escape_formulas=_ESCAPED in (table.schema.metadata or {}))
 
 
@@ -220,10 +222,10 @@ def _framed(table: pa.Table, library: str) -> Any:
     """A frame; of pandas with moments of its own, and attributes in place of metadata."""
     if library != "pandas":
         return frame_of(table, library)
-    for at, field in enumerate(table.schema):
+    for position, field in enumerate(table.schema):
         if pa.types.is_date(field.type):
-            column = table.column(at).cast(pa.timestamp("ms"))
-            table = table.set_column(at, field.name, column)
+            column = table.column(position).cast(pa.timestamp("ms"))
+            table = table.set_column(position, field.name, column)
     frame = frame_of(table.replace_schema_metadata(None), library)
     frame.attrs["shuffled"] = [name for name in table.column_names if name.endswith(SHUFFLED)]
     return frame
@@ -232,11 +234,11 @@ def _framed(table: pa.Table, library: str) -> Any:
 class _Labels:
     """A column of texts: the number of each row's text, and what the texts mean."""
 
-    def __init__(self, column: pa.Array, **known: Any) -> None:
+    def __init__(self, column: pa.Array, **hints: Any) -> None:
         codes, values = codes_of(pa.chunked_array([column]))
         self.codes = codes.astype(np.int64)
         self.texts: list[str | None] = values.to_pylist()
-        self.meant = Extents(self.texts, **known)
+        self.meant = Extents(self.texts, **hints)
         self.extents = [self.meant.of[text] for text in self.texts]
 
     def of_rows(self, values: Sequence[Any], kind: pa.DataType | None = None) -> pa.Array:
@@ -254,33 +256,39 @@ class _Labels:
 
     def beside(self) -> dict[str, pa.Array]:
         """What stands beside the labels: by the end of its name."""
-        made = {}
+        extra_columns = {}
         if self.meant.about == "text":
-            if not all(each.exact for each in self.extents):
-                members = [list(each.members) or None for each in self.extents]
-                widths = [each.size or None for each in self.extents]
-                made[MEMBERS] = self.of_rows(members, pa.list_(pa.string()))
-                made[WIDTH] = self.of_rows(widths, pa.int64())
+            if not all(extent.exact for extent in self.extents):
+                members = [list(extent.members) or None for extent in self.extents]
+                widths = [extent.size or None for extent in self.extents]
+                extra_columns[MEMBERS] = self.of_rows(members, pa.list_(pa.string()))
+                extra_columns[WIDTH] = self.of_rows(widths, pa.int64())
         else:
-            made[LOWER] = self.of_rows([each.lower for each in self.extents], self.kind)
-            made[UPPER] = self.of_rows([each.upper for each in self.extents], self.kind)
+            extra_columns[LOWER] = self.of_rows(
+                [extent.lower for extent in self.extents], self.kind
+            )
+            extra_columns[UPPER] = self.of_rows(
+                [extent.upper for extent in self.extents], self.kind
+            )
             middle = self.kind if self.meant.about == "date" else pa.float64()
-            made[MIDDLE] = self.of_rows(list(map(_middle, self.extents)), middle)
-            made[WIDTH] = self.of_rows(list(map(_width, self.extents)))
-        if any(each.missing and each.size for each in self.extents):
-            made[MISSING] = self.of_rows([each.missing for each in self.extents], pa.bool_())
-        return made
+            extra_columns[MIDDLE] = self.of_rows(list(map(_middle, self.extents)), middle)
+            extra_columns[WIDTH] = self.of_rows(list(map(_width, self.extents)))
+        if any(extent.missing and extent.size for extent in self.extents):
+            extra_columns[MISSING] = self.of_rows(
+                [extent.missing for extent in self.extents], pa.bool_()
+            )
+        return extra_columns
 
     def drawn(self, random: np.random.Generator) -> pa.Array:
         """A value of each row, within its label."""
         if self.meant.about == "text":
             return self._drawn_texts(random)
-        known = [each for each in self.extents if each.size]
-        low, high = min(each.first for each in known), max(each.last for each in known)
-        whole = [(low, high) if e.everything else (e.first, e.last) for e in self.extents]
-        first, last = np.array(whole, np.int64).reshape(-1, 2).T
+        sized = [extent for extent in self.extents if extent.size]
+        low, high = min(extent.first for extent in sized), max(extent.last for extent in sized)
+        bounds = [(low, high) if e.everything else (e.first, e.last) for e in self.extents]
+        first, last = np.array(bounds, np.int64).reshape(-1, 2).T
         sizes = last - first + 1
-        gaps = np.array([each.missing for each in self.extents], np.int64)
+        gaps = np.array([extent.missing for extent in self.extents], np.int64)
         chosen = random.integers(0, (sizes + gaps)[self.codes])
         missing = chosen >= sizes[self.codes]
         steps = first[self.codes] + chosen
@@ -295,22 +303,25 @@ class _Labels:
 
     def _drawn_texts(self, random: np.random.Generator) -> pa.Array:
         listed = [(*e.members, *[None] * e.missing) for e in self.extents]
-        unsaid = [each.everything for each in self.extents]
-        every: list[str | None] = []
-        if all(own or none for own, none in zip(listed, unsaid, strict=True)):
-            every = sorted({v for own in listed for v in own}, key=lambda v: (v is None, v or ""))
+        unsaid = [extent.everything for extent in self.extents]
+        all_texts: list[str | None] = []
+        if all(members or none for members, none in zip(listed, unsaid, strict=True)):
+            all_texts = sorted(
+                {v for members in listed for v in members}, key=lambda v: (v is None, v or "")
+            )
         shares = self._shares(listed)
         values, weights = list[str | None](), list[int]()
         totals = []
-        for text, own, none in zip(self.texts, listed, unsaid, strict=True):
-            among = own or (every if none else ()) or (text,)  # which may be all that is known
+        for text, members, none in zip(self.texts, listed, unsaid, strict=True):
+            # The text itself may be all that is known.
+            among = members or (all_texts if none else ()) or (text,)
             drawn = [1 + int(_FINELY * shares.get(value, 0)) for value in among]
             values += among
             weights += drawn
             totals.append(sum(drawn))
         ends: IntArray = np.cumsum(np.array(totals, np.int64))
-        at = random.integers((ends - totals)[self.codes], ends[self.codes])
-        place = np.searchsorted(np.cumsum(weights), at, side="right")
+        draws = random.integers((ends - totals)[self.codes], ends[self.codes])
+        place = np.searchsorted(np.cumsum(weights), draws, side="right")
         return pa.array(values, pa.string()).take(pa.array(place))
 
     def _shares(self, listed: Sequence[tuple[str | None, ...]]) -> dict[str | None, float]:
@@ -319,14 +330,14 @@ class _Labels:
         In an order of its own, so that every machine gets the same.
         """
         times = np.bincount(self.codes, minlength=len(listed)).tolist()
-        shares = {value: 1.0 for own in listed for value in own}
+        shares = {value: 1.0 for members in listed for value in members}
         for _ in range(_ROUNDS):
-            found = dict.fromkeys(shares, 0.0)
-            for own, many in zip(listed, times, strict=True):
-                among = sum(shares[value] for value in own)
-                for value in own:
-                    found[value] += many * shares[value] / among
-            shares = found
+            expected = dict.fromkeys(shares, 0.0)
+            for members, n_rows in zip(listed, times, strict=True):
+                among = sum(shares[value] for value in members)
+                for value in members:
+                    expected[value] += n_rows * shares[value] / among
+            shares = expected
         return shares
 
 
@@ -366,8 +377,8 @@ class _Apart:
 
     def _contradicts(self, sizes: IntArray) -> bool:
         """Whether counts cannot be those of groups of such sizes."""
-        nobody, most = (sizes[self.of_row] == 0).any(), self.counts.max(initial=0)
-        return bool(nobody or most > _MOST_VALUES or self.counts.sum() > _MOST_VALUES)
+        nobody, largest = (sizes[self.of_row] == 0).any(), self.counts.max(initial=0)
+        return bool(nobody or largest > _MOST_VALUES or self.counts.sum() > _MOST_VALUES)
 
     def _given(
         self, people: IntArray, sizes: IntArray, copies: IntArray, random: np.random.Generator
@@ -407,7 +418,7 @@ class _SetsApart(_Apart):
         self, sizes: IntArray, copies: IntArray, random: np.random.Generator
     ) -> NDArray[Any]:
         pairs = zip(sizes[self.of_row].tolist(), self.counts.tolist(), strict=True)
-        chosen = [random.choice(size, many, replace=False) for size, many in pairs]
+        chosen = [random.choice(size, n_values, replace=False) for size, n_values in pairs]
         return np.concatenate([np.zeros(0, np.int64), *chosen])
 
 
@@ -417,9 +428,9 @@ class _OneApart(_Apart):
     def _contradicts(self, sizes: IntArray) -> bool:
         if super()._contradicts(sizes):
             return True
-        held = np.zeros(len(sizes), np.int64)
-        np.add.at(held, self.of_row, self.counts)
-        return not np.array_equal(held, sizes)
+        values_in_group = np.zeros(len(sizes), np.int64)
+        np.add.at(values_in_group, self.of_row, self.counts)
+        return not np.array_equal(values_in_group, sizes)
 
     def _given(
         self, people: IntArray, sizes: IntArray, copies: IntArray, random: np.random.Generator
@@ -457,21 +468,23 @@ class Flat:
 
     def __init__(self, published: Published | Publication) -> None:
         self._known, parts = published.certificate, published.release.parts()
-        known = self._known
-        several = multivalued_columns(known.semantics, known.sensitives)
-        self._labelled = known.groups if known.form == "generalized" else ()
+        certificate = self._known
+        several = multivalued_columns(certificate.semantics, certificate.sensitives)
+        self._labelled = certificate.groups if certificate.form == "generalized" else ()
         self._in_rows = parts.people is None
         tables: Mapping[tuple[str, ...], Any] = parts.values
         if self._in_rows:
             (self._rows,) = tables.values()
-            self._shuffled = [name for name in self._rows.column_names if name in known.unlinked]
+            self._shuffled = [
+                name for name in self._rows.column_names if name in certificate.unlinked
+            ]
             tables = {(name,): self._rows for name in self._shuffled}
         else:
-            self._rows, self._shuffled = parts.people, [*known.sensitives]
+            self._rows, self._shuffled = parts.people, [*certificate.sensitives]
         self._of_person = np.zeros(len(self._rows), np.int64)
         self._apart = []
         for names, table in tables.items():
-            self._of_person, of_row = _alike(self._rows, table, known.groups)
+            self._of_person, of_row = _alike(self._rows, table, certificate.groups)
             counts = np.ones(len(table), np.int64)
             if not self._in_rows:
                 counts = _counts(table.column(COUNT).to_pylist())
@@ -480,13 +493,13 @@ class Flat:
 
     def read(self) -> pa.Table:
         """The table with what labels mean beside them."""
-        columns, made = self._columns(None), dict[str, Any]()
+        columns, typed_columns = self._columns(None), dict[str, Any]()
         for name, column in columns.items():
-            made[self._called(name)] = self._typed(name, column)
+            typed_columns[self._called(name)] = self._typed(name, column)
             if name in self._labelled:
-                for ending, own in self._labels(name, column).beside().items():
-                    made[free_name(f"{name}{ending}", columns)] = own
-        return self._table(made)
+                for ending, extra_column in self._labels(name, column).beside().items():
+                    typed_columns[free_name(f"{name}{ending}", columns)] = extra_column
+        return self._table(typed_columns)
 
     @property
     def n_rows(self) -> int:
@@ -499,35 +512,35 @@ class Flat:
 
     def middles(self) -> dict[str, Coded]:
         """The middle of each row's label, of columns whose labels are of numbers or dates."""
-        found = {name: self._labels(name, _plain(self._rows, name)) for name in self._labelled}
+        labels_of = {name: self._labels(name, _plain(self._rows, name)) for name in self._labelled}
         return {
             name: Coded.of(labels.beside()[MIDDLE])
-            for name, labels in found.items()
+            for name, labels in labels_of.items()
             if labels.meant.about != "text"
         }
 
     def drawn(self, random: np.random.Generator) -> pa.Table:
         """A table of exact values."""
-        return self._table({self._called(n): own for n, own in self._drawn(random).items()})
+        return self._table({self._called(n): column for n, column in self._drawn(random).items()})
 
     def _drawn(self, random: np.random.Generator) -> dict[str, pa.Array]:
-        made = {}
+        drawn_columns = {}
         for name, column in self._columns(random).items():
             if name in self._labelled:
-                made[name] = self._labels(name, column).drawn(random)
+                drawn_columns[name] = self._labels(name, column).drawn(random)
             else:
-                made[name] = self._typed(name, column)
-        return made
+                drawn_columns[name] = self._typed(name, column)
+        return drawn_columns
 
     def _columns(self, random: np.random.Generator | None) -> dict[str, Any]:
         """Each column; those apart are dealt out, or stay as the publisher has shuffled them."""
-        found = {name: _plain(self._rows, name) for name in self._rows.column_names}
+        columns = {name: _plain(self._rows, name) for name in self._rows.column_names}
         if random is None and not self._in_rows:
             random = np.random.default_rng(0)
         if random is not None:
             for apart in self._apart:
-                found |= apart.dealt(self._of_person, random)
-        return found
+                columns |= apart.dealt(self._of_person, random)
+        return columns
 
     def _labels(self, name: str, column: Any) -> _Labels:
         return _Labels(column.cast(pa.string()), **hints_of(self._known, name))
@@ -540,18 +553,21 @@ class Flat:
     def _called(self, name: str) -> str:
         return header_of_shuffled(name) if name in self._shuffled else name
 
-    def _table(self, made: Mapping[str, Any]) -> pa.Table:
+    def _table(self, columns: Mapping[str, Any]) -> pa.Table:
         noted = {self._called(name): {b"shuffled": b"true"} for name in self._shuffled}
-        fields = [pa.field(name, own.type, metadata=noted.get(name)) for name, own in made.items()]
+        fields = [
+            pa.field(name, column.type, metadata=noted.get(name))
+            for name, column in columns.items()
+        ]
         how = {_ESCAPED: b"true"} if self._known.escaped else None
-        return pa.table([*made.values()], pa.schema(fields, how))
+        return pa.table([*columns.values()], pa.schema(fields, how))
 
 
-def _counts(given: Sequence[Any]) -> IntArray:
+def _counts(counts: Sequence[Any]) -> IntArray:
     """Whole numbers from 1; a file may hold anything."""
-    if any(_COUNT.fullmatch(str(count)) is None for count in given):
+    if any(_COUNT.fullmatch(str(count)) is None for count in counts):
         raise CertificateError(f"a value of {COUNT!r} is no whole number from 1")
-    return np.array(list(map(int, given)), np.int64)
+    return np.array(list(map(int, counts)), np.int64)
 
 
 def _plain(table: pa.Table, name: str) -> pa.Array:
@@ -566,9 +582,11 @@ def _alike(people: pa.Table, values: pa.Table, by: Sequence[str]) -> tuple[IntAr
     """The group of each row of two tables, by the columns that make groups."""
     codes, sizes = [], []
     for name in by:
-        both = [table.column(name).cast(pa.string()).combine_chunks() for table in (people, values)]
-        own, found = codes_of(pa.chunked_array(both))
-        codes.append(own)
-        sizes.append(len(found))
+        columns = [
+            table.column(name).cast(pa.string()).combine_chunks() for table in (people, values)
+        ]
+        column_codes, distinct = codes_of(pa.chunked_array(columns))
+        codes.append(column_codes)
+        sizes.append(len(distinct))
     place, _ = combine(codes, sizes)
     return place[: len(people)], place[len(people) :]

@@ -25,9 +25,9 @@ CUT_OFF = (
 )
 
 
-def note_of_others(columns: Sequence[str], least: int | str) -> str:
+def note_of_others(columns: Sequence[str], limit: int | str) -> str:
     """The note on columns whose rare values are merged into one."""
     return (
-        f"rare values: in {', '.join(columns)}, values that fewer than {least} people of the table "
+        f"rare values: in {', '.join(columns)}, values that fewer than {limit} people of the table "
         "have are written as one value, 'other'"
     )

@@ -38,8 +38,10 @@ def marked(policy: Policy, microdata: Microdata) -> Policy:
 def learned_tables(policy: Policy) -> list[PriorTable]:
     """The tables of priors that are marked, each once."""
     points = [point for requirement in policy.requirements for point in requirement.points]
-    known = [p.adversary for p in points if isinstance(p.adversary, Priors)]
-    return list(dict.fromkeys(t for adversary in known for t in adversary.tables if t.learned))
+    adversaries = [p.adversary for p in points if isinstance(p.adversary, Priors)]
+    return list(
+        dict.fromkeys(t for adversary in adversaries for t in adversary.tables if t.learned)
+    )
 
 
 def learned_note(tables: list[PriorTable]) -> str:
@@ -69,30 +71,34 @@ def _marked(requirement: Requirement, microdata: Microdata) -> Requirement:
 
 def _is_own(table: PriorTable, microdata: Microdata, sensitive: str | None = None) -> bool:
     """Whether a row of priors is how frequent values are in the microdata, or all nearly are."""
-    known = [*microdata.schema.quasi_identifiers, *microdata.schema.other]
-    if not set(table.attributes) <= set(known):
+    columns_of_people = [*microdata.schema.quasi_identifiers, *microdata.schema.other]
+    if not set(table.attributes) <= set(columns_of_people):
         return False
     plain = [microdata.column(name) for name in table.attributes]
-    columns = [(of, printed(values)) for of, values in plain]
-    codes, first = combine([of for of, _ in columns], [len(labels) for _, labels in columns])
-    of_people, held = microdata.column(sensitive or microdata.schema.sensitive)
-    values = [str(value) for value in held]
+    columns = [(column_codes, printed(values)) for column_codes, values in plain]
+    codes, first = combine(
+        [column_codes for column_codes, _ in columns], [len(labels) for _, labels in columns]
+    )
+    of_people, sensitive_values = microdata.column(sensitive or microdata.schema.sensitive)
+    values = [str(value) for value in sensitive_values]
     if not set(values) <= set(table.values):
         return False
     order = [table.values.index(value) for value in values]
-    offsets, at, amounts = count_pairs(codes, of_people, len(first), len(values))
+    offsets, cell_codes, amounts = count_pairs(codes, of_people, len(first), len(values))
     missed = []
     for code, row in enumerate(first):
-        given = table.chances.get(tuple(labels[of[row]] for of, labels in columns))
-        if given is None:
+        row_chances = table.chances.get(
+            tuple(labels[column_codes[row]] for column_codes, labels in columns)
+        )
+        if row_chances is None:
             continue
-        chances = np.array([float(chance) for chance in given])
+        chances = np.array([float(chance) for chance in row_chances])
         cells = slice(offsets[code], offsets[code + 1])
         share = np.zeros(len(values))
-        share[at[cells]] = amounts[cells] / amounts[cells].sum()
+        share[cell_codes[cells]] = amounts[cells] / amounts[cells].sum()
         # What nobody in the table has is as frequent as not at all.
-        others = abs(chances.sum() - chances[order].sum())
-        missed.append(max(np.abs(chances[order] - share).max(), others))
+        missing_chance = abs(chances.sum() - chances[order].sum())
+        missed.append(max(np.abs(chances[order] - share).max(), missing_chance))
     return bool(missed) and (min(missed) <= _NEAR or max(missed) <= _NEAR_IF_ALL)
 
 
@@ -105,21 +111,23 @@ def keep(key: bytes, tables: Iterable[PriorTable]) -> KeptPriors:
     return KeptPriors(key, tuple({part: table[part] for part in PARTS} for table in plain))
 
 
-def withheld(kept: KeptPriors, requirements: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def withheld(
+    kept_priors: KeptPriors, requirements: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
     """The requirements of a policy with a digest in place of each table that was learned."""
 
     def look(table: Mapping[str, Any]) -> Mapping[str, Any]:
-        return kept.named(table) if table.get("learned") else table
+        return kept_priors.named(table) if table.get("learned") else table
 
     return [map_prior_tables(required, look) for required in requirements]
 
 
-def kept_as_written(kept: KeptPriors) -> dict[str, Any]:
+def kept_as_written(kept_priors: KeptPriors) -> dict[str, Any]:
     """Kept priors as plain values for JSON, with the version of their format."""
     return {
         "format": "foreknow priors",
         "version": 1,
         "this_file_is": "for the owner only",
-        "key": kept.key.hex(),
-        "tables": [dict(table) for table in kept.tables],
+        "key": kept_priors.key.hex(),
+        "tables": [dict(table) for table in kept_priors.tables],
     }

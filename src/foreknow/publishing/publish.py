@@ -180,9 +180,9 @@ class Publication:
         only = next(iter(self.tables)) if len(self.tables) == 1 else ""
         rows = self.tables.get(only if table is None else table)
         if rows is None:
-            named = " and ".join(map(repr, self.tables))
+            names = " and ".join(map(repr, self.tables))
             raise InputError(
-                f"the release has the tables {named}; name one, as .to_pandas({min(self.tables)!r})"
+                f"the release has the tables {names}; name one, as .to_pandas({min(self.tables)!r})"
             )
         return bare(rows)
 
@@ -222,13 +222,13 @@ class Publication:
     def __getattr__(self, name: str) -> Any:
         if hasattr(type(self), name):  # a property that failed says why
             return object.__getattribute__(self, name)
-        said = f"a Publication has no {name!r}"
+        message = f"a Publication has no {name!r}"
         if not name.startswith("_"):
-            said += (
+            message += (
                 "; its table is .to_pandas(), .to_polars() or .to_arrow(); .save(folder) writes "
                 "it, for fk.verify(folder); what was judged is .audit, with .safe and .policy"
             )
-        raise AttributeError(said)
+        raise AttributeError(message)
 
     @memory_for("writing the release")
     def write(
@@ -309,11 +309,11 @@ class Publication:
     @property
     def _titles(self) -> dict[str, str]:
         """What columns are called besides, as they are in the files and in the code book."""
-        known = {name: title.strip() for name, title in self.titles.items()}
-        return known | {
-            header_of_shuffled(name): known[name]
+        titles = {name: title.strip() for name, title in self.titles.items()}
+        return titles | {
+            header_of_shuffled(name): titles[name]
             for name in self._options.unlinked
-            if name in known
+            if name in titles
         }
 
     def __repr__(self) -> str:
@@ -338,16 +338,16 @@ def _counting_cases(call: Callable[P, Publication]) -> Callable[P, Publication]:
     """Let a refusal count cases, where rows are cases; what it quotes stays."""
 
     @wraps(call)
-    def called(*args: P.args, **given: P.kwargs) -> Publication:
+    def called(*args: P.args, **keywords: P.kwargs) -> Publication:
         try:
-            return call(*args, **given)
+            return call(*args, **keywords)
         except NoSafeRelease as error:
             policy: Any = args[1]
             if policy.schema is None or policy.schema.unit != "row":
                 raise
-            kept = [*policy.schema.columns, *re.findall(r"'[^']*'", error.said)]
-            lines = [in_cases(line, kept) for line in error.way_out]
-            raise NoSafeRelease(in_cases(error.said, kept), lines) from None
+            labels = [*policy.schema.columns, *re.findall(r"'[^']*'", error.said)]
+            lines = [in_cases(line, labels) for line in error.way_out]
+            raise NoSafeRelease(in_cases(error.said, labels), lines) from None
 
     return called
 
@@ -451,12 +451,12 @@ def publish(
         raise UnsupportedError("whole-after", "publish")
     if out is not None:
         require_new(Path(out), owners_folder(out))
-    said = {key: changed.pop(key) for key in [*changed] if key in KEYS}  # type: ignore[misc]
+    rules = {key: changed.pop(key) for key in [*changed] if key in KEYS}  # type: ignore[misc]
     how = _Choices(method, options, seed, engine, learned, changed)
-    made = _made(microdata, policy_of(policy, said, microdata, "publish"), how, after)
+    publication = _made(microdata, policy_of(policy, rules, microdata, "publish"), how, after)
     if out is not None:
-        made.write(out)
-    return made
+        publication.write(out)
+    return publication
 
 
 class _Choices(NamedTuple):
@@ -493,18 +493,19 @@ class _Draft:
     audit: Audit
 
 
-def _draft(microdata: Microdata, policy: Policy, how: _Choices, *, alone: bool = True) -> _Draft:
-    """Search groups that hold a policy; one that is not judged `alone` may ask nothing itself."""
+def _draft(microdata: Microdata, policy: Policy, how: _Choices, *, is_alone: bool = True) -> _Draft:
+    """Search groups that hold a policy; one not judged alone may ask nothing itself."""
     task = _Task.of(microdata, policy, how)
     refuse_misspelt(
-        {own.name: own.domain for own in task.microdata.sensitives}, task.policy.requirements
+        {column.name: column.domain for column in task.microdata.sensitives},
+        task.policy.requirements,
     )
     groups = _grouped(task)
     tables = _tables_of(task, groups)
-    placed = Placed(task.entries, groups.of, tables.called)
-    release, seen = _counted(task, tables, placed)
-    audit = _judged(task, groups, tables, release, seen, how.learned)
-    if audit.idle and alone:
+    placed = Placed(task.entries, groups.group_of_entry, tables.group_labels)
+    release, sight = _counted(task, tables, placed)
+    audit = _judged(task, groups, tables, release, sight, how.learned)
+    if audit.idle and is_alone:
         raise NoSafeRelease(NOTHING_JUDGED, ASK_SOMETHING)
     _stop(task.policy, audit.trials or ())
     _refuse_unasked(task, release, audit)
@@ -521,7 +522,7 @@ class _Task:
     policy: Policy
     method: Anonymizer
     seed: int | None
-    written: Microdata  # in the cells in which it is written
+    cell_microdata: Microdata  # in the cells in which it is written
 
     @classmethod
     def of(
@@ -550,8 +551,8 @@ class _Task:
         check_needs(anonymizer, policy)
         _refuse_laid_conditions(policy)
         format_of(policy.options).refuse_texts(entries.microdata, policy)
-        written = as_written(anonymizer, entries.microdata, policy)
-        return cls(raw, entries, policy, anonymizer, how.seed, written)
+        cell_microdata = as_written(anonymizer, entries.microdata, policy)
+        return cls(raw, entries, policy, anonymizer, how.seed, cell_microdata)
 
     @property
     def microdata(self) -> Microdata:
@@ -567,10 +568,10 @@ class _Task:
 class _Groups:
     """How the people were divided, and the method with what it chose for them."""
 
-    found: Grouping
+    grouping: Grouping
     method: Anonymizer
-    of: IntArray  # of each entry
-    many: int
+    group_of_entry: IntArray
+    n_groups: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -578,7 +579,7 @@ class _Tables:
     """What is written."""
 
     tables: InMemory | Stored
-    called: Mapping[str, pa.Array]  # of each group, by group column
+    group_labels: Mapping[str, pa.Array]  # of each group, by group column
     coarse: Sequence[Coarsened] = ()
     ncp: dict[str, float] = field(default_factory=dict)
 
@@ -586,27 +587,37 @@ class _Tables:
 def _grouped(task: _Task) -> _Groups:
     """Let the method divide the people."""
     _log.info("grouping %d people", task.microdata.n_people)
-    found = grouping_of(task.method, task.written, task.policy, task.seed, explain=True)
-    method = found.method or task.method
-    of, many = _people(found.of_row, task.microdata, type(method).__name__)
-    return _Groups(found, method, of, many)
+    grouping = grouping_of(task.method, task.cell_microdata, task.policy, task.seed, explain=True)
+    method = grouping.method or task.method
+    group_of_entry, n_groups = _people(grouping.of_row, task.microdata, type(method).__name__)
+    return _Groups(grouping, method, group_of_entry, n_groups)
 
 
 def _tables_of(task: _Task, groups: _Groups) -> _Tables:
     """Write the groups as tables."""
-    _log.info("writing %d groups as tables", groups.many)
+    _log.info("writing %d groups as tables", groups.n_groups)
     microdata, options, random = task.microdata, task.options, generator(task.seed, "publish")
-    most, of, many = task.entries.rows_per_part(options), groups.of, groups.many
+    rows_per_part, group_of_entry, n_groups = (
+        task.entries.rows_per_part(options),
+        groups.group_of_entry,
+        groups.n_groups,
+    )
     if not options.labelled:
-        ids = group_ids(many, random)
-        made = bucketized(microdata, of, ids, random, options.unlinked, most)
-        return _Tables(task.entries.kept(made, task.policy), {GROUP: pa.array(ids)})
-    coarse = coarsened_columns(task.written, of, many, options.labels, groups.found.floors)
-    refuse_borrowed_priors(coarse, of, many, task.policy.priors)
-    made = generalized(microdata, of, coarse, random, options.unlinked, most)
-    people = np.bincount(of, microdata.times)
+        ids = group_ids(n_groups, random)
+        drawings = bucketized(
+            microdata, group_of_entry, ids, random, options.unlinked, rows_per_part
+        )
+        return _Tables(task.entries.kept(drawings, task.policy), {GROUP: pa.array(ids)})
+    coarse = coarsened_columns(
+        task.cell_microdata, group_of_entry, n_groups, options.labels, groups.grouping.floors
+    )
+    refuse_borrowed_priors(coarse, group_of_entry, n_groups, task.policy.priors)
+    drawings = generalized(
+        microdata, group_of_entry, coarse, random, options.unlinked, rows_per_part
+    )
+    people = np.bincount(group_of_entry, microdata.times)
     return _Tables(
-        task.entries.kept(made, task.policy),
+        task.entries.kept(drawings, task.policy),
         {column.attribute.name: pa.array(column.labels, pa.string()) for column in coarse},
         coarse,
         {column.attribute.name: column.ncp(people) for column in coarse},
@@ -615,12 +626,12 @@ def _tables_of(task: _Task, groups: _Groups) -> _Tables:
 
 def _counted(task: _Task, tables: _Tables, placed: Placed) -> tuple[Release, Sight | None]:
     """The release as its reader counts it; and as somebody sees it who knows exact columns."""
-    options, schema, columns = task.options, task.microdata.schema, tuple(tables.called)
-    opened = tables.tables.opened(format_of(options))
-    for table in opened.values():
+    options, schema, columns = task.options, task.microdata.schema, tuple(tables.group_labels)
+    release_tables = tables.tables.opened(format_of(options))
+    for table in release_tables.values():
         table.name = "the release"
     exact = schema.quasi_identifiers
-    release = as_release(opened, options.written, columns, schema, options.unlinked, exact)
+    release = as_release(release_tables, options.written, columns, schema, options.unlinked, exact)
     if tables.coarse and task.policy.compared:
         labels = list(zip(*(column.labels for column in tables.coarse), strict=True))
         for population in task.policy.compared:
@@ -638,71 +649,71 @@ def _judged(
     groups: _Groups,
     tables: _Tables,
     release: Release,
-    seen: Sight | None,
+    sight: Sight | None,
     learned: bool,
 ) -> Audit:
     """Judge the release, and say what the verdicts leave open."""
     _log.info("judging the release")
-    policy, written, options = task.policy, task.written, task.options
+    policy, cell_microdata, options = task.policy, task.cell_microdata, task.options
     utility = replace(utility_of(release.counts), ncp=tables.ncp)
     if tables.ncp:
-        utility = replace(utility, grids=written.grids, weights=options.weights)
+        utility = replace(utility, grids=cell_microdata.grids, weights=options.weights)
     tried = learned or bool(policy.tries)
-    found = explained_audit(
-        release, policy, utility=utility, name="the release", people=seen, learned=tried
+    audit = explained_audit(
+        release, policy, utility=utility, name="the release", people=sight, learned=tried
     )
     # What others prove of their own methods is not said as if we had.
     proof = None if package_of(type(groups.method)) else traits_of(groups.method).proof
     scope = replace(
-        found.scope,
+        audit.scope,
         left_out=task.microdata.left_out,
         method=NOT_JUDGED if proof is None else proof.said(policy),
-        people_suppressed=groups.found.suppressed,
+        people_suppressed=groups.grouping.suppressed,
         shared=task.raw.shared,
         numbers=task.microdata.numbers,
     )
-    lattice = groups.found.lattice
+    lattice = groups.grouping.lattice
     if lattice is not None:  # by the counts of this table, and not only by settings
-        lattice = replace(lattice, limits_inference=found.limits_inference)
-    return replace(found, lattice=lattice, scope=scope)
+        lattice = replace(lattice, limits_inference=audit.limits_inference)
+    return replace(audit, lattice=lattice, scope=scope)
 
 
-def _refuse_unasked(task: _Task, release: Release, judged: Audit) -> None:
+def _refuse_unasked(task: _Task, release: Release, audit: Audit) -> None:
     """Refuse groups that do not hold what no search asks."""
     exactly = not task.options.labelled
     unasked = [
-        (each.requirement, each.found)
-        for each in judged.criteria
-        if not each.safe and each.requirement.searched(exactly) is not each.requirement
+        (verdict.requirement, verdict.found)
+        for verdict in audit.criteria
+        if not verdict.safe and verdict.requirement.searched(exactly) is not verdict.requirement
     ]
-    told = "; ".join(f"{requirement.name}: {attained}" for requirement, attained in unasked)
+    measured = "; ".join(f"{requirement.name}: {attained}" for requirement, attained in unasked)
     if unasked and exactly:
         exact = task.microdata.schema.quasi_identifiers
         raise NoSafeRelease(
             f"the bucketized form publishes {', '.join(exact)} of everybody as they are, and by "
-            f'these {told}. Publish with form = "generalized"; or require group_size, '
+            f'these {measured}. Publish with form = "generalized"; or require group_size, '
             "if it is enough that groups are large"
         )
     if unasked:
-        criteria = [each for requirement, _ in unasked for each in requirement.judged]
+        criteria = [verdict for requirement, _ in unasked for verdict in requirement.judged]
         raise NoSafeRelease(
-            f"the groups as they are written do not hold what no search asks: {told}",
+            f"the groups as they are written do not hold what no search asks: {measured}",
             [line for criterion in criteria for line in criterion.ways_out(release)],
         )
 
 
-def _refuse_unsafe(task: _Task, groups: _Groups, release: Release, judged: Audit) -> None:
+def _refuse_unsafe(task: _Task, groups: _Groups, release: Release, audit: Audit) -> None:
     """Refuse groups that do not hold what their method did not ask, or could not."""
     policy, method, traits = task.policy, groups.method, traits_of(groups.method)
-    if not judged.safe and not traits.consults_policy:
-        failed = [f"{own.requirement.name}: {own.words}" for own in judged.failures]
+    if not audit.safe and not traits.consults_policy:
+        failed = [f"{verdict.requirement.name}: {verdict.words}" for verdict in audit.failures]
         failed = failed if policy.owned else policy.failures(release)
         raise NoSafeRelease(
             f"{type(method).__name__} made groups that do not hold what the policy requires: "
             f"{'; '.join(failed)}. It does not ask the whole policy: "
             f"{traits.advice}"
         )
-    beyond = [v.words for v in judged.verdicts if not v.safe and _is_beyond_search(v)]
+    beyond = [v.words for v in audit.verdicts if not v.safe and _is_beyond_search(v)]
     if beyond:
         raise NoSafeRelease(
             f"the groups keep the limit as far as a search can ask for it, by the facts alone or "
@@ -715,14 +726,16 @@ def _refuse_unsafe(task: _Task, groups: _Groups, release: Release, judged: Audit
 
 
 def _advice(
-    task: _Task, groups: _Groups, tables: _Tables, judged: Audit, certificate: Certificate
+    task: _Task, groups: _Groups, tables: _Tables, audit: Audit, certificate: Certificate
 ) -> tuple[str, ...]:
     """What to do where next to nothing is left."""
     if task.microdata.n_people <= 1:
         return ()
-    made = KeptDetail(groups.many, tables.ncp)
-    said = advice_of(groups.method, task.written, task.policy, judged, made, task.seed)
-    return tuple(map(in_cases, said) if certificate.in_cases else said)
+    kept_detail = KeptDetail(groups.n_groups, tables.ncp)
+    lines = advice_of(
+        groups.method, task.cell_microdata, task.policy, audit, kept_detail, task.seed
+    )
+    return tuple(map(in_cases, lines) if certificate.in_cases else lines)
 
 
 def _after(folders: Any, microdata: Microdata, policy: Policy, how: _Choices) -> Publication:
@@ -754,67 +767,71 @@ def _after(folders: Any, microdata: Microdata, policy: Policy, how: _Choices) ->
             "k_anonymity, which implies k_map"
         )
     try:
-        draft = _draft(newcomers, policy, how, alone=False)
+        draft = _draft(newcomers, policy, how, is_alone=False)
     except NoSafeRelease as error:
         raise NoSafeRelease(f"{since} {error.said}", [several.TOO_FEW, *error.way_out]) from None
     except SchemaError as error:  # such as values that few of them have
-        least, why = policy.least_listed, several.TOO_FEW
-        if newcomers.n_people < least:
-            why = f"Fewer than {least} are too few for a group or a label: {several.WAIT}."
+        fewest, why = policy.least_listed, several.TOO_FEW
+        if newcomers.n_people < fewest:
+            why = f"Fewer than {fewest} are too few for a group or a label: {several.WAIT}."
         raise SchemaError(f"{since} {why} Of those who are new: {error}") from None
     placed = draft.placed if how.learned or policy.tries else None
-    together, values = earlier.judged(
+    joint_audit, values = earlier.judged(
         draft.release, draft.audit.policy, several.NEW, microdata, placed
     )
-    _stop(policy, together.trials or (), earlier.names)
+    _stop(policy, joint_audit.trials or (), earlier.names)
     scope = draft.audit.scope
     said_of_rows = ("left_out", "lacking", "people_suppressed", "shared", "numbers")
     of_rows = {key: getattr(scope, key) for key in said_of_rows}
-    together = replace(together, scope=replace(together.scope, names_alike=since.alike, **of_rows))
+    joint_audit = replace(
+        joint_audit, scope=replace(joint_audit.scope, names_alike=since.alike, **of_rows)
+    )
     for name, people in since.beside:
         _log.warning("%s, which was not named, shows %d of those who are new", name, people)
     audit = replace(
         draft.audit,
         scope=replace(scope, earlier=tuple(map(len, earlier.groups))),
-        tried_together=bool(together.trials),
+        tried_together=bool(joint_audit.trials),
     )
     # Of sets that a hierarchy or a level names, it must be certified what is in any release.
-    made = _certified(replace(draft, audit=audit), values, earlier)
-    return replace(made, since=since, together=together)
+    publication = _certified(replace(draft, audit=audit), values, earlier)
+    return replace(publication, since=since, together=joint_audit)
 
 
 def _with_method(
-    options: PublishOptions, anonymizer: Anonymizer, given: Anonymizer | str
+    options: PublishOptions, anonymizer: Anonymizer, asked_method: Anonymizer | str
 ) -> PublishOptions:
     """The options with the method that is used, and with its settings if it is an object."""
     kind = type(anonymizer)
     key = str(vars(kind).get("key", kind.__name__))
-    settings = {name: own for name, own in options.settings.items() if name != key}
-    if isinstance(given, str):
+    settings = {
+        name: method_settings for name, method_settings in options.settings.items() if name != key
+    }
+    if isinstance(asked_method, str):
         settings = dict(options.settings)
     elif key in dict(METHODS):
-        known, own = known_keys(kind_of(key).settings), settings_of(anonymizer).items()
-        settings[key] = {name: x for name, x in own if name in known and x is not None}
+        keys, method_settings = known_keys(kind_of(key).settings), settings_of(anonymizer).items()
+        settings[key] = {name: x for name, x in method_settings if name in keys and x is not None}
     return replace(options, method=key, settings=settings)
 
 
 def _refuse_boxes(method: Anonymizer, policy: Policy, counts: GroupCounts) -> None:
     """Refuse limits that a method keeps in groups, not in boxes that a reader may divide."""
     proof = traits_of(method).proof
-    found = proof and proof.limit_of_boxes(policy, counts.n_people, counts.values)
-    if proof is not None and found and int(counts.sizes.max()) >= 2 * proof.least:
-        enough = found[2] // found[1] + 1
+    bound = proof and proof.limit_of_boxes(policy, counts.n_people, counts.values)
+    if proof is not None and bound and int(counts.sizes.max()) >= 2 * proof.least:
+        enough = bound[2] // bound[1] + 1
         possible = enough * int(counts.totals.max()) <= counts.n_people
         raise NoSafeRelease(
             f"{type(method).__name__}: in the generalized form, groups that look alike are one to "
             "a reader, and an adversary who knows the method may be as sure of a value as "
-            f"{proof.highest}{_of_set(found[2])}; {found[0]} asks below {found[1]}. Publish "
+            f"{proof.highest}{_of_set(bound[2])}; {bound[0]} asks below {bound[1]}. Publish "
             f'with form = "bucketized"{f", or with l = {enough}" if possible else ""}'
         )
 
 
-def _of_set(many: int) -> str:
-    return f", and of a set of {many} values as {many} times that" if many > 1 else ""
+def _of_set(n_values: int) -> str:
+    return f", and of a set of {n_values} values as {n_values} times that" if n_values > 1 else ""
 
 
 def _people(of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int]:
@@ -850,15 +867,17 @@ TRIED = "an attacker who learns from the release by {} was tried, and stopped no
 
 def _is_beyond_search(verdict: Verdict) -> bool:
     """Whether a search asked for something else in its place, which is near it."""
-    judged = verdict.judged
-    return isinstance(judged, Gaining) and judged.in_search is not None
+    adversary = verdict.judged
+    return isinstance(adversary, Gaining) and adversary.in_search is not None
 
 
 def _stop(policy: Policy, trials: Sequence[Trial], before: Sequence[str] = ()) -> None:
     """Stop where an attacker whom the policy tries becomes too sure."""
-    limits = [each.limit for each in policy.tries]
+    limits = [attempt.limit for attempt in policy.tries]
     for trial in trials if policy.tries else ():
-        limit = next(own for own in limits if own is None or float(own) == trial.limit)
+        limit = next(
+            stop_at for stop_at in limits if stop_at is None or float(stop_at) == trial.limit
+        )
         if limit is not None and trial.surest > limit:
             rightly = (
                 ""
@@ -884,26 +903,26 @@ def _certified(
     """
     task, audit, release = draft.task, draft.audit, draft.release
     policy = task.policy.filed if task.policy.owned else task.policy
-    said = policy.published(values or policy.combined(task.microdata).values)
-    required, learned = said["require"], learned_tables(policy)
-    kept = keep(secrets.token_bytes(32), learned) if learned else None
-    if kept is not None:
-        said["require"] = withheld(kept, required)
+    policy_tables = policy.published(values or policy.combined(task.microdata).values)
+    required, learned = policy_tables["require"], learned_tables(policy)
+    kept_priors = keep(secrets.token_bytes(32), learned) if learned else None
+    if kept_priors is not None:
+        policy_tables["require"] = withheld(kept_priors, required)
     notes = [*([learned_note(learned)] if learned else []), *_notes(draft, policy)]
-    certificate = _uncertified(draft, said, policy)
+    certificate = _uncertified(draft, policy_tables, policy)
     if earlier is not None:
         notes.append(earlier.note)
         certificate = replace(certificate, after=earlier.said)
     key = secrets.token_hex(32)
-    with ThreadPoolExecutor(1) as beside:
-        digest = beside.submit(task.entries.digest, bytes.fromhex(key))
+    with ThreadPoolExecutor(1) as executor:
+        digest = executor.submit(task.entries.digest, bytes.fromhex(key))
         files = draft.tables.tables.filed(format_of(task.options), certificate)
-        written = written_of(certificate, files.paths, policy.populations)
+        written_release = written_of(certificate, files.paths, policy.populations)
         try:
-            findings = findings_of(written, required)
+            findings = findings_of(written_release, required)
         except CertificateError as error:
             raise NoSafeRelease(f"nothing is published that cannot be verified: {error}") from None
-    if not same_groups(written.held, release.counts):
+    if not same_groups(written_release.held, release.counts):
         raise InternalError("the release differs from what was written")
     _refuse_not_safe(findings)
     if failed := [f"{own.requirement.name}: {own.words}" for own in audit.failures]:
@@ -915,10 +934,10 @@ def _certified(
     if not task.policy.owned:
         audit = replace(audit, verdicts=tuple(with_witnesses(findings, audit.verdicts)))
     claims = {name: getattr(audit.scope, name) for name in CLAIMED}
-    scope = replace(remarks_as_written(certificate, written, required), **claims)
+    scope = replace(remarks_as_written(certificate, written_release, required), **claims)
     certificate = replace(
         certificate,
-        findings=_published(findings, kept),
+        findings=_published(findings, kept_priors),
         source={**certificate.source, "digest": digest.result()},
         notes=tuple(notes),
         scope=for_readers(scope, task.microdata.schema).to_dict(),
@@ -932,23 +951,23 @@ def _certified(
         {"digest_key": key, "seed": task.seed, "source": task.microdata.name},
         draft.placed,
         files,
-        Contents.of(certificate, written),
-        kept,
+        Contents.of(certificate, written_release),
+        kept_priors,
         {column.attribute.name: column.known for column in draft.tables.coarse},
         _advice(task, draft.groups, draft.tables, audit, certificate),
         titles=task.raw.titles,
     )
 
 
-def _uncertified(draft: _Draft, said: Mapping[str, Any], policy: Policy) -> Certificate:
+def _uncertified(draft: _Draft, policy_tables: Mapping[str, Any], policy: Policy) -> Certificate:
     """A certificate that says how a release is written, and nothing yet of what is found."""
     task, method, counts = draft.task, draft.groups.method, draft.audit.counts
     microdata, options, minimal = task.microdata, task.options, traits_of(method).minimal
     return Certificate(
-        policy=said,
+        policy=policy_tables,
         form=options.written,
         format=options.format or "csv",
-        groups=tuple(draft.tables.called),
+        groups=tuple(draft.tables.group_labels),
         sensitive=microdata.schema.sensitive,
         people=counts.n_people,
         n_groups=counts.n_groups,
@@ -974,14 +993,16 @@ def _is_loose(policy: Policy) -> bool:
 
 
 def _is_cut_off(groups: _Groups) -> bool:
-    lattice = groups.found.lattice
+    lattice = groups.grouping.lattice
     return lattice is not None and not lattice.complete
 
 
 def _notes(draft: _Draft, policy: Policy) -> Iterator[str]:
     """What a certificate notes of how groups were made."""
     task, traits = draft.task, traits_of(draft.groups.method)
-    of_lists = any(getattr(own.criterion, "lists", ()) for own in policy.requirements)
+    of_lists = any(
+        getattr(requirement.criterion, "lists", ()) for requirement in policy.requirements
+    )
     if of_lists:
         yield OF_LISTS
     elif not (policy.monotone() or policy.attributes):
@@ -990,10 +1011,10 @@ def _notes(draft: _Draft, policy: Policy) -> Iterator[str]:
         yield PERHAPS_LARGER
     if traits.notes is not None:
         yield from traits.notes(policy, task.seed)
-    yield from (TRIED.format(", ".join(each.attack.by)) for each in policy.tries)
+    yield from (TRIED.format(", ".join(attempt.attack.by)) for attempt in policy.tries)
     if _is_cut_off(draft.groups):
         yield CUT_OFF
-    rare = [a.name for a in task.written.attributes if a.cells and a.cells.grid is None]
+    rare = [a.name for a in task.cell_microdata.attributes if a.cells and a.cells.grid is None]
     if rare:
         yield note_of_others(rare, task.policy.least_listed)
 
@@ -1001,13 +1022,17 @@ def _notes(draft: _Draft, policy: Policy) -> Iterator[str]:
 def _refuse_not_safe(verdicts: Sequence[Verdict]) -> None:
     """Refuse files that the judge finds unsafe, whatever the search made them for."""
     if not all(verdict.safe for verdict in verdicts):
-        written_as = [own.to_dict() for own in verdicts]
+        written_as = [verdict.to_dict() for verdict in verdicts]
         raise InternalError(
             f"the search and the judge disagree: what is written is not safe: {written_as}"
         )
 
 
-def _published(findings: Sequence[Verdict], kept: KeptPriors | None) -> tuple[dict[str, Any], ...]:
+def _published(
+    findings: Sequence[Verdict], kept_priors: KeptPriors | None
+) -> tuple[dict[str, Any], ...]:
     """Findings as a certificate has them: without what tells of priors that are kept."""
-    said = [finding.to_dict() for finding in findings]
-    return tuple(said if kept is None else map(kept.withheld_finding, said))
+    plain_findings = [finding.to_dict() for finding in findings]
+    return tuple(
+        plain_findings if kept_priors is None else map(kept_priors.withheld_finding, plain_findings)
+    )

@@ -138,9 +138,9 @@ def _public(path: Path) -> Any:
 
 def _of_our_kind(key: Any, kind: Any, path: Path) -> Any:
     if not isinstance(key, kind):
-        named = type(key).__name__.lstrip("_").removesuffix("Key")
-        named = named.removesuffix("Private").removesuffix("Public")
-        raise InputError(f"--key: {str(path)!r} is a key of {named}; only Ed25519 is supported")
+        kind_name = type(key).__name__.lstrip("_").removesuffix("Key")
+        kind_name = kind_name.removesuffix("Private").removesuffix("Public")
+        raise InputError(f"--key: {str(path)!r} is a key of {kind_name}; only Ed25519 is supported")
     return key
 
 

@@ -58,42 +58,46 @@ def generalized(
     columns: Sequence[Coarsened],
     random: np.random.Generator,
     unlinked: Sequence[str] = (),
-    most: int | None = None,
+    max_rows: int | None = None,
 ) -> dict[str, Drawing | pa.Table]:
     """The tables of a release with coarsened quasi-identifiers; rows are to be drawn.
 
     A column that is `unlinked` is shuffled within each group by itself, and its name says so.
-    Up to `most` rows are drawn at once.
+    Up to `max_rows` rows are drawn at once.
     """
     one_of, rank = _ranks(columns)
     of_rank = pa.array(one_of)
-    written = {
+    labels_by_column = {
         column.attribute.name: pa.array(column.labels, pa.string()).take(of_rank)
         for column in columns
     }
-    by_rank = {name: labels.dictionary_encode() for name, labels in written.items()}
+    by_rank = {name: labels.dictionary_encode() for name, labels in labels_by_column.items()}
     if microdata.schema.semantics == "single":
-        own, counted = _others(microdata), None
-        if not own and not unlinked and COUNT not in microdata.schema.sensitives:
+        columns_of_people, cells = _others(microdata), None
+        if not columns_of_people and not unlinked and COUNT not in microdata.schema.sensitives:
             of_cell, values = _tally(microdata, rank[groups], len(one_of), microdata.sensitives)
-            times, at = values.pop(COUNT).to_numpy(), pa.array(of_cell)
-            labels = {name: column.take(at) for name, column in by_rank.items()}
-            counted = pa.table({**labels, **values}), times
+            times, ranks = values.pop(COUNT).to_numpy(), pa.array(of_cell)
+            labels = {name: column.take(ranks) for name, column in by_rank.items()}
+            cells = pa.table({**labels, **values}), times
         for column in microdata.sensitives:
-            own[column.name] = column.codes, _texts(column.domain)
-        runs_ = _runs(microdata, rank[groups], by_rank, own, random, unlinked, most)
-        headers = [*by_rank, *_headers(own, unlinked).values()]
-        return {"release": Drawing(headers, runs_, random, counted)}
+            columns_of_people[column.name] = column.codes, _texts(column.domain)
+        runs_ = _runs(
+            microdata, rank[groups], by_rank, columns_of_people, random, unlinked, max_rows
+        )
+        headers = [*by_rank, *_headers(columns_of_people, unlinked).values()]
+        return {"release": Drawing(headers, runs_, random, cells)}
     for name in (*microdata.schema.quasi_identifiers, *microdata.schema.sensitives):
         if name == COUNT:
             raise SchemaError(f"a release counts its values in {COUNT!r}; rename the column")
-    own = _others(microdata)
-    people = _runs(microdata, rank[groups], by_rank, own, random, (), most)
-    tables: dict[str, Drawing | pa.Table] = {"people": Drawing([*by_rank, *own], people, random)}
+    columns_of_people = _others(microdata)
+    people = _runs(microdata, rank[groups], by_rank, columns_of_people, random, (), max_rows)
+    tables: dict[str, Drawing | pa.Table] = {
+        "people": Drawing([*by_rank, *columns_of_people], people, random)
+    }
     for part, columns_of in _parts(microdata, unlinked):
         of_cell, tally = _tally(microdata, rank[groups], len(one_of), columns_of)
-        at = pa.array(of_cell)
-        published = {name: labels.take(at) for name, labels in by_rank.items()}
+        ranks = pa.array(of_cell)
+        published = {name: labels.take(ranks) for name, labels in by_rank.items()}
         tables[part] = pa.table({**published, **tally})
     return tables
 
@@ -123,66 +127,68 @@ def _ranks(columns: Sequence[Coarsened]) -> tuple[IntArray, IntArray]:
 
 def _others(microdata: Microdata) -> dict[str, tuple[NDArray[Any], Any]]:
     """Codes and values of the columns that are published as they are."""
-    other = microdata.other()
-    return {name: codes_of(_one_zero(other.column(name))) for name in microdata.schema.other}
+    other_table = microdata.other()
+    return {name: codes_of(_one_zero(other_table.column(name))) for name in microdata.schema.other}
 
 
 def _runs(
     microdata: Microdata,
     of_entry: IntArray,
     by_rank: Mapping[str, pa.Array],
-    own: dict[str, tuple[NDArray[Any], Any]],
+    columns_of_people: dict[str, tuple[NDArray[Any], Any]],
     random: np.random.Generator,
     unlinked: Sequence[str] = (),
-    most: int | None = None,
+    max_rows: int | None = None,
 ) -> Iterator[Run]:
     """Ranks in order, some rows at a time: what a rank has, and what its entries have."""
     n_ranks = len(next(iter(by_rank.values())))
     times = np.ones(len(of_entry), np.int64) if microdata.times is None else microdata.times
-    headers = _headers(own, unlinked)
-    together = tuple(name for name, header in headers.items() if header == name)
+    headers = _headers(columns_of_people, unlinked)
+    linked = tuple(name for name, header in headers.items() if header == name)
     bags = {}
-    if together:
+    if linked:
         order = order_of(of_entry)
         places = np.searchsorted(of_entry[order], np.arange(n_ranks + 1))
-        bags[together] = Bags(places, times[order], random), order
-    for name in [name for name in own if name not in together]:
-        codes, values = own[name]
-        offsets, held, many = count_pairs(of_entry, codes, n_ranks, len(values), times)
-        own[name] = held, values
-        bags[(name,)] = Bags(offsets, many, random), np.arange(len(held))
+        bags[linked] = Bags(places, times[order], random), order
+    for name in [name for name in columns_of_people if name not in linked]:
+        codes, values = columns_of_people[name]
+        offsets, distinct_codes, cell_counts = count_pairs(
+            of_entry, codes, n_ranks, len(values), times
+        )
+        columns_of_people[name] = distinct_codes, values
+        bags[(name,)] = Bags(offsets, cell_counts, random), np.arange(len(distinct_codes))
     people = np.bincount(of_entry, times, n_ranks).astype(np.int64)
-    for start, stop, n in runs(people, most):
+    for start, stop, n in runs(people, max_rows):
         labels = {name: values.slice(start, stop - start) for name, values in by_rank.items()}
         several = []
         for names, (bag, order) in bags.items():
-            entries, of, many = bag.held(start, stop, n)
+            entries, group_in_run, cell_counts = bag.held(start, stop, n)
             columns = {}
             for name in names:
-                codes, values = own[name]
+                codes, values = columns_of_people[name]
                 own_codes = pa.array(codes[order[entries]])
                 if name in microdata.schema.sensitives:
                     columns[headers[name]] = pa.DictionaryArray.from_arrays(own_codes, values)
                 else:
                     columns[headers[name]] = values.take(own_codes)
-            several.append(Bag(pa.table(columns), of, many))
+            several.append(Bag(pa.table(columns), group_in_run, cell_counts))
         yield Run(pa.table(labels), people[start:stop] if n is None else np.array([n]), several)
 
 
-def runs(people: IntArray, most: int | None = None) -> Iterator[tuple[int, int, int | None]]:
+def runs(people: IntArray, max_rows: int | None = None) -> Iterator[tuple[int, int, int | None]]:
     """Runs of groups of so many people, of up to a million; of a larger one, so many of them."""
-    most = min(most or _PART, _PART)
+    max_rows = min(max_rows or _PART, _PART)
     ends = np.cumsum(people)
     start = done = 0
     while start < len(people):
-        stop = int(np.searchsorted(ends, done + most, side="right"))
+        stop = int(np.searchsorted(ends, done + max_rows, side="right"))
         stop = min(stop, start + _MOST_GROUPS)
         if stop > start:
             yield start, stop, None
         else:
             stop = start + 1
-            for many in range(0, int(people[start]), most):
-                yield start, stop, min(most, int(people[start]) - many)
+            for n_done in range(0, int(people[start]), max_rows):
+                yield start, stop, min(max_rows, int(people[start]) - n_done)
         start, done = stop, int(ends[stop - 1])
 
 
@@ -201,12 +207,12 @@ class Bags:
         first = int(self._offsets[start])
         times = self._times[first : self._offsets[stop]]
         if n is not None:
-            left = self._left[1] if self._left and self._left[0] == start else times
+            remaining = self._left[1] if self._left and self._left[0] == start else times
             # As many of each entry as a random choice of so many people has.
-            chosen = self._random.multivariate_hypergeometric(left, n, method="marginals")
-            self._left = start, left - chosen
-            found = np.flatnonzero(chosen)
-            return first + found, np.zeros(len(found), np.uint16), chosen[found]
+            chosen = self._random.multivariate_hypergeometric(remaining, n, method="marginals")
+            self._left = start, remaining - chosen
+            entries = np.flatnonzero(chosen)
+            return first + entries, np.zeros(len(entries), np.uint16), chosen[entries]
         group = np.repeat(
             np.arange(stop - start, dtype=np.uint16), np.diff(self._offsets[start : stop + 1])
         )
@@ -222,18 +228,18 @@ def refuse_borrowed_priors(
     """
     known_columns = {column.attribute.name: column for column in columns}
     for table in priors:
-        own = [name for name in table.attributes if name in known_columns]
+        names = [name for name in table.attributes if name in known_columns]
         labels, exact = [], np.ones(n_groups, dtype=bool)
-        for name in own:
+        for name in names:
             column = known_columns[name]
             labels.append(column.labels)
             exact &= _are_exact(column.attribute, groups, column.labels)
-        at = [table.attributes.index(name) for name in own]
-        known = {tuple(signature[i] for i in at) for signature in table.chances}
+        positions = [table.attributes.index(name) for name in names]
+        signatures = {tuple(signature[i] for i in positions) for signature in table.chances}
         for g in np.flatnonzero(~exact).tolist():
-            signature = tuple(written[g] for written in labels)
-            if signature in known:
-                labelled = ", ".join(f"{n!r} {x!r}" for n, x in zip(own, signature, strict=True))
+            signature = tuple(texts[g] for texts in labels)
+            if signature in signatures:
+                labelled = ", ".join(f"{n!r} {x!r}" for n, x in zip(names, signature, strict=True))
                 raise NoSafeRelease(
                     f"{table.name}: a group of people who differ, or are written less exactly, "
                     f"would be published with {labelled}. The priors have a "
@@ -249,9 +255,9 @@ def _are_exact(
     """Whether the label of each group is the one value that all of its members have."""
     offsets, codes, _ = count_pairs(groups, attribute.codes, len(labels), len(attribute.domain))
     exact, first = exact_labels(attribute), codes[offsets[:-1]].tolist()
-    alone = (np.diff(offsets) == 1).tolist()
-    rows = zip(alone, first, labels, strict=True)
-    return np.array([one and exact[code] == label for one, code, label in rows])
+    is_uniform = (np.diff(offsets) == 1).tolist()
+    rows = zip(is_uniform, first, labels, strict=True)
+    return np.array([uniform and exact[code] == label for uniform, code, label in rows])
 
 
 def rank_of_labels(labels: Sequence[str | None], places: IntArray) -> IntArray:
@@ -274,20 +280,22 @@ def bucketized(
     ids: IntArray,
     random: np.random.Generator,
     unlinked: Sequence[str] = (),
-    most: int | None = None,
+    max_rows: int | None = None,
 ) -> dict[str, Drawing | pa.Table]:
     """Make the table ``people`` of exact quasi-identifiers, and ``sensitive``: group, value, count.
 
-    Rows of people are to be drawn, up to `most` at once. The groups are called by their `ids`, see
+    Rows of people are to be drawn, up to `max_rows` at once. Groups are called by their `ids`, see
     `group_ids`. A sensitive column that is `unlinked` has a table of its own, ``sensitive2`` and so
     on.
     """
     tallies = _tallies(microdata, groups, ids, unlinked)
-    own = {a.name: (a.codes, pa.array(exact_labels(a), pa.string())) for a in microdata.attributes}
+    columns_of_people = {
+        a.name: (a.codes, pa.array(exact_labels(a), pa.string())) for a in microdata.attributes
+    }
     by_rank = {GROUP: pa.array(np.arange(1, len(ids) + 1))}
-    order = [*own, *microdata.schema.other, GROUP]
-    own |= _others(microdata)
-    people = _runs(microdata, ids[groups] - 1, by_rank, own, random, (), most)
+    order = [*columns_of_people, *microdata.schema.other, GROUP]
+    columns_of_people |= _others(microdata)
+    people = _runs(microdata, ids[groups] - 1, by_rank, columns_of_people, random, (), max_rows)
     return {"people": Drawing(order, people, random), **tallies}
 
 
@@ -302,8 +310,8 @@ def _tallies(
         if column in (GROUP, COUNT):
             raise SchemaError(f"a sensitive column must not be called {GROUP!r} or {COUNT!r}")
     tables = {}
-    for part, own in _parts(microdata, unlinked):
-        of_cell, tally = _tally(microdata, ids[groups] - 1, len(ids), own)
+    for part, columns in _parts(microdata, unlinked):
+        of_cell, tally = _tally(microdata, ids[groups] - 1, len(ids), columns)
         tables[part] = pa.table({GROUP: pa.array(of_cell + 1), **tally})
     return tables
 
@@ -317,15 +325,17 @@ def _tally(
         if column.name in microdata.schema.several:
             people = groups[microdata.holders_of(column.name)]
         values, first = column.codes, np.arange(len(column.domain))
-        of: dict[str, NDArray[Any]] = {column.name: first}
+        codes_by_column: dict[str, NDArray[Any]] = {column.name: first}
     else:
         sizes = [len(column.domain) for column in columns]
         values, first = combine([column.codes for column in columns], sizes)
-        people, of = groups, {column.name: column.codes[first] for column in columns}
+        people, codes_by_column = groups, {column.name: column.codes[first] for column in columns}
     offsets, codes, counts = count_pairs(people, values, n_groups, len(first), microdata.times)
     of_cell = np.repeat(np.arange(n_groups), np.diff(offsets))
-    named = {c.name: _texts(c.domain).take(pa.array(of[c.name][codes])) for c in columns}
-    return of_cell, {**named, COUNT: pa.array(counts)}
+    value_columns = {
+        c.name: _texts(c.domain).take(pa.array(codes_by_column[c.name][codes])) for c in columns
+    }
+    return of_cell, {**value_columns, COUNT: pa.array(counts)}
 
 
 def _texts(values: Iterable[Any]) -> pa.Array:

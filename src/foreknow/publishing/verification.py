@@ -128,16 +128,18 @@ def verify(
     if not isinstance(priors, (str, Path, NoneType)):
         raise InputError(f"expected the path of priors.json, not {type(priors).__name__}")
     path = certificate_path(folder)
-    known, _ = load_signed(path, key)
+    certificate, _ = load_signed(path, key)
     if isinstance(policy, (str, Path)):
         policy = Policy.load(policy)
     elif policy is not None and not isinstance(policy, Policy):
         raise InputError(f"expected a Policy or its path, not {type(policy).__name__}")
-    alone = after is None
-    verification, problems = judge(known, path.parent, policy, priors, population, alone=alone)
+    is_alone = after is None
+    verification, problems = judge(
+        certificate, path.parent, policy, priors, population, alone=is_alone
+    )
     if verification is not None and after is not None:
-        verification, more = judge_after(known, path.parent, verification, after)
-        problems += more
+        verification, further_problems = judge_after(certificate, path.parent, verification, after)
+        problems += further_problems
     if verification is None or problems:
         raise CertificateError("; ".join(problems))
     return verification
@@ -148,8 +150,8 @@ def load_signed(path: Path, key: str | Path | None = None) -> tuple[Certificate,
     content = bytes_of_certificate(path)
     if key is not None:
         check_signature(path, key, content)
-    known = Certificate.load(path, content, registered_kinds())
-    return known, hashlib.sha256(content).hexdigest()
+    certificate = Certificate.load(path, content, registered_kinds())
+    return certificate, hashlib.sha256(content).hexdigest()
 
 
 def write_certificate(certificate: Certificate, path: str | Path) -> None:
@@ -171,7 +173,7 @@ def write_certificate(certificate: Certificate, path: str | Path) -> None:
 
 
 def judge(
-    known: Certificate,
+    certificate: Certificate,
     release: Path,
     policy: Policy | None = None,
     priors: str | Path | None = None,
@@ -183,10 +185,10 @@ def judge(
 
     Where it is not judged `alone`, those before it may have the values that requirements name.
     """
-    own_policy = None if policy is None else _own_policy(known, policy)
-    required = known.policy["require"] if own_policy is None else own_policy.tables["require"]
+    own_policy = None if policy is None else _own_policy(certificate, policy)
+    required = certificate.policy["require"] if own_policy is None else own_policy.tables["require"]
     verification, problems = judges.judge(
-        known,
+        certificate,
         release,
         own_policy,
         priors,
@@ -199,15 +201,17 @@ def judge(
 
 
 def judge_after(
-    known: Certificate,
+    certificate: Certificate,
     folder: Path,
     verification: Verification,
     after: str | Path | Sequence[str | Path],
 ) -> tuple[Verification, list[Problem]]:
     """Verify the releases before one, and judge all as one, by what is required of the last."""
     kinds = registered_kinds()
-    together, problems = judges.judge_after(known, folder, verification, after, kinds)
-    return _as_result(together), problems
+    joint_verification, problems = judges.judge_after(
+        certificate, folder, verification, after, kinds
+    )
+    return _as_result(joint_verification), problems
 
 
 def _as_result(verification: judges.Verification) -> Verification:
@@ -216,10 +220,10 @@ def _as_result(verification: judges.Verification) -> Verification:
     )
 
 
-def findings_of(written: Written, required: Sequence[Mapping[str, Any]]) -> list[Verdict]:
+def findings_of(written_release: Written, required: Sequence[Mapping[str, Any]]) -> list[Verdict]:
     """Let the judge judge; kinds that it does not know bring a judge of their own."""
     kinds = _kinds_of(required)
-    return verdicts(written, required, kinds.judges, kinds.gauges)
+    return verdicts(written_release, required, kinds.judges, kinds.gauges)
 
 
 def _kinds_of(required: Sequence[Mapping[str, Any]]) -> Kinds:
@@ -227,18 +231,18 @@ def _kinds_of(required: Sequence[Mapping[str, Any]]) -> Kinds:
 
 
 def remarks_as_written(
-    known: Certificate, written: Written, required: Sequence[Mapping[str, Any]]
+    certificate: Certificate, written_release: Written, required: Sequence[Mapping[str, Any]]
 ) -> Scope:
     """What no requirement looks at, as the files tell."""
-    return remarks_of_files(known, written, required, registered_kinds())
+    return remarks_of_files(certificate, written_release, required, registered_kinds())
 
 
 # ---- a policy of the reader's own ----------------------------------------------------------------
 
 
-def _own_policy(known: Certificate, policy: Policy) -> OwnPolicy:
+def _own_policy(certificate: Certificate, policy: Policy) -> OwnPolicy:
     """Another policy for the release of a certificate, which says how it is written."""
-    refuse_other_schema(known, policy.needed_schema)
+    refuse_other_schema(certificate, policy.needed_schema)
     if policy.needed_schema.counts_people:
         raise PolicyError(
             f"whose cases the rows are ({policy.needed_schema.person!r}) is not in the files, so "
@@ -253,18 +257,18 @@ def _own_policy(known: Certificate, policy: Policy) -> OwnPolicy:
                 "schema without person"
             )
     # What is published apart is said by how it is written.
-    how: dict[str, Any] = {"form": known.form, "unlinked": known.unlinked}
+    how: dict[str, Any] = {"form": certificate.form, "unlinked": certificate.unlinked}
     as_published = replace(policy, options=replace(policy.options, **how))
 
-    def written_out(written: Written) -> Sequence[Mapping[str, Any]]:
-        every = {
-            column: Labels(written.groups_of(column, ()).names)
-            for column in (written.parts or (written.sensitive,))
+    def written_out(written_release: Written) -> Sequence[Mapping[str, Any]]:
+        labels_by_column = {
+            column: Labels(written_release.groups_of(column, ()).names)
+            for column in (written_release.parts or (written_release.sensitive,))
         }
-        refuse_misspelt(every, policy.requirements)
-        for population in () if known.exact else as_published.compared:
-            population.refuse_others(GroupLabels.of(list(written.held), known.groups))
-        tables: Sequence[Mapping[str, Any]] = as_published.published(every)["require"]
+        refuse_misspelt(labels_by_column, policy.requirements)
+        for population in () if certificate.exact else as_published.compared:
+            population.refuse_others(GroupLabels.of(list(written_release.held), certificate.groups))
+        tables: Sequence[Mapping[str, Any]] = as_published.published(labels_by_column)["require"]
         return tables
 
     return OwnPolicy(as_published.published(), as_published.populations, written_out)
@@ -273,18 +277,20 @@ def _own_policy(known: Certificate, policy: Policy) -> OwnPolicy:
 # ---- what only Foreknow can compare --------------------------------------------------------------
 
 
-def _further(known: CertificateRead, written: Written, book: Path | None) -> Iterator[str]:
+def _further(
+    certificate: CertificateRead, written_release: Written, book: Path | None
+) -> Iterator[str]:
     """What a code book and a certificate say that the judge does not know."""
-    yield from _never_proved(known)
-    if known.code_book is not None and book is not None:
-        yield from lies_of(book, known, written)
+    yield from _never_proved(certificate)
+    if certificate.code_book is not None and book is not None:
+        yield from lies_of(book, certificate, written_release)
 
 
-def _never_proved(known: CertificateRead) -> Iterator[str]:
+def _never_proved(certificate: CertificateRead) -> Iterator[str]:
     """Whether a certificate says more of a method of ours than was ever proved of it."""
-    said, settings = known.scope["method"], dict(known.method)
+    claim, settings = certificate.scope["method"], dict(certificate.method)
     name = str(settings.pop("name", None))
-    if said == NOT_JUDGED:  # as of most releases: then no method is imported
+    if claim == NOT_JUDGED:  # as of most releases: then no method is imported
         return
     kinds = {kind.__name__: kind for kind in (kind_of(key) for key, _ in METHODS)}
     if name not in kinds:  # of others' methods nothing is known
@@ -293,18 +299,18 @@ def _never_proved(known: CertificateRead) -> Iterator[str]:
         proof = traits_of(kinds[name](**settings)).proof
     except (InputError, AttributeError, KeyError, TypeError, ValueError):  # Jump takes functions
         return
-    if proof is None or not proof.may_be(said, known.form):
+    if proof is None or not proof.may_be(claim, certificate.form):
         yield (
-            f"scope: method is certified as {said!r}, which is not proved of {name} with these "
-            f"settings in the {known.form} form"
+            f"scope: method is certified as {claim!r}, which is not proved of {name} with these "
+            f"settings in the {certificate.form} form"
         )
 
 
-def same_groups(held: GroupBags, counts: GroupCounts) -> bool:
+def same_groups(bags_of_files: GroupBags, counts: GroupCounts) -> bool:
     """Whether files have the groups of a release, with as many people of each value."""
     groups: Any = counts.groups
     parts = groups.parts if isinstance(groups, GroupLabels) else [(groups, np.arange(len(groups)))]
-    labels = [Column.of(_texts(own), codes) for own, codes in parts]
+    labels = [Column.of(_texts(part_labels), codes) for part_labels, codes in parts]
     order = np.lexsort([column.codes for column in reversed(labels)])
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
@@ -313,12 +319,13 @@ def same_groups(held: GroupBags, counts: GroupCounts) -> bool:
     labels = [column.take(order) for column in labels]
     bags = GroupBags(labels, names, of_group, values.codes, counts.counts)
     return (
-        np.array_equal(held.people, counts.sizes[order])
-        and np.array_equal(held.starts, bags.starts)
-        and np.array_equal(held.counts, bags.counts)
-        and [held.names[code] for code in held.codes] == [names[code] for code in bags.codes]
-        and len(held.labels) == len(labels)
-        and all(map(_equal, held.labels, labels))
+        np.array_equal(bags_of_files.people, counts.sizes[order])
+        and np.array_equal(bags_of_files.starts, bags.starts)
+        and np.array_equal(bags_of_files.counts, bags.counts)
+        and [bags_of_files.names[code] for code in bags_of_files.codes]
+        == [names[code] for code in bags.codes]
+        and len(bags_of_files.labels) == len(labels)
+        and all(map(_equal, bags_of_files.labels, labels))
     )
 
 
@@ -326,26 +333,27 @@ def _texts(labels: Iterable[Any]) -> list[str | None]:
     return [None if label is None else str(label) for label in labels]
 
 
-def _equal(one: Column, other: Column) -> bool:
+def _equal(first: Column, second: Column) -> bool:
     """Whether two columns have the same texts in their rows."""
     texts, other_texts = (
-        np.array(column.texts, dtype=object)[column.codes] for column in (one, other)
+        np.array(column.texts, dtype=object)[column.codes] for column in (first, second)
     )
     return np.array_equal(texts, other_texts)
 
 
-def certified_policy(known: Certificate) -> Policy:
+def certified_policy(certificate: Certificate) -> Policy:
     """The policy that a release was certified by, without what only its owner has files of."""
     required = [
-        own
-        for own in known.policy["require"]
-        if not has_kept_priors(own) and not any(names_population(part) for part in own.values())
+        requirement
+        for requirement in certificate.policy["require"]
+        if not has_kept_priors(requirement)
+        and not any(names_population(part) for part in requirement.values())
     ]
     if not required:
         raise CertificateError(
             "all that the certificate requires needs files of the owner; give the policy"
         )
-    return Policy.from_dict({"schema": schema_of(known).to_dict(), "require": required})
+    return Policy.from_dict({"schema": schema_of(certificate).to_dict(), "require": required})
 
 
 def names_population(settings: Any) -> bool:

@@ -113,8 +113,8 @@ def word_of(holds: bool, limits: bool = True, idle: bool = False) -> Cell:
     """Whether something holds, in a word with a sign."""
     if idle:
         return Cell("asks nothing", sign=True)
-    said = "FAILS" if not holds else "safe" if limits else "holds"
-    return Cell(said, mood_of(holds, limits), sign=True)
+    word = "FAILS" if not holds else "safe" if limits else "holds"
+    return Cell(word, mood_of(holds, limits), sign=True)
 
 
 @dataclass(frozen=True)
@@ -139,10 +139,10 @@ class Table(Block):
     others: tuple[str, str] = ("other", "others")
     where: str = ""
 
-    def cut(self, most: int | None) -> Table:
+    def cut(self, limit: int | None) -> Table:
         """The first rows, and how many others there are."""
-        left = 0 if most is None else max(0, len(self.rows) - most)
-        return replace(self, rows=self.rows[:most], omitted=self.omitted + left)
+        n_cut = 0 if limit is None else max(0, len(self.rows) - limit)
+        return replace(self, rows=self.rows[:limit], omitted=self.omitted + n_cut)
 
     def at_a_glance(self) -> Table:
         """The rows that a glance shows of it."""
@@ -156,8 +156,8 @@ class Table(Block):
     @property
     def remark(self) -> str:
         """What is said below it."""
-        more = f"And {some(self.omitted, *self.others)}{self.where}." if self.omitted else ""
-        return f"{self.note} {more}".strip()
+        omission = f"And {some(self.omitted, *self.others)}{self.where}." if self.omitted else ""
+        return f"{self.note} {omission}".strip()
 
 
 @dataclass(frozen=True)
@@ -200,18 +200,18 @@ def all_made(blocks: Iterable[Block]) -> Iterator[Block]:
     """All of them, also those that take a while."""
     for block in blocks:
         if isinstance(block, Later):
-            yield from (replace(each, whole=True) for each in all_made(block.make()))
+            yield from (replace(part, whole=True) for part in all_made(block.make()))
         else:
             yield block
 
 
-def reworded(given: Any, word: Callable[[str], str]) -> Any:
+def reworded(content: Any, word: Callable[[str], str]) -> Any:
     """The same with every text in other words."""
-    if isinstance(given, str):
-        return word(given)
-    if isinstance(given, (tuple, list)):
-        return [reworded(part, word) for part in given]
-    if is_dataclass(given) and not isinstance(given, type):
-        parts = {part.name: reworded(getattr(given, part.name), word) for part in fields(given)}
-        return replace(given, **parts)
-    return given
+    if isinstance(content, str):
+        return word(content)
+    if isinstance(content, (tuple, list)):
+        return [reworded(part, word) for part in content]
+    if is_dataclass(content) and not isinstance(content, type):
+        parts = {part.name: reworded(getattr(content, part.name), word) for part in fields(content)}
+        return replace(content, **parts)
+    return content

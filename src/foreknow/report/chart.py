@@ -55,7 +55,7 @@ def amounts(title: str, most: float, least: float = 0, room: float = 0, above: f
     ['0', '1', '2', '3', '4']
     """
     most = max(most, least + 1)
-    ticks = [(at, f"{at:,.0f}") for at in round_numbers(least, most, 1)]
+    ticks = [(amount, f"{amount:,.0f}") for amount in round_numbers(least, most, 1)]
     return Axis(title, least - room, most * (1 + above) + room, ticks)
 
 
@@ -66,14 +66,18 @@ def shares(title: str, most: float = 1) -> Axis:
     ['0%', '20%', '40%', '60%', '80%', '100%']
     """
     high = most or 1.0
-    ticks = [(at, f"{round(100 * at, 9):g}%") for at in round_numbers(0, high)]
+    ticks = [(share, f"{round(100 * share, 9):g}%") for share in round_numbers(0, high)]
     return Axis(title, 0, 1.04 * high, ticks)
 
 
-def round_numbers(low: float, high: float, least: float = 0) -> Iterator[float]:
+def round_numbers(low: float, high: float, least_step: float = 0) -> Iterator[float]:
     """Choose round numbers from low to high, six at most, that are at least so far apart."""
     steps = (s * 10.0**e for e in range(-9, 40) for s in (1, 2, 5))
-    step = next(each for each in steps if each >= least and (high - low) / each <= 5.001)
+    step = next(
+        candidate
+        for candidate in steps
+        if candidate >= least_step and (high - low) / candidate <= 5.001
+    )
     first = -int(-low // step)
     yield from (round(i * step, 9) for i in range(first, int(high / step + 1e-9) + 1))
 
@@ -137,7 +141,7 @@ class Chart:
     @property
     def named(self) -> list[Series]:
         """What the legend explains."""
-        return [each for each in self.series if each.name]
+        return [series for series in self.series if series.name]
 
     @property
     def margin(self) -> int:
@@ -167,8 +171,8 @@ class Chart:
         """Where its marks are, and what they say."""
         for place, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
             if x is not None and y is not None:
-                said = series.texts[place] if series.texts else ""
-                yield self.left(x), self.top(y), said
+                text = series.texts[place] if series.texts else ""
+                yield self.left(x), self.top(y), text
 
 
 @dataclass(frozen=True)
@@ -234,4 +238,4 @@ class HeatMap:
 
 def bar_table(head: tuple[str, str], rows: Iterable[tuple[str, int]]) -> Table:
     """The bars of a chart as a table, without those that are empty."""
-    return Table(head, [(name, f"{many:,}") for name, many in rows if many])
+    return Table(head, [(name, f"{amount:,}") for name, amount in rows if amount])

@@ -26,13 +26,13 @@ def progress(
     INFO messages of the ``foreknow`` logger make the line, once `delay` seconds have passed; they
     do not reach other handlers unless they would have without it.
     """
-    shown = console or Console(stderr=True)
-    if not shown.is_terminal or (console is None and not sys.stderr.isatty()):
+    terminal = console or Console(stderr=True)
+    if not terminal.is_terminal or (console is None and not sys.stderr.isatty()):
         yield
         return
     logger = logging.getLogger(_LOGGER)
     before = logger.level, logger.propagate
-    handler = _Line(title, shown, logger.getEffectiveLevel(), logger.propagate)
+    handler = _Line(title, terminal, logger.getEffectiveLevel(), logger.propagate)
     timer = threading.Timer(delay, handler.appear)
     timer.daemon = True
     logger.addHandler(handler)
@@ -85,5 +85,5 @@ class _Line(logging.Handler):
             self._status.stop()
         super().close()
 
-    def _text(self, said: str) -> Text:
-        return Text(encodable(said, self._encoding), overflow="ellipsis", no_wrap=True)
+    def _text(self, message: str) -> Text:
+        return Text(encodable(message, self._encoding), overflow="ellipsis", no_wrap=True)

@@ -52,16 +52,16 @@ def exposed_blocks(exposed: Iterable[tuple[str, Exposed]]) -> Iterator[Block]:
 
 def exposed_table(exposed: Iterable[tuple[str, Exposed]]) -> Table:
     """One row for each requirement and point, by its title."""
-    rows = [(title, *_cells(found)) for title, found in exposed]
+    rows = [(title, *_cells(exposed_by_verdict)) for title, exposed_by_verdict in exposed]
     return Table(HEAD, rows, title="People over each limit")
 
 
-def _cells(found: Exposed) -> list[str | Cell]:
-    over, certain = found.over, found.certain
+def _cells(exposed: Exposed) -> list[str | Cell]:
+    over, certain = exposed.over, exposed.certain
     if over is None:
         return ["not counted", "–", "–", "–"]
     return [
-        Cell(tally_text(over), mood_of(not over.people, found.limits)),
+        Cell(tally_text(over), mood_of(not over.people, exposed.limits)),
         number(over.groups),
         "–" if certain is None else number(over.suspected),
         "–" if certain is None else Cell(tally_text(certain), "unsafe" if certain.people else ""),
@@ -75,17 +75,17 @@ def tally_text(tally: Tally | None) -> str:
     return f"{'at most ' if tally.at_most else ''}{number(tally.people)}"
 
 
-def exposed_sentence(found: Exposed) -> str:
+def exposed_sentence(exposed: Exposed) -> str:
     """Say how many people are over a limit that is not kept."""
-    over, certain = found.over, found.certain
+    over, certain = exposed.over, exposed.certain
     if over is None:
         return "How many people that is so of, this kind of knowledge does not say."
     where = some(over.groups, "group", "groups")
     noun = "person" if over.people == 1 else "people"
-    noun = noun if found.unit is None else f"different {visible(found.unit)}"
+    noun = noun if exposed.unit is None else f"different {visible(exposed.unit)}"
     people = f"{tally_text(over)} {noun} in {where}"
     people = people[0].upper() + people[1:]
-    if found.verdict.of_groups:
+    if exposed.verdict.of_groups:
         fail = "that fails" if over.groups == 1 else "that fail"
         return f"{people} {fail}."
     if certain is None:
@@ -99,29 +99,32 @@ def exposed_sentence(found: Exposed) -> str:
     return f"{people} could be found out, {sure}."
 
 
-def exposed_figure(found: Exposed, anchor: str, title: str = "") -> Iterator[Figure]:
+def exposed_figure(exposed: Exposed, anchor: str, title: str = "") -> Iterator[Figure]:
     """Draw how many people somebody could be how sure of, if that is known of anybody."""
-    limit, people = found.verdict.required.at(None), found.by_chance
+    limit, people = exposed.verdict.required.at(None), exposed.by_chance
     if not any(people):
         return
     ranges = [
         *(f"{10 * i}% to {'less than ' if i == 9 else ''}{10 * i + 10}%" for i in range(10)),
         "certain",
     ]
-    absolute = not found.verdict.required.relative
+    absolute = not exposed.verdict.required.relative
     # A bar that the limit divides is drawn as those below it.
     over = [i == 10 or (absolute and i >= 10 * limit) for i in range(11)]
     bars = [
         Bar(
-            (at := i + 0.9 * (i == 10)) + 0.04,
-            at + 0.96,
-            many,
-            f"{some(many, 'person', 'people')}: {said}",
+            (start := i + 0.9 * (i == 10)) + 0.04,
+            start + 0.96,
+            amount,
+            f"{some(amount, 'person', 'people')}: {chances}",
             LIMIT if over[i] else OWN,
         )
-        for i, (many, said) in enumerate(zip(people, ranges, strict=True))
+        for i, (amount, chances) in enumerate(zip(people, ranges, strict=True))
     ]
-    ticks = [(at, f"{10 * at}%") for at in (0, 2, 4, 6, 8)] + [(10, "100%"), (11.4, "certain")]
+    ticks = [(start, f"{10 * start}%") for start in (0, 2, 4, 6, 8)] + [
+        (10, "100%"),
+        (11.4, "certain"),
+    ]
     head = ("how sure somebody could be", "people")
     rule = Rule(10 * float(limit), f"limit {limit_text(limit)}", limit > 0.5)
     chart = Chart(
@@ -134,37 +137,38 @@ def exposed_figure(found: Exposed, anchor: str, title: str = "") -> Iterator[Fig
     )
     title = f"{title}: people" if title else "People"
     title += " by how sure somebody could be of them"
-    yield Figure(anchor, title, chart, _caption(found), level=3)
+    yield Figure(anchor, title, chart, _caption(exposed), level=3)
 
 
-def _caption(found: Exposed) -> str:
-    about = number(sum(found.by_chance))
-    if found.about == "suspected":
+def _caption(exposed: Exposed) -> str:
+    amount = number(sum(exposed.by_chance))
+    if exposed.about == "suspected":
         return (
-            f"Of {about} people, by the value of which somebody could be surest, whether they have "
+            f"Of {amount} people, by the value of which somebody could be surest, whether they "
+            "have "
             "it or not: a release does not say who of those with one prior has which value."
         )
-    if found.about == "values":
+    if exposed.about == "values":
         return (
-            f"Of {about} values that people have, as the requirement is about them; somebody with "
+            f"Of {amount} values that people have, as the requirement is about them; somebody with "
             "several values is counted with each."
         )
-    return f"Of {about} people who have a value that the requirement is about, by that value."
+    return f"Of {amount} people who have a value that the requirement is about, by that value."
 
 
 def exposed_rows(exposed: Iterable[tuple[str, Exposed]]) -> Iterator[tuple[str, ...]]:
     """The groups over each limit, a row each, the worst first."""
-    for title, found in exposed:
-        for group in found.groups:
-            yield title, *_row(found, group)
+    for title, exposed_by_verdict in exposed:
+        for group in exposed_by_verdict.groups:
+            yield title, *_row(exposed_by_verdict, group)
 
 
-def _row(found: Exposed, group: ExposedGroup) -> Iterator[str]:
+def _row(exposed: Exposed, group: ExposedGroup) -> Iterator[str]:
     yield group_text(group.label)
     yield str(group.size)
     yield str(group.people)
     yield "" if group.certain is None else str(group.certain)
-    worst, limit = group.disclosure, found.verdict.required
+    worst, limit = group.disclosure, exposed.verdict.required
     if worst is None:
         yield from ("", "", "")
         return

@@ -31,22 +31,22 @@ from foreknow.report.words import (
 from foreknow_judge.verdict import Limit, Verdict
 
 
-def size_bins(sizes: Sequence[int], most: int = 40) -> tuple[list[int], list[int], int]:
+def size_bins(sizes: Sequence[int], n_bins: int = 40) -> tuple[list[int], list[int], int]:
     """Count groups by size: the least size of each bin, its groups, and the bins' whole width."""
-    least, largest = int(min(sizes)), int(max(sizes))
-    needed = -(-(largest - least + 1) // most)
+    smallest, largest = int(min(sizes)), int(max(sizes))
+    needed = -(-(largest - smallest + 1) // n_bins)
     width = next(step * 10**e for e in range(19) for step in (1, 2, 5) if step * 10**e >= needed)
-    first = least // width * width
+    first = smallest // width * width
     tally = np.bincount((np.asarray(sizes) - first) // width)
     return [first + width * i for i in range(len(tally))], tally.tolist(), width
 
 
-def worst_cell(found: Disclosure, required: Limit, limits: bool = True) -> Cell:
+def worst_cell(disclosure: Disclosure, required: Limit, limits: bool = True) -> Cell:
     """A probability beside its limit; `limits`: whether that limits any inference."""
-    limit, safe = required.at(found.prior), found.keeps(required)
-    said = percent(found, limit, 1, "up" if safe or found.bounded else "nearest")
-    said = f"at most {said}" if found.bounded else said
-    return bar_cell(said, found.probability, mood_of(safe, limits), limit)
+    limit, safe = required.at(disclosure.prior), disclosure.keeps(required)
+    chance = percent(disclosure, limit, 1, "up" if safe or disclosure.bounded else "nearest")
+    chance = f"at most {chance}" if disclosure.bounded else chance
+    return bar_cell(chance, disclosure.probability, mood_of(safe, limits), limit)
 
 
 def sizes_figure(counts: GroupCounts) -> Chart:
@@ -58,10 +58,10 @@ def sizes_figure(counts: GroupCounts) -> Chart:
         Bar(
             middle - 0.45 * step,
             middle + 0.45 * step,
-            many,
-            f"{some(many, 'group', 'groups')} of {name}",
+            n_groups,
+            f"{some(n_groups, 'group', 'groups')} of {name}",
         )
-        for middle, many, name in zip(middles, groups, names, strict=True)
+        for middle, n_groups, name in zip(middles, groups, names, strict=True)
     ]
     across = amounts("people in the group", starts[-1] + step - 1, starts[0], 0.6 * step)
     head = ("people in the group", "groups")
@@ -77,14 +77,14 @@ _MOST, _LISTED = 1_000, 20  # marks, and of these in the table
 def priors_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Iterator[Figure]:
     """Draw priors beside posteriors for a requirement on priors, if they are known."""
     priors, required = verdict.judged, verdict.required
-    known = _judged_before(counts, verdict)
-    if not any(known):
+    all_posteriors = _judged_before(counts, verdict)
+    if not any(all_posteriors):
         return
-    about = verdict.requirement.meant(counts.values).about
+    is_secret = verdict.requirement.meant(counts.values).about
     clouds = [
-        _cloud(judged, about, *STYLES[place % len(STYLES)][:2])
-        for place, judged in enumerate(known)
-        if judged is not None
+        _cloud(posteriors, is_secret, *STYLES[place % len(STYLES)][:2])
+        for place, posteriors in enumerate(all_posteriors)
+        if posteriors is not None
     ]
     if not any(cloud.x for cloud in clouds):
         return
@@ -117,20 +117,20 @@ def priors_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Iterato
 
 
 def _cloud(
-    found: ReleasePosteriors, about: np.ndarray[Any, Any], color: str, symbol: str
+    posteriors: ReleasePosteriors, is_secret: np.ndarray[Any, Any], color: str, symbol: str
 ) -> Series:
-    who, what, prior, after = found.surest()
-    kept = np.flatnonzero(about[what])
-    kept = kept[np.argsort(-after[kept], kind="stable")][:_MOST]
-    names = found.table.attributes
+    who, what, prior, after = posteriors.surest()
+    cells = np.flatnonzero(is_secret[what])
+    cells = cells[np.argsort(-after[cells], kind="stable")][:_MOST]
+    names = posteriors.table.attributes
     texts = []
-    for cell in kept.tolist():
-        kind = ", ".join(signature_words(names, found.signatures[who[cell]]))
-        value = named(found.counts.values[what[cell]])
+    for cell in cells.tolist():
+        kind = ", ".join(signature_words(names, posteriors.signatures[who[cell]]))
+        value = named(posteriors.counts.values[what[cell]])
         before, then = (percentage(float(x), 2) for x in (prior[cell], after[cell]))
         texts.append(f"{kind}: {value}\n{before} before, {then} after")
-    name = f"by {', '.join(visible(name) for name in names)}: {number(len(kept))}"
-    x, y = prior[kept].tolist(), after[kept].tolist()
+    name = f"by {', '.join(visible(name) for name in names)}: {number(len(cells))}"
+    x, y = prior[cells].tolist(), after[cells].tolist()
     return Series(x, y, name, color, texts, symbol, size=0.8)
 
 
@@ -151,33 +151,34 @@ _MORE, _MOST_CELLS = range(6), 100_000
 
 def more_known_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Iterator[Figure]:
     """Draw how sure somebody becomes who knows more of each kind of facts on top of priors."""
-    priors, found = verdict.judged, verdict.found
+    priors, disclosure = verdict.judged, verdict.found
     judges = _judged_before(counts, verdict)
-    judged = [judge for judge in judges if judge is not None]
-    if not judged or len(judged) < len(judges) or found.value is None:
+    all_posteriors = [judge for judge in judges if judge is not None]
+    if not all_posteriors or len(all_posteriors) < len(judges) or disclosure.value is None:
         return
-    if sum(judge.n_cells for judge in judged) > _MOST_CELLS:
+    if sum(judge.n_cells for judge in all_posteriors) > _MOST_CELLS:
         return
-    code, terms, lines, rows = counts.code(found.value), Terms(), [], []
+    code, terms, lines, rows = counts.code(disclosure.value), Terms(), [], []
     kinds = zip(terms.axes, STYLES, strict=False)
     for place, (kind, (color, symbol, dash)) in enumerate(kinds):
         sure, texts = [], []
-        for more in _MORE:
+        for n_facts in _MORE:
             l, k, m = (
-                judge + more * (changed == place) for changed, judge in enumerate(priors.amounts)
+                judge + n_facts * (changed == place) for changed, judge in enumerate(priors.amounts)
             )
             surest = worst(
-                judge.with_facts((l, k, m)).of_set([code], found.value) for judge in judged
+                judge.with_facts((l, k, m)).of_set([code], disclosure.value)
+                for judge in all_posteriors
             )
-            most = "at most " if surest.bounded else ""
-            words = f"{most}{percent(surest, Fraction(1), 1, 'up' if most else 'nearest')}"
+            bound = "at most " if surest.bounded else ""
+            words = f"{bound}{percent(surest, Fraction(1), 1, 'up' if bound else 'nearest')}"
             sure.append(surest.probability)
-            texts.append(f"{kind}: {more} more\n{words}")
-            rows.append((kind, number(more), words))
+            texts.append(f"{kind}: {n_facts} more\n{words}")
+            rows.append((kind, number(n_facts), words))
         lines.append(Series(tuple(_MORE), sure, kind, color, texts, symbol, dash, 3))
     chart = Chart(
         amounts("more of a kind", _MORE[-1], room=0.1),
-        shares(f"how sure of {named(found.value)}, at worst"),
+        shares(f"how sure of {named(disclosure.value)}, at worst"),
         lines,
         table=Table(("kind of facts", "more", "how sure"), rows, left=(0,)),
     )
@@ -188,28 +189,30 @@ def more_known_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Ite
     yield Figure(anchor, "If more were known", chart, caption, level=3)
 
 
-def measures(found: Utility) -> Table:
+def measures(utility: Utility) -> Table:
     """Each measure: its name, its value, and what to compare it with."""
-    least = number(found.smallest_group)
-    optimum = optimal_discernibility(found.people, found.smallest_group)
-    times = f"{found.discernibility / optimum:,.2f} times the least for groups of {least} or more"
+    smallest = number(utility.smallest_group)
+    optimum = optimal_discernibility(utility.people, utility.smallest_group)
+    times = (
+        f"{utility.discernibility / optimum:,.2f} times the least for groups of {smallest} or more"
+    )
     rows: list[Row] = [
-        ("people", number(found.people), ""),
+        ("people", number(utility.people), ""),
         (
             "groups",
-            number(found.groups),
-            f"of {least} to {some(found.largest_group, 'person', 'people')}",
+            number(utility.groups),
+            f"of {smallest} to {some(utility.largest_group, 'person', 'people')}",
         ),
-        ("average group size", average_text(found.average_group_size), ""),
+        ("average group size", average_text(utility.average_group_size), ""),
         (
             "discernibility",
-            number(found.discernibility),
+            number(utility.discernibility),
             f"the sum of squared group sizes; {times}",
         ),
     ]
-    if found.average_ncp is not None:
+    if utility.average_ncp is not None:
         wide = "how wide labels are: 0% is exact, 100% is suppressed"
-        rows.append(("NCP", measure_text(found.average_ncp), wide))
-        for name, loss in found.ncp.items():
+        rows.append(("NCP", measure_text(utility.average_ncp), wide))
+        for name, loss in utility.ncp.items():
             rows.append((f"NCP of {visible(name)}", bar_cell(measure_text(loss), loss), ""))
     return Table(("measure", "value", ""), rows, left=(0, 2))

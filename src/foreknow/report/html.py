@@ -38,19 +38,19 @@ def document(page: Page[Any], only: type[Block] = Block) -> str:
             ("notes", page.heading, page.said(list(page.notes))),
             ("assumed", ASSUMED, page.said(list(page.assumed))),
         ],
-        sections=_sections(each for each in page.shown() if isinstance(each, only)),
+        sections=_sections(block for block in page.shown() if isinstance(block, only)),
     )
 
 
 def _sections(blocks: Iterable[Block]) -> list[list[Block]]:
     """Blocks from heading to heading."""
-    found: list[list[Block]] = [[]]
+    sections: list[list[Block]] = [[]]
     for block in blocks:
         match block:
             case Heading(level=2):
-                found.append([])
-        found[-1].append(block)
-    return [section for section in found if section]
+                sections.append([])
+        sections[-1].append(block)
+    return [section for section in sections if section]
 
 
 def fragment(heading: str, name: str = "", blocks: Iterable[Block] = (), mood: str = "") -> str:

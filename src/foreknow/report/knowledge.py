@@ -93,7 +93,7 @@ class Terms:
 
     def of_people(self, values: Mapping[Label, int]) -> str:
         """The people of a group who are known, by the value of each."""
-        return listing([f"{named(value)} × {number(n)}" for value, n in values.items()], most=8)
+        return listing([f"{named(value)} × {number(n)}" for value, n in values.items()], n_shown=8)
 
     def have(self, people: int) -> str:
         """The verb of what is known of so many people."""
@@ -217,8 +217,8 @@ def describe(
             return facts_used(adversary, witness, noun)
         case Facts(l, k, m), _:
             terms = Terms.of(semantics, noun)
-            known = terms.known(l, k, m)
-            knows = f"knows up to {known}" if known else _NOTHING
+            facts = terms.known(l, k, m)
+            knows = f"knows up to {facts}" if facts else _NOTHING
             return Description(knows, terms.short(l, k, m) or _ONLY, nobody=unused)
         case Negations(k), FactsWitness():
             used = facts_used(Facts(l=k), witness, noun)
@@ -259,16 +259,16 @@ def is_learned(adversary: Any) -> bool:
 def facts_used(facts: Facts, witness: FactsWitness, noun: str = NOUN) -> Description:
     """Put the facts of a witness into words."""
     terms = Terms.of(witness.semantics, noun, named(witness.value))
-    known, ruled_out = sum(witness.known.values()), ""
+    n_known, ruled_out = sum(witness.known.values()), ""
     if witness.ruled_out:
         values = [named(value) for value in witness.ruled_out]
-        ruled_out = terms.only_with(listing(values, "or", most=_MOST_RULED_OUT))
-    others = [terms.people(known)] if known else []
-    others += [some(witness.family, "link", "links")] if witness.family else []
-    knows = f"knows {' and '.join(others)}" if others else _NOTHING
+        ruled_out = terms.only_with(listing(values, "or", n_shown=_MOST_RULED_OUT))
+    parts = [terms.people(n_known)] if n_known else []
+    parts += [some(witness.family, "link", "links")] if witness.family else []
+    knows = f"knows {' and '.join(parts)}" if parts else _NOTHING
     if ruled_out:
-        joint = ("", " and ", ", ")[len(others)]
-        knows = f"knows that the target {ruled_out}{joint}{knows if others else ''}"
+        joint = ("", " and ", ", ")[len(parts)]
+        knows = f"knows that the target {ruled_out}{joint}{knows if parts else ''}"
     return Description(
         knows,
         terms.short(facts.l, facts.k, facts.m) or _ONLY,
@@ -283,26 +283,26 @@ def _facts_one_by_one(
     target = f"in {group_words(witness.target_group)}"
     details = [("The target", f"{target}; {ruled_out}" if ruled_out else target)]
     if witness.known_group is not None:
-        known = terms.of_people(witness.known)
-        details.append(("Known people", f"in {group_words(witness.known_group)}: {known}"))
+        people = terms.of_people(witness.known)
+        details.append(("Known people", f"in {group_words(witness.known_group)}: {people}"))
     if witness.family_group is not None:
         who, any_of_them = "Linked person", "that person"
         if witness.family > 1:
             who, any_of_them = f"{number(witness.family)} linked people", "any of them"
-        said = f"if {any_of_them} has {terms.value}, so has the target"
-        details.append((who, f"in {group_words(witness.family_group)}; {said}"))
+        condition = f"if {any_of_them} has {terms.value}, so has the target"
+        details.append((who, f"in {group_words(witness.family_group)}; {condition}"))
     return tuple(details)
 
 
 def _implications_used(k: int, witness: ImplicationsWitness) -> Description:
     used = len(witness.implications)
-    many = some(used, "implication", "implications")
+    amount = some(used, "implication", "implications")
     value, verb = named(witness.value), "ends" if used == 1 else "end"
     details = [("The target", f"in {group_words(witness.target_group)}")]
     if used:
-        details.append((many.capitalize(), implications_text(witness)))
+        details.append((amount.capitalize(), implications_text(witness)))
     return Description(
-        f"knows {many} that {verb} with the target having {value}" if used else _NOTHING,
+        f"knows {amount} that {verb} with the target having {value}" if used else _NOTHING,
         some(k, "implication", "implications"),
         f"a member of {group_words(witness.target_group)}",
         tuple(details),
@@ -312,28 +312,28 @@ def _implications_used(k: int, witness: ImplicationsWitness) -> Description:
 def implications_text(witness: ImplicationsWitness) -> str:
     """Say what the implications of a witness come to, gathered by the people they begin with."""
     begins: dict[tuple[int, int], list[Implication]] = {}
-    for each in witness.implications:
-        begins.setdefault((each.position, each.person), []).append(each)
-    said, value = [], named(witness.value)
-    if own := begins.pop((witness.target_position, 0), []):
-        values = values_text(each.value for each in own)
-        so = f"does not have {values}" if len(own) == 1 else "has none of these"
-        said.append(f"if the target has {values}, then it has {value}: so it {so}")
+    for implication in witness.implications:
+        begins.setdefault((implication.position, implication.person), []).append(implication)
+    sentences, value = [], named(witness.value)
+    if of_target := begins.pop((witness.target_position, 0), []):
+        values = values_text(implication.value for implication in of_target)
+        so = f"does not have {values}" if len(of_target) == 1 else "has none of these"
+        sentences.append(f"if the target has {values}, then it has {value}: so it {so}")
     premises = []
     for (position, person), several in begins.items():
         same = position == witness.target_position
         where = "the target's group" if same else group_words(several[0].group)
-        values = values_text(each.value for each in several)
+        values = values_text(implication.value for implication in several)
         premises.append(f"person {number(person)} of {where} has {values}")
     if premises:
-        some_of = listing(premises, "or", most=4)
-        said.append(f"if {some_of}, then the target has {value}")
-    return "; ".join(said)
+        some_of = listing(premises, "or", n_shown=4)
+        sentences.append(f"if {some_of}, then the target has {value}")
+    return "; ".join(sentences)
 
 
 def values_text(values: Iterable[Label]) -> str:
     """List values, any of which may be meant."""
-    return listing([named(value) for value in values], "or", most=8)
+    return listing([named(value) for value in values], "or", n_shown=8)
 
 
 # ---- priors ---------------------------------------------------------------------------------
@@ -342,25 +342,27 @@ def values_text(values: Iterable[Label]) -> str:
 def known_priors(priors: Priors, noun: str) -> str:
     """Say which statistics the adversary knows, after "who"."""
     sets = [
-        listing([visible(name) for name in table.attributes], most=8) for table in priors.tables
+        listing([visible(name) for name in table.attributes], n_shown=8) for table in priors.tables
     ]
-    beside = "each by itself, " if len(sets) > 1 else ""
-    by = listing([f"by {columns}" for columns in sets], "or", most=8)
-    each = " (each value by itself)" if priors.semantics == "binary" else ""
-    likely = f"how likely {plural(noun)} are {by}, {beside}and these of everybody{each}"
+    between = "each by itself, " if len(sets) > 1 else ""
+    by = listing([f"by {columns}" for columns in sets], "or", n_shown=8)
+    by_value = " (each value by itself)" if priors.semantics == "binary" else ""
+    likely = f"how likely {plural(noun)} are {by}, {between}and these of everybody{by_value}"
     return f"knows {_on_top(priors, noun)}{likely}"
 
 
 def _on_top(priors: Priors, noun: str) -> str:
     """The facts that are known beside the statistics, which come after; empty if there are none."""
-    known = Terms(noun).known(*priors.amounts)
-    return f"up to {known} and " if known else ""
+    facts = Terms(noun).known(*priors.amounts)
+    return f"up to {facts} and " if facts else ""
 
 
 def short_priors(priors: Priors) -> str:
     """The same for a narrow column: by which columns, and how they are read."""
     sets = [", ".join(visible(name) for name in table.attributes) for table in priors.tables]
-    facts = "".join(f", {some}" for some in [Terms().short(*priors.amounts)] if some)
+    facts = "".join(
+        f", {facts_text}" for facts_text in [Terms().short(*priors.amounts)] if facts_text
+    )
     return f"priors by {'; '.join(sets)} ({priors.semantics}){facts}"
 
 
@@ -375,14 +377,16 @@ def reader_of(priors: Any) -> str:
     if not isinstance(priors, Priors) or not any(priors.amounts):
         return ""
     default = PriorTable.__dataclass_fields__["name"].default
-    called = [
+    names = [
         f"by {', '.join(map(visible, table.attributes))}"
         if table.name == default
         else f"of {visible(table.name)}"
         for table in priors.tables
     ]
-    facts = [f"{key}={own}" for key, own in zip("lkm", priors.amounts, strict=True) if own]
-    return f"a reader with the priors {listing(called, 'or', most=8)} and facts {', '.join(facts)}"
+    facts = [f"{key}={amount}" for key, amount in zip("lkm", priors.amounts, strict=True) if amount]
+    return (
+        f"a reader with the priors {listing(names, 'or', n_shown=8)} and facts {', '.join(facts)}"
+    )
 
 
 def used_prior(witness: PriorsWitness) -> str:
@@ -394,20 +398,20 @@ def used_prior(witness: PriorsWitness) -> str:
 def prior_details(witness: PriorsWitness) -> tuple[tuple[str, str], ...]:
     """The person, what was known before, and what the group alone says."""
     group = group_words(witness.group)
-    alike = some(witness.people, "person there is", "people there are")
-    alone = Fraction(witness.holders, witness.size)
+    people = some(witness.people, "person there is", "people there are")
+    share = Fraction(witness.holders, witness.size)
     return (
-        ("The target", f"in {group}, with {_person(witness)}; {alike} alike"),
+        ("The target", f"in {group}, with {_person(witness)}; {people} alike"),
         ("Before the release", f"{share_text(witness.prior)} sure of {named(witness.value)}"),
         (
             "By the group alone",
-            f"{share_text(alone)}: {number(witness.holders)} of {number(witness.size)} have it",
+            f"{share_text(share)}: {number(witness.holders)} of {number(witness.size)} have it",
         ),
     )
 
 
 def _person(witness: PriorsWitness) -> str:
-    return listing(signature_words(witness.signature, witness.signature.values()), most=8)
+    return listing(signature_words(witness.signature, witness.signature.values()), n_shown=8)
 
 
 _ALMOST = Fraction(1, 10**13)

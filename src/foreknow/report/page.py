@@ -87,12 +87,12 @@ class Page(ABC, Generic[R]):
         """Texts in which people stay people: labels of the table, and what is said of persons."""
         yield self.name
 
-    def said(self, given: Any) -> Any:
+    def said(self, content: Any) -> Any:
         """A text, or blocks, of people or of cases."""
         if self.unit is PEOPLE:
-            return given
-        kept = set(self.as_they_are())
-        return reworded(given, lambda text: in_cases(text, kept))
+            return content
+        unchanged = set(self.as_they_are())
+        return reworded(content, lambda text: in_cases(text, unchanged))
 
     def shown(self) -> list[Block]:
         """All its blocks, of people or of cases."""

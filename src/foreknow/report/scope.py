@@ -52,11 +52,11 @@ _OF_SIGHT = ("known", "assumed", "beside", "shuffled")
 
 
 def spread_limits(
-    columns: Sequence[str], judged: Iterable[tuple[str | None, str | None]]
+    columns: Sequence[str], limited: Iterable[tuple[str | None, str | None]]
 ) -> dict[str, SpreadLimits]:
     """Of each sensitive column, by the column and criterion of each verdict that limits any."""
     criteria: dict[str, list[str | None]] = {column: [] for column in columns}
-    for sensitive, criterion in judged:
+    for sensitive, criterion in limited:
         criteria[columns[0] if sensitive not in criteria else sensitive].append(criterion)
     return {
         column: SpreadLimits(tuple(dict.fromkeys(key for key in keys if key)), None in keys)
@@ -66,8 +66,8 @@ def spread_limits(
 
 def by_word_of(scope: Scope) -> str:
     """End a headline with what holds by the word of other packages, if anything does."""
-    named = [visible(kind) for kind in scope.foreign]
-    return f"; {listing(named)} by the word of another package alone" if named else ""
+    kinds = [visible(kind) for kind in scope.foreign]
+    return f"; {listing(kinds)} by the word of another package alone" if kinds else ""
 
 
 def sentences(reader: Reader, *, claimed: bool = False) -> list[str]:
@@ -76,10 +76,10 @@ def sentences(reader: Reader, *, claimed: bool = False) -> list[str]:
     What is only `claimed` is said beside what was found.
     """
     scope = reader.scope
-    said = [*said_to(reader), *_one_at_a_time(reader)]
+    texts = [*said_to(reader), *_one_at_a_time(reader)]
     if not (claimed or scope.releases or scope.earlier):
-        said.append(OTHER_RELEASES)
-    return said
+        texts.append(OTHER_RELEASES)
+    return texts
 
 
 def _one_at_a_time(reader: Reader) -> Iterator[str]:

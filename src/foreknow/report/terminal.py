@@ -31,9 +31,9 @@ class Laid:
     """Blocks at a glance, laid out once it is known what the console can show."""
 
     def __init__(
-        self, blocks: Iterable[Block], heading: Sentence | None = None, of: str = ""
+        self, blocks: Iterable[Block], heading: Sentence | None = None, subject: str = ""
     ) -> None:
-        self._blocks, self._heading, self._of = list(at_a_glance(blocks)), heading, of
+        self._blocks, self._heading, self._of = list(at_a_glance(blocks)), heading, subject
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         self._encoding = options.encoding
@@ -42,27 +42,27 @@ class Laid:
         if self._heading is not None:
             style = f"bold {_STYLES.get(self._heading.mood, '')}"
             title = self._text(self._heading.text, style)
-            of = self._text(f" – {visible(self._of)}", "dim") if self._of else ""
-            yield Text.assemble(title, of)
+            subject = self._text(f" – {visible(self._of)}", "dim") if self._of else ""
+            yield Text.assemble(title, subject)
         for block in self._blocks:
-            for shown in self._shown(block):
-                whole = getattr(block, "joined", "") and self._wide
-                yield from console.render(shown, self._wide) if whole else [shown]
+            for renderable in self._shown(block):
+                is_joined = getattr(block, "joined", "") and self._wide
+                yield from console.render(renderable, self._wide) if is_joined else [renderable]
 
-    def _text(self, said: str, style: str = "") -> Text:
+    def _text(self, message: str, style: str = "") -> Text:
         """A text that the console can show; markup in it has no effect."""
-        return Text(encodable(said, self._encoding), style)
+        return Text(encodable(message, self._encoding), style)
 
     def _shown(self, block: Block) -> Iterator[RenderableType]:
         match block:
             case Sentence(_, mood):
-                said = self._text(str(block), _STYLES.get(mood, ""))
+                text = self._text(str(block), _STYLES.get(mood, ""))
                 stands_out = mood in ("safe", "unsafe", "warning")
-                yield Padding(said, (0, 0, 1, 0)) if stands_out else said
+                yield Padding(text, (0, 0, 1, 0)) if stands_out else text
             case Heading(title):
                 yield self._text(title, "bold")
             case Items(texts):
-                yield from (self._text(f"– {said}") for said in texts)
+                yield from (self._text(f"– {text}") for text in texts)
             case Pairs():
                 yield self._pairs(block)
             case Table() if block.rows:
@@ -71,29 +71,31 @@ class Laid:
 
     def _pairs(self, pairs: Pairs) -> Grid:
         grid = Grid.grid("", "", padding=(0, 2), pad_edge=False)
-        for name, said in pairs.rows:
-            text = said if isinstance(said, str) else "\n".join(said)
+        for name, content in pairs.rows:
+            text = content if isinstance(content, str) else "\n".join(content)
             grid.add_row(self._text(name), self._text(text))
         return grid
 
     def _table(self, table: Table) -> Grid:
         grid = Grid(box=box.SIMPLE_HEAD, expand=False, padding=(0, 1), pad_edge=False)
-        places = [at for at in range(len(table.head)) if at not in table.roomy]
+        places = [column for column in range(len(table.head)) if column not in table.roomy]
         joined = list(table.left) if table.joined else []
         if joined:
             grid.add_column(self._text(table.joined), overflow="fold")
-        for at in (at for at in places if at not in joined):
-            title = self._text(table.head[at])
-            if at in table.left:
+        for column in (column for column in places if column not in joined):
+            title = self._text(table.head[column])
+            if column in table.left:
                 grid.add_column(title, overflow="fold")
             elif len(title) > _LONG_TITLE:
                 grid.add_column(title, justify="right", max_width=_LONG_TITLE)
             else:
                 grid.add_column(title, justify="right", no_wrap=True)
         for row in table.rows:
-            first = [self._text(" ".join(str(row[at]) for at in joined))] if joined else []
-            rest = (self._cell(row[at], table.bars) for at in places if at not in joined)
-            grid.add_row(*first, *rest)
+            first = [self._text(" ".join(str(row[column]) for column in joined))] if joined else []
+            cells = (
+                self._cell(row[column], table.bars) for column in places if column not in joined
+            )
+            grid.add_row(*first, *cells)
         return grid
 
     def _cell(self, cell: str | Cell, bars: bool) -> Text:

@@ -40,43 +40,46 @@ _OF_OTHERS = "Of other values they may be surer; that is not said here."
 
 def trial_sentences(trial: Trial) -> list[str]:
     """What came of a trial: guesses, and how sure the attacker becomes."""
-    columns = listing([visible(name) for name in trial.by], most=8)
+    columns = listing([visible(name) for name in trial.by], n_shown=8)
     noun = noun_of(trial.sensitive)
     who = f"Somebody who learns from the release how {noun} goes with {columns}"
-    right, alone = (_share(trial, key) for key in ("right", "baseline"))
+    right, by_groups = (_share(trial, key) for key in ("right", "baseline"))
     limit = percentage(trial.limit, 0)
-    most = f"up to {percentage(trial.surest, 0, 'down')} sure"
+    certainty = f"up to {percentage(trial.surest, 0, 'down')} sure"
     if not trial.measured:
         if trial.about is None:
-            claim = f"be {most} of a person's {noun}, and to guess it right for {right} of people."
+            claim = (
+                f"be {certainty} of a person's {noun}, and to guess it right for {right} of people."
+            )
         else:
             claim = f"guess a person's {noun} right for {right} of people."
-            claim += f" {_of_those(trial)} they would claim to be {most}. {_OF_OTHERS}"
+            claim += f" {_of_those(trial)} they would claim to be {certainty}. {_OF_OTHERS}"
         return [
             f"{who} would claim to {claim} That is the attacker's claim: who has which is not "
-            f"known here. By the groups alone, it is guessed right for {alone}.{_surest(trial)}"
+            f"known here. By the groups alone, it is guessed right for {by_groups}.{_surest(trial)}"
         ]
     guessed = f"{who} guesses at least {right} of people's values right; by the groups alone, "
     surer = f"and surer than {limit} of {_rightly(trial)}."
     if trial.about is None:
-        sure = f"The attacker is {most} of a person's {noun}, {surer}"
-        return [f"{guessed}{alone}.", f"{sure}{_surest(trial)}"]
-    sure = f"{_of_those(trial)} the attacker is {most}, {surer} {_OF_OTHERS}"
-    return [f"{guessed}{alone}.", f"{sure}{_surest(trial)}"]
+        sure = f"The attacker is {certainty} of a person's {noun}, {surer}"
+        return [f"{guessed}{by_groups}.", f"{sure}{_surest(trial)}"]
+    sure = f"{_of_those(trial)} the attacker is {certainty}, {surer} {_OF_OTHERS}"
+    return [f"{guessed}{by_groups}.", f"{sure}{_surest(trial)}"]
 
 
 def _surest(trial: Trial) -> str:
     """Who of those that were tried is surer than the one told of; and what limits say of it."""
-    said, one = "", trial.surest_tried
-    if one is not None:
-        columns = listing([visible(name) for name in one.by], most=8)
+    sentence, surest_tried = "", trial.surest_tried
+    if surest_tried is not None:
+        columns = listing([visible(name) for name in surest_tried.by], n_shown=8)
         are = "is" if trial.measured else "would claim to be"
-        surest = f"up to {percentage(one.surest, 0, 'down')} sure"
-        said = f" The surest of those that were tried {are} {surest}: {one.attacker}, by {columns}."
-    most = trial.surest if one is None else one.surest
-    if trial.required is not None and most > trial.required:
-        said += f" {_NO_CONTRADICTION.format(limit_text(trial.required))}"
-    return said
+        surest = f"up to {percentage(surest_tried.surest, 0, 'down')} sure"
+        attacker = f"{surest_tried.attacker}, by {columns}"
+        sentence = f" The surest of those that were tried {are} {surest}: {attacker}."
+    highest = trial.surest if surest_tried is None else surest_tried.surest
+    if trial.required is not None and highest > trial.required:
+        sentence += f" {_NO_CONTRADICTION.format(limit_text(trial.required))}"
+    return sentence
 
 
 def _of_those(trial: Trial) -> str:
@@ -111,10 +114,10 @@ def what_it_is(trial: Trial) -> str:
     return WHAT_IT_IS if trial.measured else _CLAIMED
 
 
-def trials_beside(audit: Audit, *, kept: bool = False) -> list[str]:
+def trials_beside(audit: Audit, *, published: bool = False) -> list[str]:
     """Say beside verdicts what trials found, or that none was run, and how to run one.
 
-    `kept`: the report goes out with the release, and what was counted stays with the owner.
+    `published`: the report goes out with the release, and what was counted stays with the owner.
     """
     if audit.trials is None:
         return [f"{_NOT_RUN} here: see foreknow audit."]
@@ -122,13 +125,13 @@ def trials_beside(audit: Audit, *, kept: bool = False) -> list[str]:
         return [_KEPT.format("this release and earlier ones together")]
     if not audit.trials:
         return [f"{_NOT_RUN}: it takes {lacking_for_trial(audit)}; {_SEE}."]
-    if kept:
+    if published:
         return [_KEPT.format("the release itself")]
-    found = []
+    sentences = []
     for trial in audit.trials:
         sample = "" if trial.whole else f" Of {trial.people:,} people, drawn at random."
-        found.append(f"{' '.join(trial_sentences(trial))}{sample} {what_it_is(trial)}")
-    return found
+        sentences.append(f"{' '.join(trial_sentences(trial))}{sample} {what_it_is(trial)}")
+    return sentences
 
 
 def lacking_for_trial(audit: Audit) -> str:

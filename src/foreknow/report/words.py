@@ -70,7 +70,7 @@ def signature_words(columns: Iterable[str], signature: Iterable[object]) -> list
     ['sex f', 'age missing']
     """
     pairs = zip(columns, signature, strict=True)
-    return [f"{visible(c)} {'missing' if own is None else visible(own)}" for c, own in pairs]
+    return [f"{visible(c)} {'missing' if value is None else visible(value)}" for c, value in pairs]
 
 
 def secret_words(
@@ -83,16 +83,16 @@ def secret_words(
     """
 
     def listed(labels: Iterable[Any], last: str = "and") -> str:
-        return listing([named(label) for label in labels], last, most=most)
+        return listing([named(label) for label in labels], last, n_shown=most)
 
-    def of_set(name: str, own: Any) -> str:
-        if isinstance(own, (Mapping, Range)):
-            return f"{named(name)} ({noun} {visible(Range.of(own))})"
-        either = listed(own, "or")
+    def of_set(name: str, members: Any) -> str:
+        if isinstance(members, (Mapping, Range)):
+            return f"{named(name)} ({noun} {visible(Range.of(members))})"
+        either = listed(members, "or")
         return f"any of {named(name)} ({either})" if name else f"any of {either}"
 
     if secret.sets:
-        return listing([of_set(*each) for each in secret.sets.items()], most=most)
+        return listing([of_set(*named_set) for named_set in secret.sets.items()], n_shown=most)
     if secret.label is not None:
         under = meant.get(secret.label)
         values = f" ({listed(under, 'or')})" if under else ""
@@ -101,10 +101,10 @@ def secret_words(
         return f"every {singular(noun)} to within {Width.of(secret.width).words()}"
     if secret.values is not None:
         return listed(secret.values)
-    every = f"every {singular(noun)}"
+    all_values = f"every {singular(noun)}"
     if secret.level is not None:
-        every = f"every label of level {secret.level} in the hierarchy of {noun}"
-    return f"{every} except {listed(secret.excluded)}" if secret.excluded else every
+        all_values = f"every label of level {secret.level} in the hierarchy of {noun}"
+    return f"{all_values} except {listed(secret.excluded)}" if secret.excluded else all_values
 
 
 def setting_text(setting: object) -> str:
@@ -121,7 +121,9 @@ def setting_text(setting: object) -> str:
     """
     if not isinstance(setting, Mapping):
         return visible(setting)
-    return "{ " + ", ".join(f"{key} = {_brief(key, own)}" for key, own in setting.items()) + " }"
+    return (
+        "{ " + ", ".join(f"{key} = {_brief(key, value)}" for key, value in setting.items()) + " }"
+    )
 
 
 def _brief(key: str, setting: object) -> str:
@@ -133,8 +135,8 @@ def _brief(key: str, setting: object) -> str:
         return visible(json.dumps(setting, ensure_ascii=False))
     if isinstance(setting, list) and setting and isinstance(setting[0], list):
         return f"{len(setting)} rows"
-    many = isinstance(setting, list) and len(setting) > _MOST_SHOWN
-    return f"{len(setting)} values" if many else visible(setting)  # type: ignore[arg-type]
+    is_long = isinstance(setting, list) and len(setting) > _MOST_SHOWN
+    return f"{len(setting)} values" if is_long else visible(setting)  # type: ignore[arg-type]
 
 
 def average_text(average: float) -> str:
@@ -159,7 +161,7 @@ def measure_text(share: float) -> str:
 
 def nouns_of(columns: Sequence[str], last: str = "or") -> str:
     """Write the names of columns as nouns: "diagnosis or income"."""
-    return listing([*map(noun_of, columns)], last, most=len(columns))
+    return listing([*map(noun_of, columns)], last, n_shown=len(columns))
 
 
 def singular(noun: str) -> str:
@@ -168,8 +170,8 @@ def singular(noun: str) -> str:
     >>> singular("diagnosis"), singular("ward"), singular("days")
     ('diagnosis', 'ward', 'value of days')
     """
-    many = noun.endswith("s") and noun not in PLURALS and not noun.startswith("value of ")
-    return f"value of {noun}" if many else noun
+    is_plural = noun.endswith("s") and noun not in PLURALS and not noun.startswith("value of ")
+    return f"value of {noun}" if is_plural else noun
 
 
 def plural(noun: str) -> str:
@@ -186,7 +188,9 @@ _NEAR = 1e-6
 _MOST_DIGITS = 60
 
 
-def percent(found: Disclosure, limit: Fraction, digits: int = 0, to: Rounding = "nearest") -> str:
+def percent(
+    disclosure: Disclosure, limit: Fraction, digits: int = 0, to: Rounding = "nearest"
+) -> str:
     """Write a probability as a percentage with so many decimals, or more.
 
     It equals the limit only where the probability does, and is else on the same side of it; it
@@ -196,12 +200,12 @@ def percent(found: Disclosure, limit: Fraction, digits: int = 0, to: Rounding = 
     >>> percent(found, Fraction("0.5")), percent(found, Fraction("0.62"))
     ('62%', '62.04%')
     """
-    chance = _settled(found, limit)
+    chance = _settled(disclosure, limit)
     if chance == limit:
         return limit_text(limit)
     if to != "nearest" and abs(chance - rounded(100 * chance, digits) / 100) < _NEAR:
         # A float may lie on the other side of what is printed.
-        chance = _fraction(found, chance)
+        chance = _fraction(disclosure, chance)
 
     def on_its_side(printed: Fraction) -> bool:
         return printed != limit and (printed < limit) == (chance < limit)
@@ -223,9 +227,13 @@ def chance_text(exact: Fraction, digits: int = 1) -> str:
         return "above 99.9999%"
     if 0 < exact < Fraction(1, 1_000_000):
         return "below 0.0001%"
-    said = percent(Disclosure(None, float(exact), lambda: exact), Fraction(0), digits)
+    percentage_text = percent(Disclosure(None, float(exact), lambda: exact), Fraction(0), digits)
     fraction = str(exact)
-    return f"{said} ({fraction})" if "/" in fraction and len(fraction) <= _SHORT else said
+    return (
+        f"{percentage_text} ({fraction})"
+        if "/" in fraction and len(fraction) <= _SHORT
+        else percentage_text
+    )
 
 
 def answer_texts(answer: Any) -> tuple[str, str]:
@@ -252,13 +260,14 @@ def required_text(limit: Limit, prior: str = "× prior") -> str:
     return f"{times_text(limit.amount)} {prior}" if limit.relative else limit_text(limit.amount)
 
 
-def limit_of(found: Disclosure, limit: Limit) -> str:
+def limit_of(disclosure: Disclosure, limit: Limit) -> str:
     """Write the limit of a disclosure, for a narrow column."""
     text = required_text(limit)
     if not limit.relative:
         return text
-    own = limit.at(found.prior)
-    return f"{percent(Disclosure(found.value, float(own), lambda: own), Fraction(1), 1)} = {text}"
+    chance = limit.at(disclosure.prior)
+    at_limit = Disclosure(disclosure.value, float(chance), lambda: chance)
+    return f"{percent(at_limit, Fraction(1), 1)} = {text}"
 
 
 def times_text(times: Fraction) -> str:
@@ -270,27 +279,27 @@ def times_text(times: Fraction) -> str:
     return _ended(times) or str(times)
 
 
-def is_certain(found: Disclosure, limit: Fraction) -> bool:
+def is_certain(disclosure: Disclosure, limit: Fraction) -> bool:
     """Whether the probability is 1, exactly."""
-    return _settled(found, limit) == 1
+    return _settled(disclosure, limit) == 1
 
 
-def reaches_just(found: Disclosure, limit: Fraction) -> bool:
+def reaches_just(disclosure: Disclosure, limit: Fraction) -> bool:
     """Whether the probability equals the limit, exactly."""
-    return _settled(found, limit) == limit
+    return _settled(disclosure, limit) == limit
 
 
-def _settled(found: Disclosure, limit: Fraction) -> Fraction:
+def _settled(disclosure: Disclosure, limit: Fraction) -> Fraction:
     """The probability as far as it must be known; the limit where it cannot be told from it."""
-    chance = found.probability
+    chance = disclosure.probability
     if min(chance, 1 - chance, abs(chance - float(limit))) > _NEAR:
         return Fraction(chance)
-    return _fraction(found, limit if abs(chance - float(limit)) <= CLOSE else Fraction(chance))
+    return _fraction(disclosure, limit if abs(chance - float(limit)) <= CLOSE else Fraction(chance))
 
 
-def _fraction(found: Disclosure, otherwise: Fraction) -> Fraction:
+def _fraction(disclosure: Disclosure, otherwise: Fraction) -> Fraction:
     """The probability as a fraction, if that was worked out."""
-    return otherwise if found.settled is None else found.settled
+    return otherwise if disclosure.settled is None else disclosure.settled
 
 
 def _ended(number: Fraction) -> str | None:

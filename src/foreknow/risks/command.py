@@ -44,7 +44,7 @@ def risk(
     """
     from foreknow.risks.risk import risk_report
 
-    opened = None
+    release = None
     by_name = columns.policy is None and not is_published(table)
     if by_name and (columns.quasi_identifiers is None or columns.group is not None):
         raise SchemaError(
@@ -55,10 +55,10 @@ def risk(
         if by_name:
             given["quasi_identifiers"] = columns.names
         else:
-            opened = columns.whole(table)
-        found = risk_report(
-            table if opened is None else opened, population, reading=columns.reading, **given
+            release = columns.whole(table)
+        report = risk_report(
+            table if release is None else release, population, reading=columns.reading, **given
         )
-    output.show(found)
-    if opened is not None and not output.quiet:
-        say_index(opened)
+    output.show(report)
+    if release is not None and not output.quiet:
+        say_index(release)

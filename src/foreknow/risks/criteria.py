@@ -58,7 +58,7 @@ class _Points(NamedTuple):
 class _Placed(NamedTuple):
     """Who of a population is in which group."""
 
-    many: IntArray  # by group
+    people: IntArray  # by group
     around: list[int]  # by group, a bit for each group that covers all whom it covers
     outside: int  # people whom no group covers
     overlap: bool  # whether two groups cover one person
@@ -109,26 +109,33 @@ class Population:
 
     def under(self, schema: Schema) -> Population:
         """The same with the hierarchies of a schema, and the columns that matter."""
-        own = Population(self.at)
-        own.named = (schema.person,) if schema.person else tuple(schema.identifiers)
-        own.source, alike = self.source, not schema.hierarchies and own.named == self.named
-        own._read = self._read if alike else {}
-        own.columns, own.expected = tuple(schema.quasi_identifiers), self.expected
-        own.held = self.held
-        own.trees, own.orders, own.exact = dict(self.trees), dict(self.orders), dict(self.exact)
+        population = Population(self.at)
+        population.named = (schema.person,) if schema.person else tuple(schema.identifiers)
+        population.source = self.source
+        reads_alike = not schema.hierarchies and population.named == self.named
+        population._read = self._read if reads_alike else {}
+        population.columns, population.expected = tuple(schema.quasi_identifiers), self.expected
+        population.held = self.held
+        population.trees, population.orders, population.exact = (
+            dict(self.trees),
+            dict(self.orders),
+            dict(self.exact),
+        )
         for column, hierarchy in schema.hierarchies.items():
             if column not in schema.quasi_identifiers:
                 continue
             if isinstance(hierarchy, Tree):
-                own.trees[column] = tuple(sorted({tuple(map(str, row)) for row in hierarchy.rows}))
+                population.trees[column] = tuple(
+                    sorted({tuple(map(str, row)) for row in hierarchy.rows})
+                )
             elif isinstance(hierarchy, Ordered):
-                own.orders[column] = tuple(map(str, hierarchy.values))
+                population.orders[column] = tuple(map(str, hierarchy.values))
             elif isinstance(hierarchy, Mask) and hierarchy.character != "*":
                 raise InputError(
                     f"a population is compared with codes masked by '*', and those of {column!r} "
                     f"are masked by {hierarchy.character!r}"
                 )
-        return own
+        return population
 
     def hold(self, microdata: Microdata) -> None:
         """Refuse a population that lacks people of the table; keep which texts it has exactly."""
@@ -141,18 +148,20 @@ class Population:
                 of_value[values.same(value)] = code
             columns.append(np.concatenate((attribute.codes.astype(np.int64), of_value[codes])))
             sizes.append(len(attribute.domain) + 1)
-        of, first = combine(columns, sizes)
+        combination, first = combine(columns, sizes)
         n_entries = len(attributes[0].codes)
-        own = np.bincount(of[:n_entries], microdata.times, len(first))
-        others = np.bincount(of[n_entries:], minlength=len(first))
-        lacking = np.flatnonzero(own > others)
+        table_counts = np.bincount(combination[:n_entries], microdata.times, len(first))
+        population_counts = np.bincount(combination[n_entries:], minlength=len(first))
+        lacking = np.flatnonzero(table_counts > population_counts)
         if len(lacking):
-            at = first[lacking[0]]
+            row = first[lacking[0]]
             who = " and ".join(
-                f"{attribute.name} {exact_labels(attribute)[column[at]]!r}"
+                f"{attribute.name} {exact_labels(attribute)[column[row]]!r}"
                 for attribute, column in zip(attributes, columns, strict=True)
             )
-            raise self._lacking(f"with {who}", int(others[lacking[0]]), int(own[lacking[0]]))
+            raise self._lacking(
+                f"with {who}", int(population_counts[lacking[0]]), int(table_counts[lacking[0]])
+            )
         self.exact = {
             attribute.name: frozenset(v for v in attribute.domain if isinstance(v, str))
             for attribute in attributes
@@ -163,15 +172,15 @@ class Population:
         """Keep, of the texts that the table has exactly, the labels that look like other ones."""
         points = self._points(labels.columns)
         for place, (column, values) in enumerate(zip(labels.columns, points.values, strict=True)):
-            written = {label[place] for label in labels} & self.exact.get(column, frozenset())
-            self.exact[column] = frozenset(filter(values.misread, written))
+            written_texts = {label[place] for label in labels} & self.exact.get(column, frozenset())
+            self.exact[column] = frozenset(filter(values.misread, written_texts))
         self.exact = {column: texts for column, texts in self.exact.items() if texts}
 
-    def _lacking(self, who: str, own: int, there: int) -> DataError:
+    def _lacking(self, who: str, n_population: int, n_table: int) -> DataError:
         return DataError(
             f"the population {self.name} is no population of this table: {who} it has "
-            f"{people_text(own)}, and the table {there:,}; it must hold everybody of the table, "
-            "with values as exact, and written alike"
+            f"{people_text(n_population)}, and the table {n_table:,}; it must hold everybody of "
+            "the table, with values as exact, and written alike"
         )
 
     def written(self) -> Any:
@@ -188,20 +197,20 @@ class Population:
         """What the columns hold, whatever the order of rows: a BLAKE2b digest."""
         columns = sorted(self.columns)
         points = self._points(columns)
-        keys, many = np.unique(
+        keys, counts = np.unique(
             np.stack([codes.astype(np.int64) for codes in points.columns], 1),
             axis=0,
             return_counts=True,
         )
         rows = [
             [*(f.texts[c] for f, c in zip(points.values, key, strict=True)), times]
-            for key, times in zip(keys.tolist(), many.tolist(), strict=True)
+            for key, times in zip(keys.tolist(), counts.tolist(), strict=True)
         ]
         rows.sort(key=lambda row: [(part is not None, str(part)) for part in row])
-        found = hashlib.blake2b(json.dumps([columns, rows]).encode(), digest_size=32).hexdigest()
-        if self.expected not in (None, found):
+        digest = hashlib.blake2b(json.dumps([columns, rows]).encode(), digest_size=32).hexdigest()
+        if self.expected not in (None, digest):
             raise DataError(f"the population {self.name} is not the one whose digest is given")
-        return found
+        return digest
 
     def __deepcopy__(self, memo: Any) -> Population:
         return self
@@ -215,18 +224,20 @@ class Population:
     def placed(self, counts: GroupCounts) -> _Placed:
         """Who of the population is in which group; refuse where they cannot be its people."""
         self.refuse_others(labels_of(counts))
-        found, sizes = self.place(counts), counts.sizes.tolist()
+        placement, sizes = self.place(counts), counts.sizes.tolist()
         crowds = [0] * len(sizes)
-        for size, around in zip(sizes, found.around, strict=True):
+        for size, around in zip(sizes, placement.around, strict=True):
             for group in _bits(around):
                 crowds[group] += size
-        claims = (("", sizes), (" and those within it,", crowds if found.overlap else sizes))
-        for said, people in claims:
-            for group, (there, least) in enumerate(zip(found.many.tolist(), people, strict=True)):
-                if there < least:
-                    label = f"in group {counts.group_label(group)}{said}"
-                    raise self._lacking(label, there, least)
-        return found
+        claims = (("", sizes), (" and those within it,", crowds if placement.overlap else sizes))
+        for addition, people in claims:
+            for group, (n_covered, n_needed) in enumerate(
+                zip(placement.people.tolist(), people, strict=True)
+            ):
+                if n_covered < n_needed:
+                    label = f"in group {counts.group_label(group)}{addition}"
+                    raise self._lacking(label, n_covered, n_needed)
+        return placement
 
     def place(self, counts: GroupCounts) -> _Placed:
         """Put everybody into every group whose labels cover their values."""
@@ -234,26 +245,31 @@ class Population:
         points, above = self._points(groups.columns), list[list[int]]()
         for place, (column, values) in enumerate(zip(groups.columns, points.values, strict=True)):
             labels = dict[Any, int]()  # a bit for each group
-            for at, group in enumerate(groups):
-                labels[group[place]] = labels.get(group[place], 0) | 1 << at
+            for number, group in enumerate(groups):
+                labels[group[place]] = labels.get(group[place], 0) | 1 << number
             of_value = [0] * len(values.texts)
             for label, bits in labels.items():
                 inside = self._within(values, column, label, groups.exact)
                 for value in np.flatnonzero(inside).tolist():
                     of_value[value] |= bits
             above.append(of_value)
-        of, first = combine(points.columns, [len(values.texts) for values in points.values])
+        combination, first = combine(
+            points.columns, [len(values.texts) for values in points.values]
+        )
         rows = zip(*(codes[first].tolist() for codes in points.columns), strict=True)
-        many, around = [0] * len(groups), [(1 << len(groups)) - 1] * len(groups)
+        people_in_group, around = [0] * len(groups), [(1 << len(groups)) - 1] * len(groups)
         outside, overlap = 0, False
-        for row, people in zip(rows, np.bincount(of).tolist(), strict=True):
-            bits = reduce(and_, (own[value] for own, value in zip(above, row, strict=True)))
+        for row, people in zip(rows, np.bincount(combination).tolist(), strict=True):
+            bits = reduce(
+                and_,
+                (bits_of_value[value] for bits_of_value, value in zip(above, row, strict=True)),
+            )
             outside += 0 if bits else people
             overlap |= bits.bit_count() > 1
             for group in _bits(bits):
-                many[group] += people
+                people_in_group[group] += people
                 around[group] &= bits
-        return _Placed(np.array(many, np.int64), around, outside, overlap)
+        return _Placed(np.array(people_in_group, np.int64), around, outside, overlap)
 
     def refuse_others(self, groups: GroupLabels) -> None:
         """Refuse labels that say `other` where rarer values may be meant, and not a value."""
@@ -263,17 +279,19 @@ class Population:
         for place, (column, values) in enumerate(zip(groups.columns, points.values, strict=True)):
             labels = {label[place] for label in groups}
             parts = {part.strip('"') for label in labels for part in str(label).split(" | ")}
-            meant = [part for part in parts if re.fullmatch(rf"{OTHER}\+*", part)]
-            if column in self.trees or not {*meant} & {*values.texts}:
+            other_labels = [part for part in parts if re.fullmatch(rf"{OTHER}\+*", part)]
+            if column in self.trees or not {*other_labels} & {*values.texts}:
                 continue
             covered = [self._within(values, column, label, False) for label in labels]
             listed = np.logical_or.reduce([mask for mask in covered if not mask.all()])
-            rest = [text for text, there in zip(values.texts, listed, strict=True) if not there]
-            if rest:
+            unlisted = [
+                text for text, is_listed in zip(values.texts, listed, strict=True) if not is_listed
+            ]
+            if unlisted:
                 raise DataError(
-                    f"column {column!r}: {meant[0]!r} may be one value, or stand for rarer ones, "
-                    f"such as {rest[0]!r}, so groups cannot be compared with the population; name "
-                    "that value otherwise, in the table and in the population"
+                    f"column {column!r}: {other_labels[0]!r} may be one value, or stand for rarer "
+                    f"ones, such as {unlisted[0]!r}, so groups cannot be compared with the "
+                    "population; name that value otherwise, in the table and in the population"
                 )
 
     def _points(self, columns: Sequence[str]) -> _Points:
@@ -281,12 +299,12 @@ class Population:
         if key not in self._read:
             from foreknow.data.engines.priors import read_everybody
 
-            found = read_everybody(self.at, key, self.name, self.named)
+            columns_read = read_everybody(self.at, key, self.name, self.named)
             values = [
                 Values(distinct, name, self.trees.get(name), self.orders.get(name))
-                for name, (_, distinct) in zip(key, found, strict=True)
+                for name, (_, distinct) in zip(key, columns_read, strict=True)
             ]
-            codes = [own for own, _ in found]
+            codes = [column_codes for column_codes, _ in columns_read]
             self._read[key] = _Points(codes, values, len(codes[0]))
         return self._read[key]
 
@@ -313,48 +331,50 @@ class OfPopulation(OfGroups):
     of_groups: ClassVar[Any] = Anybody()
 
     @classmethod
-    def from_settings(cls, read: Any, folder: Path) -> Any:
+    def from_settings(cls, settings: Any, folder: Path) -> Any:
         """Make it of its table in a policy file, or of what a certificate states."""
-        own = {k: given for k, given in read if k not in PopulationSettings.model_fields}
-        return cls(**own, population=_stated(read, folder))  # type: ignore[call-arg]
+        arguments = {k: value for k, value in settings if k not in PopulationSettings.model_fields}
+        return cls(**arguments, population=_stated(settings, folder))  # type: ignore[call-arg]
 
     def under(self, schema: Schema, sensitive: str | None = None) -> Any:
         """The same with the hierarchies of a schema."""
-        own: Any = self
-        return replace(own, population=self.population.under(schema))
+        criterion: Any = self
+        return replace(criterion, population=self.population.under(schema))
 
     def _settings(self) -> dict[str, Any]:
         return {**super()._settings(), "population": self.population.name}
 
     def published(self) -> dict[str, Any]:
         """What stands for it in a certificate: the population's digest, and how it is compared."""
-        population, own = self.population, self._settings()
-        own["population"] = Path(population.name).name
-        own["digest"] = population.digest()
+        population, settings = self.population, self._settings()
+        settings["population"] = Path(population.name).name
+        settings["digest"] = population.digest()
         if population.trees:
-            own["trees"] = {c: [list(row) for row in rows] for c, rows in population.trees.items()}
+            settings["trees"] = {
+                c: [list(row) for row in rows] for c, rows in population.trees.items()
+            }
         if population.exact:
-            own["exact"] = {c: sorted(texts) for c, texts in sorted(population.exact.items())}
+            settings["exact"] = {c: sorted(texts) for c, texts in sorted(population.exact.items())}
         if population.orders:
-            own["orders"] = {c: list(order) for c, order in population.orders.items()}
-        return {self.key: own}
+            settings["orders"] = {c: list(order) for c, order in population.orders.items()}
+        return {self.key: settings}
 
 
-def population_of(given: Any, folder: Path = Path()) -> Population:
+def population_of(population: Any, folder: Path = Path()) -> Population:
     """A population, read when it is needed; refuse what is none."""
-    if given is None or isinstance(given, (int, float, Mapping)):
-        raise InputError(f"a population is a table, or the path of one, not {given!r}")
-    return given if isinstance(given, Population) else Population(given, folder)
+    if population is None or isinstance(population, (int, float, Mapping)):
+        raise InputError(f"a population is a table, or the path of one, not {population!r}")
+    return population if isinstance(population, Population) else Population(population, folder)
 
 
-def _stated(read: Any, folder: Path) -> Population:
+def _stated(settings: Any, folder: Path) -> Population:
     """The population of a policy file, or of what a certificate states of one."""
-    made = population_of(read.population, folder)
-    made.expected = read.digest
-    made.trees = {c: tuple(map(tuple, rows)) for c, rows in (read.trees or {}).items()}
-    made.orders = {c: tuple(order) for c, order in (read.orders or {}).items()}
-    made.exact = {c: frozenset(texts) for c, texts in (read.exact or {}).items()}
-    return made
+    population = population_of(settings.population, folder)
+    population.expected = settings.digest
+    population.trees = {c: tuple(map(tuple, rows)) for c, rows in (settings.trees or {}).items()}
+    population.orders = {c: tuple(order) for c, order in (settings.orders or {}).items()}
+    population.exact = {c: frozenset(texts) for c, texts in (settings.exact or {}).items()}
+    return population
 
 
 @dataclass(frozen=True)
@@ -397,18 +417,18 @@ class KMap(OfPopulation):
     def attained(self, release: HasCounts) -> Attained:
         """The group that looks like the fewest people of the population."""
         counts = classes_of(release)
-        many = self.population.placed(counts).many
-        group, least = int(np.argmin(many)), int(many.min())
+        people_in_group = self.population.placed(counts).people
+        group, fewest = int(np.argmin(people_in_group)), int(people_in_group.min())
         words = (
-            f"the group that fewest of the population could be in has {least} of them, the least "
+            f"the group that fewest of the population could be in has {fewest} of them, the least "
             f"is {self.k}"
         )
-        return Attained(least, least >= self.k, words, counts.group_label(group))
+        return Attained(fewest, fewest >= self.k, words, counts.group_label(group))
 
     def fails(self, counts: GroupCounts) -> BoolArray:
         """Which groups look like too few."""
-        few: BoolArray = self.population.place(counts).many < self.k
-        return few
+        is_too_small: BoolArray = self.population.place(counts).people < self.k
+        return is_too_small
 
     def ways_out(self, release: HasCounts) -> list[str]:
         """A k-anonymity that implies it, where there are people enough."""
@@ -498,27 +518,29 @@ class DeltaPresence(OfPopulation):
         return Attained(highest, holds, words, counts.group_label(group))
 
     def _found(self, counts: GroupCounts) -> tuple[Fraction, Fraction, int, str]:
-        many, _, outside, overlap = self.population.placed(counts)
+        people_in_group, _, outside, overlap = self.population.placed(counts)
         if overlap:
             return Fraction(0), Fraction(1), 0, "; groups overlap, so nothing more can be said"
-        rates = counts.sizes / many
+        rates = counts.sizes / people_in_group
         ends = []
         for edge, near in ((min, rates <= rates.min()), (max, rates >= rates.max())):
-            of = {
-                Fraction(int(counts.sizes[g]), int(many[g])): g
+            group_of_rate = {
+                Fraction(int(counts.sizes[g]), int(people_in_group[g])): g
                 for g in np.flatnonzero(near)[::-1].tolist()
             }
-            ends.append((edge(of), of[edge(of)]))
+            ends.append((edge(group_of_rate), group_of_rate[edge(group_of_rate)]))
         lowest = Fraction(0) if outside else ends[0][0]
         verb = "is" if outside == 1 else "are"
-        said = f"; {people_text(outside)} of the population {verb} in no group" if outside else ""
-        return lowest, ends[1][0], ends[1][1], said
+        addition = (
+            f"; {people_text(outside)} of the population {verb} in no group" if outside else ""
+        )
+        return lowest, ends[1][0], ends[1][1], addition
 
     def beyond_groups(self, release: HasCounts) -> bool:
         """Whether it fails by more than groups: they overlap, or leave out who must be present."""
-        found = self.population.place(classes_of(release))
+        placement = self.population.place(classes_of(release))
         low, high = as_fraction(self.lowest), as_fraction(self.highest)
-        return (low > 0 and found.outside > 0) or (found.overlap and (low > 0 or high < 1))
+        return (low > 0 and placement.outside > 0) or (placement.overlap and (low > 0 or high < 1))
 
     def ways_out(self, release: HasCounts) -> list[str]:
         """Coarser groups, or the interval that these groups hold."""
@@ -527,23 +549,25 @@ class DeltaPresence(OfPopulation):
                 "Counting settles nothing where labels of groups overlap: publish by method = "
                 '"fulldomain" without suppression, whose groups do not'
             ]
-        found = self._found(counts)
-        lowest = min(as_fraction(self.lowest), found[0])
-        highest = max(as_fraction(self.highest), found[1])
-        said = f"Coarser groups may do: require k_anonymity above {int(counts.sizes.min()):,}"
+        interval = self._found(counts)
+        lowest = min(as_fraction(self.lowest), interval[0])
+        highest = max(as_fraction(self.highest), interval[1])
+        advice = f"Coarser groups may do: require k_anonymity above {int(counts.sizes.min()):,}"
         if highest - lowest == 1:
-            return [said]
+            return [advice]
         return [
-            f"{said}; or allow what these groups have, in place of lowest and highest:",
+            f"{advice}; or allow what these groups have, in place of lowest and highest:",
             f'  lowest = "{lowest}", highest = "{highest}"',
         ]
 
     def fails(self, counts: GroupCounts) -> BoolArray:
         """Which groups have too few or too many of those whom they cover."""
-        many = self.population.place(counts).many
+        people_in_group = self.population.place(counts).people
         low, high = as_fraction(self.lowest), as_fraction(self.highest)
         return failing_groups(
-            lambda size, of: size > of or not low * of <= size <= high * of, counts.sizes, many
+            lambda size, covered: size > covered or not low * covered <= size <= high * covered,
+            counts.sizes,
+            people_in_group,
         )
 
 
@@ -609,32 +633,32 @@ class PopulationRisk(Limits, OfPopulation):
     def attained(self, release: HasCounts) -> Attained:
         """The figures of a release, and the group that the fewest of the population could be in."""
         counts, limits = classes_of(release), self.limits
-        found = self.population.placed(counts)
-        group, figures = int(np.argmin(found.many)), []
+        placement = self.population.placed(counts)
+        group, figures = int(np.argmin(placement.people)), []
         if "journalist" in limits:
-            least = int(found.many[group])
+            fewest = int(placement.people[group])
             words = (
-                f"the group that fewest of the population could be in has {least:,} of them, a "
+                f"the group that fewest of the population could be in has {fewest:,} of them, a "
                 "journalist risk of {}"
             )
-            figures.append(Figure(Fraction(1, least), limits["journalist"], words))
+            figures.append(Figure(Fraction(1, fewest), limits["journalist"], words))
         if "uniqueness" in limits:
-            alone, people = int(counts.sizes[found.many == 1].sum()), counts.n_people
+            n_unique, people = int(counts.sizes[placement.people == 1].sum()), counts.n_people
             words = (
-                f"of {alone:,} of {people_text(people)} nobody else of the population could be in "
-                "their group, a share of {}"
+                f"of {n_unique:,} of {people_text(people)} nobody else of the population could be "
+                "in their group, a share of {}"
             )
-            figures.append(Figure(Fraction(alone, people), limits["uniqueness"], words))
-        beside = "; groups overlap, and what several tell together is not counted"
-        return self._attained(figures, counts.group_label(group), beside * found.overlap)
+            figures.append(Figure(Fraction(n_unique, people), limits["uniqueness"], words))
+        overlap_text = "; groups overlap, and what several tell together is not counted"
+        return self._attained(figures, counts.group_label(group), overlap_text * placement.overlap)
 
     def fails(self, counts: GroupCounts) -> BoolArray:
         """Which groups look like too few, or like one person if too many do."""
-        many = self.population.place(counts).many
-        fails: BoolArray = many < self.least_of("journalist")
-        alone = many == 1
-        unique = int(counts.sizes[alone].sum())
-        return fails | alone if self.too_many(unique, counts.n_people) else fails
+        people_in_group = self.population.place(counts).people
+        fails: BoolArray = people_in_group < self.least_of("journalist")
+        is_unique = people_in_group == 1
+        unique = int(counts.sizes[is_unique].sum())
+        return fails | is_unique if self.too_many(unique, counts.n_people) else fails
 
     def ways_out(self, release: HasCounts) -> list[str]:
         """A k-anonymity that implies it, where there are people enough."""

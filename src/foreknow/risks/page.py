@@ -77,33 +77,33 @@ class RiskPage(Page[RiskReport]):
         people = some(report.people, "person", "people")
         if not report.by_values:
             return f"{people}, {some(report.classes, 'group', 'groups')}."
-        known = listing([visible(name) for name in report.columns], most=12)
-        return f"{people}, {some(report.classes, 'class', 'classes')} by {known}."
+        column_names = listing([visible(name) for name in report.columns], n_shown=12)
+        return f"{people}, {some(report.classes, 'class', 'classes')} by {column_names}."
 
     @property
     def notes(self) -> list[str]:
         """What the figures leave open."""
-        report, said = self.result, [*self.unit.notes]
+        report, sentences = self.result, [*self.unit.notes]
         if report.person is not None:
-            said.append(
+            sentences.append(
                 f"Rows are cases: each {visible(report.person)} counts once in every class in "
                 "which it has one, and the figures are of these."
             )
         if report.journalist is None and report.by_values:
-            said.append(
+            sentences.append(
                 "The journalist's risk and uniqueness in the population are not measured: give a "
                 "population table, or state the sampling fraction."
             )
         if not report.by_values:
-            said.append(
+            sentences.append(
                 "People are taken to be alike within their group, which has no values in common "
                 "that a population could be compared with. Where exact values are published "
                 "beside it, they may tell its members apart: measure that table by its columns."
             )
         if report.beside:
             names = listing([visible(name) for name in report.beside])
-            said.append(f"Not looked at: {names}. Who knows them may find more people.")
-        return said
+            sentences.append(f"Not looked at: {names}. Who knows them may find more people.")
+        return sentences
 
 
 _COLUMNS = (
@@ -119,7 +119,7 @@ _ADDED = "So many people are unique only because these columns are there:"
 
 def _part(title: str, before: Sequence[str], table: Table) -> Iterator[Block]:
     yield Heading(title, title.lower().replace(" ", "-"))
-    yield from [Sentence(said, whole=table.whole) for said in before]
+    yield from [Sentence(sentence, whole=table.whole) for sentence in before]
     yield from [table] if table.rows else []
 
 
@@ -148,12 +148,12 @@ def _adversaries(report: RiskReport) -> Table:
 
 def _knowledge(report: RiskReport) -> str:
     """Say what each of them knows."""
-    said = "The prosecutor knows that the person is in the table"
+    text = "The prosecutor knows that the person is in the table"
     if report.journalist is not None:
-        said += ", the journalist knows the population"
+        text += ", the journalist knows the population"
     register = "a register of exactly its people, which is the worst"
-    beside = register if report.marketer.against == "table" else "the population"
-    return f"{said}, the marketer links the whole table with {beside}."
+    linked_with = register if report.marketer.against == "table" else "the population"
+    return f"{text}, the marketer links the whole table with {linked_with}."
 
 
 def _risk(name: str, risk: Risk) -> Row:
@@ -183,54 +183,71 @@ def _share(share: Fraction | float, estimate: bool = False) -> str:
 # ---- population ----------------------------------------------------------------------------------
 
 
-def _population(report: RiskReport, found: PopulationUniques) -> tuple[list[str], Table]:
+def _population(report: RiskReport, population: PopulationUniques) -> tuple[list[str], Table]:
     """People who are unique in the population: counted, or as each model estimates."""
-    whole = some(found.people, "person", "people")
+    people = some(population.people, "person", "people")
     head = ("", "unique in the population", "of all", "of them in the table", "")
-    if found.uniques is not None:
-        share = _share(Fraction(found.uniques, found.people))
-        row = ("counted", number(found.uniques), share, number(found.in_table or 0), "exact")
-        return [f"The population has {whole}."], Table(head, [row], left=(0, 4))
-    said = [
-        f"The population has about {whole}, of whom "
-        f"{percentage(found.fraction, 1)} are in the table. These are estimates, no verdicts: "
+    if population.uniques is not None:
+        share = _share(Fraction(population.uniques, population.people))
+        row = (
+            "counted",
+            number(population.uniques),
+            share,
+            number(population.in_table or 0),
+            "exact",
+        )
+        return [f"The population has {people}."], Table(head, [row], left=(0, 4))
+    sentences = [
+        f"The population has about {people}, of whom "
+        f"{percentage(population.fraction, 1)} are in the table. These are estimates, no verdicts: "
         "each takes the table for a simple random sample of the population, and that"
     ]
     if not report.uniques:
-        said = [
+        sentences = [
             "Nobody in the table is unique, so nobody in it is unique in the population. Whether "
             "others are, nobody can tell from it."
         ]
     else:
-        taken = [f"{each.assumption} ({_MODELS[each.model]})" for each in found.estimates]
-        said[0] += f" {'; '.join(taken)}."
-        said.append(
+        assumptions = [
+            f"{estimate.assumption} ({_MODELS[estimate.model]})"
+            for estimate in population.estimates
+        ]
+        sentences[0] += f" {'; '.join(assumptions)}."
+        sentences.append(
             "The journalist's risk is what is expected of each class, whose size in the population "
             "is not known; somebody who is unique there, too, is found with certainty."
         )
-        said.append(_rule(found))
-    rows = [_estimate(each, each is found.chosen) for each in found.estimates if report.uniques]
-    return said, Table(head, rows, left=(0, 4))
+        sentences.append(_rule(population))
+    rows = [
+        _estimate(estimate, estimate is population.chosen)
+        for estimate in population.estimates
+        if report.uniques
+    ]
+    return sentences, Table(head, rows, left=(0, 4))
 
 
-def _estimate(found: UniquesEstimate, chosen: bool) -> Row:
-    name = Cell(_MODELS[found.model], "strong" if chosen else "")
-    if found.uniques is None or found.share is None or found.in_table is None:
-        return (name, "", "", "", f"no estimate: {found.reason}")
-    of_all = percentage(found.share, 1)
-    about = [f"about {number(round(each))}" for each in (found.uniques, found.in_table)]
-    return (name, about[0], of_all, about[1], "taken by the rule" if chosen else "")
+def _estimate(estimate: UniquesEstimate, chosen: bool) -> Row:
+    name = Cell(_MODELS[estimate.model], "strong" if chosen else "")
+    if estimate.uniques is None or estimate.share is None or estimate.in_table is None:
+        return (name, "", "", "", f"no estimate: {estimate.reason}")
+    of_all = percentage(estimate.share, 1)
+    rounded = [f"about {number(round(figure))}" for figure in (estimate.uniques, estimate.in_table)]
+    return (name, rounded[0], of_all, rounded[1], "taken by the rule" if chosen else "")
 
 
-def _rule(found: PopulationUniques) -> str:
+def _rule(population: PopulationUniques) -> str:
     """Say which estimate the published rule takes, and why."""
-    small = found.fraction <= SMALL
+    small = population.fraction <= SMALL
     why = "Pitman's up to a sampling fraction of 10%, else the lower of Zayatz' and the negative "
     rule = f"The rule of Dankar, El Emam, Neisa and Roffey (2012) takes {why}binomial one"
-    wanted = next(each for each in found.estimates if each.model == ("pitman" if small else "snb"))
-    if found.chosen is None or wanted.uniques is not None:
+    preferred = next(
+        estimate
+        for estimate in population.estimates
+        if estimate.model == ("pitman" if small else "snb")
+    )
+    if population.chosen is None or preferred.uniques is not None:
         return f"{rule}."
-    return f"{rule}. As the {_MODELS[wanted.model]} model gives none, Zayatz' stands in."
+    return f"{rule}. As the {_MODELS[preferred.model]} model gives none, Zayatz' stands in."
 
 
 # ---- columns -------------------------------------------------------------------------------------
@@ -251,23 +268,27 @@ def _sets(report: RiskReport) -> Table:
     return _worst(Table(head, rows, others=("other set", "other sets")), len(singles) + 1)
 
 
-def _worst_first(found: ColumnSet) -> tuple[Fraction, Fraction]:
-    return (-found.distinction, -found.separation)
+def _worst_first(column_set: ColumnSet) -> tuple[Fraction, Fraction]:
+    return (-column_set.distinction, -column_set.separation)
 
 
-def _set(found: ColumnSet, name: str = "") -> Row:
+def _set(column_set: ColumnSet, name: str = "") -> Row:
     return (
-        name or _names(found.columns),
-        _share(found.distinction),
-        _share(found.separation),
-        number(found.uniques),
+        name or _names(column_set.columns),
+        _share(column_set.distinction),
+        _share(column_set.separation),
+        number(column_set.uniques),
     )
 
 
 def _contributions(report: RiskReport) -> Table:
     """Each column, and the pairs that add the most."""
-    singles = [each for each in report.contributions if len(each.columns) == 1]
-    pairs = [each for each in report.contributions if len(each.columns) == 2]
+    singles = [
+        contribution for contribution in report.contributions if len(contribution.columns) == 1
+    ]
+    pairs = [
+        contribution for contribution in report.contributions if len(contribution.columns) == 2
+    ]
     rows = [*map(_contribution, singles), *map(_contribution, pairs)]
     head = ("without", "unique people", "fewer", "share of the unique")
     return _worst(Table(head, rows, others=("other pair", "other pairs")), len(singles))
@@ -275,13 +296,18 @@ def _contributions(report: RiskReport) -> Table:
 
 def _worst(table: Table, always: int) -> Table:
     """Rows that are always shown, and some of those after them."""
-    shown = replace(table, brief=always + _WORST // 2, where=", which are in the JSON")
-    return shown.cut(always + _WORST)
+    shortened = replace(table, brief=always + _WORST // 2, where=", which are in the JSON")
+    return shortened.cut(always + _WORST)
 
 
-def _contribution(found: Contribution) -> Row:
-    share = bar_cell(percentage(found.share, 1), found.share)
-    return (_names(found.columns), number(found.without), number(found.added), share)
+def _contribution(contribution: Contribution) -> Row:
+    share = bar_cell(percentage(contribution.share, 1), contribution.share)
+    return (
+        _names(contribution.columns),
+        number(contribution.without),
+        number(contribution.added),
+        share,
+    )
 
 
 # ---- SUDA ----------------------------------------------------------------------------------------
@@ -292,23 +318,23 @@ def _suda(report: RiskReport) -> tuple[list[str], Table]:
     suda = report.suda
     assert suda is not None
     size = some(suda.size, "column", "columns")
-    said = [
+    sentences = [
         f"{_amount(suda.n_people, report.people)} unique by the values of up to {size} already "
         "(minimal sample uniques)."
     ]
     if suda.n_people:
         smallest = [
-            f"{number(many)} by {some(at, 'column', 'columns')}"
-            for at, many in enumerate(suda.people, 1)
-            if many
+            f"{number(n_people)} by {some(n_columns, 'column', 'columns')}"
+            for n_columns, n_people in enumerate(suda.people, 1)
+            if n_people
         ]
-        said[0] += f" At the fewest: {listing(smallest)}."
-        said.append(
+        sentences[0] += f" At the fewest: {listing(smallest)}."
+        sentences.append(
             "A minimal unique of k of m columns scores (m - k)! for its person (SUDA). The share "
             "of all scores that each column has a part in; they add up to more than 100%:"
         )
     if suda.dis is not None:
-        said.insert(
+        sentences.insert(
             1,
             "DIS: a match with somebody unique is right with a probability of about "
             f"{percentage(suda.dis, 1)}, if the table is a random sample of the population.",
@@ -317,7 +343,7 @@ def _suda(report: RiskReport) -> tuple[list[str], Table]:
     rows: list[Row] = [
         (visible(name), bar_cell(percentage(share, 1), share)) for name, share in shares
     ]
-    return said, Table(("column", "share of scores"), rows)
+    return sentences, Table(("column", "share of scores"), rows)
 
 
 def _listed(report: RiskReport) -> Table:
@@ -326,12 +352,12 @@ def _listed(report: RiskReport) -> Table:
     assert suda is not None
     rows = [
         (
-            ", ".join("missing" if value is None else visible(value) for value in each.values),
-            "; ".join(_names(names) for names in each.minimal[:_WORST]),
-            number(each.score),
-            "" if each.dis is None else f"{each.dis:.4f}",
+            ", ".join("missing" if value is None else visible(value) for value in person.values),
+            "; ".join(_names(names) for names in person.minimal[:_WORST]),
+            number(person.score),
+            "" if person.dis is None else f"{person.dis:.4f}",
         )
-        for each in suda.listed(_WORST)
+        for person in suda.listed(_WORST)
     ]
     return Table(
         (_names(report.columns), "unique by", "SUDA", "DIS"),
@@ -354,8 +380,8 @@ def _figure(report: RiskReport) -> Chart:
         assert low is not None
         last = None if high is None else high - 1
         inside = [
-            (size, many)
-            for size, many in zip(report.sizes.tolist(), people, strict=True)
+            (size, n_people)
+            for size, n_people in zip(report.sizes.tolist(), people, strict=True)
             if size >= low and (last is None or size <= last)
         ]
         if last is None:
@@ -366,10 +392,10 @@ def _figure(report: RiskReport) -> Chart:
             name = tick = str(low)
         names.append(name)
         ticks.append((place, tick))
-        height = sum(many for _, many in inside)
+        height = sum(n_people for _, n_people in inside)
         color = LIMIT if any(Fraction(1, size) > report.threshold for size, _ in inside) else OWN
-        said = f"{some(height, 'person', 'people')} in classes of {names[-1]}"
-        bars.append(Bar(place - 0.45, place + 0.45, height, said, color))
+        label = f"{some(height, 'person', 'people')} in classes of {names[-1]}"
+        bars.append(Bar(place - 0.45, place + 0.45, height, label, color))
     heights = [int(bar.height) for bar in bars]
     return Chart(
         Axis("people in the class", -0.6, len(bars) - 0.4, ticks),

@@ -106,15 +106,15 @@ def estimates(sample: Histogram) -> tuple[UniquesEstimate, ...]:
     return tuple(_estimate(model, sample) for model in _MODELS)
 
 
-def chosen(found: tuple[UniquesEstimate, ...], fraction: Fraction) -> UniquesEstimate | None:
+def chosen(candidates: tuple[UniquesEstimate, ...], fraction: Fraction) -> UniquesEstimate | None:
     """The estimate that the published rule takes; Zayatz' where the wanted model has no answer."""
-    by_model = {each.model: each for each in found}
-    zayatz, wanted = by_model["zayatz"], by_model["pitman" if fraction <= SMALL else "snb"]
-    if wanted.uniques is None or zayatz.uniques is None:
+    by_model = {estimate.model: estimate for estimate in candidates}
+    zayatz, preferred = by_model["zayatz"], by_model["pitman" if fraction <= SMALL else "snb"]
+    if preferred.uniques is None or zayatz.uniques is None:
         return None if zayatz.uniques is None else zayatz
-    if wanted.model == "snb" and zayatz.uniques < wanted.uniques:
+    if preferred.model == "snb" and zayatz.uniques < preferred.uniques:
         return zayatz
-    return wanted
+    return preferred
 
 
 class _NoAnswer(Exception):
@@ -143,9 +143,9 @@ def _zayatz(sample: Histogram) -> tuple[float, dict[str, float]]:
     n_people, population = sample.people, sample.population
     chances = _drawn_once(sample.sizes, n_people, population)
     total = float(sample.classes @ chances)
-    alone = sample.of_size(1)
-    chance = alone * float(chances[0]) / total
-    return alone * chance * population / n_people, {"chance": chance}
+    n_uniques = sample.of_size(1)
+    chance = n_uniques * float(chances[0]) / total
+    return n_uniques * chance * population / n_people, {"chance": chance}
 
 
 def _drawn_once(sizes: IntArray, n_people: int, population: int) -> FloatArray:
@@ -194,8 +194,8 @@ def _theta(alpha: float, sample: Histogram) -> float:
 
     def slope(above: float) -> float:
         theta = above - alpha
-        opened = _reciprocals(theta / alpha + 1, n_classes - 1) / alpha
-        return opened - _reciprocals(theta + 1, n_people - 1)
+        class_term = _reciprocals(theta / alpha + 1, n_classes - 1) / alpha
+        return class_term - _reciprocals(theta + 1, n_people - 1)
 
     low, high = 1e-9, 1.0
     while slope(high) > 0 and high < 1e300:
@@ -205,11 +205,11 @@ def _theta(alpha: float, sample: Histogram) -> float:
 
 def _log_likelihood(theta: float, alpha: float, sample: Histogram) -> float:
     """Of a sample, apart from a constant."""
-    opened = _log_gammas(theta / alpha + 1, sample.n_classes - 1)
-    opened += (sample.n_classes - 1) * math.log(alpha)
+    class_term = _log_gammas(theta / alpha + 1, sample.n_classes - 1)
+    class_term += (sample.n_classes - 1) * math.log(alpha)
     pairs = zip(sample.sizes.tolist(), sample.classes.tolist(), strict=True)
     joined = math.fsum(count * _log_gammas(1 - alpha, size - 1) for size, count in pairs)
-    return opened - _log_gammas(theta + 1, sample.people - 1) + joined
+    return class_term - _log_gammas(theta + 1, sample.people - 1) + joined
 
 
 # ---- negative binomial -----------------------------------------------------------------------
@@ -226,9 +226,9 @@ def _snb(sample: Histogram) -> tuple[float, dict[str, float]]:
 
     def alpha_of(place: float) -> float:
         """The alpha at which ones and twos have the right ratio: of a quadratic, its one root."""
-        rest = _logistic(-place)
-        missed = (1 - fraction) * rest
-        target = ratio * (1 - missed) / rest
+        complement = _logistic(-place)
+        missed = (1 - fraction) * complement
+        target = ratio * (1 - missed) / complement
         middle = 2 - missed - target * missed
         root = math.hypot(middle, 2 * math.sqrt(missed * target * (1 - missed)))
         if middle > 0:  # the form without a difference of near numbers
@@ -285,16 +285,16 @@ def inverse_sizes(sizes: IntArray, fraction: Fraction) -> FloatArray:
     keep, lose = float(fraction), float(1 - fraction)
     if not lose:
         return np.reciprocal(sizes.astype(np.float64))
-    found = np.empty(len(sizes))
+    inverses = np.empty(len(sizes))
     # The integral of keep w^(f-1) / (keep + lose w) from 0 to 1: by its recurrence, which is
     # stable forwards where more is lost than kept, or by its series around w = 1.
     forwards = 64 if keep < lose else 0
-    each = -keep / lose * math.log(keep)
+    integral = -keep / lose * math.log(keep)
     for size in range(1, forwards + 1):
-        found[sizes == size] = each
-        each = keep / lose * (1 / size - each)
-    rest = sizes > forwards
-    large = sizes[rest].astype(np.float64)
+        inverses[sizes == size] = integral
+        integral = keep / lose * (1 / size - integral)
+    is_large = sizes > forwards
+    large = sizes[is_large].astype(np.float64)
     term = keep / large
     total = term.copy()
     for step in range(1, 400):
@@ -302,8 +302,8 @@ def inverse_sizes(sizes: IntArray, fraction: Fraction) -> FloatArray:
         total += term
         if not len(term) or float(term.max()) < 1e-18 * keep:
             break
-    found[rest] = total
-    return found
+    inverses[is_large] = total
+    return inverses
 
 
 # ---- numbers ---------------------------------------------------------------------------------
@@ -315,10 +315,10 @@ def _crossings(
     """Where a function is 0 between places in order; only where it falls, if asked for."""
     values = [function(place) for place in places]
     roots = []
-    for at, (one, two) in enumerate(pairwise(values)):
-        if (one > 0) != (two > 0) and falling in (None, one > 0):
-            low, high = places[at], places[at + 1]
-            down = function if one > 0 else lambda x: -function(x)
+    for interval, (value, next_value) in enumerate(pairwise(values)):
+        if (value > 0) != (next_value > 0) and falling in (None, value > 0):
+            low, high = places[interval], places[interval + 1]
+            down = function if value > 0 else lambda x: -function(x)
             roots.append(_halved(down, low, high))
     return roots
 

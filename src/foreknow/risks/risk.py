@@ -208,9 +208,10 @@ class RiskReport(_WithFloats, Result):
         return dict(zip(sizes, self.classes_of_size.tolist(), strict=True))
 
     def __repr__(self) -> str:
-        known = f"{len(self.columns)} column{'' if len(self.columns) == 1 else 's'}"
-        many = unit_counted(self.in_cases).many
-        return f"RiskReport({self.name}: {self.uniques} of {self.people} {many} unique by {known})"
+        column_text = f"{len(self.columns)} column{'' if len(self.columns) == 1 else 's'}"
+        unit = unit_counted(self.in_cases).plural
+        uniques = f"{self.uniques} of {self.people} {unit} unique"
+        return f"RiskReport({self.name}: {uniques} by {column_text})"
 
 
 @memory_for("the risk report")
@@ -285,17 +286,17 @@ def risk_report(
         population, policy = None, population  # as of `audit`
     limit = as_threshold(threshold)
     fraction = _fraction(sampling_fraction)
-    others = [each for each in (fraction, population) if each is not None]
-    if len(others) > 1:
+    sources = [source for source in (fraction, population) if source is not None]
+    if len(sources) > 1:
         raise InputError("give a population or a sampling fraction, not both")
     subsets = whole_number(subsets, "subsets", 1)
     suda = whole_number(suda, "suda", 0)
     reading = None if reading is None else Reading.of(reading)
     table = _Classes.of(release, policy, quasi_identifiers, group, reading)
-    found = table.found
+    classes = table.classes
     if table.by_values:
-        _refuse_many(len(found.columns), max(subsets, suda))
-    elif others:
+        _refuse_many(len(classes.columns), max(subsets, suda))
+    elif sources:
         raise InputError(
             f"{table.name}: its groups have no values in common that a population could be "
             "compared with; leave out the population or sampling fraction, or measure the table "
@@ -304,26 +305,26 @@ def risk_report(
     everybody = None
     if population is not None:
         everybody = _counted(population, table, reading)
-        fraction = Fraction(found.n_people, everybody.n_people)
-    sizes, classes_of_size = np.unique(found.people, return_counts=True)
-    journalist, marketer, among = _against(found, everybody, fraction, limit)
+        fraction = Fraction(classes.n_people, everybody.n_people)
+    sizes, classes_of_size = np.unique(classes.people, return_counts=True)
+    journalist, marketer, among = _against(classes, everybody, fraction, limit)
     return RiskReport(
         name=name or table.name,
-        columns=found.columns,
+        columns=classes.columns,
         by_values=table.by_values,
-        people=found.n_people,
-        classes=len(found),
+        people=classes.n_people,
+        classes=len(classes),
         sizes=sizes,
         classes_of_size=classes_of_size.astype(np.int64),
         threshold=limit,
-        prosecutor=_risk(found.people, found.people, limit),
+        prosecutor=_risk(classes.people, classes.people, limit),
         journalist=journalist,
         marketer=marketer,
         population=among,
-        sets=tuple(_sets(found, subsets)) if table.by_values else (),
-        contributions=tuple(_contributions(found)) if table.by_values else (),
-        suda=special_uniques(found, suda, fraction) if table.by_values and suda else None,
-        beside=table.beside,
+        sets=tuple(_sets(classes, subsets)) if table.by_values else (),
+        contributions=tuple(_contributions(classes)) if table.by_values else (),
+        suda=special_uniques(classes, suda, fraction) if table.by_values and suda else None,
+        beside=table.other_columns,
         in_cases=table.in_cases,
         person=table.person,
     )
@@ -337,22 +338,22 @@ def _person_of_cases(release: Release) -> str | None:
     return raw.schema.person
 
 
-def _fraction(given: Number | None) -> Fraction | None:
-    if given is None:
+def _fraction(number: Number | None) -> Fraction | None:
+    if number is None:
         return None
-    fraction = as_fraction(given)
+    fraction = as_fraction(number)
     if not 0 < fraction <= 1:
         raise InputError(
-            f"a sampling fraction must be above 0 and at most 1, not {shown(given)}; 0.1 says "
+            f"a sampling fraction must be above 0 and at most 1, not {shown(number)}; 0.1 says "
             "that one in ten people of the population is in the table"
         )
     return fraction
 
 
 def _refuse_many(n_columns: int, size: int) -> None:
-    if (many := levels(n_columns, size)) > _MOST_SETS:
+    if (n_sets := levels(n_columns, size)) > _MOST_SETS:
         raise InputError(
-            f"{n_columns} columns have {many:,} sets of up to {size}, more than {_MOST_SETS:,}; "
+            f"{n_columns} columns have {n_sets:,} sets of up to {size}, more than {_MOST_SETS:,}; "
             "lower subsets and suda, or name fewer columns"
         )
 
@@ -361,17 +362,17 @@ def _refuse_many(n_columns: int, size: int) -> None:
 class _Classes:
     """The classes of a table, whichever way it is given."""
 
-    found: Combinations
+    classes: Combinations
     by_values: bool
     name: str
-    beside: tuple[str, ...] | None
+    other_columns: tuple[str, ...] | None
     in_cases: bool = False
     person: str | None = None
 
     @classmethod
     def of(
         cls,
-        given: Any,
+        source: Any,
         policy: Any,
         quasi_identifiers: Sequence[str] | None,
         group: str | None,
@@ -379,31 +380,31 @@ class _Classes:
     ) -> _Classes:
         """Open it, and count its classes."""
         if quasi_identifiers is not None:
-            return cls._by_columns(given, policy, quasi_identifiers, group, reading)
+            return cls._by_columns(source, policy, quasi_identifiers, group, reading)
         policy = None if policy is None else Policy.of(policy)
-        if policy is None and not _says_itself(given):
+        if policy is None and not _says_itself(source):
             raise SchemaError(
                 "say which columns others may know: quasi_identifiers=[...], or policy="
             )
-        opened = release_of(given, policy, group)
-        if not isinstance(opened, Release):
-            counts = counts_of(opened)
+        release = release_of(source, policy, group)
+        if not isinstance(release, Release):
+            counts = counts_of(release)
             if not counts.n_groups:
                 raise DataError("the release has no groups")
             places = np.arange(counts.n_groups)
-            found = Combinations(("group",), [places], [], counts.sizes)
+            classes = Combinations(("group",), [places], [], counts.sizes)
             of_cases = isinstance(counts, RowCounts) and counts.schema.unit == "row"
-            return cls(found, False, str(getattr(opened, "name", "release")), None, of_cases)
-        beside = (*opened.unseen(), *opened.sensitives)
-        by_values = opened.by_values or bool(opened.recognized)
-        person = _person_of_cases(opened)
-        found, in_cases = opened.combinations(person), opened.cases and person is None
-        return cls(found, by_values, opened.alike().name, beside, in_cases, person)
+            return cls(classes, False, str(getattr(release, "name", "release")), None, of_cases)
+        other_columns = (*release.unseen(), *release.sensitives)
+        by_values = release.by_values or bool(release.recognized)
+        person = _person_of_cases(release)
+        classes, in_cases = release.combinations(person), release.cases and person is None
+        return cls(classes, by_values, release.alike().name, other_columns, in_cases, person)
 
     @classmethod
     def _by_columns(
         cls,
-        given: Any,
+        source: Any,
         policy: Any,
         columns: Sequence[str],
         group: str | None,
@@ -412,73 +413,75 @@ class _Classes:
         if isinstance(columns, str) or not columns:
             raise SchemaError("quasi_identifiers must be a list of at least one column")
         if policy is not None or group is not None:
-            other = "policy" if policy is not None else "group"
-            raise SchemaError(f"quasi_identifiers and {other} both say who is alike; give one")
+            setting = "policy" if policy is not None else "group"
+            raise SchemaError(f"quasi_identifiers and {setting} both say who is alike; give one")
         if len(set(columns)) < len(columns):
             twice = next(name for name in columns if list(columns).count(name) > 1)
             raise SchemaError(f"quasi_identifiers names {twice!r} twice; keep one")
         in_cases = False
-        if isinstance(given, Microdata):
-            given, in_cases = given.source, given.schema.unit == "row"
-        if isinstance(given, (Release, GroupCounts)):
+        if isinstance(source, Microdata):
+            source, in_cases = source.source, source.schema.unit == "row"
+        if isinstance(source, (Release, GroupCounts)):
             raise SchemaError(
                 "the release says itself which columns make its groups; leave out "
                 "quasi_identifiers, or give the table"
             )
-        table = open_table(given, reading)
+        table = open_table(source, reading)
         require(table, columns)
-        beside = tuple(column for column in table.columns if column not in columns)
-        return cls(combinations_of(table, columns), True, table.name, beside, in_cases)
+        other_columns = tuple(column for column in table.columns if column not in columns)
+        return cls(combinations_of(table, columns), True, table.name, other_columns, in_cases)
 
 
-def _says_itself(given: Any) -> bool:
-    if isinstance(given, (str, Path)):
-        return Path(given).is_dir()
-    known = (Release, GroupCounts, Microdata)
-    return isinstance(given, known) or isinstance(getattr(given, "release", None), Release)
+def _says_itself(source: Any) -> bool:
+    if isinstance(source, (str, Path)):
+        return Path(source).is_dir()
+    kinds = (Release, GroupCounts, Microdata)
+    return isinstance(source, kinds) or isinstance(getattr(source, "release", None), Release)
 
 
 def _counted(population: Any, table: _Classes, reading: Reading | None) -> Combinations:
     """The classes of a population, which must have everybody of the table."""
     if isinstance(population, Microdata):
         population = population.source
-    opened = open_table(population, reading)
-    columns = table.found.columns
-    missing = [column for column in columns if column not in opened.columns]
+    population_table = open_table(population, reading)
+    columns = table.classes.columns
+    missing = [column for column in columns if column not in population_table.columns]
     if missing:
-        error = unknown_column(missing[0], opened.columns, f"the population {opened.name}")
+        error = unknown_column(
+            missing[0], population_table.columns, f"the population {population_table.name}"
+        )
         raise DataError(f"{error}; it needs every column that others may know")
-    return combinations_of(opened, columns)
+    return combinations_of(population_table, columns)
 
 
 def _against(
-    found: Combinations, everybody: Combinations | None, fraction: Fraction | None, limit: Fraction
+    table: Combinations, everybody: Combinations | None, fraction: Fraction | None, limit: Fraction
 ) -> tuple[Risk | None, Marketer, PopulationUniques | None]:
     """What comes of comparing the table with a population, counted or modelled."""
-    n_people = found.n_people
+    n_people = table.n_people
     if fraction is None:
-        share = Fraction(len(found), n_people)
-        return None, Marketer(share, float(len(found)), "table"), None
+        share = Fraction(len(table), n_people)
+        return None, Marketer(share, float(len(table)), "table"), None
     if everybody is not None or fraction == 1:
-        others = found.people if everybody is None else found.among(everybody)
+        lookalikes = table.people if everybody is None else table.among(everybody)
         total = n_people if everybody is None else everybody.n_people
-        alone = found.people if everybody is None else everybody.people
-        _refuse_fewer(found, others)
-        risk = _risk(found.people, others, limit)
-        hits = math.fsum((found.people / others).tolist())
-        known = everybody is None
-        rate: Fraction | float = Fraction(len(found), n_people) if known else hits / n_people
+        class_sizes = table.people if everybody is None else everybody.people
+        _refuse_fewer(table, lookalikes)
+        risk = _risk(table.people, lookalikes, limit)
+        hits = math.fsum((table.people / lookalikes).tolist())
+        is_whole = everybody is None
+        rate: Fraction | float = Fraction(len(table), n_people) if is_whole else hits / n_people
         among = PopulationUniques(
-            total, fraction, int((alone == 1).sum()), int((others == 1).sum())
+            total, fraction, int((class_sizes == 1).sum()), int((lookalikes == 1).sum())
         )
         return risk, Marketer(rate, hits, "population"), among
-    sample = Histogram.of(found.people, fraction)
-    each = inverse_sizes(sample.sizes, fraction)
+    sample = Histogram.of(table.people, fraction)
+    expected_risks = inverse_sizes(sample.sizes, fraction)
     weights = sample.sizes * sample.classes
-    above = int(weights[each > float(limit)].sum())
-    hits = math.fsum((weights * each).tolist())
+    above = int(weights[expected_risks > float(limit)].sum())
+    hits = math.fsum((weights * expected_risks).tolist())
     risk = Risk(
-        highest=float(each[0]),
+        highest=float(expected_risks[0]),
         average=hits / n_people,
         above=above,
         share_above=Fraction(above, n_people),
@@ -492,38 +495,38 @@ def _against(
     return risk, Marketer(hits / n_people, hits, "model"), among
 
 
-def _refuse_fewer(found: Combinations, others: IntArray) -> None:
+def _refuse_fewer(table: Combinations, lookalikes: IntArray) -> None:
     """Raise `DataError` where a population has fewer people of a class than the table."""
-    fewer = np.flatnonzero(others < found.people)
+    fewer = np.flatnonzero(lookalikes < table.people)
     if not len(fewer):
         return
-    at = int(fewer[np.argmax((found.people - others)[fewer])])
+    worst_class = int(fewer[np.argmax((table.people - lookalikes)[fewer])])
     who = ", ".join(
         f"{name} {'missing' if value is None else value}"
-        for name, value in zip(found.columns, found.values(at), strict=True)
+        for name, value in zip(table.columns, table.values(worst_class), strict=True)
     )
-    classes = "one class" if len(fewer) == 1 else f"{len(fewer):,} of {len(found):,} classes"
+    classes = "one class" if len(fewer) == 1 else f"{len(fewer):,} of {len(table):,} classes"
     raise DataError(
         f"the population has fewer people than the table in {classes}: with {who} it has "
-        f"{others[at]:,}, and the table {found.people[at]:,}; give a population that holds "
-        "everybody of the table, with columns written and coarsened as they are there, or state a "
-        "sampling fraction instead"
+        f"{lookalikes[worst_class]:,}, and the table {table.people[worst_class]:,}; give a "
+        "population that holds everybody of the table, with columns written and coarsened as they "
+        "are there, or state a sampling fraction instead"
     )
 
 
-def _risk(people: IntArray, others: IntArray, limit: Fraction) -> Risk:
+def _risk(people: IntArray, lookalikes: IntArray, limit: Fraction) -> Risk:
     """The exact risk of people in classes, of which each has so many others to be taken for."""
     n_people = int(people.sum())
     # Above the limit is 1 / F > p / q, which is F < q / p.
-    above = int(people[others < -(-limit.denominator // limit.numerator)].sum())
+    above = int(people[lookalikes < -(-limit.denominator // limit.numerator)].sum())
     average: Fraction | float = Fraction(len(people), n_people)
-    if people is not others:
+    if people is not lookalikes:
         # Over the people of the table, or over those of the population whom its rows may mean;
         # the larger, as El Emam has it.
-        hits = math.fsum((people / others).tolist())
-        average = max(hits / n_people, len(people) / int(others.sum()))
+        hits = math.fsum((people / lookalikes).tolist())
+        average = max(hits / n_people, len(people) / int(lookalikes.sum()))
     return Risk(
-        highest=Fraction(1, int(others.min())),
+        highest=Fraction(1, int(lookalikes.min())),
         average=average,
         above=above,
         share_above=Fraction(above, n_people),
@@ -533,14 +536,14 @@ def _risk(people: IntArray, others: IntArray, limit: Fraction) -> Risk:
 # ---- columns -----------------------------------------------------------------------------------
 
 
-def _sets(found: Combinations, size: int) -> Iterator[ColumnSet]:
+def _sets(table: Combinations, size: int) -> Iterator[ColumnSet]:
     """Measure every set of up to so many columns, and all columns."""
-    n_columns, n_people = len(found.columns), found.n_people
-    for many in [*range(1, min(size, n_columns - 1) + 1), n_columns]:
-        for places in combinations(range(n_columns), many):
-            classes = found.people if many == n_columns else found.classes(places)
+    n_columns, n_people = len(table.columns), table.n_people
+    for n_chosen in [*range(1, min(size, n_columns - 1) + 1), n_columns]:
+        for places in combinations(range(n_columns), n_chosen):
+            classes = table.people if n_chosen == n_columns else table.classes(places)
             yield ColumnSet(
-                tuple(found.columns[place] for place in places),
+                tuple(table.columns[place] for place in places),
                 len(classes),
                 Fraction(len(classes), n_people),
                 _separation(classes, n_people),
@@ -553,21 +556,21 @@ def _separation(classes: IntArray, n_people: int) -> Fraction:
     pairs = n_people * (n_people - 1)
     if not pairs:
         return Fraction(1)
-    sizes, many = np.unique(classes, return_counts=True)
-    alike = sum(n * s * (s - 1) for s, n in zip(sizes.tolist(), many.tolist(), strict=True))
-    return 1 - Fraction(alike, pairs)
+    sizes, counts = np.unique(classes, return_counts=True)
+    n_alike = sum(n * s * (s - 1) for s, n in zip(sizes.tolist(), counts.tolist(), strict=True))
+    return 1 - Fraction(n_alike, pairs)
 
 
-def _contributions(found: Combinations) -> Iterator[Contribution]:
+def _contributions(table: Combinations) -> Iterator[Contribution]:
     """What each column, and each pair, adds to the unique people; the most first."""
-    everything = range(len(found.columns))
-    uniques = int((found.people == 1).sum())
-    for many in (1, 2):
-        made = []
-        for some in combinations(everything, many):
-            rest = [column for column in everything if column not in some]
-            without = int((found.classes(rest) == 1).sum())
-            names = tuple(found.columns[column] for column in some)
+    everything = range(len(table.columns))
+    uniques = int((table.people == 1).sum())
+    for size in (1, 2):
+        contributions = []
+        for removed in combinations(everything, size):
+            remaining = [column for column in everything if column not in removed]
+            without = int((table.classes(remaining) == 1).sum())
+            names = tuple(table.columns[column] for column in removed)
             share = Fraction(uniques - without, uniques) if uniques else Fraction(0)
-            made.append(Contribution(names, without, uniques - without, share))
-        yield from sorted(made, key=lambda each: each.without)
+            contributions.append(Contribution(names, without, uniques - without, share))
+        yield from sorted(contributions, key=lambda contribution: contribution.without)

@@ -64,21 +64,21 @@ class SpecialUniques(Plain):
 
     def listed(self, most: int | None = None) -> Iterator[SpecialUnique]:
         """The people of the highest scores, by the values of their columns."""
-        for at, row in enumerate(self._rows[:most].tolist()):
-            dis = None if self.dis_scores is None else float(self.dis_scores[at])
+        for place, row in enumerate(self._rows[:most].tolist()):
+            dis = None if self.dis_scores is None else float(self.dis_scores[place])
             minimal = tuple(self._minimal(row))
-            yield SpecialUnique(self._table.values(row), int(self.scores[at]), dis, minimal)
+            yield SpecialUnique(self._table.values(row), int(self.scores[place]), dis, minimal)
 
     def _minimal(self, row: int) -> Iterator[tuple[str, ...]]:
         """The columns of the minimal uniques of a combination."""
-        columns, found = self._table.columns, list[set[int]]()
-        alike = [codes == codes[row] for codes in self._table.codes]
+        columns, minimal_sets = self._table.columns, list[set[int]]()
+        same = [codes == codes[row] for codes in self._table.codes]
         for size in range(1, self.size + 1):
             for places in combinations(range(len(columns)), size):
-                if any(known <= set(places) for known in found):
+                if any(smaller <= set(places) for smaller in minimal_sets):
                     continue
-                if np.count_nonzero(np.logical_and.reduce([alike[at] for at in places])) == 1:
-                    found.append(set(places))
+                if np.count_nonzero(np.logical_and.reduce([same[place] for place in places])) == 1:
+                    minimal_sets.append(set(places))
                     yield tuple(columns[place] for place in places)
 
     @property
@@ -105,26 +105,27 @@ def special_uniques(
     shares = [0] * n_columns
     below: dict[tuple[int, ...], NDArray[np.uint8]] = {}
     for level in range(1, size + 1):
-        here: dict[tuple[int, ...], NDArray[np.uint8]] = {}
+        uniques_of_level: dict[tuple[int, ...], NDArray[np.uint8]] = {}
         minimal.append(0)
         for places in combinations(range(n_columns), level):
-            alone = table.alone(places)[candidates]
-            new = alone.copy()
+            is_unique = table.alone(places)[candidates]
+            new = is_unique.copy()
             for left_out in combinations(places, level - 1):
                 if left_out:
                     new &= ~_unpacked(below[left_out], len(candidates))
             if level < size:
-                here[places] = np.packbits(alone)
+                uniques_of_level[places] = np.packbits(is_unique)
             times, weight = int(new.sum()), math.factorial(n_columns - level)
             minimal[-1] += times
             score[new] += weight
             smallest[new & (smallest == 0)] = level
             for place in places:
                 shares[place] += times * weight
-        below = here
-    kept = np.flatnonzero(smallest)
-    kept = kept[np.lexsort(table.ranks(candidates[kept])[::-1])]  # an engine may give any order
-    order = kept[np.argsort(-score[kept], kind="stable")]
+        below = uniques_of_level
+    singled_out = np.flatnonzero(smallest)
+    # An engine may give any order.
+    singled_out = singled_out[np.lexsort(table.ranks(candidates[singled_out])[::-1])]
+    order = singled_out[np.argsort(-score[singled_out], kind="stable")]
     total = int(score.sum())
     dis, of_each = _dis(table, score[order], fraction)
     return SpecialUniques(
@@ -165,8 +166,10 @@ def _dis(
 
 def _whole(n_columns: int, size: int) -> Any:
     """What holds a score: Python's whole numbers where 64 bits might not."""
-    most = sum(math.comb(n_columns, k) * math.factorial(n_columns - k) for k in range(1, size + 1))
-    return np.int64 if most < 2**62 else object
+    largest_score = sum(
+        math.comb(n_columns, k) * math.factorial(n_columns - k) for k in range(1, size + 1)
+    )
+    return np.int64 if largest_score < 2**62 else object
 
 
 def _unpacked(bits: NDArray[np.uint8], size: int) -> NDArray[np.bool_]:

@@ -150,7 +150,7 @@ def _united(
             quasi_identifiers=exact,
         )
     other_columns = [name for name in (*like.beside, *like.unlinked) if name not in sensitives]
-    if parts.counted:
+    if parts.has_counts:
         return Release.from_tally(
             rows, group=groups[0] if by_id else groups, sensitive=sensitives, other=other_columns
         )

@@ -217,8 +217,8 @@ def _part(source: Any, person: str | None) -> Part:
     match source:
         case Release():
             nobody = Members(Labels([]), np.zeros(0, dtype=np.int64))
-            known = nobody if source.tallied else _printed(source.members)
-            return Part(source.name, source, known)
+            members_of_release = nobody if source.tallied else _printed(source.members)
+            return Part(source.name, source, members_of_release)
         case str() | Path():
             owned_release, name = (
                 OwnRelease.open(source, must_be_beside=True),

@@ -77,38 +77,41 @@ def skyline(
         raise InputError("give one of --value, --any-of and --within: each is a secret of its own")
     if (name_people and not value) or (above is not None and not secrets):
         raise InputError("--above and --name-people are about values; add --value")
-    own = name_people and is_published(release)
-    if own and table is None:
+    needs_owner = name_people and is_published(release)
+    if needs_owner and table is None:
         raise InputError(
             f"{str(release)!r} names nobody; add --table TABLE, the table that it was made of, and "
             "--policy FILE"
         )
-    if not own and (table or members):
+    if not needs_owner and (table or members):
         raise InputError("--table and --members are for --name-people of a published folder")
     point = None if above is None else _amounts(above)
     with output.progress("Counting the release"):
-        opened = columns.own(release, members, table) if own else columns.release(release)
+        opened_release = (
+            columns.own(release, members, table) if needs_owner else columns.release(release)
+        )
         if name_people:
-            _refuse_nameless(opened)
+            _refuse_nameless(opened_release)
         policy = columns.given
-        if policy is not None and opened.raw is not None:
-            policy = replace(policy, schema=opened.raw.schema)  # with --person
+        if policy is not None and opened_release.raw is not None:
+            policy = replace(policy, schema=opened_release.raw.schema)  # with --person
         report = skyline_report(
-            opened,
-            [_value_named(opened.counts, text) for text in dict.fromkeys(value or ())] or None,
-            any_of=_named_set(opened.counts, any_of, policy),
+            opened_release,
+            [_value_named(opened_release.counts, text) for text in dict.fromkeys(value or ())]
+            or None,
+            any_of=_named_set(opened_release.counts, any_of, policy),
             policy=policy,
             within=within,
             knowing=[],  # nor any but those with which it was opened
             **given,
         )
     by_itself = bool(value or any_of) or point is not None
-    shown = replace(output, quiet=True) if by_itself else output
-    shown.show(report)
+    printer = replace(output, quiet=True) if by_itself else output
+    printer.show(report)
     if not output.quiet:
         if by_itself:
-            _print_each(report, opened, point, name_people)
-        say_index(opened)
+            _print_each(report, opened_release, point, name_people)
+        say_index(opened_release)
 
 
 def _print_each(
@@ -122,14 +125,14 @@ def _print_each(
 
     page = page_of(report)
     for value in report.values:
-        judged = point or report.least_beyond(value)
-        named = None
+        judged_point = point or report.least_beyond(value)
+        witness = None
         if name_people:  # before anything is printed: it may be refused
-            named = named_people.name_people(release, report.disclosure(value, judged))
-        shown = [*value_blocks(report, value), *worst_case(report, value, judged)]
-        console().print(Laid(page.said(shown)))
-        if named is not None:
-            console().print(named)
+            witness = named_people.name_people(release, report.disclosure(value, judged_point))
+        blocks = [*value_blocks(report, value), *worst_case(report, value, judged_point)]
+        console().print(Laid(page.said(blocks)))
+        if witness is not None:
+            console().print(witness)
     console().print(Laid(page.beside()))
 
 
@@ -181,29 +184,33 @@ def curves(
     from foreknow.skylines.curves import disclosure_curves
     from foreknow.skylines.skyline import counted_as_one
 
-    wanted = None if levels is None else _levels(levels)
-    if wanted is not None and columns.group is not None:
+    level_of_column = None if levels is None else _levels(levels)
+    if level_of_column is not None and columns.group is not None:
         raise SchemaError("--levels makes the groups of a raw table; leave out --group")
-    value, opened = given.pop("value"), None
+    value, opened_release = given.pop("value"), None
     with output.progress("Counting the release"):
-        if wanted is None:
-            opened = columns.release(release)
-            counts, name, column = opened.counts, opened.name, opened.sensitive
+        if level_of_column is None:
+            opened_release = columns.release(release)
+            counts, name, column = (
+                opened_release.counts,
+                opened_release.name,
+                opened_release.sensitive,
+            )
         else:
             raw = columns.raw(release)
-            counts = counts_at(raw, wanted)
+            counts = counts_at(raw, level_of_column)
             name, column = f"{raw.name} at {levels}", raw.schema.sensitive
-        about = None if value is None else _value_named(counts, value)
-        if known := _named_set(counts, any_of, columns.given):
+        secret = None if value is None else _value_named(counts, value)
+        if values_of_secret := _named_set(counts, any_of, columns.given):
             if value is not None:
                 raise InputError("--any-of is one secret; give it or --value, not both")
-            counts, about = counted_as_one(counts, known, columns.given)
-        found = disclosure_curves(counts, value=about, name=name, sensitive=column, **given)
-        if opened is not None:
-            found = replace(found, scope=scope_of(opened))
-    output.show(found)
-    if opened is not None and not output.quiet:
-        say_index(opened)
+            counts, secret = counted_as_one(counts, values_of_secret, columns.given)
+        report = disclosure_curves(counts, value=secret, name=name, sensitive=column, **given)
+        if opened_release is not None:
+            report = replace(report, scope=scope_of(opened_release))
+    output.show(report)
+    if opened_release is not None and not output.quiet:
+        say_index(opened_release)
 
 
 def _levels(text: str) -> dict[str, int | str]:
@@ -211,14 +218,14 @@ def _levels(text: str) -> dict[str, int | str]:
     levels: dict[str, int | str] = {}
     for part in text.split(","):
         column, equals, level = (piece.strip() for piece in part.rpartition("="))
-        whole = is_whole(level)
-        if not equals or not column or not (whole or level == "*"):
+        is_number = is_whole(level)
+        if not equals or not column or not (is_number or level == "*"):
             raise InputError(
                 f'--levels takes a level for each column, such as "age=3, sex=*", not {text!r}'
             )
         if column in levels:
             raise InputError(f"--levels names {column!r} twice; keep one")
-        levels[column] = int(level) if whole else level
+        levels[column] = int(level) if is_number else level
     return levels
 
 
@@ -246,8 +253,8 @@ def survey(
     with output.progress("Judging every generalization"):
         raw = columns.raw(table)
         kind: surveying.Kind = "negations" if negations else "implications"
-        found = surveying.survey(raw, kind=kind, **given)
-    output.show(found)
+        report = surveying.survey(raw, kind=kind, **given)
+    output.show(report)
     if not output.quiet:
         say_readings(raw)
 
@@ -264,7 +271,7 @@ def _named_set(counts: GroupCounts, texts: Sequence[str] | None, policy: Policy 
     """Values of one secret; a single text that is no value is a label of the policy's hierarchy."""
     from foreknow.data.labels import matching
 
-    named = list(dict.fromkeys(texts or ()))
-    if policy is None or len(named) != 1 or matching(named[0], set(map(str, counts.values))):
-        return named or None
-    return named[0]
+    labels = list(dict.fromkeys(texts or ()))
+    if policy is None or len(labels) != 1 or matching(labels[0], set(map(str, counts.values))):
+        return labels or None
+    return labels[0]

@@ -133,15 +133,17 @@ def disclosure_curves(
     >>> [str(found.exact) for found in curves.negations]
     ['1/2', '2/3', '1']
     """
-    most = whole_amount("disclosure_curves", "upto", upto)
-    if most > _MOST:
-        raise InputError(f"upto is at most {_MOST}, not {most}: by then there is no more to know")
-    release, about = opened(release, policy, quasi_identifiers, sensitive, knowing, name)
+    max_pieces = whole_amount("disclosure_curves", "upto", upto)
+    if max_pieces > _MOST:
+        raise InputError(
+            f"upto is at most {_MOST}, not {max_pieces}: by then there is no more to know"
+        )
+    release, description = opened(release, policy, quasi_identifiers, sensitive, knowing, name)
     if any_of is not None:
         if value is not None:
             raise InputError("give value or any_of, not both; any_of is one secret")
         release, value = counts_of(release).any_of(any_of)
-    counts, ks = counts_of(release), tuple(range(most + 1))
+    counts, ks = counts_of(release), tuple(range(max_pieces + 1))
     if counts.semantics == "single":  # the adversaries refuse others
         if not len(counts.codes):
             raise DataError("the release has no sensitive values")
@@ -151,8 +153,12 @@ def disclosure_curves(
     worst = {k: Implications(k).disclosure(counts, value) for k in reversed(ks)}
     negations = tuple(Negations(k).disclosure(counts, value) for k in ks)
     worst_of_each = tuple(worst[k] for k in ks)
-    return DisclosureCurves(counts, ks, worst_of_each, negations, value, **about)
+    return DisclosureCurves(counts, ks, worst_of_each, negations, value, **description)
 
 
-def _plain(found: Disclosure) -> dict[str, Any]:
-    return {"probability": found.probability, "exact": found.exact, "value": found.value}
+def _plain(disclosure: Disclosure) -> dict[str, Any]:
+    return {
+        "probability": disclosure.probability,
+        "exact": disclosure.exact,
+        "value": disclosure.value,
+    }

@@ -60,9 +60,9 @@ class CurvesPage(CountsPage[DisclosureCurves]):
     @property
     def notes(self) -> list[str]:
         """What was not looked at."""
-        found = self.result
-        holders = Terms.of(found.counts.semantics).counted
-        return sentences(Reader(found.scope, _noun(found), holders))
+        curves = self.result
+        holders = Terms.of(curves.counts.semantics).counted
+        return sentences(Reader(curves.scope, _noun(curves), holders))
 
     def blocks(self) -> Iterator[Block]:
         """The figure, and every point of it in tables."""
@@ -103,8 +103,8 @@ def _noun(curves: DisclosureCurves) -> str:
     return NOUN if curves.sensitive is None else noun_of(curves.sensitive)
 
 
-def _bar_cell(found: Disclosure) -> Cell:
-    return bar_cell(sure_text(found), found.probability)
+def _bar_cell(disclosure: Disclosure) -> Cell:
+    return bar_cell(sure_text(disclosure), disclosure.probability)
 
 
 # ---- words ----------------------------------------------------------------------------------
@@ -125,57 +125,63 @@ def key_sentence(curves: DisclosureCurves) -> str:
 
 def _either(curves: DisclosureCurves, certain: bool) -> str | None:
     """How many implications, or how many negations, it takes; None where these do not suffice."""
-    one = _first(curves, curves.implications, certain)
-    other = _first(curves, curves.negations, certain)
-    if one is None:
+    n_implications = _first(curves, curves.implications, certain)
+    n_negations = _first(curves, curves.negations, certain)
+    if n_implications is None:
         return None
-    if one == other:
-        return f"{_pieces(one)} of either kind" if one else "nothing but the release"
-    start = some(one, "implication", "implications")
-    if other is None:
+    if n_implications == n_negations:
+        return (
+            f"{_pieces(n_implications)} of either kind"
+            if n_implications
+            else "nothing but the release"
+        )
+    start = some(n_implications, "implication", "implications")
+    if n_negations is None:
         return f"{start}, or more than {some(curves.ks[-1], 'negation', 'negations')},"
-    return f"{start} or {some(other, 'negation', 'negations')}"
+    return f"{start} or {some(n_negations, 'negation', 'negations')}"
 
 
 def _pieces(k: int) -> str:
     return some(k, "piece of knowledge", "pieces of knowledge")
 
 
-def _first(curves: DisclosureCurves, found: Sequence[Disclosure], certain: bool) -> int | None:
+def _first(
+    curves: DisclosureCurves, disclosures: Sequence[Disclosure], certain: bool
+) -> int | None:
     """The fewest pieces at which someone is certain, or more likely right than wrong."""
-    for k, each in zip(curves.ks, found, strict=True):
-        likely = not (each.below(_HALF) or reaches_just(each, _HALF))
-        if is_certain(each, _ALL) or (likely and not certain):
+    for k, disclosure in zip(curves.ks, disclosures, strict=True):
+        likely = not (disclosure.below(_HALF) or reaches_just(disclosure, _HALF))
+        if is_certain(disclosure, _ALL) or (likely and not certain):
             return k
     return None
 
 
-def sure_text(found: Disclosure) -> str:
+def sure_text(disclosure: Disclosure) -> str:
     """Write a probability as a percentage; 100% only where it is certain."""
-    return percent(found, _ALL, 1)
+    return percent(disclosure, _ALL, 1)
 
 
-def _target(found: Disclosure) -> str:
-    witness = found.witness
+def _target(disclosure: Disclosure) -> str:
+    witness = disclosure.witness
     if not isinstance(witness, (FactsWitness, ImplicationsWitness)):
         return "–"
-    return f"{named(found.value)}, of a member of {group_words(witness.target_group)}"
+    return f"{named(disclosure.value)}, of a member of {group_words(witness.target_group)}"
 
 
-def known_text(found: Disclosure) -> str:
+def known_text(disclosure: Disclosure) -> str:
     """Say in few words what the adversary knows who attains a point of a curve."""
-    match found.witness:
+    match disclosure.witness:
         case ImplicationsWitness() as witness if witness.implications:
-            said = implications_text(witness)
-            return f"{said[0].upper()}{said[1:]}."
+            knowledge = implications_text(witness)
+            return f"{knowledge[0].upper()}{knowledge[1:]}."
         case FactsWitness() as witness if witness.ruled_out:
             return f"The target does not have {values_text(witness.ruled_out)}."
-    return "Nothing but the release." if found.probability else "There is nothing to find out."
+    return "Nothing but the release." if disclosure.probability else "There is nothing to find out."
 
 
-def _hover(k: int, kind: str, found: Disclosure) -> str:
-    head = f"{some(k, kind, f'{kind}s')}: {sure_text(found)}"
-    return f"{head}\nFound out: {_target(found)}\n{known_text(found)}"
+def _hover(k: int, kind: str, disclosure: Disclosure) -> str:
+    head = f"{some(k, kind, f'{kind}s')}: {sure_text(disclosure)}"
+    return f"{head}\nFound out: {_target(disclosure)}\n{known_text(disclosure)}"
 
 
 # ---- the figure -----------------------------------------------------------------------------
@@ -190,14 +196,18 @@ def _figure(curves: DisclosureCurves) -> Figure:
 def curves_figure(curves: DisclosureCurves) -> Chart:
     """Draw both curves."""
     ks, lines = curves.ks, []
-    for name, own, style in zip(
+    for name, disclosures, style in zip(
         _KINDS, (curves.implications, curves.negations), STYLES, strict=False
     ):
         color, symbol, dash = style
-        texts = [_hover(k, name[:-1], found) for k, found in zip(ks, own, strict=True)]
+        texts = [
+            _hover(k, name[:-1], disclosure) for k, disclosure in zip(ks, disclosures, strict=True)
+        ]
         size = 1 if len(ks) <= 60 else 0.4
         lines.append(
-            Series(ks, [d.probability for d in own], name, color, texts, symbol, dash, 3, size)
+            Series(
+                ks, [d.probability for d in disclosures], name, color, texts, symbol, dash, 3, size
+            )
         )
     what = f"some {_noun(curves)}" if curves.value is None else named(curves.value)
     room = max(ks[-1], 1) / 40  # at both ends, for the marks

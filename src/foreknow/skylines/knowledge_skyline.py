@@ -63,29 +63,35 @@ class Alike:
         codes, kinds = counts.codes[cells], kind[cells]
         starts = np.flatnonzero(np.diff(codes, prepend=-1))
         ends = np.append(starts, len(cells))[1:]
-        known: dict[bytes, int] = {}
+        number_of_kinds: dict[bytes, int] = {}
         number = [
-            known.setdefault(kinds[start:end].tobytes(), len(known))
+            number_of_kinds.setdefault(kinds[start:end].tobytes(), len(number_of_kinds))
             for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
         ]
         first = np.unique(number, return_index=True)[1]
         of_examples, offsets = ranges(starts[first], ends[first])
-        own = codes[starts]
-        return cls(own, np.array(number, dtype=np.int64), own[first], cells[of_examples], offsets)
+        value_codes = codes[starts]
+        return cls(
+            value_codes,
+            np.array(number, dtype=np.int64),
+            value_codes[first],
+            cells[of_examples],
+            offsets,
+        )
 
     def fronts(self, counts: GroupCounts, l: int) -> Iterator[Profiles]:
         """Undominated profiles of all classes, in order, by example."""
         return fronts.fronts_of(counts, l, self.cells, self.offsets)
 
-    def surest(self, counts: GroupCounts, l: int, some: IntArray) -> Iterator[Profiles]:
+    def surest(self, counts: GroupCounts, l: int, classes: IntArray) -> Iterator[Profiles]:
         """Those of some classes where an adversary who knows nothing but l is surest, or nearly."""
-        places, offsets = ranges(self.offsets[some], self.offsets[some + 1])
-        for found in fronts.blocks_of(counts, l, self.cells[places], offsets):
-            found = found.by_value()
-            odds, starts = found.t(0), found.starts
-            lengths = np.diff(starts, append=len(found))
-            least = np.repeat(np.minimum.reduceat(odds, starts), lengths)
-            yield found.take(odds <= least * (1 + CLOSE))
+        places, offsets = ranges(self.offsets[classes], self.offsets[classes + 1])
+        for profiles in fronts.blocks_of(counts, l, self.cells[places], offsets):
+            profiles = profiles.by_value()
+            odds, starts = profiles.t(0), profiles.starts
+            lengths = np.diff(starts, append=len(profiles))
+            lowest_odds = np.repeat(np.minimum.reduceat(odds, starts), lengths)
+            yield profiles.take(odds <= lowest_odds * (1 + CLOSE))
 
 
 def _not_dominated(counts: GroupCounts, cells: IntArray, kind: IntArray) -> IntArray:
@@ -99,34 +105,34 @@ def _not_dominated(counts: GroupCounts, cells: IntArray, kind: IntArray) -> IntA
     for l in range(steps):
         spare[:, l] = formulas.spare(n, s, formulas.excluded(counts, l, group, s))
     score = (spare[:, 0] - spare[:, 0].min(initial=0) + 1.0) * n / s
-    alive, kept = cells, list[IntArray]()
+    alive, pivot_cells = cells, list[IntArray]()
     for _ in range(_ROUNDS):
         starts = np.flatnonzero(np.diff(counts.codes[alive], prepend=-1))
         if not len(starts):
             break
         lengths = np.diff(starts, append=len(alive))
-        own = kind[alive]
-        least = np.repeat(np.minimum.reduceat(score[own], starts), lengths)
-        lowest = np.flatnonzero(score[own] == least)
+        alive_kinds = kind[alive]
+        lowest_score = np.repeat(np.minimum.reduceat(score[alive_kinds], starts), lengths)
+        lowest = np.flatnonzero(score[alive_kinds] == lowest_score)
         owner = np.repeat(np.arange(len(starts)), lengths)
         pivots = lowest[np.unique(owner[lowest], return_index=True)[1]]
-        kept.append(alive[pivots])
-        pairs = np.stack((own, own[pivots][owner]))
-        (each, pivot), of = np.unique(pairs, axis=1, return_inverse=True)
-        better = (n[each] < n[pivot]) | (s[each] > s[pivot])
-        open_ = np.flatnonzero(~better)
-        for part in np.array_split(open_, len(open_) * steps // fronts.BLOCK + 1):
-            better[part] = (spare[each[part]] < spare[pivot[part]]).any(axis=1)
-        going = better[of.ravel()]
+        pivot_cells.append(alive[pivots])
+        pairs = np.stack((alive_kinds, alive_kinds[pivots][owner]))
+        (candidate, pivot), pair_of_cell = np.unique(pairs, axis=1, return_inverse=True)
+        better = (n[candidate] < n[pivot]) | (s[candidate] > s[pivot])
+        undecided = np.flatnonzero(~better)
+        for part in np.array_split(undecided, len(undecided) * steps // fronts.BLOCK + 1):
+            better[part] = (spare[candidate[part]] < spare[pivot[part]]).any(axis=1)
+        going = better[pair_of_cell.ravel()]
         going[pivots] = False
         alive = alive[going]
-    found = np.concatenate((alive, *kept))
-    return found[np.lexsort((kind[found], counts.codes[found]))]
+    remaining = np.concatenate((alive, *pivot_cells))
+    return remaining[np.lexsort((kind[remaining], counts.codes[remaining]))]
 
 
 def worst_values(candidates: Profiles) -> Profiles:
     """Drop values that another one is as bad as at each k and m; most of them."""
-    alive, kept = candidates, list[Profiles]()
+    alive, pivots = candidates, list[Profiles]()
     for _ in range(_ROUNDS):
         if not len(alive):
             break
@@ -136,9 +142,9 @@ def worst_values(candidates: Profiles) -> Profiles:
         for place in np.flatnonzero(of_pivot).tolist():
             better &= alive.better_than(alive.take(np.full(len(alive), place)))
         better[of_pivot] = False
-        kept.append(alive.take(of_pivot))
+        pivots.append(alive.take(of_pivot))
         alive = alive.take(np.isin(alive.value, alive.value[better]))
-    return alive.join(*kept).by_value()
+    return alive.join(*pivots).by_value()
 
 
 Skyline: TypeAlias = list[tuple[int, int, int]]
@@ -222,25 +228,25 @@ def knowledge_skyline(
 
 def near_skyline(windows: Windows, limit: Fraction) -> Skyline:
     """The skyline of all windows: for each l a staircase in k and m, down from the most k."""
-    most = windows.counts.n_people
+    n_people = windows.counts.n_people
 
     @cache
     def withstands(l: int, k: int, m: int) -> bool:
         return worst_window(windows, (l, k, m))[1] < limit
 
-    found: Skyline = []
+    points: Skyline = []
     for l in range(windows.counts.n_values):
         if not withstands(l, 0, 0):
             break
-        k, m, stairs = most, 0, list[tuple[int, int, int]]()
+        k, m, stairs = n_people, 0, list[tuple[int, int, int]]()
         while withstands(l, 0, m):
             k = _last(lambda k, l=l, m=m: withstands(l, k, m), 0, k)  # type: ignore[misc]
-            m = _last(partial(withstands, l, k), m, most)
+            m = _last(partial(withstands, l, k), m, n_people)
             stairs.append((l, k, m))
             m += 1
-        found = [p for p in found if not any(p[1] <= k and p[2] <= m for _, k, m in stairs)]
-        found += stairs
-    return sorted(found)
+        points = [p for p in points if not any(p[1] <= k and p[2] <= m for _, k, m in stairs)]
+        points += stairs
+    return sorted(points)
 
 
 def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
@@ -304,16 +310,16 @@ class Skylines(Mapping[Label, Skyline]):
         self._known: dict[int, Skyline] = {}
 
     def __getitem__(self, value: Label) -> Skyline:
-        known = self._known
+        cached_skylines = self._known
         number = self._number(value)
-        if number not in known:
+        if number not in cached_skylines:
             examples = self._alike.examples
-            some = np.arange(len(examples)) if len(examples) <= _FEW else np.array([number])
-            if len(known) >= _FEW:
-                known.clear()
-            found = _skylines(self._counts, examples[some], self._limit)
-            known.update(zip(some.tolist(), found, strict=True))
-        return list(known[number])
+            numbers = np.arange(len(examples)) if len(examples) <= _FEW else np.array([number])
+            if len(cached_skylines) >= _FEW:
+                cached_skylines.clear()
+            skylines = _skylines(self._counts, examples[numbers], self._limit)
+            cached_skylines.update(zip(numbers.tolist(), skylines, strict=True))
+        return list(cached_skylines[number])
 
     def __iter__(self) -> Iterator[Label]:
         return (self._counts.values[code] for code in self._alike.codes.tolist())
@@ -332,16 +338,16 @@ class Skylines(Mapping[Label, Skyline]):
 
     def members(self) -> Iterator[tuple[ValueClass, list[Label]]]:
         """Each class, and its values."""
-        alike, values = self._alike, self._counts.values
-        inside = np.split(alike.codes[order_of(alike.number)], np.cumsum(self._sizes)[:-1])
-        for each in self.classes:
-            codes = inside[self._number(each.example)]
-            yield each, [values[code] for code in codes.tolist()]
+        partition, values = self._alike, self._counts.values
+        inside = np.split(partition.codes[order_of(partition.number)], np.cumsum(self._sizes)[:-1])
+        for value_class in self.classes:
+            codes = inside[self._number(value_class.example)]
+            yield value_class, [values[code] for code in codes.tolist()]
 
     @cached_property
     def classes(self) -> tuple[ValueClass, ...]:
         """The values by class, those that withstand least first."""
-        return tuple(sorted(self._classes, key=lambda each: sum(each.most or (-1,))))
+        return tuple(sorted(self._classes, key=lambda value_class: sum(value_class.most or (-1,))))
 
     @cached_property
     def of_all(self) -> Skyline:
@@ -360,10 +366,10 @@ class Skylines(Mapping[Label, Skyline]):
 
     @cached_property
     def _classes(self) -> list[ValueClass]:
-        alike = self._alike
-        examples = [self._counts.values[code] for code in alike.examples.tolist()]
-        sizes, most = self._sizes.tolist(), _most_alone(self._counts, alike, self._limit)
-        return [ValueClass(*each) for each in zip(examples, sizes, most, strict=True)]
+        partition = self._alike
+        examples = [self._counts.values[code] for code in partition.examples.tolist()]
+        sizes, most_alone = self._sizes.tolist(), _most_alone(self._counts, partition, self._limit)
+        return [ValueClass(*row) for row in zip(examples, sizes, most_alone, strict=True)]
 
     @property
     def _sizes(self) -> IntArray:
@@ -371,49 +377,49 @@ class Skylines(Mapping[Label, Skyline]):
         return np.bincount(self._alike.number, minlength=len(self._alike.examples))
 
 
-def _most_alone(counts: GroupCounts, alike: Alike, limit: Fraction) -> list[tuple[int, ...]]:
+def _most_alone(counts: GroupCounts, partition: Alike, limit: Fraction) -> list[tuple[int, ...]]:
     """The most of l, of k and of m that each class withstands where nothing else is known."""
     least_odds, most_l = (1 - limit) / limit, _most_l(counts)
-    found = np.full((len(alike.examples), 3), -1)
-    alive = np.arange(len(found))
+    amounts = np.full((len(partition.examples), 3), -1)
+    alive = np.arange(len(amounts))
     if len(alive):
-        alone = [_Slices.of(part, least_odds).alone() for part in alike.fronts(counts, 0)]
-        found[:, 1:] = np.concatenate(alone)
+        k_and_m = [_Slices.of(part, least_odds).alone() for part in partition.fronts(counts, 0)]
+        amounts[:, 1:] = np.concatenate(k_and_m)
     for l in range(most_l + 1):
         if not len(alive):
             break
         going: list[bool] = []
-        for part in alike.surest(counts, l, alive):
+        for part in partition.surest(counts, l, alive):
             slices = _Slices.of(part, least_odds)
             none = np.zeros(len(slices), dtype=np.int64)
             going += slices.safe(np.arange(len(slices)), none, none).tolist()
         alive = alive[going]
-        found[alive, 0] = l
-    found[alive, 0] = _n_others(counts)
-    return [tuple(each) if each[0] >= 0 else () for each in found.tolist()]
+        amounts[alive, 0] = l
+    amounts[alive, 0] = _n_others(counts)
+    return [tuple(row) if row[0] >= 0 else () for row in amounts.tolist()]
 
 
-def _skyline_of_all(counts: GroupCounts, alike: Alike, limit: Fraction) -> Skyline:
+def _skyline_of_all(counts: GroupCounts, partition: Alike, limit: Fraction) -> Skyline:
     """What is withstood of each value: at each l and m the smallest of their largest k."""
     least_odds = (1 - limit) / limit
     stairs: IntArray | None = None
-    found: Skyline = []
-    for l in range(_most_l(counts) + 1 if len(alike.examples) else 0):
-        parts = [worst_values(part) for part in alike.fronts(counts, l)]
+    points: Skyline = []
+    for l in range(_most_l(counts) + 1 if len(partition.examples) else 0):
+        parts = [worst_values(part) for part in partition.fronts(counts, l)]
         slices = _Slices.of(fronts.joined(parts), least_odds)
         if stairs is None:
-            each = slices.stairs()
-            shortest = min(map(len, each))
-            stairs = np.min([own[:shortest] for own in each], axis=0)
+            stairs_of_values = slices.stairs()
+            shortest = min(map(len, stairs_of_values))
+            stairs = np.min([value_stairs[:shortest] for value_stairs in stairs_of_values], axis=0)
         else:
             inside = np.min(slices.stairs_within([stairs] * len(slices)), axis=0)
-            found += _corners(l - 1, stairs, inside)
+            points += _corners(l - 1, stairs, inside)
             stairs = inside[inside >= 0]
         if not len(stairs):
-            return found
+            return points
     if stairs is not None:
-        found += _corners(_n_others(counts), stairs, np.full(len(stairs), -1))
-    return found
+        points += _corners(_n_others(counts), stairs, np.full(len(stairs), -1))
+    return points
 
 
 def _n_others(counts: GroupCounts) -> int:
@@ -436,44 +442,46 @@ class _Class:
 
     def skyline(self) -> Skyline:
         """All points below this l."""
-        parts, at = list[Skyline](), self
-        while at.before is not None:
-            parts.append(at.points)
-            at = at.before
+        parts, ancestor = list[Skyline](), self
+        while ancestor.before is not None:
+            parts.append(ancestor.points)
+            ancestor = ancestor.before
         return [point for part in reversed(parts) for point in part]
 
 
 def _skylines(counts: GroupCounts, codes: IntArray, limit: Fraction) -> list[Skyline]:
     """The skylines of some values, ascending and each occurring; all of one l before the next."""
-    n_others, most = _n_others(counts), _most_l(counts)
+    n_others, most_l = _n_others(counts), _most_l(counts)
     least_odds = (1 - limit) / limit
-    found: dict[int, Skyline] = {}
-    alive, own = codes, list[_Class]()  # the class of each value that is alive
-    for l in range(most + 1):
+    skylines: dict[int, Skyline] = {}
+    alive, classes = codes, list[_Class]()  # the class of each value that is alive
+    for l in range(most_l + 1):
         now: list[_Class] = []
         for part in _fronts(counts, l, alive):
-            now += _next_classes(part, own[len(now) :], least_odds, l)
-        _settle(found, alive, now)
-        going = [place for place, each in enumerate(now) if len(each.stairs)]
-        alive, own = alive[going], [now[place] for place in going]
+            now += _next_classes(part, classes[len(now) :], least_odds, l)
+        _settle(skylines, alive, now)
+        going = [place for place, value_class in enumerate(now) if len(value_class.stairs)]
+        alive, classes = alive[going], [now[place] for place in going]
         if not going:
             break
     last: dict[int, _Class] = {}
-    for each in own:
-        none = np.full(len(each.stairs), -1)
-        last[id(each)] = _Class(none[:0], each, _corners(n_others, each.stairs, none))
-    _settle(found, alive, [last[id(each)] for each in own])
-    return [list(found[code]) for code in codes.tolist()]
+    for value_class in classes:
+        none = np.full(len(value_class.stairs), -1)
+        last[id(value_class)] = _Class(
+            none[:0], value_class, _corners(n_others, value_class.stairs, none)
+        )
+    _settle(skylines, alive, [last[id(value_class)] for value_class in classes])
+    return [list(skylines[code]) for code in codes.tolist()]
 
 
-def _settle(found: dict[int, Skyline], codes: IntArray, classes: list[_Class]) -> None:
+def _settle(skylines_of_values: dict[int, Skyline], codes: IntArray, classes: list[_Class]) -> None:
     """Note the skylines of those values of which nothing is withstood any more."""
     skylines: dict[int, Skyline] = {}
-    for code, alike in zip(codes.tolist(), classes, strict=True):
-        if not len(alike.stairs):
-            if id(alike) not in skylines:
-                skylines[id(alike)] = alike.skyline()
-            found[code] = skylines[id(alike)]
+    for code, value_class in zip(codes.tolist(), classes, strict=True):
+        if not len(value_class.stairs):
+            if id(value_class) not in skylines:
+                skylines[id(value_class)] = value_class.skyline()
+            skylines_of_values[code] = skylines[id(value_class)]
 
 
 def _fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterable[Profiles]:
@@ -482,38 +490,38 @@ def _fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterable[Profiles]:
         return [fronts.front(counts, l, int(codes[0]))]
     if counts.n_values > _FEW:
         return fronts.fronts(counts, l, codes)
-    found = fronts.front(counts, l)
-    wanted = np.zeros(counts.n_values, dtype=bool)
-    wanted[codes] = True
-    return [found.take(wanted[found.value])]
+    front = fronts.front(counts, l)
+    is_wanted = np.zeros(counts.n_values, dtype=bool)
+    is_wanted[codes] = True
+    return [front.take(is_wanted[front.value])]
 
 
 def _next_classes(
-    found: Profiles, before: list[_Class], least_odds: Fraction, l: int
+    profiles: Profiles, before: list[_Class], least_odds: Fraction, l: int
 ) -> list[_Class]:
     """The class of each value of some fronts; `before` has those at the l before, or is empty."""
-    starts = found.starts
-    ends = np.append(starts[1:], len(found))
-    rows = np.stack((found.n, found.s, found.identity), axis=1)
-    known: dict[tuple[int, bytes], int] = {}
+    starts = profiles.starts
+    ends = np.append(starts[1:], len(profiles))
+    rows = np.stack((profiles.n, profiles.s, profiles.identity), axis=1)
+    class_numbers: dict[tuple[int, bytes], int] = {}
     first: list[int] = []  # of each new class, a value that is in it
     number = []
     for i, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
         key = id(before[i]) if before else 0, rows[start:end].tobytes()
-        if key not in known:
-            known[key] = len(first)
+        if key not in class_numbers:
+            class_numbers[key] = len(first)
             first.append(i)
-        number.append(known[key])
+        number.append(class_numbers[key])
     cells, offsets = ranges(starts[first], ends[first])
-    slices = _Slices(found.take(cells), offsets, least_odds)
-    made: list[_Class] = [] if before else [_Class(stairs) for stairs in slices.stairs()]
+    slices = _Slices(profiles.take(cells), offsets, least_odds)
+    classes: list[_Class] = [] if before else [_Class(stairs) for stairs in slices.stairs()]
     if before:
         parents = [before[i] for i in first]
         stairs = slices.stairs_within([parent.stairs for parent in parents])
         for parent, inside in zip(parents, stairs, strict=True):
             corners = _corners(l - 1, parent.stairs, inside)
-            made.append(_Class(inside[inside >= 0], parent, corners))
-    return [made[i] for i in number]
+            classes.append(_Class(inside[inside >= 0], parent, corners))
+    return [classes[i] for i in number]
 
 
 def _corners(l: int, stairs: IntArray, above: IntArray) -> Skyline:
@@ -533,9 +541,9 @@ class _Slices:
     least_odds: Fraction  # what the odds against must stay above
 
     @classmethod
-    def of(cls, found: Profiles, least_odds: Fraction) -> _Slices:
+    def of(cls, profiles: Profiles, least_odds: Fraction) -> _Slices:
         """Of profiles in order of value."""
-        return cls(found, np.append(found.starts, len(found)), least_odds)
+        return cls(profiles, np.append(profiles.starts, len(profiles)), least_odds)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -543,34 +551,34 @@ class _Slices:
     def alone(self) -> IntArray:
         """The most k, and the most m, that each value withstands where nothing more is known."""
         # An adversary who knows of as many people as a group has is certain.
-        most = np.minimum.reduceat(self.profiles.n, self.offsets[:-1]) - 1
-        everyone = np.arange(len(most))
-        most_k = _search(most, lambda at, k: self.safe(everyone[at], k, np.zeros_like(k)))
-        most_m = _search(most, lambda at, m: self.safe(everyone[at], np.zeros_like(m), m))
+        limits = np.minimum.reduceat(self.profiles.n, self.offsets[:-1]) - 1
+        everyone = np.arange(len(limits))
+        most_k = _search(limits, lambda places, k: self.safe(everyone[places], k, np.zeros_like(k)))
+        most_m = _search(limits, lambda places, m: self.safe(everyone[places], np.zeros_like(m), m))
         return np.stack((most_k, most_m), axis=1)
 
     def stairs(self) -> list[IntArray]:
         """Find the stairs of each value without knowing more."""
         bounds = [np.full(m + 1, k) for k, m in self.alone().tolist()]
-        return [found[found >= 0] for found in self.stairs_within(bounds)]
+        return [steps[steps >= 0] for steps in self.stairs_within(bounds)]
 
-    def stairs_within(self, most: list[IntArray]) -> list[IntArray]:
+    def stairs_within(self, bounds: list[IntArray]) -> list[IntArray]:
         """Find the stairs of each value, none of which is higher than those given; -1 for none."""
-        found: list[IntArray] = []
-        sizes = np.cumsum([0, *(len(each) for each in most)])
+        stairs: list[IntArray] = []
+        sizes = np.cumsum([0, *(len(bound) for bound in bounds)])
         first = 0
-        while first < len(most):
+        while first < len(bounds):
             end = int(np.searchsorted(sizes, sizes[first] + _BLOCK, side="right")) - 1
             end = max(end, first + 1)
-            part = most[first:end]
-            lengths = [len(each) for each in part]
+            part = bounds[first:end]
+            lengths = [len(bound) for bound in part]
             owner = np.repeat(np.arange(first, end), lengths)
             m, _ = ranges(np.zeros(len(part), dtype=np.int64), np.array(lengths))
             high = np.concatenate(part)
             low = _search(high, partial(self._safe_at, owner, m))
-            found += np.split(low, np.cumsum(lengths)[:-1])
+            stairs += np.split(low, np.cumsum(lengths)[:-1])
             first = end
-        return found
+        return stairs
 
     def safe(self, value: IntArray, k: IntArray, m: IntArray) -> BoolArray:
         """Whether each (k, m) is withstood; floats decide unless close, then fractions."""
@@ -583,8 +591,8 @@ class _Slices:
         if least_odds:
             for i in np.flatnonzero(np.abs(ratio - least_odds) <= CLOSE * least_odds).tolist():
                 cells = slice(self.offsets[value[i]], self.offsets[value[i] + 1])
-                found = exact_minimum(self.profiles.take(cells), int(k[i]), int(m[i]))
-                safe[i] = found.ratio > self.least_odds
+                minimum = exact_minimum(self.profiles.take(cells), int(k[i]), int(m[i]))
+                safe[i] = minimum.ratio > self.least_odds
         return safe
 
     def _safe_at(self, owner: IntArray, m: IntArray, places: IntArray, k: IntArray) -> BoolArray:
@@ -593,8 +601,8 @@ class _Slices:
     def _alike(self, value: IntArray) -> Iterator[IntArray]:
         """Places of values whose holders are about as many, a block of profiles at a time."""
         size = self._size[value]
-        for each in np.unique(size).tolist():
-            places = np.flatnonzero(size == each)
+        for magnitude in np.unique(size).tolist():
+            places = np.flatnonzero(size == magnitude)
             ends = np.cumsum(np.diff(self.offsets)[value[places]])
             blocks = np.searchsorted(ends, np.arange(_BLOCK, int(ends[-1]), _BLOCK))
             yield from (part for part in np.split(places, blocks) if len(part))
@@ -602,20 +610,22 @@ class _Slices:
     @cached_property
     def _size(self) -> IntArray:
         """The binary logarithm of the most holders of each value."""
-        most = np.maximum.reduceat(self.profiles.s, self.offsets[:-1])
-        return np.log2(most).astype(np.int64)
+        most_holders = np.maximum.reduceat(self.profiles.s, self.offsets[:-1])
+        return np.log2(most_holders).astype(np.int64)
 
     def _negated_ratio(self, value: IntArray, k: IntArray, m: IntArray) -> FloatArray:
         """NR of Theorem 2 at each (k, m)."""
         cells, offsets = ranges(self.offsets[value], self.offsets[value + 1])
-        many = np.diff(offsets)
-        ratios = theorem2_terms(self.profiles.take(cells), np.repeat(k, many), np.repeat(m, many))
+        lengths = np.diff(offsets)
+        ratios = theorem2_terms(
+            self.profiles.take(cells), np.repeat(k, lengths), np.repeat(m, lengths)
+        )
         return ratios.least(offsets[:-1]).negated_ratio()
 
 
-def _search(most: IntArray, safe: Callable[[IntArray, IntArray], BoolArray]) -> IntArray:
-    """The largest amount from 0 to `most` that is safe at each position, or -1."""
-    low, high = np.full(len(most), -1), most.copy()
+def _search(limits: IntArray, safe: Callable[[IntArray, IntArray], BoolArray]) -> IntArray:
+    """The largest amount from 0 to `limits` that is safe at each position, or -1."""
+    low, high = np.full(len(limits), -1), limits.copy()
     while len(unsettled := np.flatnonzero(low < high)):
         middle = (low[unsettled] + high[unsettled] + 1) // 2
         good = safe(unsettled, middle)

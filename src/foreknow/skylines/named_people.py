@@ -64,15 +64,15 @@ class NamedWitness(Plain):
     def statements(self) -> tuple[str, ...]:
         """Everything that the adversary knows, in the language of `Statements`."""
         target, value = _quoted(self.target), _quoted(self.value)
-        others, people = map(_quoted, self.ruled_out), map(_quoted, self.relatives)
+        ruled_out, people = map(_quoted, self.ruled_out), map(_quoted, self.relatives)
         if self.semantics == "single":
             return (
-                *(f"{target} != {x}" for x in others),
+                *(f"{target} != {x}" for x in ruled_out),
                 *(f"{_quoted(person)} = {_quoted(has)}" for person, has in self.known),
                 *(f"{person} = {value} -> {target} = {value}" for person in people),
             )
         return (
-            *(f"{x} in {target} -> {value} in {target}" for x in others),
+            *(f"{x} in {target} -> {value} in {target}" for x in ruled_out),
             *(_lacks(person, self.value) for person, _ in self.known),
             *(f"{value} in {person} -> {value} in {target}" for person in people),
         )
@@ -82,10 +82,11 @@ class NamedWitness(Plain):
         return page_of(self).headline
 
     def __repr__(self) -> str:
-        many = len(self.statements)
+        n_statements = len(self.statements)
         return (
             f"NamedWitness({self.target!r} has {self.value!r}: "
-            f"{significant(self.probability)} given {many} statement{'' if many == 1 else 's'})"
+            f"{significant(self.probability)} given {n_statements} "
+            f"statement{'' if n_statements == 1 else 's'})"
         )
 
     def _repr_html_(self) -> str:
@@ -145,19 +146,19 @@ def name_people(release: Release, disclosure: Disclosure) -> NamedWitness:
     crowd = _Crowd(release)
     value = witness.value
     (target,) = crowd.choose(witness.target_position, 1, has=value)
-    known: list[tuple[Label, Label]] = []
+    holdings: list[tuple[Label, Label]] = []
     untrue: list[str] = []
-    for has, many in witness.known.items():
+    for has, n_people in witness.known.items():
         if witness.semantics == "single":
-            chosen = crowd.choose(witness.known_position, many, has=has)
+            chosen = crowd.choose(witness.known_position, n_people, has=has)
         else:
-            chosen = crowd.choose(witness.known_position, many, lacks=has)
-            others = crowd.choose(witness.known_position, many - len(chosen))
-            untrue += [_lacks(person, has) for person in others]
-            chosen += others
-        known += [(person, has) for person in chosen]
+            chosen = crowd.choose(witness.known_position, n_people, lacks=has)
+            other_people = crowd.choose(witness.known_position, n_people - len(chosen))
+            untrue += [_lacks(person, has) for person in other_people]
+            chosen += other_people
+        holdings += [(person, has) for person in chosen]
     relatives = crowd.choose(witness.family_position, witness.family)
-    if (len(known), len(relatives)) != (sum(witness.known.values()), witness.family):
+    if (len(holdings), len(relatives)) != (sum(witness.known.values()), witness.family):
         raise InternalError("the worst case needs more people than its groups have")
     assert disclosure.exact is not None
     return NamedWitness(
@@ -166,7 +167,7 @@ def name_people(release: Release, disclosure: Disclosure) -> NamedWitness:
         disclosure.probability,
         disclosure.exact,
         witness.ruled_out,
-        tuple(known),
+        tuple(holdings),
         tuple(relatives),
         witness.semantics,
         tuple(untrue),
@@ -182,17 +183,22 @@ class _Crowd:
         self._free = np.ones(len(self._members), dtype=bool)
 
     def choose(
-        self, group: int | None, many: int, *, has: Label | None = None, lacks: Label | None = None
+        self,
+        group: int | None,
+        n_people: int,
+        *,
+        has: Label | None = None,
+        lacks: Label | None = None,
     ) -> list[Label]:
-        """The first members of a group that fit and are not chosen yet, at most `many`."""
-        if group is None or not many:
+        """The first members of a group that fit and are not chosen yet, at most `n_people`."""
+        if group is None or not n_people:
             return []
         fits = self._free & (self._members.groups == group)
         if has is not None:
             fits &= self._holders(has)
         if lacks is not None:
             fits &= ~self._holders(lacks)
-        chosen = np.flatnonzero(fits)[:many]
+        chosen = np.flatnonzero(fits)[:n_people]
         self._free[chosen] = False
         return [self._members.names[i] for i in chosen.tolist()]
 

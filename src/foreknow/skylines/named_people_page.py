@@ -45,10 +45,10 @@ class NamedPeoplePage(Page[NamedWitness]):
         if witness.relatives:
             linked = listing([named(v) for v in witness.relatives], "or")
             parts.append(f"{target} has {value} if {linked} has it")
-        exact, one = witness.exact, Fraction(1)
-        found = Disclosure(witness.value, witness.probability, lambda: exact)
-        sure = "certain" if is_certain(found, one) else f"{percent(found, one)} sure"
-        knows = listing([f"that {part}" for part in parts], most=8) or "nothing but the release"
+        exact, limit = witness.exact, Fraction(1)
+        disclosure = Disclosure(witness.value, witness.probability, lambda: exact)
+        sure = "certain" if is_certain(disclosure, limit) else f"{percent(disclosure, limit)} sure"
+        knows = listing([f"that {part}" for part in parts], n_shown=8) or "nothing but the release"
         return f"Someone who knows {knows} can be {sure} that {target} has {value}."
 
     def html(self) -> str:
@@ -66,8 +66,8 @@ class NamedPeoplePage(Page[NamedWitness]):
         note = "   (not so in this table, but no less possible)"
         yield Items(
             [
-                f"{visible(each)}{note if each in self.result.untrue else ''}"
-                for each in self.result.statements
+                f"{visible(statement)}{note if statement in self.result.untrue else ''}"
+                for statement in self.result.statements
             ]
         )
 

@@ -54,11 +54,13 @@ class Corner:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        more = [None if found is None else found.probability for found in self.beyond]
+        probabilities = [
+            None if disclosure is None else disclosure.probability for disclosure in self.beyond
+        ]
         return {
             **dict(zip("lkm", self.point, strict=True)),
             "probability": self.found.probability,
-            "one_more": dict(zip("lkm", more, strict=True)),
+            "one_more": dict(zip("lkm", probabilities, strict=True)),
         }
 
 
@@ -105,8 +107,8 @@ class SkylineReport(Result):
     @property
     def by_class(self) -> Skylines | None:
         """The skylines by class of values, where these are too many to be told one by one."""
-        found = self.skylines
-        return found if isinstance(found, Skylines) and len(found) > MOST_TOLD else None
+        skylines = self.skylines
+        return skylines if isinstance(skylines, Skylines) and len(skylines) > MOST_TOLD else None
 
     def points(self, value: Label) -> tuple[Point, ...]:
         """The points of one value, sorted."""
@@ -119,12 +121,16 @@ class SkylineReport(Result):
         """The points of a value with what is reached there, and with one fact more of each kind."""
         points = self.points(value)
         beyond = [((l + 1, k, m), (l, k + 1, m), (l, k, m + 1)) for l, k, m in points]
-        found = self.disclosures(value, [*points, *chain.from_iterable(beyond)])
+        disclosures = self.disclosures(value, [*points, *chain.from_iterable(beyond)])
         return tuple(
             Corner(
                 point,
-                found[point],
-                (found[l] if point[0] < self.most_l else None, found[k], found[m]),
+                disclosures[point],
+                (
+                    disclosures[l] if point[0] < self.most_l else None,
+                    disclosures[k],
+                    disclosures[m],
+                ),
             )
             for point, (l, k, m) in zip(points, beyond, strict=True)
         )
@@ -159,8 +165,8 @@ class SkylineReport(Result):
 
     def _content(self) -> dict[str, Any]:
         by_class = self.by_class
-        more = {"values": list(map(self._told_of, self.values))}
-        return super()._content() | (more if by_class is None else _of_classes(by_class))
+        entries = {"values": list(map(self._told_of, self.values))}
+        return super()._content() | (entries if by_class is None else _of_classes(by_class))
 
     def _told_of(self, value: Label) -> dict[str, Any]:
         return {
@@ -171,8 +177,8 @@ class SkylineReport(Result):
         }
 
     def __repr__(self) -> str:
-        many = len(self.values)
-        what = repr(self.values[0]) if many == 1 else f"{many} values"
+        n_values = len(self.values)
+        what = repr(self.values[0]) if n_values == 1 else f"{n_values} values"
         points = sum(map(len, self.skylines.values())) if self.by_class is None else 0
         if self.by_class is not None:
             what, points = f"{what} together", len(self.by_class.of_all)
@@ -185,18 +191,20 @@ class SkylineReport(Result):
         """What many adversaries reach, in a few array operations for each l."""
         if self.windows is not None:
             return {point: self.disclosure(value, point) for point in set(points)}
-        found: dict[Point, Disclosure] = {}
+        disclosures: dict[Point, Disclosure] = {}
         code = self.counts.code(value)
         for l in sorted({point[0] for point in points}):
-            here = sorted({point for point in points if point[0] == l})
+            points_at_l = sorted({point for point in points if point[0] == l})
             cells = front(self.counts, l, code)
-            many, (_, ks, ms) = len(cells), np.array(here, dtype=np.int64).T
-            each = cells.take(np.tile(np.arange(many), len(here)))
-            minima = theorem2_terms(each, np.repeat(ks, many), np.repeat(ms, many))
-            ratios = minima.least(np.arange(0, many * len(here), many)).negated_ratio()
-            for point, ratio in zip(here, ratios.tolist(), strict=True):
-                found[point] = self._found(value, point, ratio)
-        return found
+            n_profiles, (_, ks, ms) = len(cells), np.array(points_at_l, dtype=np.int64).T
+            profiles = cells.take(np.tile(np.arange(n_profiles), len(points_at_l)))
+            minima = theorem2_terms(profiles, np.repeat(ks, n_profiles), np.repeat(ms, n_profiles))
+            ratios = minima.least(
+                np.arange(0, n_profiles * len(points_at_l), n_profiles)
+            ).negated_ratio()
+            for point, ratio in zip(points_at_l, ratios.tolist(), strict=True):
+                disclosures[point] = self._found(value, point, ratio)
+        return disclosures
 
     def _found(self, value: Label, point: Point, ratio: float) -> Disclosure:
         def asked() -> Disclosure:
@@ -212,27 +220,30 @@ class SkylineReport(Result):
         return int(np.count_nonzero(self.counts.totals)) - 1
 
 
-def _of_classes(found: Skylines) -> dict[str, Any]:
+def _of_classes(skylines: Skylines) -> dict[str, Any]:
     """What is withstood of all values together, and for each class the most of each kind alone."""
     classes = [
-        {"values": members, "most_alone": dict(zip("lkm", each.most or [None] * 3, strict=True))}
-        for each, members in found.members()
+        {
+            "values": members,
+            "most_alone": dict(zip("lkm", value_class.most or [None] * 3, strict=True)),
+        }
+        for value_class, members in skylines.members()
     ]
-    points = [dict(zip("lkm", point, strict=True)) for point in found.of_all]
+    points = [dict(zip("lkm", point, strict=True)) for point in skylines.of_all]
     return {"of_all": points, "classes": classes}
 
 
 def fewest_beyond(points: Sequence[Point], most_l: int) -> Point:
     """Find the fewest facts that are not withstood, by the points of a skyline."""
-    known = np.array([(-1, -1, -1), *points], dtype=np.int64)
+    corners = np.array([(-1, -1, -1), *points], dtype=np.int64)
     options = []
-    for l in sorted({0, *(known[:, 0] + 1).tolist()}):
+    for l in sorted({0, *(corners[:, 0] + 1).tolist()}):
         if l > most_l:
             break
-        above = known[known[:, 0] >= l]
+        above = corners[corners[:, 0] >= l]
         for k in sorted({0, *(above[:, 1] + 1).tolist()}):
-            rest = above[above[:, 1] >= k]
-            options.append((l, k, int(rest[:, 2].max(initial=-1)) + 1))
+            above_both = above[above[:, 1] >= k]
+            options.append((l, k, int(above_both[:, 2].max(initial=-1)) + 1))
     return min(options, key=lambda point: (sum(point), -point.count(0), -point[1], point))
 
 
@@ -294,7 +305,7 @@ def skyline_report(
     ((3, 0, 0), True)
     """
     policy = None if policy is None else Policy.of(policy)
-    release, about = opened(release, policy, quasi_identifiers, sensitive, knowing, name)
+    release, description = opened(release, policy, quasi_identifiers, sensitive, knowing, name)
     counts, limit = counts_of(release), as_threshold(confidence)
     windows = None
     if within is not None:
@@ -302,23 +313,25 @@ def skyline_report(
             raise InputError("give one of values, any_of and within")
         windows = Windows.of(counts, Width.of(within))
         window = Window(f"a value in a window of {windows.width.words()}", 0)
-        found: Mapping[Label, Skyline] = {window: near_skyline(windows, limit)}
+        skylines: Mapping[Label, Skyline] = {window: near_skyline(windows, limit)}
     elif any_of is not None:
         if values is not None:
             raise InputError("give values or any_of, not both; any_of is one secret")
         counts, name_of = counted_as_one(counts, any_of, policy)
-        found = {name_of: knowledge_skyline(counts, name_of, limit)}
+        skylines = {name_of: knowledge_skyline(counts, name_of, limit)}
     elif values is None:
-        found = knowledge_skylines(counts, limit)
-        if not found:
+        skylines = knowledge_skylines(counts, limit)
+        if not skylines:
             raise DataError("the release has no sensitive values")
     else:
         if isinstance(values, str) or not isinstance(values, Iterable):
             raise InputError(f"values must be a list of sensitive values, such as [{values!r}]")
-        found = {value: knowledge_skyline(counts, value, limit) for value in values}
-        if not found:
+        skylines = {value: knowledge_skyline(counts, value, limit) for value in values}
+        if not skylines:
             raise InputError("values is empty; leave it out for all values")
-    return SkylineReport(counts, limit, tuple(found), skylines=found, windows=windows, **about)
+    return SkylineReport(
+        counts, limit, tuple(skylines), skylines=skylines, windows=windows, **description
+    )
 
 
 skyline = skyline_report
@@ -334,12 +347,12 @@ def opened(
 ) -> tuple[Any, dict[str, Any]]:
     """A release as an adversary sees it; with what it and its column are called, and the scope."""
     release = counted_for(release, policy, quasi_identifiers, sensitive, knowing)
-    about = {
+    description = {
         "name": name or str(getattr(release, "name", "release")),
         "sensitive": sensitive or getattr(release, "sensitive", None),
         "scope": scope_of(release),
     }
-    return release, about
+    return release, description
 
 
 def counted_as_one(
@@ -347,15 +360,15 @@ def counted_as_one(
 ) -> tuple[GroupCounts, Label]:
     """Count a set of values as one, or those below a label of the hierarchy that a policy has."""
     schema = None if policy is None else policy.schema
-    known: Any = None if schema is None else schema.hierarchies.get(schema.sensitive)
-    asked = Requirement(Facts(), 1, name="any_of", any_of=any_of, hierarchy=known)
-    counted = asked.count(counts)
-    ((_, members),) = counted.meant.sets.items()
+    hierarchy: Any = None if schema is None else schema.hierarchies.get(schema.sensitive)
+    requirement = Requirement(Facts(), 1, name="any_of", any_of=any_of, hierarchy=hierarchy)
+    requirement_counts = requirement.count(counts)
+    ((_, members),) = requirement_counts.meant.sets.items()
     if not members:
         what = any_of if isinstance(any_of, str) else " or ".join(map(str, any_of))
         raise DataError(f"nobody in the release has {what!r}")
-    found = counts_of(counted.counts)
-    return found, found.values[-1]
+    merged_counts = counts_of(requirement_counts.counts)
+    return merged_counts, merged_counts.values[-1]
 
 
 def _three(point: Any) -> Point:

@@ -94,17 +94,17 @@ class SkylinePage(CountsPage[SkylineReport]):
     def blocks(self) -> Iterator[Block]:
         """What a skyline is, what is withstood of each value, then each of them."""
         report = self.result
-        many = len(report.values) > 1
+        has_several = len(report.values) > 1
         yield Sentence(self.explanation, "lead")
         yield Sentence(terms_of(report).explained, "note", whole=True)
         if report.by_class is not None:
             yield from _together(report, report.by_class)
             yield from _classes(report, report.by_class)
-        if many and not _too_many(report):
+        if has_several and not _too_many(report):
             yield from _overview(report)
         for place, value in enumerate(_drawn(report), 1):
-            own = partial(value_blocks, report, value, f"value-{place}")
-            yield from [Later(own)] if many else own()
+            value_part = partial(value_blocks, report, value, f"value-{place}")
+            yield from [Later(value_part)] if has_several else value_part()
 
 
 def _too_many(report: SkylineReport) -> bool:
@@ -115,13 +115,13 @@ def _too_many(report: SkylineReport) -> bool:
 def _drawn(report: SkylineReport) -> Sequence[Label]:
     """The values that have a part of the page."""
     if report.by_class is not None and _too_many(report):
-        return [each.example for each in report.by_class.classes[:_MOST_CLASSES]]
+        return [value_class.example for value_class in report.by_class.classes[:_MOST_CLASSES]]
     return report.values[:_MOST_VALUES]
 
 
-def _together(report: SkylineReport, found: Skylines) -> Iterator[Block]:
+def _together(report: SkylineReport, skylines: Skylines) -> Iterator[Block]:
     """What is withstood whichever value is asked about."""
-    terms, points = terms_of(report), found.of_all
+    terms, points = terms_of(report), skylines.of_all
     yield Heading(
         f"All values together: {some(len(points), 'point', 'points')}", "together", whole=False
     )
@@ -131,10 +131,10 @@ def _together(report: SkylineReport, found: Skylines) -> Iterator[Block]:
             "unsafe",
         )
         return
-    least = fewest_beyond(points, report.most_l)
+    fewest_facts = fewest_beyond(points, report.most_l)
     yield Sentence(
         f"Whichever value is asked about, these amounts are withstood. Too much already, for some "
-        f"value: {adversary(terms, least)}.",
+        f"value: {adversary(terms, fewest_facts)}.",
         "lead",
     )
     notable = [points[place] for place in notable_places(points)]
@@ -148,9 +148,9 @@ def _together(report: SkylineReport, found: Skylines) -> Iterator[Block]:
         yield Sentence(f"{len(notable)} of {number(len(points))} points are shown.")
 
 
-def _classes(report: SkylineReport, found: Skylines) -> Iterator[Block]:
+def _classes(report: SkylineReport, skylines: Skylines) -> Iterator[Block]:
     """What is withstood of the values of each class, of one kind of knowledge alone."""
-    terms, classes = terms_of(report), found.classes
+    terms, classes = terms_of(report), skylines.classes
     yield Heading(
         f"Values by class: {some(len(classes), 'class', 'classes')}", "classes", whole=False
     )
@@ -159,22 +159,23 @@ def _classes(report: SkylineReport, found: Skylines) -> Iterator[Block]:
         "The last columns say the most of one kind of knowledge alone that is withstood; classes "
         "of which these are the same share a row."
     )
-    alike: dict[tuple[int, ...], list[ValueClass]] = {}
-    for each in classes:
-        alike.setdefault(each.most, []).append(each)
+    classes_by_amounts: dict[tuple[int, ...], list[ValueClass]] = {}
+    for value_class in classes:
+        classes_by_amounts.setdefault(value_class.most, []).append(value_class)
     rows: list[Row] = [
         (
-            number(sum(each.n_values for each in own)),
-            number(len(own)),
-            visible(own[0].example),
-            *_texts(most),
+            number(sum(value_class.n_values for value_class in members)),
+            number(len(members)),
+            visible(members[0].example),
+            *_texts(amounts),
         )
-        for most, own in list(alike.items())[:_MOST_LISTED]
+        for amounts, members in list(classes_by_amounts.items())[:_MOST_LISTED]
     ]
     yield Table(("values", "classes", "such as", *terms.axes), rows, left=(2,))
-    if len(alike) > len(rows):
+    if len(classes_by_amounts) > len(rows):
         yield Sentence(
-            f"These withstand least; {number(len(alike) - len(rows))} more rows are left out."
+            f"These withstand least; {number(len(classes_by_amounts) - len(rows))} more rows are "
+            "left out."
         )
     yield Sentence(
         "Ask for a value by name for all of its points; the JSON says who is in a class."
@@ -186,18 +187,18 @@ def _overview(report: SkylineReport) -> Iterator[Block]:
     limit, terms = limit_text(report.confidence), terms_of(report)
     title = f"The most of one kind of knowledge alone that stays below {limit}"
     yield Heading(title, "values", whole=False)
-    most = {value: _most_alone(report, value) for value in report.values}
-    left_out = len(most) - _MOST_LISTED
-    shown = most if left_out <= 0 else _least(most)
+    amounts = {value: _most_alone(report, value) for value in report.values}
+    left_out = len(amounts) - _MOST_LISTED
+    listed_values = amounts if left_out <= 0 else _least(amounts)
     drawn = {value: f"value-{place}" for place, value in enumerate(report.values[:_MOST_VALUES], 1)}
     rows: list[Row] = [
         (
             Cell(visible(value), link=drawn.get(value, "")),
             number(report.occurrences(value)),
-            *_texts(most[value]),
-            Cell(number(many := len(report.points(value))), "" if many else "unsafe"),
+            *_texts(amounts[value]),
+            Cell(number(n_points := len(report.points(value))), "" if n_points else "unsafe"),
         )
-        for value in shown
+        for value in listed_values
     ]
     head = ("value", terms.holders.lower(), *terms.axes, "points of the skyline")
     yield Table(head, rows, roomy=(1,))
@@ -206,10 +207,10 @@ def _overview(report: SkylineReport) -> Iterator[Block]:
             f"These withstand least, all three together; {number(left_out)} more values are left "
             "out. Ask for them by name."
         )
-    elif len(most) > _MOST_VALUES:
-        others = some(len(most) - _MOST_VALUES, "other value", "other values")
-        yield Sentence(f"And {others} without a part here; ask for them by name.", whole=True)
-    if not all(most.values()):
+    elif len(amounts) > _MOST_VALUES:
+        other_values = some(len(amounts) - _MOST_VALUES, "other value", "other values")
+        yield Sentence(f"And {other_values} without a part here; ask for them by name.", whole=True)
+    if not all(amounts.values()):
         yield Sentence("Where there is no point, not even knowing nothing else is withstood.")
 
 
@@ -220,26 +221,28 @@ def value_blocks(report: SkylineReport, value: Label, anchor: str = "value") -> 
     """What is too much already, a heat map, and the points, or the most notable of many."""
     corners = report.corners(value)
     notable = notable_points(corners)
-    many = some(len(corners), "point", "points")
-    few = len(notable) == len(corners)
-    title = f"{visible(value)} at {limit_text(report.confidence)}: {many}"
-    title += "" if few else f", of which {len(notable)} are shown"
+    points_text = some(len(corners), "point", "points")
+    shows_all = len(notable) == len(corners)
+    title = f"{visible(value)} at {limit_text(report.confidence)}: {points_text}"
+    title += "" if shows_all else f", of which {len(notable)} are shown"
     yield Heading(title, anchor, whole=False)
     yield Sentence(least_sentence(report, value), "lead" if corners else "unsafe")
     if not corners:
         return
     yield Later(lambda: [heat_figure(report, value, f"{anchor}-heat")])
     yield _points(report, value, notable)
-    if not few:
+    if not shows_all:
         yield Later(lambda: [_every(report, value, corners)])
 
 
 def _every(report: SkylineReport, value: Label, corners: Sequence[Corner]) -> Folded:
-    most, many = min(len(corners), _MOST_ROWS), number(len(corners))
-    title = f"All {many} points" if most == len(corners) else f"The first {most} of {many} points"
+    n_rows, total = min(len(corners), _MOST_ROWS), number(len(corners))
+    title = (
+        f"All {total} points" if n_rows == len(corners) else f"The first {n_rows} of {total} points"
+    )
     where = ", which are in the JSON of the report" if report.by_class is None else ""
     table = replace(
-        _points(report, value, corners[:most]), omitted=len(corners) - most, where=where
+        _points(report, value, corners[:n_rows]), omitted=len(corners) - n_rows, where=where
     )
     return Folded(title, [table])
 
@@ -271,8 +274,10 @@ def _points(report: SkylineReport, value: Label, corners: Sequence[Corner]) -> T
 def worst_case(report: SkylineReport, value: Label, point: Point) -> Iterator[Block]:
     """Say whether some amounts are withstood, and the worst case by groups and numbers."""
     safe, (l, k, m) = report.withstands(value, point), point
-    said = f"l={l}, k={k}, m={m} is {'withstood' if safe else 'not withstood'}"
-    yield Sentence(f"{said}: {probability_text(report, value, point)}.", "" if safe else "unsafe")
+    statement = f"l={l}, k={k}, m={m} is {'withstood' if safe else 'not withstood'}"
+    yield Sentence(
+        f"{statement}: {probability_text(report, value, point)}.", "" if safe else "unsafe"
+    )
     yield Sentence(worst_sentence(report, value, point))
     yield Items([f"{who}: {what}" for who, what in _worst(report, value, point).details])
 
@@ -298,9 +303,9 @@ def adversary(terms: Terms, point: Point) -> str:
 def beyond_sentence(terms: Terms, corner: Corner, limit: Fraction) -> str:
     """Say what one fact more of each kind would do."""
     reached = [
-        (kind, _chance(found, limit))
-        for (kind, _), found in zip(terms.things, corner.beyond, strict=True)
-        if found is not None
+        (kind, _chance(disclosure, limit))
+        for (kind, _), disclosure in zip(terms.things, corner.beyond, strict=True)
+        if disclosure is not None
     ]
     if len({sure for _, sure in reached}) == 1:
         return f"One fact more of any kind: {reached[0][1]}."
@@ -311,8 +316,12 @@ def least_sentence(report: SkylineReport, value: Label) -> str:
     """Say which little knowledge is too much already."""
     terms, limit = terms_of(report, value), report.confidence
     point = report.least_beyond(value)
-    found = report.disclosure(value, point)
-    sure = "certain of" if is_certain(found, limit) else f"{percent(found, limit, 1)} sure of"
+    disclosure = report.disclosure(value, point)
+    sure = (
+        "certain of"
+        if is_certain(disclosure, limit)
+        else f"{percent(disclosure, limit, 1)} sure of"
+    )
     if not any(point):
         return (
             "Not even an adversary who knows nothing but the release is withstood: they can be "
@@ -326,21 +335,21 @@ def least_sentence(report: SkylineReport, value: Label) -> str:
 
 def worst_sentence(report: SkylineReport, value: Label, point: Point) -> str:
     """Say what such an adversary can find out at worst: about whom, through which facts."""
-    found, limit = report.disclosure(value, point), report.confidence
+    disclosure, limit = report.disclosure(value, point), report.confidence
     used = _worst(report, value, point)
-    how = "certain" if is_certain(found, limit) else f"{percent(found, limit, 1)} sure"
-    return f"Someone who {used.knows} can be {how} that {used.whose} has {named(found.value)}."
+    how = "certain" if is_certain(disclosure, limit) else f"{percent(disclosure, limit, 1)} sure"
+    return f"Someone who {used.knows} can be {how} that {used.whose} has {named(disclosure.value)}."
 
 
 def probability_text(report: SkylineReport, value: Label, point: Point) -> str:
     """Write the breach probability as a fraction, where that is short, and as a percentage."""
-    found, limit = report.disclosure(value, point), report.confidence
-    shown, fraction = percent(found, limit, 2), found.exact
+    disclosure, limit = report.disclosure(value, point), report.confidence
+    percentage, fraction = percent(disclosure, limit, 2), disclosure.exact
     if fraction is None or fraction.denominator > _LONGEST:
-        return f"the breach probability is {shown}"
+        return f"the breach probability is {percentage}"
     if fraction == 1:
         return "the breach probability is 1"
-    return f"the breach probability is {fraction} = {shown}"
+    return f"the breach probability is {fraction} = {percentage}"
 
 
 def _worst(report: SkylineReport, value: Label, point: Point) -> Description:
@@ -349,9 +358,9 @@ def _worst(report: SkylineReport, value: Label, point: Point) -> Description:
     return facts_used(Facts(*point), witness, terms_of(report).noun)
 
 
-def _chance(found: Disclosure, limit: Fraction) -> str:
+def _chance(disclosure: Disclosure, limit: Fraction) -> str:
     """Write a probability for a table; "certain" for 1."""
-    return "certain" if is_certain(found, limit) else percent(found, limit, 1)
+    return "certain" if is_certain(disclosure, limit) else percent(disclosure, limit, 1)
 
 
 def _most_alone(report: SkylineReport, value: Label) -> tuple[int, ...]:
@@ -362,33 +371,36 @@ def _most_alone(report: SkylineReport, value: Label) -> tuple[int, ...]:
     return tuple(map(max, zip(*points, strict=True)))
 
 
-def _texts(most: tuple[int, ...]) -> tuple[str, ...]:
+def _texts(amounts: tuple[int, ...]) -> tuple[str, ...]:
     """Such amounts for a table; dashes if not even knowing nothing is withstood."""
-    return tuple(map(number, most)) if most else ("–",) * 3
+    return tuple(map(number, amounts)) if amounts else ("–",) * 3
 
 
-def _least(most: dict[Label, tuple[int, ...]]) -> list[Label]:
+def _least(amounts: dict[Label, tuple[int, ...]]) -> list[Label]:
     """As many values as are listed, in their order, that withstand least."""
-    order = sorted(range(len(most)), key=[sum(each or (-1,)) for each in most.values()].__getitem__)
-    kept = set(order[:_MOST_LISTED])
-    return [value for place, value in enumerate(most) if place in kept]
+    order = sorted(
+        range(len(amounts)),
+        key=[sum(value_amounts or (-1,)) for value_amounts in amounts.values()].__getitem__,
+    )
+    listed = set(order[:_MOST_LISTED])
+    return [value for place, value in enumerate(amounts) if place in listed]
 
 
-def notable_points(corners: Sequence[Corner], most: int = _NOTABLE) -> list[Corner]:
+def notable_points(corners: Sequence[Corner], max_points: int = _NOTABLE) -> list[Corner]:
     """Choose the points that say most, in order: extremes, the balanced, and some between."""
-    chosen = notable_places([corner.point for corner in corners], most)
+    chosen = notable_places([corner.point for corner in corners], max_points)
     return [corners[i] for i in chosen]
 
 
-def notable_places(given: Sequence[Point], most: int = _NOTABLE) -> list[int]:
+def notable_places(all_points: Sequence[Point], max_points: int = _NOTABLE) -> list[int]:
     """The places of those points."""
-    if len(given) <= max(most, _SHOWN):
-        return list(range(len(given)))
-    points = np.array(given, dtype=float)
+    if len(all_points) <= max(max_points, _SHOWN):
+        return list(range(len(all_points)))
+    points = np.array(all_points, dtype=float)
     points /= np.maximum(1, points.max(axis=0))
     chosen = {*np.argmax(points + points.sum(axis=1, keepdims=True) / 1e6, axis=0).tolist()}
     chosen.add(int(np.argmax(points.min(axis=1))))
-    evenly = np.linspace(0, len(given) - 1, most - len(chosen))
+    evenly = np.linspace(0, len(all_points) - 1, max_points - len(chosen))
     chosen |= set(evenly.round().astype(int).tolist())
     return sorted(chosen)
 
@@ -407,12 +419,12 @@ def skyline_heat(report: SkylineReport, value: Label) -> HeatMap:
     ls = some_amounts(min(highest_l + 1, report.most_l), highest_l, _MOST_AMOUNTS[several])
     ks = some_amounts(highest_k + 1, highest_k, _MOST_AMOUNTS[several])
     ms = chosen(sorted({0, *points[:, 2].tolist()}), _MOST_PANELS[several])
-    found = report.disclosures(value, [(l, k, m) for m in ms for l in ls for k in ks])
+    disclosures = report.disclosures(value, [(l, k, m) for m in ms for l in ls for k in ks])
 
     def square(point: Point) -> Square:
-        (l, k, m), sure = point, _chance(found[point], report.confidence)
+        (l, k, m), sure = point, _chance(disclosures[point], report.confidence)
         inside = report.withstands(value, point)
-        return Square(f"l={l}, k={k}, m={m}: {sure}", found[point].probability, inside, point)
+        return Square(f"l={l}, k={k}, m={m}: {sure}", disclosures[point].probability, inside, point)
 
     panels = [
         Panel(amount_of(m, terms.things[2]), [[square((l, k, m)) for k in ks] for l in ls])
@@ -432,26 +444,26 @@ def heat_caption(report: SkylineReport, value: Label) -> str:
     )
 
 
-def some_amounts(most: int, told: int, many: int) -> list[int]:
+def some_amounts(highest: int, marked: int, n_amounts: int) -> list[int]:
     """Amounts from 0 to the most, about so many, and one that is told among them.
 
     >>> some_amounts(4, 3, 8), some_amounts(100, 99, 5)
     ([0, 1, 2, 3, 4], [0, 24, 49, 74, 99, 100])
     """
-    if most < many:
-        return list(range(most + 1))
-    return sorted({told, most, *(told * i // (many - 1) for i in range(many))})
+    if highest < n_amounts:
+        return list(range(highest + 1))
+    return sorted({marked, highest, *(marked * i // (n_amounts - 1) for i in range(n_amounts))})
 
 
-def chosen(amounts: Sequence[int], most: int) -> list[int]:
+def chosen(amounts: Sequence[int], max_amounts: int) -> list[int]:
     """So many of some amounts, the first and the last among them.
 
     >>> chosen([0, 1, 2, 5, 9], 3)
     [0, 2, 9]
     """
-    if len(amounts) <= most:
+    if len(amounts) <= max_amounts:
         return list(amounts)
-    return [amounts[(len(amounts) - 1) * i // (most - 1)] for i in range(most)]
+    return [amounts[(len(amounts) - 1) * i // (max_amounts - 1)] for i in range(max_amounts)]
 
 
 def amount_of(amount: int, things: tuple[str, str]) -> str:

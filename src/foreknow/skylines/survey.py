@@ -135,8 +135,8 @@ class LatticeSurvey(Result):
         This is what figure 6 of the paper plots. As there, nodes in which some group has only one
         value are left out. `k` is one of the numbers in `knowledge`.
         """
-        found = self.disclosures[:, self._column(k)]
-        order = np.lexsort((found, self.entropy))
+        disclosures = self.disclosures[:, self._column(k)]
+        order = np.lexsort((disclosures, self.entropy))
         order = order[self.entropy[order] > 0]
         _, first = np.unique(self.entropy[order], return_index=True)
         return tuple(self._node(number) for number in order[first].tolist())
@@ -164,8 +164,8 @@ class LatticeSurvey(Result):
 
     def _column(self, k: int) -> int:
         if k not in self.knowledge:
-            known = ", ".join(map(str, self.knowledge))
-            raise InputError(f"the survey is about {known} pieces of knowledge, not {k!r}")
+            choices = ", ".join(map(str, self.knowledge))
+            raise InputError(f"the survey is about {choices} pieces of knowledge, not {k!r}")
         return self.knowledge.index(k)
 
     def _number(self, levels: Node) -> int:
@@ -188,7 +188,7 @@ def survey(
     policy: Policy | Mapping[str, Any] | str | Path | None = None,
     kind: Kind = "implications",
     name: str | None = None,
-    **said: Unpack[Arguments],
+    **keys: Unpack[Arguments],
 ) -> LatticeSurvey:
     """Judge every full-domain generalization of a table.
 
@@ -232,7 +232,7 @@ def survey(
     pieces = _pieces(knowledge)
     if kind not in _ADVERSARIES:
         raise InputError(f"no kind {kind!r} of knowledge{did_you_mean(str(kind), get_args(Kind))}")
-    microdata = microdata_of(microdata, policy, said)
+    microdata = microdata_of(microdata, policy, keys)
     require(SURVEY, semantics=microdata.schema.semantics)
     refuse_rules(SURVEY, microdata, SURVEY.needs)
     rollup = Rollup(microdata)
@@ -251,9 +251,9 @@ def survey(
         counts = view.counts
         groups[number] = counts.n_groups
         entropy[number] = least_entropy(counts)
-        for at in range(len(pieces) - 1, -1, -1):  # the most first: it serves the others
-            found = _ADVERSARIES[kind](pieces[at]).disclosure(counts)
-            disclosures[number, at] = _rounded(found, certain=entropy[number] == 0)
+        for place in range(len(pieces) - 1, -1, -1):  # the most first: it serves the others
+            disclosure = _ADVERSARIES[kind](pieces[place]).disclosure(counts)
+            disclosures[number, place] = _rounded(disclosure, certain=entropy[number] == 0)
         counts.memory.clear()
     return LatticeSurvey(
         tuple(microdata.schema.quasi_identifiers),
@@ -272,10 +272,10 @@ def survey(
     )
 
 
-def _rounded(found: Disclosure, certain: bool) -> float:
+def _rounded(disclosure: Disclosure, certain: bool) -> float:
     """The probability; if it is rounded to 1 but not certain, the next lower float."""
-    if found.probability < 1 or certain or found.exact == 1:
-        return found.probability
+    if disclosure.probability < 1 or certain or disclosure.exact == 1:
+        return disclosure.probability
     return float(np.nextafter(1, 0))
 
 

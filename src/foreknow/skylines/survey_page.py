@@ -39,8 +39,8 @@ class SurveyPage(Page[LatticeSurvey]):
         yield Pairs("The levels of each column", _level_lines(survey), whole=True)
         if even := _by_entropy(survey):
             yield Heading("The generalizations, the most even first", "nodes")
-            known = f"so many {survey.kind} (k)"
-            yield Sentence(f"The level of each column, and the worst disclosure by {known}:")
+            knowledge = f"so many {survey.kind} (k)"
+            yield Sentence(f"The level of each column, and the worst disclosure by {knowledge}:")
             yield _nodes(survey, even)
         if plain := [node for node in survey.nodes if node.entropy == 0]:
             yield Heading("With a group of one value", "plain")
@@ -55,8 +55,8 @@ class SurveyPage(Page[LatticeSurvey]):
 
 def _by_entropy(survey: LatticeSurvey) -> list[SurveyedNode]:
     """Nodes with some entropy, the most first; then those that disclose least."""
-    found = [node for node in survey.nodes if node.entropy > 0]
-    return sorted(found, key=lambda node: (-node.entropy, node.disclosures, node.levels))
+    nodes = [node for node in survey.nodes if node.entropy > 0]
+    return sorted(nodes, key=lambda node: (-node.entropy, node.disclosures, node.levels))
 
 
 def _nodes(survey: LatticeSurvey, nodes: Sequence[SurveyedNode]) -> Table:
@@ -121,11 +121,11 @@ def _level_lines(survey: LatticeSurvey) -> list[tuple[str, str]]:
     """Say for each quasi-identifier what its levels look like."""
     lines = []
     for name, (exact, *levels) in zip(survey.attributes, survey.levels, strict=True):
-        said = [f"exact: {some(exact.values, 'value', 'values')}"]
+        parts = [f"exact: {some(exact.values, 'value', 'values')}"]
         for place, level in enumerate(levels[:-1], 1):
-            many = some(level.values, "value", "values")
-            said.append(f"level {place}: {many} such as “{visible(level.example)}”")
-        lines.append((visible(name), " · ".join([*said, *(["*: suppressed"] if levels else [])])))
+            values_text = some(level.values, "value", "values")
+            parts.append(f"level {place}: {values_text} such as “{visible(level.example)}”")
+        lines.append((visible(name), " · ".join([*parts, *(["*: suppressed"] if levels else [])])))
     return lines
 
 

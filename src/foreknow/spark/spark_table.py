@@ -89,18 +89,18 @@ class SparkTable:
             for key in map(self._inner, floats if signs else ())
         ]
         with self.clear_errors():
-            seen = self.frame.select(*keys, *signed)
-            found = seen.groupBy(*seen.columns).count().toArrow()
-        _log.info("%.1f MB of counts came from %s", found.nbytes / 1e6, self.name)
-        rows = found.select(keys).rename_columns(list(columns))
-        minus = found.columns[len(keys) : -1]
-        times = found.column(found.num_columns - 1).to_numpy().astype(np.int64)
+            signed_frame = self.frame.select(*keys, *signed)
+            counted_rows = signed_frame.groupBy(*signed_frame.columns).count().toArrow()
+        _log.info("%.1f MB of counts came from %s", counted_rows.nbytes / 1e6, self.name)
+        rows = counted_rows.select(keys).rename_columns(list(columns))
+        minus = counted_rows.columns[len(keys) : -1]
+        times = counted_rows.column(counted_rows.num_columns - 1).to_numpy().astype(np.int64)
         return with_signs(rows, floats, minus if signs else None), times
 
     def _fetched(self, frame: Any, columns: Sequence[str]) -> pa.Table:
         with self.clear_errors():
-            found: pa.Table = frame.toArrow()
-        return found.rename_columns(list(columns))
+            rows: pa.Table = frame.toArrow()
+        return rows.rename_columns(list(columns))
 
     # ---- what is asked of it where it lies; see `DuckTable` -------------------------------------
 
@@ -113,11 +113,11 @@ class SparkTable:
         for name in columns:
             if not _KINDS.fullmatch(self._kinds[name]):
                 return f"column {name!r} is of type {self._kinds[name]}"
-        asked = self.frame.select(*map(self._inner, columns))
-        if not hasattr(asked, "_jdf"):  # over the network, it does not say
+        frame = self.frame.select(*map(self._inner, columns))
+        if not hasattr(frame, "_jdf"):  # over the network, it does not say
             return self
         with self.clear_errors():
-            fixed = asked._jdf.queryExecution().optimizedPlan().deterministic()
+            fixed = frame._jdf.queryExecution().optimizedPlan().deterministic()
         if not fixed:
             raise DataError(
                 f"{self.name} has other values whenever it is read (rand(), uuid() and the like), "
@@ -129,11 +129,11 @@ class SparkTable:
         """How many rows there are, how many have a value of each column, and how many values."""
         from pyspark.sql import functions as spark
 
-        asked = [spark.count("*")]
+        figures = [spark.count("*")]
         for name in map(self._inner, columns):
-            asked += [spark.count(name), spark.countDistinct(name)]
+            figures += [spark.count(name), spark.countDistinct(name)]
         with self.clear_errors():
-            return pairs_of(self.frame.agg(*asked).first(), columns)
+            return pairs_of(self.frame.agg(*figures).first(), columns)
 
     def head(self, columns: Sequence[str], rows: int) -> pa.Table:
         """Some rows that are found at once."""
@@ -146,8 +146,8 @@ class SparkTable:
         name = self._inner(column)
         with self.clear_errors():
             value = self.frame[name]
-            some = self.frame.filter(value.isNotNull() & (spark.hash(value) % share == 0))
-            return values_of(some.groupBy(name).count().toArrow())
+            sample = self.frame.filter(value.isNotNull() & (spark.hash(value) % share == 0))
+            return values_of(sample.groupBy(name).count().toArrow())
 
     def holding(self, columns: Sequence[str], spellings: Collection[str]) -> list[str]:
         """Those of some columns of texts in which a value is missing by one of these spellings."""
@@ -155,22 +155,22 @@ class SparkTable:
 
         if not columns:
             return []
-        asked = [spark.bool_or(self._is_spelled(name, spellings)) for name in columns]
+        conditions = [spark.bool_or(self._is_spelled(name, spellings)) for name in columns]
         with self.clear_errors():
-            holds = self.frame.agg(*asked).first()
-        return [name for name, held in zip(columns, holds, strict=True) if held]
+            holds = self.frame.agg(*conditions).first()
+        return [name for name, is_held in zip(columns, holds, strict=True) if is_held]
 
     def without(self, columns: Sequence[str], spellings: Collection[str]) -> SparkTable:
         """The same where such values of some columns of texts are nulls."""
         from pyspark.sql import functions as spark
 
-        made = copy(self)
-        known = {
+        table = copy(self)
+        cleaned = {
             self._inner(name): spark.when(~self._is_spelled(name, spellings), self._value(name))
             for name in columns
         }
-        made.frame = self.frame.withColumns(known) if known else self.frame
-        return made
+        table.frame = self.frame.withColumns(cleaned) if cleaned else self.frame
+        return table
 
     def _value(self, name: str) -> Any:
         return self.frame[self._inner(name)]
@@ -201,32 +201,32 @@ class SparkTable:
         from pyspark.sql import functions as spark
 
         folder = new_folder()
-        wanted = lookup.write_lookup(entries, times, groups, labels, folder)
+        expected = lookup.write_lookup(entries, times, groups, labels, folder)
         names = [row, *shown.values(), *labels.column_names]
         number = (spark.monotonically_increasing_id() + 1).alias("row")
-        read = map(self._inner, [*shown, *entries.column_names])
+        columns = map(self._inner, [*shown, *entries.column_names])
         with self.clear_errors():
-            rows = self.frame.select(number, *read)
-        told = self._written(rows, lookup.by_row(folder, names, note), folder)
-        if told is None:
-            told = []
-            known = lookup.read_lookup(folder)
+            rows = self.frame.select(number, *columns)
+        reports = self._written(rows, lookup.by_row(folder, names, note), folder)
+        if reports is None:
+            reports = []
+            lookup_table = lookup.read_lookup(folder)
             with self.clear_errors():
                 batches = rows.toArrow().to_batches()
 
             def parts() -> Iterator[pa.Table]:
-                for part, weight in lookup.labelled_parts(batches, known, names):
-                    told.append((weight, len(part), None))
+                for part, weight in lookup.labelled_parts(batches, lookup_table, names):
+                    reports.append((weight, len(part), None))
                     yield part
 
             write_parts(parts(), path, note)
         else:
             path.mkdir()
-            for place, name in enumerate(sorted(name for _, _, name in told)):
+            for place, name in enumerate(sorted(name for _, _, name in reports)):
                 shutil.move(folder / name, part_of(path, place))
         shutil.rmtree(folder, ignore_errors=True)
-        found = sum(number for number, _, _ in told), sum(n for _, n, _ in told)
-        return (found[0] - wanted[0]) % (1 << 64) == 0 and found[1] == wanted[1]
+        totals = sum(number for number, _, _ in reports), sum(n for _, n, _ in reports)
+        return (totals[0] - expected[0]) % (1 << 64) == 0 and totals[1] == expected[1]
 
     def _written(
         self, frame: Any, work: Callable[..., Any], folder: Path
@@ -241,15 +241,15 @@ class SparkTable:
         token = secrets.token_hex(16)
         (folder / "token").write_text(token)
         try:
-            told = frame.mapInArrow(partial(work, token=token), lookup.SAID).collect()
-            there = all((folder / name).is_file() for _, _, name in told)
-            why = "" if there else "what they wrote is not there"
+            reports = frame.mapInArrow(partial(work, token=token), lookup.SAID).collect()
+            are_there = all((folder / name).is_file() for _, _, name in reports)
+            why = "" if are_there else "what they wrote is not there"
         except Exception as error:  # of Spark, of a worker without Arrow, of the network ...
-            told, why = [], _first_line(error)
+            reports, why = [], _first_line(error)
         finally:
             (folder / "token").unlink()
         if not why:
-            return [tuple(each) for each in told]
+            return [tuple(report) for report in reports]
         _log.warning(
             "the executors of Spark could not write who is in which group into %s (%s); it is "
             "written here, of rows that come from Spark. Name a folder that they share with this "
@@ -273,13 +273,13 @@ class SparkTable:
         except Exception as error:
             if not type(error).__module__.startswith("py4j"):
                 raise
-            said = _first_line(error)
+            message = _first_line(error)
             hint = "; raise spark.driver.maxResultSize" if "maxResultSize" in str(error) else ""
-            raise DataError(f"{self.name} cannot be read: {said}{hint}") from None
+            raise DataError(f"{self.name} cannot be read: {message}{hint}") from None
 
 
 def _first_line(error: BaseException) -> str:
     """The cause of an error, without the hundred lines of where it was."""
     lines = [line for line in str(error).splitlines() if line.strip()]
-    causes = [found for line in lines if (found := _CAUSE.match(line))]
+    causes = [cause for line in lines if (cause := _CAUSE.match(line))]
     return causes[-1][1] if causes else lines[0].strip() if lines else type(error).__name__

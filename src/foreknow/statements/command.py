@@ -69,31 +69,37 @@ def ask(
 
     if not about:
         raise InputError("say whom to ask about, such as --about Tom")
-    said = [*([] if statements is None else _read_statements(statements)), *(statement or [])]
+    texts = [*([] if statements is None else _read_statements(statements)), *(statement or [])]
     weights = None
     if priors is not None:
         from foreknow.adversaries.priors.priors import Priors
 
         weights = Priors(str(priors))
     make = partial(Statements, budget=BUDGET if budget is None else budget, priors=weights)
-    known = make(*said)
+    known_statements = make(*texts)
     with output.progress("Working out the answers"):
-        opened = columns.named(release, members)
-        sets = _sets(opened, columns)
-        each = zip(said, known.statements, strict=True)
-        spelled = [(text, was, spelled_out(was, sets)) for text, was in each]
-        if any(own != was for _, was, own in spelled):
-            known = make(*(text if own == was else own for text, was, own in spelled))
-        printed = [str(each) for each in opened.counts.values]
-        expanded = [own for text in any_of or () for own in matching(text, printed) or [text]]
-        together: Any = list(dict.fromkeys(expanded)) or None
+        named_release = columns.named(release, members)
+        sets = _sets(named_release, columns)
+        pairs = zip(texts, known_statements.statements, strict=True)
+        spelled = [(text, was, spelled_out(was, sets)) for text, was in pairs]
+        if any(expansion != was for _, was, expansion in spelled):
+            known_statements = make(
+                *(text if expansion == was else expansion for text, was, expansion in spelled)
+            )
+        printed = [str(label) for label in named_release.counts.values]
+        expanded = [
+            expansion for text in any_of or () for expansion in matching(text, printed) or [text]
+        ]
+        alternatives: Any = list(dict.fromkeys(expanded)) or None
         if any_of and len(any_of) == 1 and any_of[0] in sets:
-            together = {any_of[0]: sets[any_of[0]]}
-        rows = known.posteriors(opened, people=about, values=value, any_of=together)
-        answers = [row[each] for row in rows.values() for each in row]
-    output.write(_table(opened, known, answers))
+            alternatives = {any_of[0]: sets[any_of[0]]}
+        rows = known_statements.posteriors(
+            named_release, people=about, values=value, any_of=alternatives
+        )
+        answers = [row[label] for row in rows.values() for label in row]
+    output.write(_table(named_release, known_statements, answers))
     if not output.quiet:
-        console().print(_shown(opened, known, answers))
+        console().print(_shown(named_release, known_statements, answers))
 
 
 # ---- reading -----------------------------------------------------------------------------------
@@ -105,9 +111,9 @@ def _sets(release: Release, columns: Columns) -> Mapping[str, Sequence[str]]:
 
     if columns.given is None:
         return {}
-    known: Any = columns.given.needed_schema.hierarchies.get(release.sensitive)
+    hierarchy: Any = columns.given.needed_schema.hierarchies.get(release.sensitive)
     try:
-        return {} if known is None else labelled(known, release.counts.values)
+        return {} if hierarchy is None else labelled(hierarchy, release.counts.values)
     except HierarchyError:  # it does not list all that the release has
         return {}
 
@@ -116,15 +122,15 @@ def _read_statements(path: Path) -> list[str]:
     """Statements of a file; errors say in which line."""
     from foreknow.statements.formulas import parse
 
-    found = []
+    texts = []
     for number, line in enumerate(_text(path).splitlines(), 1):
         if line.strip() and not line.lstrip().startswith("#"):
             try:
                 parse(line)
             except StatementError as error:
                 raise error.placed(f"{path}, line {number}") from None
-            found.append(line.strip())
-    return found
+            texts.append(line.strip())
+    return texts
 
 
 def _text(path: Path) -> str:
@@ -136,7 +142,9 @@ def _text(path: Path) -> str:
 # ---- showing -----------------------------------------------------------------------------------
 
 
-def _table(release: Release, known: Statements, answers: list[Posterior]) -> dict[str, Any]:
+def _table(
+    release: Release, known_statements: Statements, answers: list[Posterior]
+) -> dict[str, Any]:
     from foreknow_judge._version import __version__
 
     return {
@@ -145,12 +153,12 @@ def _table(release: Release, known: Statements, answers: list[Posterior]) -> dic
         "foreknow": __version__,
         "release": release.name,
         **release.sight_told,
-        **known.to_dict(),
+        **known_statements.to_dict(),
         "answers": [answer.to_dict() for answer in answers],
     }
 
 
-def _shown(release: Release, known: Statements, answers: list[Posterior]) -> Laid:
+def _shown(release: Release, known_statements: Statements, answers: list[Posterior]) -> Laid:
     """What is known, and a row for each answer."""
     from foreknow.auditing.scope import scope_of
     from foreknow.report.blocks import Sentence, Table
@@ -158,9 +166,12 @@ def _shown(release: Release, known: Statements, answers: list[Posterior]) -> Lai
     from foreknow.report.terminal import Laid
     from foreknow.report.words import answer_texts, visible
 
-    said = [Sentence(visible(f"{i}. {each}")) for i, each in enumerate(known.statements, 1)]
+    sentences = [
+        Sentence(visible(f"{i}. {statement}"))
+        for i, statement in enumerate(known_statements.statements, 1)
+    ]
     rows = [
         (visible(answer.person), visible(answer.value), *answer_texts(answer)) for answer in answers
     ]
     table = Table(("person", "value", "before", "after"), rows, left=(0, 1))
-    return Laid([*said, table, *map(Sentence, sight(scope_of(release)))])
+    return Laid([*sentences, table, *map(Sentence, sight(scope_of(release)))])

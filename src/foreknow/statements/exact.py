@@ -48,10 +48,10 @@ class OutOfReach(Exception):
     """More steps than the budget allows."""
 
 
-def elimination_rank(together: Iterable[Iterable[int]]) -> dict[int, int]:
+def elimination_rank(variable_sets: Iterable[Iterable[int]]) -> dict[int, int]:
     """In which order to assign variables: those with fewest neighbours, and every second, last."""
     near: dict[int, set[int]] = {}
-    for variables in together:
+    for variables in variable_sets:
         for v in variables:
             near.setdefault(v, set()).update(variables)
     height = dict.fromkeys(near, 0)
@@ -71,11 +71,11 @@ def elimination_rank(together: Iterable[Iterable[int]]) -> dict[int, int]:
             last += sorted(near, key=lambda w: (len(near[w]), w))
             break
         last.append(v)
-        own = near.pop(v) - {v}
-        for w in own:
-            near[w] = (near[w] | own) - {v}
+        neighbours = near.pop(v) - {v}
+        for w in neighbours:
+            near[w] = (near[w] | neighbours) - {v}
             height[w] = max(height[w], height[v] + 1)
-        for w in own:
+        for w in neighbours:
             heappush(heap, key(w))
     return {v: i for i, v in enumerate(reversed(last))}
 
@@ -84,7 +84,7 @@ def elimination_rank(together: Iterable[Iterable[int]]) -> dict[int, int]:
 class _Expansion:
     """A variable that is assigned: the symbols that this concerns, and the terms that it leaves."""
 
-    own: frozenset[int]
+    symbols: frozenset[int]
     terms: list[tuple[int, int, Node]]  # factor, monomial, formula
 
 
@@ -115,27 +115,27 @@ class Exact:
         if len(self._plans) > _MANY:
             self._plans.clear()
             self._symbols.clear()
-        found = self._chance(self._model.nodes.all_of((self._formula, node)), {})
-        return None if found is None else found / self.chance
+        chance = self._chance(self._model.nodes.all_of((self._formula, node)), {})
+        return None if chance is None else chance / self.chance
 
     def _chance(self, formula: Node, memory: dict[Key, Polynomial]) -> Fraction | None:
         if formula == FALSE:
             return Fraction(0)
         self._limit = self.steps + self._budget
         try:
-            found = self._value((formula, frozenset()), memory)
+            polynomial = self._value((formula, frozenset()), memory)
         except OutOfReach:
             return None
-        of = prod(self._model.symbols[s].moment(0) for s in self._symbols_of(formula))
-        return Fraction(found.get(0, 0), of)
+        total = prod(self._model.symbols[s].moment(0) for s in self._symbols_of(formula))
+        return Fraction(polynomial.get(0, 0), total)
 
     def _value(self, root: Key, new: dict[Key, Polynomial]) -> Polynomial:
         """Evaluate a formula; with a stack of its own, so that depth is no limit."""
-        known = self._known
+        memory = self._known
         stack: list[tuple[Key, list[Key] | None]] = [(root, None)]
         while stack:
             key, needed = stack.pop()
-            if key in new or key in known:
+            if key in new or key in memory:
                 continue
             formula, outside = key
             plan = self._plan(formula)
@@ -144,20 +144,20 @@ class Exact:
                 if isinstance(plan, _Product):
                     inside, after = plan.shared, plan.parts
                 else:
-                    inside, after = plan.own, [term[2] for term in plan.terms]
+                    inside, after = plan.symbols, [term[2] for term in plan.terms]
                 open_symbols = outside | inside
                 needed = [(node, self._symbols_of(node) & open_symbols) for node in after]
-                missing = [k for k in needed if k not in new and k not in known]
+                missing = [k for k in needed if k not in new and k not in memory]
                 if missing:
                     stack.append((key, needed))
                     stack += [(k, None) for k in missing]
                     continue
-            values = [new[k] if k in new else known[k] for k in needed]
+            values = [new[k] if k in new else memory[k] for k in needed]
             if isinstance(plan, _Product):
                 new[key] = self._product(plan.shared - outside, needed, values)
             else:
                 new[key] = self._sum(formula, outside, plan, values)
-        return new[root] if root in new else known[root]
+        return new[root] if root in new else memory[root]
 
     def _spend(self, steps: int) -> None:
         self.steps += steps
@@ -167,8 +167,8 @@ class Exact:
     def _symbols_of(self, node: Node) -> frozenset[int]:
         if node not in self._symbols:
             atoms = self._model.nodes.atoms[node]
-            found = (self._model.atoms[atom].symbols for atom in atoms)
-            self._symbols[node] = frozenset().union(*found)
+            symbol_sets = (self._model.atoms[atom].symbols for atom in atoms)
+            self._symbols[node] = frozenset().union(*symbol_sets)
         return self._symbols[node]
 
     # ---- plans ----------------------------------------------------------------------------
@@ -176,9 +176,9 @@ class Exact:
     def _plan(self, formula: Node) -> _Expansion | _Product:
         if formula not in self._plans:
             nodes = self._model.nodes
-            own = components(nodes.parts(formula), nodes.variables.__getitem__)
-            if len(own) > 1:
-                parts = [nodes.all_of(part) for part in own]
+            linked_parts = components(nodes.parts(formula), nodes.variables.__getitem__)
+            if len(linked_parts) > 1:
+                parts = [nodes.all_of(part) for part in linked_parts]
                 users = Counter(symbol for part in parts for symbol in self._symbols_of(part))
                 shared = frozenset(symbol for symbol, n in users.items() if n > 1)
                 self._plans[formula] = _Product(shared, parts)
@@ -189,30 +189,33 @@ class Exact:
     def _expansion(self, formula: Node) -> _Expansion:
         model, nodes = self._model, self._model.nodes
         parts = nodes.parts(formula)
-        known = [v for n in parts if nodes.kinds[n] == "atom" for v in nodes.variables[n]]
+        decided_variables = [
+            v for n in parts if nodes.kinds[n] == "atom" for v in nodes.variables[n]
+        ]
         number = min(
-            known or nodes.variables[formula], key=lambda v: (self._rank.get(v, len(self._rank)), v)
+            decided_variables or nodes.variables[formula],
+            key=lambda v: (self._rank.get(v, len(self._rank)), v),
         )
         variable = model.variables[number]
         pool = variable.pool
-        asked = [atom for atom in variable.options if atom in nodes.atoms[formula]]
-        counts = [pool.counts[variable.options[atom]] for atom in asked]
+        atoms = [atom for atom in variable.options if atom in nodes.atoms[formula]]
+        counts = [pool.counts[variable.options[atom]] for atom in atoms]
         none = nodes.given(formula, number, -1)
         if not pool.multiset and sum(counts) == pool.size:
             none = FALSE  # it takes one of them for certain
         terms = Counter[tuple[int, Node]]()
         terms[0, none] += 1
-        for atom in asked:
+        for atom in atoms:
             power = model.atoms[atom].power
             terms[power, nodes.given(formula, number, atom)] += 1
             terms[power, none] -= 1
-        own = frozenset().union(*(model.atoms[atom].symbols for atom in asked))
-        left = [
+        symbols = frozenset().union(*(model.atoms[atom].symbols for atom in atoms))
+        remaining_terms = [
             (factor, power, node)
             for (power, node), factor in terms.items()
             if factor and node != FALSE and not (power + model.bias) & model.guards
         ]
-        return _Expansion(own, left)
+        return _Expansion(symbols, remaining_terms)
 
     # ---- polynomials ----------------------------------------------------------------------
 
@@ -221,19 +224,19 @@ class Exact:
     ) -> Polynomial:
         """The sum of the terms of an expansion, in the symbols that are mentioned outside."""
         symbols, bias, guards = self._model.symbols, self._model.bias, self._model.guards
-        inner = self._symbols_of(formula) - outside - plan.own
-        found: Polynomial = {}
+        inner = self._symbols_of(formula) - outside - plan.symbols
+        polynomial: Polynomial = {}
         for (factor, power, node), value in zip(plan.terms, values, strict=True):
             for symbol in inner - self._symbols_of(node):
                 factor *= symbols[symbol].moment(0)
             self._spend(len(value) // _MONOMIALS)
-            for other, coefficient in value.items():
-                at = power + other
-                if not (at + bias) & guards:
-                    found[at] = found.get(at, 0) + factor * coefficient
-        for symbol in plan.own - outside:
-            found = self._closed(found, symbol)
-        return {power: coefficient for power, coefficient in found.items() if coefficient}
+            for value_power, coefficient in value.items():
+                joint_power = power + value_power
+                if not (joint_power + bias) & guards:
+                    polynomial[joint_power] = polynomial.get(joint_power, 0) + factor * coefficient
+        for symbol in plan.symbols - outside:
+            polynomial = self._closed(polynomial, symbol)
+        return {power: coefficient for power, coefficient in polynomial.items() if coefficient}
 
     def _product(
         self, closing: frozenset[int], needed: list[Key], values: list[Polynomial]
@@ -249,36 +252,38 @@ class Exact:
             symbol = min(users, key=lambda s: prod(len(factors[i]) for i in users[s]))
             mine = users.pop(symbol)
             joined = self._multiplied([factors.pop(i) for i in mine])
-            whole = min(mine)
-            factors[whole] = self._closed(joined, symbol)
-            for others in users.values():
-                if others & mine:
-                    others -= mine
-                    others.add(whole)
+            place = min(mine)
+            factors[place] = self._closed(joined, symbol)
+            for other_users in users.values():
+                if other_users & mine:
+                    other_users -= mine
+                    other_users.add(place)
         return self._multiplied(list(factors.values()))
 
     def _multiplied(self, factors: list[Polynomial]) -> Polynomial:
-        whole: Polynomial = {0: 1}
+        product: Polynomial = {0: 1}
         bias, guards = self._model.bias, self._model.guards
         for factor in sorted(factors, key=len):
-            self._spend(len(whole) * len(factor) // _MONOMIALS)
-            before, whole = whole, {}
+            self._spend(len(product) * len(factor) // _MONOMIALS)
+            before, product = product, {}
             for power, coefficient in before.items():
-                for other, number in factor.items():
-                    at = power + other
-                    if not (at + bias) & guards:
-                        whole[at] = whole.get(at, 0) + coefficient * number
-        return whole
+                for factor_power, number in factor.items():
+                    joint_power = power + factor_power
+                    if not (joint_power + bias) & guards:
+                        product[joint_power] = product.get(joint_power, 0) + coefficient * number
+        return product
 
-    def _closed(self, found: Polynomial, symbol: int) -> Polynomial:
+    def _closed(self, polynomial: Polynomial, symbol: int) -> Polynomial:
         """Replace the powers of a symbol by their moments."""
         _, moment, shift, mask = self._model.symbols[symbol]
         moments: dict[int, int] = {}
         closed: Polynomial = {}
-        for power, coefficient in found.items():
-            own = (power >> shift) & mask
-            if own not in moments:
-                moments[own] = moment(own)
-            rest = power - (own << shift)
-            closed[rest] = closed.get(rest, 0) + coefficient * moments[own]
+        for power, coefficient in polynomial.items():
+            symbol_power = (power >> shift) & mask
+            if symbol_power not in moments:
+                moments[symbol_power] = moment(symbol_power)
+            remaining_power = power - (symbol_power << shift)
+            closed[remaining_power] = (
+                closed.get(remaining_power, 0) + coefficient * moments[symbol_power]
+            )
         return closed

@@ -190,11 +190,11 @@ def quoted(name: str) -> str:
     return '"' + "".join(_ESCAPES.get(char, char) for char in name) + '"'
 
 
-def as_formula(given: object) -> Formula:
+def as_formula(candidate: object) -> Formula:
     """Return a formula as it is; refuse anything else."""
-    if isinstance(given, (Has, Not, And, Or, Implies, Iff, Same)):
-        return given
-    raise InputError(f"expected a formula such as Has('Tom', 'AIDS'), not {given!r}")
+    if isinstance(candidate, (Has, Not, And, Or, Implies, Iff, Same)):
+        return candidate
+    raise InputError(f"expected a formula such as Has('Tom', 'AIDS'), not {candidate!r}")
 
 
 def parts_of(formula: Formula) -> tuple[Formula, ...]:
@@ -226,8 +226,8 @@ def spelled_out(formula: Formula, sets: Mapping[str, Sequence[str]]) -> Formula:
     """
     match formula:
         case Has(person, value) if value in sets:
-            each = tuple(Has(person, one) for one in sets[value])
-            return Or(each) if len(each) > 1 else each[0]
+            alternatives = tuple(Has(person, member) for member in sets[value])
+            return Or(alternatives) if len(alternatives) > 1 else alternatives[0]
         case Not(part):
             return Not(spelled_out(part, sets))
         case And(parts) | Or(parts):
@@ -374,13 +374,13 @@ def _plain(token: Token) -> str:
     if token.type != "QUOTED":
         return str(token)
 
-    def unescaped(found: re.Match[str]) -> str:
-        char = found[1]
+    def unescaped(escape: re.Match[str]) -> str:
+        char = escape[1]
         if char not in _UNESCAPED:
-            known = " ".join(f"\\{c}" for c in _UNESCAPED)
+            escapes = " ".join(f"\\{c}" for c in _UNESCAPED)
             raise StatementError(
-                f"in quotes, \\{char} means nothing; there are {known}",
-                position=(token.start_pos or 0) + 1 + found.start(),
+                f"in quotes, \\{char} means nothing; there are {escapes}",
+                position=(token.start_pos or 0) + 1 + escape.start(),
             )
         return _UNESCAPED[char]
 
@@ -414,18 +414,22 @@ def _unexpected(text: str, token: Token) -> StatementError:
     so_far = _parser().parse_interactive(text[:position])
     so_far.exhaust_lexer()
     expected = so_far.accepts()  # type: ignore[no-untyped-call]
-    wanted = [said for kind, said in _WANTED if kind in expected]
+    expected_texts = [expected_text for kind, expected_text in _WANTED if kind in expected]
     if "_EQUAL" in expected:
-        wanted = ["'='", "'!='", "'in'", "'not in'"]
-    said = " or ".join([", ".join(wanted[:-1]), wanted[-1]] if len(wanted) > 1 else wanted)
+        expected_texts = ["'='", "'!='", "'in'", "'not in'"]
+    expected_text = " or ".join(
+        [", ".join(expected_texts[:-1]), expected_texts[-1]]
+        if len(expected_texts) > 1
+        else expected_texts
+    )
     after = f" after {before[-1]}" if before else " at the start"
-    return StatementError(f"expected {said}{after}{_hint(token, before)}", text, position)
+    return StatementError(f"expected {expected_text}{after}{_hint(token, before)}", text, position)
 
 
 def _hint(token: Token, before: list[Token]) -> str:
     if token.type in _NAMES and before and before[-1].type in _NAMES:
-        whole = quoted(f"{_plain(before[-1])} {_plain(token)}")
-        return f"; a name with spaces needs quotes: {whole}"
+        full_name = quoted(f"{_plain(before[-1])} {_plain(token)}")
+        return f"; a name with spaces needs quotes: {full_name}"
     if token.lower() in KEYWORDS and token.type not in _NAMES:
         return f'; as a name, {token} needs quotes: "{token}"'
     if token == "=" and before and before[-1] == "=":

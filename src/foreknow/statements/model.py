@@ -62,8 +62,8 @@ class Names:
         """Position of the label that prints as a text."""
         place = self._by_text.get(text)
         if place is None:
-            others = [str(label) for label in self.labels[:_HINTS]]
-            raise Unknown(f"{self._missing} {text!r}{self._hint(text, others)}")
+            label_texts = [str(label) for label in self.labels[:_HINTS]]
+            raise Unknown(f"{self._missing} {text!r}{self._hint(text, label_texts)}")
         if place == _AMBIGUOUS:
             same = [repr(label) for label in self.labels if str(label) == text]
             raise InputError(f"{text!r} may mean {' or '.join(same)}; make their labels differ")
@@ -125,11 +125,11 @@ class Nodes:
         if node not in self._negated:
             kind, kids = self.kinds[node], self.kids[node]
             if kind == "atom":
-                made = self._make("not", kids, self.variables[node], self.atoms[node])
+                negation = self._make("not", kids, self.variables[node], self.atoms[node])
             else:
-                made = (self.some_of if kind == "all" else self.all_of)(map(self.negate, kids))
-            self._negated[node] = made
-            self._negated.setdefault(made, node)
+                negation = (self.some_of if kind == "all" else self.all_of)(map(self.negate, kids))
+            self._negated[node] = negation
+            self._negated.setdefault(negation, node)
         return self._negated[node]
 
     def parts(self, node: Node) -> tuple[Node, ...]:
@@ -146,34 +146,34 @@ class Nodes:
         if key not in self._given:
             kind, kids = self.kinds[node], self.kids[node]
             if kind in ("atom", "not"):
-                left = TRUE if (kids[0] == atom) == (kind == "atom") else FALSE
+                remainder = TRUE if (kids[0] == atom) == (kind == "atom") else FALSE
             else:
                 join = self.all_of if kind == "all" else self.some_of
                 mentions = self.variables  # most kids do not mention it
-                left = join(
+                remainder = join(
                     self.given(kid, variable, atom) if variable in mentions[kid] else kid
                     for kid in kids
                 )
-            self._given[key] = left
+            self._given[key] = remainder
         return self._given[key]
 
     def _join(
         self, kind: Literal["all", "any"], kids: Iterable[Node], nothing: Node, decides: Node
     ) -> Node:
-        found: set[Node] = set()
+        joined: set[Node] = set()
         for kid in kids:
             if self.kinds[kid] == kind:
-                found.update(self.kids[kid])
+                joined.update(self.kids[kid])
             else:
-                found.add(kid)
-        found.discard(nothing)
-        if decides in found or any(self._negated.get(kid) in found for kid in found):
+                joined.add(kid)
+        joined.discard(nothing)
+        if decides in joined or any(self._negated.get(kid) in joined for kid in joined):
             return decides
-        if len(found) < 2:
-            return found.pop() if found else nothing
-        variables = _NONE.union(*(self.variables[kid] for kid in found))
-        atoms = _NONE.union(*(self.atoms[kid] for kid in found))
-        return self._make(kind, tuple(sorted(found)), variables, atoms)
+        if len(joined) < 2:
+            return joined.pop() if joined else nothing
+        variables = _NONE.union(*(self.variables[kid] for kid in joined))
+        atoms = _NONE.union(*(self.atoms[kid] for kid in joined))
+        return self._make(kind, tuple(sorted(joined)), variables, atoms)
 
     def _make(
         self, kind: Kind, kids: tuple[int, ...], variables: frozenset[int], atoms: frozenset[int]
@@ -194,7 +194,7 @@ class Nodes:
 class Symbol(NamedTuple):
     """What a monomial, a whole number, counts: people of a pool of whom something is known."""
 
-    most: int  # no higher power has a moment
+    highest_power: int  # no higher power has a moment
     moment: Callable[[int], int]
     shift: int
     mask: int
@@ -302,8 +302,8 @@ class Model:
 
     def pools(self, node: Node) -> list[Pool]:
         """The pools that a node mentions."""
-        found = (self.variables[v].pool for v in sorted(self.nodes.variables[node]))
-        return list(dict.fromkeys(found))
+        pools = (self.variables[v].pool for v in sorted(self.nodes.variables[node]))
+        return list(dict.fromkeys(pools))
 
     # ---- reading --------------------------------------------------------------------------
 
@@ -346,31 +346,33 @@ class Model:
     def _new_pool(self, group: int, code: int) -> Pool:
         size, bag = int(self.counts.sizes[group]), self.bag(group)
         # No monomial of this group has a higher power: those named, and one who is asked about.
-        most = min(size, len(self.named.get(group, ())) + 1)
+        highest_power = min(size, len(self.named.get(group, ())) + 1)
         if code < 0:
-            symbol = self._symbol(most, lambda k: perm(size - k, most - k))
+            symbol = self._symbol(highest_power, lambda k: perm(size - k, highest_power - k))
             bags = {c: self._symbol(n, partial(perm, n)) for c, n in bag.items()}
             return Pool(group, code, size, symbol, bag, bags)
         count = bag[code]
         if self.counts.semantics == "multiset":
             symbol = self._symbol(size - 1, lambda k: (size - k) ** count)
             return Pool(group, code, size, symbol, {code: count}, multiset=True)
-        symbol = self._symbol(min(most, count), lambda k: perm(count, k) * perm(size - k, most - k))
+        symbol = self._symbol(
+            min(highest_power, count), lambda k: perm(count, k) * perm(size - k, highest_power - k)
+        )
         return Pool(group, code, size, symbol, {code: count})
 
-    def _symbol(self, most: int, moment: Callable[[int], int]) -> int:
-        bits = most.bit_length()
+    def _symbol(self, highest_power: int, moment: Callable[[int], int]) -> int:
+        bits = highest_power.bit_length()
         mask = (1 << bits) - 1
-        self.symbols.append(Symbol(most, moment, self._bits, mask))
-        self.bias |= (mask - most) << self._bits
+        self.symbols.append(Symbol(highest_power, moment, self._bits, mask))
+        self.bias |= (mask - highest_power) << self._bits
         self.guards |= 1 << (self._bits + bits)
         self._bits += bits + 1
         return len(self.symbols) - 1
 
     def _atom(self, number: int, code: int) -> int:
         variable = self.variables[number]
-        for atom, known in variable.options.items():
-            if known == code:
+        for atom, option_code in variable.options.items():
+            if option_code == code:
                 return atom
         pool = variable.pool
         used = frozenset((pool.symbol, pool.bags.get(code, pool.symbol)))

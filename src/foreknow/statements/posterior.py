@@ -87,12 +87,12 @@ class Answers(Mapping[Label, Any]):
 
     def _repr_html_(self) -> str:
         """A table of the first answers; the others are not worked out."""
-        shown = list(islice(self.answers(), _ROWS + 1))
+        answers = list(islice(self.answers(), _ROWS + 1))
         rows = [_row(("person", "value", "before", "after"), "th")]
-        for answer in shown[:_ROWS]:
+        for answer in answers[:_ROWS]:
             chances = _chance(answer.before), _chance(answer.exact)
             rows.append(_row((answer.person, answer.value, *chances)))
-        if len(shown) > _ROWS:
+        if len(answers) > _ROWS:
             rows.append(_row(["…"] * 4))
         return f"<table>{''.join(rows)}</table>"
 

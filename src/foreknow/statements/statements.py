@@ -50,11 +50,11 @@ class Part:
 class StatementQuery:
     """Statements about one release."""
 
-    def __init__(self, model: Model, known: Statements) -> None:
+    def __init__(self, model: Model, known_statements: Statements) -> None:
         self.model, self._nodes = model, model.nodes
-        self._statements, self._budget = known.statements, known.budget
-        together = (part for node in model.said for part in self._nodes.parts(node))
-        self._rank = elimination_rank(self._nodes.variables[part] for part in together)
+        self._statements, self._budget = known_statements.statements, known_statements.budget
+        parts = (part for node in model.said for part in self._nodes.parts(node))
+        self._rank = elimination_rank(self._nodes.variables[part] for part in parts)
 
     # ---- asking ---------------------------------------------------------------------------
 
@@ -64,12 +64,12 @@ class StatementQuery:
         answer = self.answer(person, code)
         return Posterior(name, value, answer, self.before(person, code))
 
-    def any_of(self, person: int, codes: Sequence[int], called: str) -> Posterior:
+    def any_of(self, person: int, codes: Sequence[int], set_name: str) -> Posterior:
         """The same of several values together, one of which a person may have."""
         require("any_of", {Need.ONE_VALUE}, semantics=self.model.counts.semantics)
         before = sum((self.before(person, code) for code in codes), Fraction(0))
         answer = sum((self.answer(person, code) for code in codes), Fraction(0))
-        return Posterior(self.model.members.names[person], called, answer, before)
+        return Posterior(self.model.members.names[person], set_name, answer, before)
 
     def answer(self, person: int, code: int) -> Fraction:
         """The probability that a person has a value."""
@@ -124,30 +124,30 @@ class StatementQuery:
     @cached_property
     def _candidates(self) -> list[int]:
         """The people who are named, and one of the others in each of their groups."""
-        found: list[int] = []
-        for group, named in self.model.named.items():
+        candidates: list[int] = []
+        for group, named_people in self.model.named.items():
             members = np.flatnonzero(self.model.members.groups == group)
-            found += [*named, *np.setdiff1d(members, list(named))[:1].tolist()]
-        return found
+            candidates += [*named_people, *np.setdiff1d(members, list(named_people))[:1].tolist()]
+        return candidates
 
     # ---- parts ----------------------------------------------------------------------------
 
     @cached_property
     def _parts(self) -> dict[Pool, Part]:
         """The parts of all statements, by their pools; none is impossible."""
-        found: dict[Pool, Part] = {}
+        part_of_pool: dict[Pool, Part] = {}
         formula = self._nodes.all_of(self.model.said)
         if formula == FALSE:
             raise self._contradiction(range(len(self._statements)))
         variables = self._nodes.variables
         parts = components(self._nodes.parts(formula), self.model.pools)
-        parts.sort(key=lambda own: min(min(variables[node]) for node in own))
-        for own in parts:
-            part = self._part(self._nodes.all_of(own))
+        parts.sort(key=lambda nodes: min(min(variables[node]) for node in nodes))
+        for nodes in parts:
+            part = self._part(self._nodes.all_of(nodes))
             if part.exact.chance == 0:
                 raise self._contradiction(self._suspects(part))
-            found.update(dict.fromkeys(self.model.pools(part.formula), part))
-        return found
+            part_of_pool.update(dict.fromkeys(self.model.pools(part.formula), part))
+        return part_of_pool
 
     def _part(self, formula: Node) -> Part:
         exact = Exact(self.model, formula, self._rank, self._budget)
@@ -162,10 +162,10 @@ class StatementQuery:
         """The probability as a fraction; None where it is out of reach."""
         if part.exact.chance is None:
             return None
-        who, asked, share = self._alike(part, person, code)
-        if (who, asked) not in part.answers:
-            part.answers[who, asked] = part.exact.given(self.model.has(person, asked))
-        answer = part.answers[who, asked]
+        who, asked_code, share = self._alike(part, person, code)
+        if (who, asked_code) not in part.answers:
+            part.answers[who, asked_code] = part.exact.given(self.model.has(person, asked_code))
+        answer = part.answers[who, asked_code]
         return None if answer is None else answer * share
 
     def _alike(self, part: Part, person: int, code: int) -> tuple[int, int, Fraction]:
@@ -173,13 +173,13 @@ class StatementQuery:
         number = self.model.variable(person, code)
         assert number is not None  # the value occurs in their group
         pool = self.model.variables[number].pool
-        named = number in self._nodes.variables[part.formula]
-        asked = code
+        is_named = number in self._nodes.variables[part.formula]
+        asked_code = code
         if pool.code < 0 and code not in part.codes:
             # Of the values that nobody speaks of, each has its share.
-            asked = next(c for c in pool.counts if c not in part.codes)
-        share = Fraction(pool.counts[code], pool.counts[asked])
-        return person if named else -1 - pool.group, asked, share
+            asked_code = next(c for c in pool.counts if c not in part.codes)
+        share = Fraction(pool.counts[code], pool.counts[asked_code])
+        return person if is_named else -1 - pool.group, asked_code, share
 
     def _out_of_reach(self, what: str) -> UnsupportedError:
         return UnsupportedError(
@@ -195,10 +195,12 @@ class StatementQuery:
         pools = set(self.model.pools(part.formula))
         linked = dict(enumerate(map(self.model.pools, self.model.said)))
         for places in components(linked, linked.__getitem__):
-            own = {pool for place in places for pool in linked[place]}
-            if not own.isdisjoint(pools):
-                pools |= own
-        return [place for place, own in linked.items() if not pools.isdisjoint(own)]
+            linked_pools = {pool for place in places for pool in linked[place]}
+            if not linked_pools.isdisjoint(pools):
+                pools |= linked_pools
+        return [
+            place for place, linked_pools in linked.items() if not pools.isdisjoint(linked_pools)
+        ]
 
     def _possible(self, places: Iterable[int]) -> bool | None:
         """Whether statements can hold together; None where that is out of reach."""
@@ -208,19 +210,19 @@ class StatementQuery:
 
     def _contradiction(self, suspects: Sequence[int]) -> ContradictionError:
         """Which of some statements that cannot all hold are to blame: as few as possible."""
-        shown = self._statements
+        formulas = self._statements
         for i in suspects:
             if self._possible([i]) is False:
-                message = f"statement {i + 1} cannot hold in this release: {shown[i]}"
-                return ContradictionError(message + self._reason(shown[i]), (i,))
-        few, certain = fewest(suspects, self._possible)
-        *others, last = [f"{i + 1} ({shown[i]})" for i in few]
-        noun = "statement" if len(others) == 1 else "statements"
-        listed = " and ".join([", ".join(others[:-1]), others[-1]] if others[1:] else others)
+                message = f"statement {i + 1} cannot hold in this release: {formulas[i]}"
+                return ContradictionError(message + self._reason(formulas[i]), (i,))
+        blamed, certain = fewest(suspects, self._possible)
+        *earlier, last = [f"{i + 1} ({formulas[i]})" for i in blamed]
+        noun = "statement" if len(earlier) == 1 else "statements"
+        listed = " and ".join([", ".join(earlier[:-1]), earlier[-1]] if earlier[1:] else earlier)
         message = f"statement {last} contradicts {noun} {listed}"
         if not certain:
             message = f"statements {listed} and {last} cannot hold together"
-        return ContradictionError(message, tuple(few))
+        return ContradictionError(message, tuple(blamed))
 
     def _reason(self, formula: Formula) -> str:
         """Why a single statement cannot hold, where that is simple."""
@@ -245,23 +247,23 @@ def fewest(
 ) -> tuple[list[int], bool]:
     """Drop what is not needed to make the rest impossible; and whether no more can be dropped."""
     certain = True
-    few = list(suspects)
+    needed = list(suspects)
     # The first ones that cannot hold, so that the last of them is the one to blame.
-    low, high = 1, len(few)
+    low, high = 1, len(needed)
     while low < high:
         middle = (low + high) // 2
-        if possible(few[:middle]) is False:
+        if possible(needed[:middle]) is False:
             high = middle
         else:
             low = middle + 1
-    few = few[:high]
-    for i in few[:-1]:
-        others = [j for j in few if j != i]
-        answer = possible(others)
+    needed = needed[:high]
+    for i in needed[:-1]:
+        remaining = [j for j in needed if j != i]
+        answer = possible(remaining)
         if answer is False:
-            few = others
+            needed = remaining
         certain &= answer is not None
-    return few, certain
+    return needed, certain
 
 
 @dataclass(frozen=True)
@@ -283,11 +285,11 @@ def _by_counts(semantics: Semantics, people: int, count: int) -> Fraction:
 
 
 def _best_unnamed(
-    counts: GroupCounts, code: int, named: Iterable[int]
+    counts: GroupCounts, code: int, named_people: Iterable[int]
 ) -> tuple[Fraction, int] | None:
     """The highest chance of a value by counts alone, and its group, where nobody is named."""
     cells = np.flatnonzero(counts.codes == code)
-    cells = cells[~np.isin(counts.cell_groups[cells], list(named))]
+    cells = cells[~np.isin(counts.cell_groups[cells], list(named_people))]
     if not len(cells):
         return None
     groups, occurrences = counts.cell_groups[cells], counts.counts[cells]
@@ -381,9 +383,9 @@ class Statements:
         budget: int = BUDGET,
         priors: Any = None,
     ) -> None:
-        texts = tuple(given if isinstance(given, str) else None for given in statements)
-        read = tuple(_read(given, i + 1) for i, given in enumerate(statements))
-        set_fields(self, statements=read, _texts=texts, _last=[])
+        texts = tuple(statement if isinstance(statement, str) else None for statement in statements)
+        formulas = tuple(_read(statement, i + 1) for i, statement in enumerate(statements))
+        set_fields(self, statements=formulas, _texts=texts, _last=[])
         set_fields(
             self, budget=whole_number(budget, "the budget", 1), priors=require_weights(priors)
         )
@@ -428,10 +430,10 @@ class Statements:
         case = self._case(release)
         model = case.model
         names, labels = model.members.names, model.counts.values
-        asked: Iterable[Label] = names
+        asked_people: Iterable[Label] = names
         if people is not None:
             places = [model.people.of_label(person) for person in _labels(people)]
-            asked = [names[place] for place in dict.fromkeys(places)]
+            asked_people = [names[place] for place in dict.fromkeys(places)]
         chosen: list[int] | None = None
         if values is not None:
             chosen = [model.values.of_label(value) for value in _labels(values)]
@@ -444,23 +446,25 @@ class Statements:
             ((name, any_of),) = any_of.items()
             own_name = [name]
         asked_of = [] if any_of is None else _labels(any_of)
-        together = list(dict.fromkeys(model.values.of_label(value) for value in asked_of))
-        members = own_name or [labels[code] for code in together]
-        called = name_of_set(members, map(str, labels))
+        alternatives = list(dict.fromkeys(model.values.of_label(value) for value in asked_of))
+        members = own_name or [labels[code] for code in alternatives]
+        set_name = name_of_set(members, map(str, labels))
 
         def row(name: Label) -> PosteriorsOfOne:
             person = names.codes[name]
             codes = list(model.bag(model.group_of(person))) if chosen is None else chosen
 
             def answer(value: Label) -> Posterior:
-                if together and value == called:
-                    return case.any_of(person, together, called)
+                if alternatives and value == set_name:
+                    return case.any_of(person, alternatives, set_name)
                 return case.posterior(person, labels.codes[value])
 
-            each = [labels[code] for code in dict.fromkeys(codes)]
-            return PosteriorsOfOne([*each, *([called] if together else [])], answer)
+            possible_values = [labels[code] for code in dict.fromkeys(codes)]
+            return PosteriorsOfOne(
+                [*possible_values, *([set_name] if alternatives else [])], answer
+            )
 
-        return Posteriors(asked, row)
+        return Posteriors(asked_people, row)
 
     # ---- as an adversary ------------------------------------------------------------------
 
@@ -498,10 +502,10 @@ class Statements:
         }
 
     def __repr__(self) -> str:
-        shown = [repr(str(formula)) for formula in self.statements[:3]]
-        more = len(self.statements) - len(shown)
-        shown += [f"... {more} more"] if more else []
-        return f"Statements({', '.join(shown)})"
+        texts = [repr(str(formula)) for formula in self.statements[:3]]
+        n_hidden = len(self.statements) - len(texts)
+        texts += [f"... {n_hidden} more"] if n_hidden else []
+        return f"Statements({', '.join(texts)})"
 
     def _repr_html_(self) -> str:
         return f"<code>{escape(repr(self))}</code>"
@@ -511,8 +515,8 @@ class Statements:
 
     def _case(self, release: HasCounts) -> StatementQuery:
         """What was worked out for a release; of the last one, all of it is remembered."""
-        for known, case in self._last:
-            if known is release:
+        for remembered, case in self._last:
+            if remembered is release:
                 return case
         model = Model(release, self.statements, self._texts)
         if self.priors is not None:
@@ -524,23 +528,23 @@ class Statements:
         return case
 
 
-def _read(given: object, number: int) -> Formula:
-    if not isinstance(given, str):
+def _read(statement: object, number: int) -> Formula:
+    if not isinstance(statement, str):
         try:
-            return as_formula(given)
+            return as_formula(statement)
         except InputError as error:
             hint = "; give them one by one: Statements(*statements)"
             raise InputError(
-                f"statement {number}: {error}{hint if isinstance(given, (list, tuple)) else ''}"
+                f"statement {number}: {error}{hint if isinstance(statement, (list, tuple)) else ''}"
             ) from None
     try:
-        return parse(given)
+        return parse(statement)
     except StatementError as error:
         raise error.placed(f"statement {number}") from None
 
 
-def _labels(given: Iterable[Label]) -> Iterable[Label]:
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        what = "the text " if isinstance(given, str) else ""
-        raise InputError(f"expected a list of labels, not {what}{given!r}")
-    return given
+def _labels(labels: Iterable[Label]) -> Iterable[Label]:
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        what = "the text " if isinstance(labels, str) else ""
+        raise InputError(f"expected a list of labels, not {what}{labels!r}")
+    return labels

@@ -26,44 +26,50 @@ from foreknow_judge.errors import DataError, InputError, UnsupportedError
 class WeighedCase:
     """Statements about one release, whose worlds priors weigh."""
 
-    def __init__(self, model: Model, known: Any, release: Any) -> None:
-        self.model, self._known, self._release = model, known, release
-        (self._table,) = known.priors.tables
+    def __init__(self, model: Model, known_statements: Any, release: Any) -> None:
+        self.model, self._known, self._release = model, known_statements, release
+        (self._table,) = known_statements.priors.tables
 
     def posterior(self, person: int, code: int) -> Posterior:
         """What the statements say of a person and a value."""
         return self.any_of(person, [code], self.model.counts.values[code])
 
-    def any_of(self, person: int, codes: Sequence[int], called: Any) -> Posterior:
+    def any_of(self, person: int, codes: Sequence[int], set_name: Any) -> Posterior:
         """The same of several values together, one of which a person has."""
         answer, before = (
             sum((chances.get(code, Fraction(0)) for code in codes), Fraction(0))
-            for chances in (self._chances(person, told=True), self._chances(person, told=False))
+            for chances in (
+                self._chances(person, with_statements=True),
+                self._chances(person, with_statements=False),
+            )
         )
-        return Posterior(self.model.members.names[person], called, answer, before)
+        return Posterior(self.model.members.names[person], set_name, answer, before)
 
     # ---- worlds ---------------------------------------------------------------------------
 
-    def _chances(self, person: int, told: bool) -> dict[int, Fraction]:
+    def _chances(self, person: int, with_statements: bool) -> dict[int, Fraction]:
         """How likely each value is for a person, by statements or without."""
-        if (person, told) in self._answers:
-            return self._answers[person, told]
+        if (person, with_statements) in self._answers:
+            return self._answers[person, with_statements]
         group = self.model.group_of(person)
-        formulas = self._linked(group) if told else []
-        named: dict[int, dict[int, None]] = {group: {person: None}}
+        formulas = self._linked(group) if with_statements else []
+        named_people: dict[int, dict[int, None]] = {group: {person: None}}
         for formula in formulas:
             for who in _people(formula):
-                at = self.model.people.of_text(who)
-                named.setdefault(self.model.group_of(at), {})[at] = None
-        each = [list(self._group(at, list(people))) for at, people in named.items()]
+                number = self.model.people.of_text(who)
+                named_people.setdefault(self.model.group_of(number), {})[number] = None
+        assignments_of_groups = [
+            list(self._group(group_of_named, list(people)))
+            for group_of_named, people in named_people.items()
+        ]
         steps = 1
-        for own in each:
-            steps *= len(own)
+        for assignments in assignments_of_groups:
+            steps *= len(assignments)
         if steps > self._known.budget:
             raise self._out_of_reach()
         weights: Counter[int] = Counter()
-        for world in product(*each):
-            has = {who: code for own, _ in world for who, code in own.items()}
+        for world in product(*assignments_of_groups):
+            has = {who: code for assignments, _ in world for who, code in assignments.items()}
             if all(self._holds(formula, has) for formula in formulas):
                 weight = 1
                 for _, own_weight in world:
@@ -71,14 +77,14 @@ class WeighedCase:
                 weights[has[person]] += weight
         total = weights.total()
         if not total:
-            if told:
+            if with_statements:
                 raise ContradictionError(
                     "these statements cannot hold together in this release, by the priors", ()
                 )
             raise DataError("the priors allow no way to assign the values of a group")
-        found = {code: Fraction(weight, total) for code, weight in weights.items()}
-        self._answers[person, told] = found
-        return found
+        chances = {code: Fraction(weight, total) for code, weight in weights.items()}
+        self._answers[person, with_statements] = chances
+        return chances
 
     @cached_property
     def _answers(self) -> dict[tuple[int, bool], dict[int, Fraction]]:
@@ -90,9 +96,9 @@ class WeighedCase:
             place: {self.model.group_of(self.model.people.of_text(p)) for p in _people(formula)}
             for place, formula in enumerate(self._known.statements)
         }
-        for own in components(groups, groups.__getitem__):
-            if any(group in groups[place] for place in own):
-                return [self._known.statements[place] for place in sorted(own)]
+        for places in components(groups, groups.__getitem__):
+            if any(group in groups[place] for place in places):
+                return [self._known.statements[place] for place in sorted(places)]
         return []
 
     def _group(self, group: int, people: list[int]) -> Iterator[tuple[dict[int, int], int]]:
@@ -101,32 +107,38 @@ class WeighedCase:
         codes = list(bag)
         rows = {who: self._row(who, codes) for who in self._members(group)}
         # By what they use of each value, the weight of all ways to give it to the others.
-        others: dict[tuple[int, ...], int] = {(0,) * len(codes): 1}
+        weights: dict[tuple[int, ...], int] = {(0,) * len(codes): 1}
         steps = 0
         for who in rows:
             if who in people:
                 continue
-            more: Counter[tuple[int, ...]] = Counter()
-            for used, weight in others.items():
-                for at, code in enumerate(codes):
-                    if used[at] < bag[code] and rows[who][at]:
-                        more[(*used[:at], used[at] + 1, *used[at + 1 :])] += weight * rows[who][at]
-            others, steps = dict(more), steps + len(more)
+            next_weights: Counter[tuple[int, ...]] = Counter()
+            for used, weight in weights.items():
+                for place, code in enumerate(codes):
+                    if used[place] < bag[code] and rows[who][place]:
+                        next_weights[(*used[:place], used[place] + 1, *used[place + 1 :])] += (
+                            weight * rows[who][place]
+                        )
+            weights, steps = dict(next_weights), steps + len(next_weights)
             if steps > self._known.budget:
                 raise self._out_of_reach()
         if len(codes) ** len(people) > self._known.budget:
             raise self._out_of_reach()
         for chosen in product(range(len(codes)), repeat=len(people)):
-            named = Counter(chosen)
-            rest = tuple(bag[code] - named[at] for at, code in enumerate(codes))
-            weight = others.get(rest, 0)
-            for who, at in zip(people, chosen, strict=True):
-                weight *= rows[who][at]
+            named_counts = Counter(chosen)
+            remaining = tuple(bag[code] - named_counts[place] for place, code in enumerate(codes))
+            weight = weights.get(remaining, 0)
+            for who, place in zip(people, chosen, strict=True):
+                weight *= rows[who][place]
             if weight:
-                yield {who: codes[at] for who, at in zip(people, chosen, strict=True)}, weight
+                yield {who: codes[place] for who, place in zip(people, chosen, strict=True)}, weight
 
     def _members(self, group: int) -> list[int]:
-        return [who for who, own in enumerate(self.model.members.groups.tolist()) if own == group]
+        return [
+            who
+            for who, group_of_person in enumerate(self.model.members.groups.tolist())
+            if group_of_person == group
+        ]
 
     def _row(self, person: int, codes: Sequence[int]) -> list[int]:
         """How likely a person has each value, in whole numbers of one scale."""
@@ -145,8 +157,8 @@ class WeighedCase:
                 "that names them, with person="
             )
         labels = self._release.signatures([column, *self._table.attributes]).labels
-        own = {name: tuple(signature) for name, *signature in labels}
-        return [own[str(name)] for name in self.model.members.names]
+        signature_of_name = {name: tuple(signature) for name, *signature in labels}
+        return [signature_of_name[str(name)] for name in self.model.members.names]
 
     # ---- what is said ---------------------------------------------------------------------
 
@@ -156,8 +168,8 @@ class WeighedCase:
         match formula:
             case said.Has(person, value):
                 return has[people.of_text(person)] == values.of_text(value)
-            case said.Same(named):
-                return len({has[people.of_text(person)] for person in named}) == 1
+            case said.Same(members):
+                return len({has[people.of_text(person)] for person in members}) == 1
             case said.Not(part):
                 return not self._holds(part, has)
             case said.And(parts):
@@ -187,11 +199,11 @@ class WeighedCase:
 
 def _people(formula: said.Formula) -> list[str]:
     """Everybody whom a statement names."""
-    found: dict[str, None] = {}
+    people: dict[str, None] = {}
     for part in said.walk(formula):
         for person in part.people if isinstance(part, said.Same) else (part.person,):
-            found[person] = None
-    return list(found)
+            people[person] = None
+    return list(people)
 
 
 def require_weights(priors: Any) -> Priors | None:

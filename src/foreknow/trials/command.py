@@ -51,11 +51,16 @@ def learned(
         if table is not None:
             require_published(release)
             refuse_published(table)
-            found = learned_report(release, people=table, policy=columns.given, **given)
+            trial = learned_report(release, people=table, policy=columns.given, **given)
         else:
-            opened, policy = columns.release(release, frozenset({Need.EVERYBODY})), columns.given
-            known: Path | Microdata | None = people
+            opened_release, policy = (
+                columns.release(release, frozenset({Need.EVERYBODY})),
+                columns.given,
+            )
+            known_people: Path | Microdata | None = people
             if people is not None and policy is not None:
-                known = Microdata(people, policy.needed_schema)
-            found = learned_report(opened, people=known, **{**given, "members": None})
-    output.show(found)
+                known_people = Microdata(people, policy.needed_schema)
+            trial = learned_report(
+                opened_release, people=known_people, **{**given, "members": None}
+            )
+    output.show(trial)

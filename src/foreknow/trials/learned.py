@@ -134,13 +134,13 @@ class Learned:
         Disclosure
             Its `estimated` is true, and it has no fraction; its witness is a `Claim`.
         """
-        found = of_value(self.disclosures(release), value)
-        return found or Disclosure(value, 0.0, estimated=True)
+        highest = of_value(self.disclosures(release), value)
+        return highest or Disclosure(value, 0.0, estimated=True)
 
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
         """Every sensitive value's disclosure."""
-        seen = _seen_by(release, self.by)
-        return max(learnings(seen, self.by), key=lambda each: each.predicts).disclosures()
+        sight = _seen_by(release, self.by)
+        return max(learnings(sight, self.by), key=lambda learning: learning.predicts).disclosures()
 
     def chances(self, release: HasCounts) -> None:
         """Not counted: a trial says how many were guessed."""
@@ -150,9 +150,9 @@ class Learned:
         return False
 
     @classmethod
-    def from_settings(cls, read: Any, folder: Path) -> Learned:
+    def from_settings(cls, settings: Any, folder: Path) -> Learned:
         """Make it of its table in a policy file."""
-        return cls(read.by)
+        return cls(settings.by)
 
     def to_dict(self) -> dict[str, Any]:
         """The table that stands for it in a policy file."""
@@ -189,8 +189,8 @@ class Learning:
     @cached_property
     def _row(self) -> IntArray:
         """By cell: the people that it is of, those of one kind in one group, by number."""
-        own = self.layout.case * len(self.kinds.labels) + self.layout.signature
-        return np.asarray(np.cumsum(np.diff(own, prepend=-1) != 0) - 1)
+        case_kinds = self.layout.case * len(self.kinds.labels) + self.layout.signature
+        return np.asarray(np.cumsum(np.diff(case_kinds, prepend=-1) != 0) - 1)
 
     @cached_property
     def _first(self) -> IntArray:
@@ -201,21 +201,21 @@ class Learning:
     def _guess(self) -> IntArray:
         """By row the cell of the likeliest value, the first of equal ones."""
         top = np.maximum.reduceat(self.posteriors, self._first)[self._row]
-        at = np.flatnonzero(self.posteriors == top)
-        return at[np.flatnonzero(np.diff(self._row[at], prepend=-1))]
+        cells = np.flatnonzero(self.posteriors == top)
+        return cells[np.flatnonzero(np.diff(self._row[cells], prepend=-1))]
 
     def disclosures(self) -> dict[Label, Disclosure]:
         """The highest posterior of each value."""
         values = self.counts.values
-        found = {value: Disclosure(value, 0.0, estimated=True) for value in values}
+        highest = {value: Disclosure(value, 0.0, estimated=True) for value in values}
         order = np.lexsort((-self.posteriors, self.layout.value))
         first = np.flatnonzero(np.diff(self.layout.value[order], prepend=-1))
         for cell in order[first].tolist():
             claim = self.claim(cell)
-            found[claim.value] = Disclosure(
+            highest[claim.value] = Disclosure(
                 claim.value, claim.probability, _witness=_given(claim), estimated=True
             )
-        return found
+        return highest
 
     def claim(self, cell: int) -> Claim:
         """Of whom a cell is, and of what."""
@@ -233,17 +233,21 @@ class Learning:
             float(self.posteriors[cell]),
         )
 
-    def trial(self, release: Any, truth: _Truth | None, limit: float, about: IntArray) -> Trial:
+    def trial(
+        self, release: Any, truth: _Truth | None, limit: float, value_codes: IntArray
+    ) -> Trial:
         """How many are guessed right, and of how many it is surer than a limit.
 
         `truth`: who has which value; None where nobody may count that. How sure it
-        makes is said of the values in `about`, by their codes.
+        makes is said of the values in `value_codes`, by their codes.
         """
         layout, counts = self.layout, self.counts
-        alone = release.groups_alone
-        heights = np.where(np.isin(layout.value, about), self.posteriors, 0.0)
+        groups_alone = release.groups_alone
+        heights = np.where(np.isin(layout.value, value_codes), self.posteriors, 0.0)
         top = int(np.argmax(heights))
-        frequent = np.maximum.reduceat(alone.counts, alone.offsets[:-1]).astype(np.float64)
+        frequent = np.maximum.reduceat(groups_alone.counts, groups_alone.offsets[:-1]).astype(
+            np.float64
+        )
         guess = self._guess
         sure_row = heights[guess] > limit
         people = (layout.times[layout.case] * layout.people)[guess]
@@ -256,13 +260,13 @@ class Learning:
             of_group = np.bincount(group, hit, minlength=counts.n_groups)
             shares = {
                 "right": Share.of(of_group, counts.sizes),
-                "baseline": Share.of(frequent, alone.sizes),
+                "baseline": Share.of(frequent, groups_alone.sizes),
             }
             right, rightly = shares["right"].share, round(float(hit[sure_row[row]].sum()))
             if sure:
-                own = np.bincount(group, hit * sure_row[row], minlength=counts.n_groups)
-                every = np.bincount(group, amount * sure_row[row], minlength=counts.n_groups)
-                shares["sure_and_right"] = Share.of(own, every)
+                sure_and_right = np.bincount(group, hit * sure_row[row], minlength=counts.n_groups)
+                sure_people = np.bincount(group, amount * sure_row[row], minlength=counts.n_groups)
+                shares["sure_and_right"] = Share.of(sure_and_right, sure_people)
         return Trial(
             "learned",
             str(getattr(release, "name", "the release")),
@@ -270,7 +274,7 @@ class Learning:
             self.kinds.attributes,
             self.attacker,
             right,
-            float(frequent.sum()) / alone.n_people,
+            float(frequent.sum()) / groups_alone.n_people,
             float(heights[top]),
             limit,
             sure,
@@ -299,14 +303,25 @@ class _Truth(NamedTuple):
     people: FloatArray
 
     @classmethod
-    def of(cls, held: Signatures, signatures: Sequence[Signature], counts: GroupCounts) -> _Truth:
+    def of(
+        cls, held_signatures: Signatures, signatures: Sequence[Signature], counts: GroupCounts
+    ) -> _Truth:
         """Of signatures that end with the value, by the code of what is before it."""
-        known = {label: i for i, label in enumerate(signatures)}
+        place_of_signature = {label: i for i, label in enumerate(signatures)}
         code_of = {str(value): code for code, value in enumerate(counts.values)}
-        signature = np.array([known[label[:-1]] for label in held.labels], dtype=np.int64)
-        value = np.array([code_of[str(label[-1])] for label in held.labels], dtype=np.int64)
-        group = np.repeat(np.arange(counts.n_groups), np.diff(held.offsets))
-        return cls(group, signature[held.codes], value[held.codes], held.people.astype(np.float64))
+        signature = np.array(
+            [place_of_signature[label[:-1]] for label in held_signatures.labels], dtype=np.int64
+        )
+        value = np.array(
+            [code_of[str(label[-1])] for label in held_signatures.labels], dtype=np.int64
+        )
+        group = np.repeat(np.arange(counts.n_groups), np.diff(held_signatures.offsets))
+        return cls(
+            group,
+            signature[held_signatures.codes],
+            value[held_signatures.codes],
+            held_signatures.people.astype(np.float64),
+        )
 
 
 def _given(claim: Claim) -> Callable[[], Claim]:
@@ -337,7 +352,7 @@ def learnings(release: HasCounts, by: Sequence[str], effort: Effort = "full") ->
     if effort == "full":
 
         def in_full() -> list[Learning]:
-            learned = [one for way in ways for one in way.learned(smoothings)]
+            learned = [learning for way in ways for learning in way.learned(smoothings)]
             return [*learned, *_learned_by_trees(ways[0])]
 
         return remembered(counts, (*key, effort), in_full)
@@ -397,9 +412,9 @@ class _Way:
         """What is learned with each smoothing."""
         learned = []
         counts, kinds = self.counts, self.kinds
-        for found in fits(self.layout, kinds, counts.n_values, smoothings, brief=brief):
-            name = f"EM, {self.what}, smoothing {found.smoothing:g}"
-            learned.append(Learning(name, counts, kinds, found.layout, found.without_own))
+        for fit in fits(self.layout, kinds, counts.n_values, smoothings, brief=brief):
+            name = f"EM, {self.what}, smoothing {fit.smoothing:g}"
+            learned.append(Learning(name, counts, kinds, fit.layout, fit.without_own))
         return learned
 
 
@@ -408,8 +423,8 @@ class _Way:
 
 def _learned_by_trees(way: _Way) -> list[Learning]:
     """What trees learn, where they can."""
-    found = _trees(replace(way.layout, seconds=JUDGING), way.kinds, way.counts.n_values)
-    return [] if found is None else [Learning("trees", way.counts, way.kinds, *found)]
+    chances = _trees(replace(way.layout, seconds=JUDGING), way.kinds, way.counts.n_values)
+    return [] if chances is None else [Learning("trees", way.counts, way.kinds, *chances)]
 
 
 def _trees(layout: CaseLayout, kinds: Kinds, n_values: int) -> tuple[CaseLayout, FloatArray] | None:
@@ -420,7 +435,7 @@ def _trees(layout: CaseLayout, kinds: Kinds, n_values: int) -> tuple[CaseLayout,
         return None
     if layout.cases.n_groups < 2 * _FOLDS or len(kinds.labels) < 2:
         return None
-    known = np.hstack([_features(column) for column in zip(*kinds.labels, strict=True)])
+    features = np.hstack([_features(column) for column in zip(*kinds.labels, strict=True)])
     weight = layout.times[layout.case] * layout.people
     part = (np.random.default_rng(0).permutation(layout.cases.n_groups) % _FOLDS)[layout.case]
     chances = layout.alone
@@ -428,19 +443,19 @@ def _trees(layout: CaseLayout, kinds: Kinds, n_values: int) -> tuple[CaseLayout,
         spread = weight * layout.expected(chances).posteriors
         chances = np.empty(len(part))
         for fold in range(_FOLDS):
-            others, own = np.flatnonzero(part != fold), np.flatnonzero(part == fold)
-            if not len(own) or not len(others):
+            other_cells, fold_cells = np.flatnonzero(part != fold), np.flatnonzero(part == fold)
+            if not len(fold_cells) or not len(other_cells):
                 return None
-            leaf = min(_LEAF / spread[others].sum(), 0.5)
+            leaf = min(_LEAF / spread[other_cells].sum(), 0.5)
             model = forest(_TREES, min_weight_fraction_leaf=leaf, random_state=0)
-            rows = others[spread[others] > 0]
+            rows = other_cells[spread[other_cells] > 0]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of values that are nearly as many as people, say
-                model.fit(known[layout.signature[rows]], layout.value[rows], spread[rows])
+                model.fit(features[layout.signature[rows]], layout.value[rows], spread[rows])
             overall = np.bincount(layout.value[rows], spread[rows], minlength=n_values)
-            table = np.tile(_MIXED * overall / overall.sum(), (len(known), 1))
-            table[:, model.classes_] += (1 - _MIXED) * model.predict_proba(known)
-            chances[own] = table[layout.signature[own], layout.value[own]]
+            table = np.tile(_MIXED * overall / overall.sum(), (len(features), 1))
+            table[:, model.classes_] += (1 - _MIXED) * model.predict_proba(features)
+            chances[fold_cells] = table[layout.signature[fold_cells], layout.value[fold_cells]]
     return layout, chances
 
 
@@ -465,7 +480,7 @@ def learned_trial(
     by: Sequence[str],
     *,
     limit: float = SURE,
-    about: Sequence[Label] | None = None,
+    secret_values: Sequence[Label] | None = None,
     sensitive: str | None = None,
 ) -> Trial:
     """Let every attacker learn by some columns, and say what the most successful one finds.
@@ -480,20 +495,20 @@ def learned_trial(
     by : sequence of str
     limit : float
         What counts as sure.
-    about : sequence of labels, optional
+    secret_values : sequence of labels, optional
         The values of which it is said how sure it makes; default: all.
     sensitive : str, optional
         The column that is guessed; default: that of the release.
     """
-    undivided, seen = (_seen_by(release, of, sensitive) for of in ((), by))
-    some = _Some(seen, MOST_PEOPLE, undivided)
-    return _trial(some, by, limit, about, some.held(by))
+    undivided, sight = (_seen_by(release, columns, sensitive) for columns in ((), by))
+    sample = _Some(sight, MOST_PEOPLE, undivided)
+    return _trial(sample, by, limit, secret_values, sample.held(by))
 
 
 def learned_beside(
     release: Any,
     columns: Sequence[str],
-    about: Sequence[Label] | None = None,
+    secret_values: Sequence[Label] | None = None,
     *,
     limit: float = SURE,
     apart: Sequence[str] = (),
@@ -506,25 +521,27 @@ def learned_beside(
     counts = counts_of(release)
     if counts.semantics != "single" or counts.n_groups < LEAST_GROUPS:
         return None
-    known = [name for name in columns if name in known_columns(release)][:_COLUMNS]
-    if not known:
+    known_names = [name for name in columns if name in known_columns(release)][:_COLUMNS]
+    if not known_names:
         return None
     undivided = _seen_by(release, ())
-    some_of = cache(lambda seen: _Some(seen, MOST_BESIDE, undivided))
-    held = cache(lambda by: some_of(_seen_by(release, by)).held(by))
+    some_of = cache(lambda sight: _Some(sight, MOST_BESIDE, undivided))
+    held_signatures = cache(lambda by: some_of(_seen_by(release, by)).held(by))
 
     def tried(by: tuple[str, ...], effort: Effort) -> Trial:
-        return _trial(some_of(_seen_by(release, by)), by, limit, about, held(by), effort)
+        return _trial(
+            some_of(_seen_by(release, by)), by, limit, secret_values, held_signatures(by), effort
+        )
 
     try:
-        told = tuple(sorted(known, key=lambda name: -tried((name,), "look").right)[:2])
-        found = [tried((name,), "beside") for name in told]
-        found += [tried(told, "beside")] if len(told) > 1 else []
-        found += [tried((*told, *apart), "beside")] if apart else []
+        telling = tuple(sorted(known_names, key=lambda name: -tried((name,), "look").right)[:2])
+        trials = [tried((name,), "beside") for name in telling]
+        trials += [tried(telling, "beside")] if len(telling) > 1 else []
+        trials += [tried((*telling, *apart), "beside")] if apart else []
     except (DataError, UnsupportedError):  # such as a table that changed since it was counted
         return None
-    every = tuple(one for trial in found for one in trial.tried)
-    return replace(most_successful(found), tried=every)
+    all_tried = tuple(attempt for trial in trials for attempt in trial.tried)
+    return replace(most_successful(trials), tried=all_tried)
 
 
 def most_successful(trials: Sequence[Trial]) -> Trial:
@@ -533,27 +550,35 @@ def most_successful(trials: Sequence[Trial]) -> Trial:
 
 
 def _trial(
-    some: _Some,
+    sample: _Some,
     by: Sequence[str],
     limit: float,
-    about: Sequence[Label] | None,
-    held: Signatures | None,
+    secret_values: Sequence[Label] | None,
+    held_signatures: Signatures | None,
     effort: Effort = "full",
 ) -> Trial:
-    values = some.counts.values
-    told = None if about is None or {*values} <= {*about} else tuple(about)
-    codes = np.arange(len(values)) if told is None else np.array([values.codes[v] for v in told])
-    each = learnings(some, by, effort)
-    signatures = each[0].kinds.signatures
-    truth = None if held is None else _Truth.of(held, signatures, some.counts)
-    trials = [own.trial(some, truth, limit, codes) for own in each]
+    values = sample.counts.values
+    stated_values = (
+        None if secret_values is None or {*values} <= {*secret_values} else tuple(secret_values)
+    )
+    codes = (
+        np.arange(len(values))
+        if stated_values is None
+        else np.array([values.codes[v] for v in stated_values])
+    )
+    attackers = learnings(sample, by, effort)
+    signatures = attackers[0].kinds.signatures
+    truth = (
+        None if held_signatures is None else _Truth.of(held_signatures, signatures, sample.counts)
+    )
+    trials = [learning.trial(sample, truth, limit, codes) for learning in attackers]
     if truth is None:
-        place = max(range(len(each)), key=lambda i: each[i].predicts)
+        place = max(range(len(attackers)), key=lambda i: attackers[i].predicts)
         best = trials[place]
     else:
         best = most_successful(trials)
     tried = tuple(Tried(t.attacker, tuple(by), t.right, t.surest) for t in trials)
-    return replace(best, tried=tried, whole=some.whole, about=told)
+    return replace(best, tried=tried, whole=sample.whole, about=stated_values)
 
 
 def known_columns(release: Any) -> tuple[str, ...]:
@@ -568,10 +593,10 @@ def known_columns(release: Any) -> tuple[str, ...]:
 class _Some:
     """The groups of a release; of a large one some, drawn at random."""
 
-    def __init__(self, release: Any, most: int, undivided: Any) -> None:
+    def __init__(self, release: Any, most_people: int, undivided: Any) -> None:
         counts = counts_of(release)
         order = np.random.default_rng(0).permutation(counts.n_groups)
-        enough = int(np.searchsorted(np.cumsum(counts.sizes[order]), most)) + 1
+        enough = int(np.searchsorted(np.cumsum(counts.sizes[order]), most_people)) + 1
         self._groups = np.sort(order[:enough])
         self.whole = len(self._groups) == counts.n_groups
         self._release, self._has_others = release, not self.whole
@@ -590,11 +615,15 @@ class _Some:
 
     def signatures(self, attributes: Sequence[str]) -> Signatures:
         """Those of these groups."""
-        found: Signatures = self._release.signatures(attributes)
+        signatures: Signatures = self._release.signatures(attributes)
         if not self._has_others:
-            return found
-        starts, ends = found.offsets[self._groups], found.offsets[self._groups + 1]
+            return signatures
+        starts, ends = signatures.offsets[self._groups], signatures.offsets[self._groups + 1]
         cells, offsets = ranges(starts, ends)
         return Signatures(
-            found.attributes, found.labels, offsets, found.codes[cells], found.people[cells]
+            signatures.attributes,
+            signatures.labels,
+            offsets,
+            signatures.codes[cells],
+            signatures.people[cells],
         )

@@ -78,42 +78,49 @@ def learned_report(
     (False, True)
     """
     sure = float(as_threshold(limit))
-    seen = _seen(release, people, policy, members, by or ())
+    sight = _seen(release, people, policy, members, by or ())
     if by is None:
-        schema = getattr(seen, "schema", None)
-        columns = schema.quasi_identifiers if schema else known_columns(seen)
-        found = learned_beside(seen, columns, limit=sure)
-        if found is None:
+        schema = getattr(sight, "schema", None)
+        columns = schema.quasi_identifiers if schema else known_columns(sight)
+        trial = learned_beside(sight, columns, limit=sure)
+        if trial is None:
             raise UnsupportedError(
                 "nothing can be learned: it takes one value per person, the columns of everybody "
                 "(people=), and 50 groups; name columns by by= to try with fewer"
             )
     else:
-        found = learned_trial(seen, by, limit=sure)
+        trial = learned_trial(sight, by, limit=sure)
     loaded = getattr(getattr(release, "audit", None), "policy", None)  # of a publication
     if policy is not None:
         loaded = Policy.of(policy)
     if loaded is not None:
-        found = replace(found, required=loaded.least_limit(found.sensitive))
-    return replace(found, name=name) if name is not None else found
+        trial = replace(trial, required=loaded.least_limit(trial.sensitive))
+    return replace(trial, name=name) if name is not None else trial
 
 
 def _seen(release: Any, people: Any, policy: Any, members: Any, by: Sequence[str]) -> Any:
     """A release as attackers see it; a `Sight` of the owner's table, where that is given."""
     if people is None and members is None:
-        opened = as_opened(release)
-        opened = getattr(opened, "release", opened)
-        if not isinstance(opened, Release):
+        opened_release = as_opened(release)
+        opened_release = getattr(opened_release, "release", opened_release)
+        if not isinstance(opened_release, Release):
             raise InputError(f"expected a Release, not {type(release).__name__}")
-        return opened
+        return opened_release
     if isinstance(release, Release):
         return seen_with(
             release,
             people if policy is None else _read(people, Policy.of(policy).needed_schema),
             by,
         )
-    opened, microdata, groups = placed(release, people, policy, members)
-    return Sight(opened.counts, microdata, groups, opened.sensitive, opened.name, opened)
+    opened_release, microdata, groups = placed(release, people, policy, members)
+    return Sight(
+        opened_release.counts,
+        microdata,
+        groups,
+        opened_release.sensitive,
+        opened_release.name,
+        opened_release,
+    )
 
 
 def _read(people: Any, schema: Schema) -> Microdata:
@@ -124,12 +131,14 @@ def placed(release: Any, people: Any, policy: Any, members: Any) -> tuple[Releas
     """A release, its people, and the position of everybody's group in the counts."""
     loaded = None if policy is None else Policy.of(policy)
     if isinstance(release, (str, Path)):
-        own = OwnRelease.open(release, members, None if loaded is None else loaded.needed_schema)
+        own_release = OwnRelease.open(
+            release, members, None if loaded is None else loaded.needed_schema
+        )
         if people is None:
             raise InputError("members say who is in which group; give people=, the table, too")
-        microdata = _read(people, table_schema(loaded, own.published.certificate))
-        own.refuse_other(microdata)
-        return own.release, microdata, own.groups[microdata.kept]
+        microdata = _read(people, table_schema(loaded, own_release.published.certificate))
+        own_release.refuse_other(microdata)
+        return own_release.release, microdata, own_release.groups[microdata.kept]
     if members is not None:
         raise InputError("members is for a folder that publish wrote")
     if not (hasattr(release, "certificate") and hasattr(release, "audit")):
@@ -138,12 +147,14 @@ def placed(release: Any, people: Any, policy: Any, members: Any) -> tuple[Releas
             f"{type(release).__name__}"
         )
     microdata = _read(people, (loaded or release.audit.policy).needed_schema)
-    known, opened = release.certificate, release.release
+    certificate, opened_release = release.certificate, release.release
     parts = release.placed.members()
-    groups = np.concatenate([groups_of(p, known, opened.counts, escaped=False) for p in parts])
+    groups = np.concatenate(
+        [groups_of(p, certificate, opened_release.counts, escaped=False) for p in parts]
+    )
     if len(groups) != microdata.n_rows:
         raise DataError(
             f"{microdata.name}, read as the policy says, is not the table that the release was "
             "made of"
         )
-    return opened, microdata, groups[microdata.kept]
+    return opened_release, microdata, groups[microdata.kept]

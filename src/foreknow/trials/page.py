@@ -23,56 +23,56 @@ class TrialPage(Page[Trial]):
 
     def as_they_are(self) -> Iterator[str]:
         """Labels of the table."""
-        found = self.result
-        yield from map(visible, (self.name, found.sensitive, *found.by))
-        if (claim := found.claim) is not None:
+        trial = self.result
+        yield from map(visible, (self.name, trial.sensitive, *trial.by))
+        if (claim := trial.claim) is not None:
             yield from (visible(claim.value), group_words(claim.group))
             yield from map(visible, claim.known.values())
 
     @property
     def headline(self) -> str:
         """Say by which columns."""
-        columns = listing([visible(name) for name in self.result.by], most=8)
+        columns = listing([visible(name) for name in self.result.by], n_shown=8)
         ends = "at least this" if self.result.measured else "what an attacker would claim"
         return f"What can be learned from the release by {columns}: {ends}"
 
     def blocks(self) -> Iterator[Block]:
         """What was found, of whom, and by whom."""
-        found = self.result
-        yield from map(Sentence, trial_sentences(found))
-        yield Sentence(claim_sentence(found))
-        yield Sentence(what_it_is(found))
+        trial = self.result
+        yield from map(Sentence, trial_sentences(trial))
+        yield Sentence(claim_sentence(trial))
+        yield Sentence(what_it_is(trial))
         yield Heading("What was tried", "tried")
         yield self._tried()
         yield Sentence(self._how(), "note")
 
     def _tried(self) -> Table:
         """The attackers that came farthest."""
-        tried = sorted(self.result.tried, key=lambda one: (-one.right, -one.surest))
+        tried = sorted(self.result.tried, key=lambda attempt: (-attempt.right, -attempt.surest))
         rows = [
             (
-                one.attacker,
-                listing([visible(name) for name in one.by], most=8),
-                bar_cell(percentage(one.right, 1), one.right),
-                percentage(one.surest, 1, "down"),
+                attempt.attacker,
+                listing([visible(name) for name in attempt.by], n_shown=8),
+                bar_cell(percentage(attempt.right, 1), attempt.right),
+                percentage(attempt.surest, 1, "down"),
             )
-            for one in tried
+            for attempt in tried
         ]
         guessed = "guessed right" if self.result.measured else "claims to guess right"
         head, where = ("attacker", "by", guessed, "sure of somebody"), ", in the JSON"
         return Table(head, rows, left=(0, 1), where=where).cut(_MOST)
 
     def _how(self) -> str:
-        found = self.result
-        if found.measured:
+        trial = self.result
+        if trial.measured:
             chosen = "the attacker with most right guesses"
             sure = "Intervals are of 95%. "
         else:
             chosen = "the attacker whose statistics predict the groups best"
             sure = ""
-        people = f"{found.people:,} people" + ("" if found.whole else ", drawn at random")
+        people = f"{trial.people:,} people" + ("" if trial.whole else ", drawn at random")
         return (
-            f"{found.attacker}: {chosen}, of {len(found.tried)} that were tried on {people}. "
+            f"{trial.attacker}: {chosen}, of {len(trial.tried)} that were tried on {people}. "
             f"{sure}No seed changes the figures."
         )
 
@@ -82,10 +82,10 @@ def claim_sentence(trial: Trial) -> str:
     claim = trial.claim
     if claim is None:
         return "The attacker is sure of nobody."
-    who = listing(signature_words(claim.known, claim.known.values()), most=8)
-    alike = some(claim.people, "person there", "people there")
+    who = listing(signature_words(claim.known, claim.known.values()), n_shown=8)
+    people = some(claim.people, "person there", "people there")
     return (
-        f"It is surest of {named(claim.value)} for {alike} with {who} in "
+        f"It is surest of {named(claim.value)} for {people} with {who} in "
         f"{group_words(claim.group)}: {percentage(claim.probability, 0, 'down')}. The group alone "
         f"says {percentage(claim.alone, 0)}."
     )

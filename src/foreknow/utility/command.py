@@ -68,24 +68,24 @@ def utility(
 
     if is_published(table) and not is_published(release):
         release, table = table, release
-    rules, written = columns.rules(table), is_published(release)
+    rules, is_written = columns.rules(table), is_published(release)
     schema = rules.needed_schema
     refuse_published(table)
-    if written and columns.group is not None:
+    if is_written and columns.group is not None:
         raise SchemaError(
             f"the columns of {str(release)!r} are in its certificate; leave out --group"
         )
     if (given["by"] is not None) and not (models or target):
         raise InputError("--by is for models; add --models or --target COLUMN")
     with output.progress("Measuring"):
-        found = utility_report(
+        report = utility_report(
             open_published(release, schema)
-            if written
+            if is_written
             else Release.from_schema(release, schema, columns.group, rules.options.unlinked),
             Microdata(table, schema),
-            labels=None if written else rules.options.labels,
+            labels=None if is_written else rules.options.labels,
             like=None if queries_of is None else policy_at(queries_of).microdata(table),
             models=target or models,
             **given,
         )
-    output.show(found)
+    output.show(report)

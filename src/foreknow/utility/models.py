@@ -181,9 +181,11 @@ class Models(Plain):
     @property
     def misplaced(self) -> float | None:
         """People in another cell of a table of a target, on average over these; by drawn tables."""
-        own = [each.misplaced.drawn for each in self.tables if each.columns[0] in self.targets]
-        found = [share for share in own if share is not None]
-        return sum(found) / len(found) if found else None
+        optional_shares = [
+            table.misplaced.drawn for table in self.tables if table.columns[0] in self.targets
+        ]
+        shares = [share for share in optional_shares if share is not None]
+        return sum(shares) / len(shares) if shares else None
 
 
 def models_of(
@@ -220,13 +222,17 @@ def models_of(
     question = Question.of(microdata, targets, by)
     variables, flat = question.variables, Flat(release)
     seeds = [None if seed is None else seed + i for i in range(draws)]
-    tables = [flat.coded(generator(own, "draw")) for own in seeds]
+    tables = [flat.coded(generator(drawn_seed, "draw")) for drawn_seed in seeds]
     middles = flat.middles()
     if unknown := [name for name in variables if name not in tables[0]]:
         raise InputError(f"models: the release has no column {unknown[0]!r}; leave it out of by")
-    raw = _Table.of({n: own.column for n, own in variables.items()}, variables, microdata.n_people)
+    raw = _Table.of(
+        {n: variable.column for n, variable in variables.items()}, variables, microdata.n_people
+    )
     drawn = [_Table.of(table, variables, flat.n_rows) for table in tables]
-    work = _Work(raw, [_with_middles(own, middles, variables) for own in drawn], drawn, question)
+    work = _Work(
+        raw, [_with_middles(table, middles, variables) for table in drawn], drawn, question
+    )
     fits, without = _fits(work, seed)
     return Models(
         targets=question.targets,
@@ -250,7 +256,7 @@ def models_of(
 class Question:
     """What is to be explained, and by what."""
 
-    asked: Sequence[tuple[str, str | None]]  # columns, each perhaps with a value
+    target_values: Sequence[tuple[str, str | None]]  # columns, each perhaps with a value
     by: tuple[str, ...]
     left_out: Mapping[str, str]
     variables: Mapping[str, _Variable]
@@ -264,44 +270,55 @@ class Question:
     ) -> Question:
         """What is given, or the usual; refused where the table has no such column or value."""
         schema = microdata.schema
-        beside = [*schema.quasi_identifiers, *schema.other]
-        shown = [*beside, *schema.sensitives]
-        asked = [_target(own, shown) for own in _names("targets", targets, schema.sensitives)]
-        wanted = [_known("by", name, shown) for name in _names("by", by, beside)]
+        usual_columns = [*schema.quasi_identifiers, *schema.other]
+        published_columns = [*usual_columns, *schema.sensitives]
+        target_values = [
+            _target(column, published_columns)
+            for column in _names("targets", targets, schema.sensitives)
+        ]
+        by_columns = [
+            _known("by", name, published_columns) for name in _names("by", by, usual_columns)
+        ]
         variables = {
-            name: _Variable.of(microdata, name, [value for own, value in asked if own == name])
-            for name in dict.fromkeys((*dict(asked), *wanted))
+            name: _Variable.of(
+                microdata, name, [value for column, value in target_values if column == name]
+            )
+            for name in dict.fromkeys((*dict(target_values), *by_columns))
         }
-        for name, value in asked:
+        for name, value in target_values:
             _place_of(variables[name], value)
         left_out = {}
         if by is None:
-            left_out = _left_out([variables[name] for name in wanted if name not in dict(asked)])
-        elif several := next((name for name in wanted if variables[name].several), None):
+            left_out = _left_out(
+                [variables[name] for name in by_columns if name not in dict(target_values)]
+            )
+        elif several := next((name for name in by_columns if variables[name].several), None):
             raise InputError(
                 f"by: a person may have several values of {several!r}; let it be a target"
             )
-        used = {name: own for name, own in variables.items() if name not in left_out}
-        return cls(asked, tuple(name for name in wanted if name in used), left_out, used)
+        used = {name: variable for name, variable in variables.items() if name not in left_out}
+        return cls(
+            target_values, tuple(name for name in by_columns if name in used), left_out, used
+        )
 
     @property
     def targets(self) -> tuple[str, ...]:
         """The columns to explain."""
-        return tuple(dict(self.asked))
+        return tuple(dict(self.target_values))
 
     def explained(self) -> Iterator[tuple[_Variable, str | None, list[_Variable]]]:
         """Each target, its value, and the columns that explain it."""
-        for name, value in self.asked:
-            by = [self.variables[other] for other in self.by if other != name]
+        for name, value in self.target_values:
+            by = [self.variables[column] for column in self.by if column != name]
             yield self.variables[name], value, by
 
 
-def _names(what: str, given: Sequence[str] | None, usual: Sequence[str]) -> list[str]:
-    if given is None:
+def _names(what: str, names: Sequence[str] | None, usual: Sequence[str]) -> list[str]:
+    if names is None:
         return list(usual)
-    if isinstance(given, str) or not given or not all(isinstance(name, str) for name in given):
+    if isinstance(names, str) or not names or not all(isinstance(name, str) for name in names):
         raise InputError(f"{what} must be a list of columns, such as ['diagnosis']")
-    return list(dict.fromkeys(given))
+    return list(dict.fromkeys(names))
 
 
 def _known(what: str, name: str, columns: Sequence[str]) -> str:
@@ -321,13 +338,13 @@ def _target(target: str, columns: Sequence[str]) -> tuple[str, str | None]:
 
 
 def _left_out(variables: Sequence[_Variable]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for own in variables:
-        if own.many == 1:
-            found[own.name] = "everybody has the same"
-        elif not own.numeric and own.many > _MOST_VALUES:
-            found[own.name] = f"it has {own.many:,} values"
-    return found
+    reasons: dict[str, str] = {}
+    for variable in variables:
+        if variable.n_values == 1:
+            reasons[variable.name] = "everybody has the same"
+        elif not variable.numeric and variable.n_values > _MOST_VALUES:
+            reasons[variable.name] = f"it has {variable.n_values:,} values"
+    return reasons
 
 
 # ---- columns -----------------------------------------------------------------------------------
@@ -358,12 +375,14 @@ class _Table:
         cls, table: Mapping[str, Coded], variables: Mapping[str, _Variable], n_rows: int
     ) -> _Table:
         """A table by the cells of the raw one."""
-        return cls({name: own.data(table[name]) for name, own in variables.items()}, n_rows)
+        return cls(
+            {name: variable.data(table[name]) for name, variable in variables.items()}, n_rows
+        )
 
-    def figures(self, of: _Variable, value: int | None) -> FloatArray:
+    def figures(self, variable: _Variable, value: int | None) -> FloatArray:
         """A number of each person, or whether they have a value; NaN where nothing tells."""
-        data = self.columns[of.name]
-        if of.numeric:
+        data = self.columns[variable.name]
+        if variable.numeric:
             return data.numbers
         has: FloatArray = (data.cells == value).astype(np.float64)
         if data.who is not None:
@@ -384,12 +403,12 @@ class _Variable:
     names: tuple[str, ...]  # of cells: bands of numbers; values, the commonest first
     cell_of: Mapping[Key, int]  # the cell of each value; of numbers, that of a missing one
     edges: FloatArray  # of bands
-    many: int  # distinct values
+    n_values: int  # distinct values
     column: Coded  # in the raw table
     scale: tuple[float, float] = (0.0, 1.0)  # mean and standard deviation of numbers there
 
     @classmethod
-    def of(cls, microdata: Microdata, name: str, asked: Sequence[str | None]) -> _Variable:
+    def of(cls, microdata: Microdata, name: str, asked_values: Sequence[str | None]) -> _Variable:
         """A column of the raw table; values that are asked about stand for themselves."""
         codes, domain = microdata.column(name)
         schema = microdata.schema
@@ -397,17 +416,22 @@ class _Variable:
         who = microdata.holders_of(name).astype(np.int64) if several else None
         hierarchy = schema.hierarchies.get(name)
         laid = hierarchy is None or isinstance(hierarchy, (Intervals, DateLevels))
-        least = _CODES if name in schema.sensitives else 2
-        known = [value for value in domain if value is not None]
-        reads = schema.types.get(name) != "text" and _are_numbers(known)
+        most_codes = _CODES if name in schema.sensitives else 2
+        present_values = [value for value in domain if value is not None]
+        reads = schema.types.get(name) != "text" and _are_numbers(present_values)
         numbers = np.array([_number(value) if reads else np.nan for value in domain], np.float64)
         finite = numbers[codes][np.isfinite(numbers)[codes]]
-        numeric = laid and not several and len(known) > least and len(np.unique(finite)) > 1
+        numeric = (
+            laid and not several and len(present_values) > most_codes and len(np.unique(finite)) > 1
+        )
         cell_of: dict[Key, int] = {}
         scale = 0.0, 1.0
         if numeric:
             scale = float(finite.mean()), float(finite.std()) or 1.0
-            dates = isinstance(known[0], date) or read_as([text_of(known[0])]) == "date"
+            dates = (
+                isinstance(present_values[0], date)
+                or read_as([text_of(present_values[0])]) == "date"
+            )
             edges = _edges(finite)
             names = _bands(edges, dates)
             if None in domain:
@@ -417,12 +441,14 @@ class _Variable:
             dates, edges = False, np.zeros(0)
             keys = [_key(value, reads) for value in domain]
             times = np.bincount(codes, minlength=len(domain))
-            shown = _shown(times, keys, [_key(value, reads) for value in asked])
-            names = [MISSING if domain[code] is None else text_of(domain[code]) for code in shown]
-            cell_of = dict.fromkeys(keys, len(shown)) | {
-                keys[code]: place for place, code in enumerate(shown)
+            shown_codes = _shown(times, keys, [_key(value, reads) for value in asked_values])
+            names = [
+                MISSING if domain[code] is None else text_of(domain[code]) for code in shown_codes
+            ]
+            cell_of = dict.fromkeys(keys, len(shown_codes)) | {
+                keys[code]: place for place, code in enumerate(shown_codes)
             }
-            names += [OTHERS] * (len(shown) < len(domain))
+            names += [OTHERS] * (len(shown_codes) < len(domain))
         return cls(
             name=name,
             numeric=numeric,
@@ -432,7 +458,7 @@ class _Variable:
             names=tuple(names),
             cell_of=cell_of,
             edges=edges,
-            many=len(domain),
+            n_values=len(domain),
             column=Coded(codes.astype(np.int64), domain, who),
             scale=scale,
         )
@@ -441,8 +467,8 @@ class _Variable:
         """What a column of some table says, by this one's cells."""
         codes, values, who = column.codes, column.values, column.who
         if not self.numeric:
-            found = [self.cell_of.get(_key(value, self.reads), -1) for value in values]
-            return _Data(np.full(len(codes), np.nan), np.array(found, np.int64)[codes], who)
+            cell_of_code = [self.cell_of.get(_key(value, self.reads), -1) for value in values]
+            return _Data(np.full(len(codes), np.nan), np.array(cell_of_code, np.int64)[codes], who)
         numbers = np.array([_number(value) for value in values], np.float64)
         unsaid = [self.cell_of.get(None, -1) if value is None else -1 for value in values]
         cells = np.where(np.isnan(numbers), np.array(unsaid, np.int64), self.bands(numbers))
@@ -466,9 +492,9 @@ class _Variable:
             scaled: FloatArray = ((data.numbers - mean) / deviation)[:, None]
             return scaled
         is_value = data.cells[:, None] == np.arange(1, len(self.names))
-        found: FloatArray = is_value.astype(np.float64)
-        found[data.cells < 0] = np.nan
-        return found
+        indicators: FloatArray = is_value.astype(np.float64)
+        indicators[data.cells < 0] = np.nan
+        return indicators
 
 
 def _key(value: Any, reads: bool) -> Key:
@@ -479,23 +505,23 @@ def _key(value: Any, reads: bool) -> Key:
     return number if np.isfinite(number) else text_of(value)
 
 
-def _shown(times: IntArray, keys: Sequence[Key], named: Sequence[Key]) -> list[int]:
+def _shown(times: IntArray, keys: Sequence[Key], asked_keys: Sequence[Key]) -> list[int]:
     """The values that stand for themselves: the commonest, and those that are named about."""
     order: list[int] = np.argsort(-times, kind="stable").tolist()
     if len(order) <= _LEVELS + 1:  # one by itself is no others
         return order
     return [
         *order[:_LEVELS],
-        *(c for c in order[_LEVELS:] if keys[c] is not None and keys[c] in named),
+        *(c for c in order[_LEVELS:] if keys[c] is not None and keys[c] in asked_keys),
     ]
 
 
 def _edges(numbers: FloatArray) -> FloatArray:
     """Where bands of about as many people each begin; the first has none, and there are two."""
-    least = numbers.min()
+    lowest = numbers.min()
     edges = np.unique(np.quantile(numbers, _BANDS, method="inverted_cdf"))
-    edges = edges[edges > least]
-    return edges if len(edges) else np.array([numbers[numbers > least].min()])
+    edges = edges[edges > lowest]
+    return edges if len(edges) else np.array([numbers[numbers > lowest].min()])
 
 
 def _are_numbers(values: Sequence[Any]) -> bool:
@@ -503,7 +529,7 @@ def _are_numbers(values: Sequence[Any]) -> bool:
     if all(isinstance(value, str) for value in values):
         return read_as(values) != "string"
     kinds = int, float, Decimal, date
-    return all(isinstance(each, kinds) and not isinstance(each, bool) for each in values)
+    return all(isinstance(value, kinds) and not isinstance(value, bool) for value in values)
 
 
 def _number(value: Any) -> float:
@@ -514,10 +540,10 @@ def _number(value: Any) -> float:
     if isinstance(value, date):
         return days_of(value)
     try:
-        found = float(value)
+        converted = float(value)
     except (TypeError, ValueError, OverflowError):
         return float("nan")
-    return found if np.isfinite(found) else float("nan")
+    return converted if np.isfinite(converted) else float("nan")
 
 
 def _bands(edges: FloatArray, dates: bool) -> list[str]:
@@ -537,13 +563,13 @@ def _with_middles(
 ) -> _Table:
     """The same with the middles of labels in place of numbers."""
     columns = dict(drawn.columns)
-    for own in variables.values():
-        if own.numeric and own.name in middles:
-            data = own.data(middles[own.name])
-            before, missing = columns[own.name].cells, own.cell_of.get(None, -1)
+    for variable in variables.values():
+        if variable.numeric and variable.name in middles:
+            data = variable.data(middles[variable.name])
+            before, missing = columns[variable.name].cells, variable.cell_of.get(None, -1)
             unsaid = np.isnan(data.numbers)
             cells = np.where(unsaid, np.where(before == missing, missing, -1), data.cells)
-            columns[own.name] = _Data(data.numbers, cells)
+            columns[variable.name] = _Data(data.numbers, cells)
     return _Table(columns, drawn.n_rows)
 
 
@@ -561,19 +587,19 @@ class _Work:
         return [self.raw, *self.middles, *self.drawn]
 
     def estimate(
-        self, of: str, figure: Callable[[_Table], float | None], group: str = ""
+        self, name: str, figure: Callable[[_Table], float | None], group: str = ""
     ) -> Estimate:
         """A figure of each."""
-        middles, drawn = (_mean(map(figure, own)) for own in (self.middles, self.drawn))
-        return Estimate(of, _mean([figure(self.raw)]), middles, drawn, group)
+        middles, drawn = (_mean(map(figure, tables)) for tables in (self.middles, self.drawn))
+        return Estimate(name, _mean([figure(self.raw)]), middles, drawn, group)
 
 
 def _mean(figures: Any) -> float | None:
     """The mean; None where one is not defined."""
-    found = list(figures)
-    if any(own is None or not np.isfinite(own) for own in found):
+    values = list(figures)
+    if any(value is None or not np.isfinite(value) for value in values):
         return None
-    return float(np.mean(found))
+    return float(np.mean(values))
 
 
 # ---- means and cross tables ----------------------------------------------------------------------
@@ -582,27 +608,27 @@ def _mean(figures: Any) -> float | None:
 def _by_group(work: _Work) -> Iterator[Estimate]:
     """Means of numbers and shares of values, by group."""
     for target, value, by in work.question.explained():
-        for other in by:
-            turned = other.numeric and not target.numeric
-            of, groups = (other, target) if turned else (target, other)
-            place = None if of.numeric else _place_of(of, value)
-            said = f"mean of {of.name}" if place is None else f"share of {of.name} = "
-            said += "" if place is None else of.names[place]
-            for cell, group in enumerate(() if of.dates else groups.names):
+        for column in by:
+            turned = column.numeric and not target.numeric
+            measured, groups = (column, target) if turned else (target, column)
+            place = None if measured.numeric else _place_of(measured, value)
+            title = f"mean of {measured.name}" if place is None else f"share of {measured.name} = "
+            title += "" if place is None else measured.names[place]
+            for cell, group in enumerate(() if measured.dates else groups.names):
 
                 def figure(
                     table: _Table,
-                    of: _Variable = of,
+                    measured: _Variable = measured,
                     place: int | None = place,
                     cells: str = groups.name,
                     cell: int = cell,
                 ) -> float | None:
-                    within, figures = table.columns[cells], table.figures(of, place)
-                    own = figures if within.who is None else figures[within.who]
-                    inside = own[(within.cells == cell) & np.isfinite(own)]
+                    within, figures = table.columns[cells], table.figures(measured, place)
+                    values = figures if within.who is None else figures[within.who]
+                    inside = values[(within.cells == cell) & np.isfinite(values)]
                     return float(inside.mean()) if len(inside) else None
 
-                yield work.estimate(said, figure, f"{groups.name} = {group}")
+                yield work.estimate(title, figure, f"{groups.name} = {group}")
 
 
 def _place_of(target: _Variable, value: str | None) -> int:
@@ -623,11 +649,11 @@ def _cross_tables(work: _Work) -> Iterator[CrossTable]:
         a, b = (variables[name] for name in pair)
         if a.several and b.several:
             continue
-        raw, *made = (
+        raw, *released = (
             np.sum([_counted(table, a, b) for table in tables], axis=0)
             for tables in ([work.raw], work.middles, work.drawn)
         )
-        middles, drawn = (_misplaced(raw, own) for own in made)
+        middles, drawn = (_misplaced(raw, counts) for counts in released)
 
         def figure(table: _Table, a: _Variable = a, b: _Variable = b) -> float | None:
             return _correlation(table, a, b) if a.numeric and b.numeric else _cramer(table, a, b)
@@ -639,17 +665,19 @@ def _cross_tables(work: _Work) -> Iterator[CrossTable]:
             "r" if a.numeric and b.numeric else "V",
             work.estimate(" × ".join(pair), figure),
             _rows(raw),
-            _rows(made[1] * (raw.sum() / max(made[1].sum(), 1))),
+            _rows(released[1] * (raw.sum() / max(released[1].sum(), 1))),
             Estimate("people in another cell", 0.0, middles, drawn),
         )
 
 
-def _misplaced(raw: FloatArray, made: FloatArray) -> float | None:
+def _misplaced(raw: FloatArray, released: FloatArray) -> float | None:
     """Half the sum of how far shares of cells are off; 0 exactly where none is."""
-    total, other = raw.sum(), made.sum()
-    if not total or not other:
+    total, released_total = raw.sum(), released.sum()
+    if not total or not released_total:
         return None
-    return float(np.abs(raw * other - made * total).sum() / (2 * total * other))
+    return float(
+        np.abs(raw * released_total - released * total).sum() / (2 * total * released_total)
+    )
 
 
 def _rows(cells: FloatArray) -> tuple[tuple[float, ...], ...]:
@@ -665,8 +693,8 @@ def _counted(table: _Table, a: _Variable, b: _Variable) -> FloatArray:
     )
     rows, values = len(a.names) + 1, len(b.names) + 1
     place = (first.cells % rows) * values + second.cells % values
-    counted: FloatArray = np.bincount(place, minlength=rows * values).astype(np.float64)
-    return counted.reshape(rows, values)
+    counts: FloatArray = np.bincount(place, minlength=rows * values).astype(np.float64)
+    return counts.reshape(rows, values)
 
 
 def _cramer(table: _Table, a: _Variable, b: _Variable) -> float | None:
@@ -683,8 +711,8 @@ def _cramer(table: _Table, a: _Variable, b: _Variable) -> float | None:
 
 def _correlation(table: _Table, a: _Variable, b: _Variable) -> float | None:
     first, second = (table.columns[variable.name].numbers for variable in (a, b))
-    both = np.isfinite(first) & np.isfinite(second)
-    first, second = first[both], second[both]
+    is_finite = np.isfinite(first) & np.isfinite(second)
+    first, second = first[is_finite], second[is_finite]
     if len(first) < 2 or not np.ptp(first) or not np.ptp(second):
         return None
     return float(np.corrcoef(first, second)[0, 1])
@@ -698,20 +726,20 @@ def _fits(work: _Work, seed: int | None) -> tuple[tuple[Fit, ...], str]:
         learn = _Learn()
     except ImportError:
         return (), NEEDED
-    found = []
-    for own, value, columns in work.question.explained():
+    fits = []
+    for target, value, columns in work.question.explained():
         if not columns:
             continue
         designs = {id(table): _Design.of(table, columns) for table in work.tables}
         terms = [term for column in columns for term in column.terms]
-        place = None if own.numeric else _place_of(own, value)
-        for kind in ("linear" if own.numeric else "logistic", "tree"):
-            known: Kind = kind
+        place = None if target.numeric else _place_of(target, value)
+        for kind in ("linear" if target.numeric else "logistic", "tree"):
+            model_kind: Kind = kind
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of what is separated perfectly, say
-                fit = _fit(work, learn, designs, own, place, known, terms, seed or 0)
-            found += [] if fit is None else [fit]
-    return tuple(found), ""
+                fit = _fit(work, learn, designs, target, place, model_kind, terms, seed or 0)
+            fits += [] if fit is None else [fit]
+    return tuple(fits), ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -724,10 +752,12 @@ class _Design:
     @classmethod
     def of(cls, table: _Table, columns: Sequence[_Variable]) -> _Design:
         """All terms side by side; what nothing tells becomes the mean of the others."""
-        matrix = np.hstack([own.features(table.columns[own.name]) for own in columns])
-        known = np.isfinite(matrix)
-        means = np.where(known, matrix, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
-        matrix = np.where(known, matrix, means)
+        matrix = np.hstack(
+            [variable.features(table.columns[variable.name]) for variable in columns]
+        )
+        is_known = np.isfinite(matrix)
+        means = np.where(is_known, matrix, 0).sum(axis=0) / np.maximum(is_known.sum(axis=0), 1)
+        matrix = np.where(is_known, matrix, means)
         return cls(matrix, np.ptp(matrix, axis=0) > 0)
 
 
@@ -775,15 +805,15 @@ def _fit(
 
     def model_of(table: _Table) -> Any:
         y, design = wanted(table), designs[id(table)]
-        known = np.isfinite(y)
-        return learn.fitted(way, design.matrix[known], y[known], seed)
+        is_known = np.isfinite(y)
+        return learn.fitted(way, design.matrix[is_known], y[is_known], seed)
 
     truth = wanted(work.raw)
-    known = np.isfinite(truth)
-    people, truth = designs[id(work.raw)].matrix[known], truth[known]
+    is_known = np.isfinite(truth)
+    people, truth = designs[id(work.raw)].matrix[is_known], truth[is_known]
     models = {id(table): model_of(table) for table in work.tables}
-    own = models[id(work.raw)]
-    if own is None or (target.numeric and not np.ptp(truth)):
+    raw_model = models[id(work.raw)]
+    if raw_model is None or (target.numeric and not np.ptp(truth)):
         return None
 
     def predicted(model: Any) -> FloatArray:
@@ -791,7 +821,9 @@ def _fit(
             return np.asarray(model.predict(people), np.float64)
         return np.asarray(model.predict_proba(people)[:, 1], np.float64)
 
-    said = {key: None if model is None else predicted(model) for key, model in models.items()}
+    predictions = {
+        key: None if model is None else predicted(model) for key, model in models.items()
+    }
     metrics = learn.metrics
     if target.numeric:
         measure, score, baseline = "R²", metrics.r2_score, 0.0
@@ -800,27 +832,31 @@ def _fit(
         measure, score, baseline = "accuracy", metrics.accuracy_score, share
     else:
         measure, score, baseline = "AUC", metrics.roc_auc_score, 0.5
-    first = said[id(work.raw)]
+    first = predictions[id(work.raw)]
     spread = float(truth.std()) if target.numeric else 1.0
 
     def scored(table: _Table) -> float | None:
-        own = said[id(table)]
-        return None if own is None else float(score(truth, own))
+        prediction = predictions[id(table)]
+        return None if prediction is None else float(score(truth, prediction))
 
     def apart(table: _Table) -> float | None:
-        own = said[id(table)]
-        if own is None or first is None:
+        prediction = predictions[id(table)]
+        if prediction is None or first is None:
             return None
-        return float((own != first).mean() if all_values else np.abs(own - first).mean() / spread)
+        return float(
+            (prediction != first).mean()
+            if all_values
+            else np.abs(prediction - first).mean() / spread
+        )
 
     coefficients = []
-    for at, term in enumerate(terms if kind != "tree" else ()):
+    for place, term in enumerate(terms if kind != "tree" else ()):
 
-        def coefficient(table: _Table, at: int = at) -> float | None:
+        def coefficient(table: _Table, place: int = place) -> float | None:
             model = models[id(table)]
-            if model is None or not designs[id(table)].varies[at]:
+            if model is None or not designs[id(table)].varies[place]:
                 return None
-            return float(np.ravel(model.coef_)[at])
+            return float(np.ravel(model.coef_)[place])
 
         coefficients.append(work.estimate(term, coefficient))
     return Fit(

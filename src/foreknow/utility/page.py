@@ -27,8 +27,8 @@ class UtilityPage(Page[UtilityReport]):
 
     def blocks(self, level: int = 2) -> Iterator[Block]:
         """How far counts are off, the measures, and the answers to queries."""
-        if said := self.key:
-            yield Sentence(said, "lead")
+        if sentence := self.key:
+            yield Sentence(sentence, "lead")
         yield Heading("Measures of groups and labels", "measures", level)
         yield self.measures
         yield Heading("Answers to count queries", "answers", level)
@@ -43,27 +43,30 @@ class UtilityPage(Page[UtilityReport]):
         error = self.result.errors[-1]
         if error.baseline is None:
             return ""
-        asked = some(error.predicates, "quasi-identifier", "quasi-identifiers")
+        asked_columns = some(error.predicates, "quasi-identifier", "quasi-identifiers")
         return (
-            f"The median error of a count by {asked} is {measure_text(error.median)}. Answered "
-            f"from the overall counts alone, it would be {measure_text(error.baseline.median)}."
+            f"The median error of a count by {asked_columns} is {measure_text(error.median)}. "
+            f"Answered from the overall counts alone, it would be "
+            f"{measure_text(error.baseline.median)}."
         )
 
     @property
     def measures(self) -> Table:
         """Each measure; where quasi-identifiers are exact, that they are."""
         exact = [("NCP", measure_text(0), "quasi-identifiers are exact")]
-        found = measures(self.result.utility)
-        return found if self.result.utility.ncp else replace(found, rows=[*found.rows, *exact])
+        table = measures(self.result.utility)
+        return table if self.result.utility.ncp else replace(table, rows=[*table.rows, *exact])
 
     @property
     def queries(self) -> Table:
         """Each workload: how many columns it asks about, its errors, and those of a baseline."""
         rows = []
         for error in self.result.errors:
-            asked = some(error.predicates, "quasi-identifier", "quasi-identifiers")
-            both = [(e.median, e.average) for e in (error, error.baseline) if e is not None]
-            rows.append((asked, *(measure_text(share) for pair in both for share in pair)))
+            asked_columns = some(error.predicates, "quasi-identifier", "quasi-identifiers")
+            error_pairs = [(e.median, e.average) for e in (error, error.baseline) if e is not None]
+            rows.append(
+                (asked_columns, *(measure_text(share) for pair in error_pairs for share in pair))
+            )
         head = (
             "queries about",
             "median",
@@ -77,10 +80,10 @@ class UtilityPage(Page[UtilityReport]):
     def asked(self) -> str:
         """Say what was asked, and what the errors are relative to."""
         first = self.result.errors[0]
-        each = some(len(first.exact), "query", "queries")
+        queries_text = some(len(first.exact), "query", "queries")
         return (
             "Counts are off by so much, relative to the true count, or to "
-            f"{measure_text(first.delta)} of the people where that is more ({each} each):"
+            f"{measure_text(first.delta)} of the people where that is more ({queries_text} each):"
         )
 
 
@@ -97,42 +100,47 @@ _BRIEF = 12
 _NOTHING = "–"
 
 
-def model_blocks(found: Models, level: int = 2) -> Iterator[Block]:
+def model_blocks(models: Models, level: int = 2) -> Iterator[Block]:
     """How models come out: fits, coefficients, pairs of columns, groups, and cells."""
     yield Heading("Does my model still work?", "models", level)
-    for fit in found.fits:
-        if said := fit_text(fit):
-            yield Sentence(said, "lead")
-    targets, by = (listing(list(map(visible, own))) for own in (found.targets, found.by))
-    draws = some(found.draws, "drawn table", "drawn tables")
+    for fit in models.fits:
+        if sentence := fit_text(fit):
+            yield Sentence(sentence, "lead")
+    targets, by = (listing(list(map(visible, columns))) for columns in (models.targets, models.by))
+    draws = some(models.draws, "drawn table", "drawn tables")
     yield Sentence(
         f"Explained: {targets}, by {by or 'nothing'}. Middles: as a reader of foreknow read has "
         f"the release; drawn: the mean of {draws} of foreknow draw. How much draws differ is no "
         "interval."
     )
-    for name, why in found.left_out.items():
+    for name, why in models.left_out.items():
         yield Sentence(f"{visible(name)} is in no model: {why}.", "note")
-    if found.without:
-        yield Sentence(f"{found.without[0].upper()}{found.without[1:]}.", "warning")
-    if found.fits:
-        yield fits_table(found)
-    if terms := [(fit, own) for fit in found.fits for own in fit.coefficients]:
+    if models.without:
+        yield Sentence(f"{models.without[0].upper()}{models.without[1:]}.", "warning")
+    if models.fits:
+        yield fits_table(models)
+    if terms := [(fit, estimate) for fit in models.fits for estimate in fit.coefficients]:
         yield Heading("Coefficients", "coefficients", level + 1)
-        rows = [(explained(fit), visible(own.of), *_three(own)) for fit, own in terms]
+        rows = [
+            (explained(fit), visible(estimate.of), *_three(estimate)) for fit, estimate in terms
+        ]
         yield Table(("model of", "term", *_THREE), rows, (0, 1), _TERMS, brief=_BRIEF)
-    if found.tables:
+    if models.tables:
         yield Heading("How columns go together", "together", level + 1)
-        yield _tables(found.tables)
-    if found.groups:
+        yield _tables(models.tables)
+    if models.groups:
         yield Heading("Means and shares by group", "by-group", level + 1)
-        groups = [(visible(own.of), visible(own.group), *_three(own)) for own in found.groups]
+        groups = [
+            (visible(estimate.of), visible(estimate.group), *_three(estimate))
+            for estimate in models.groups
+        ]
         yield Table(("", "of those with", *_THREE), groups, (0, 1), brief=_BRIEF)
-    of_targets = [own for own in found.tables if own.columns[0] in found.targets]
+    of_targets = [table for table in models.tables if table.columns[0] in models.targets]
     if of_targets:
-        yield Folded("Cross tables, in people", [_cells(own) for own in of_targets])
+        yield Folded("Cross tables, in people", [_cells(table) for table in of_targets])
 
 
-def fits_table(found: Models) -> Table:
+def fits_table(models: Models) -> Table:
     """A row for each model: how well it predicts the raw people, wherever it was fitted."""
     rows = [
         (
@@ -140,9 +148,9 @@ def fits_table(found: Models) -> Table:
             fit.measure,
             *_three(fit.score),
             figure_text(fit.baseline),
-            *(_share(own) for own in (fit.apart.middles, fit.apart.drawn)),
+            *(_share(share) for share in (fit.apart.middles, fit.apart.drawn)),
         )
-        for fit in found.fits
+        for fit in models.fits
     ]
     head = ("model", "on raw people", *_THREE, "without", "middles apart", "drawn apart")
     return Table(head, rows, (0, 1), _SCORES, roomy=(6,))
@@ -152,11 +160,11 @@ def fit_text(fit: Fit) -> str:
     """Say in a sentence how well a regression on the release predicts the raw people."""
     if fit.kind == "tree" or fit.score.raw is None:
         return ""
-    said = f"A {fit.kind} model of {explained(fit)}"
+    subject = f"A {fit.kind} model of {explained(fit)}"
     if fit.score.usual is None:
-        return f"{said} cannot be fitted to the release."
+        return f"{subject} cannot be fitted to the release."
     return (
-        f"{said}, fitted to the release, predicts the raw people with {fit.measure} "
+        f"{subject}, fitted to the release, predicts the raw people with {fit.measure} "
         f"{figure_text(fit.score.usual)}; fitted to the raw table, with "
         f"{figure_text(fit.score.raw)}; without a model it is {figure_text(fit.baseline)}."
     )
@@ -179,8 +187,8 @@ def explained(fit: Fit) -> str:
     return visible(fit.target if fit.value is None else f"{fit.target} = {fit.value}")
 
 
-def _three(own: Estimate) -> list[str]:
-    return [figure_text(figure) for figure in (own.raw, own.middles, own.drawn)]
+def _three(estimate: Estimate) -> list[str]:
+    return [figure_text(figure) for figure in (estimate.raw, estimate.middles, estimate.drawn)]
 
 
 def _share(share: float | None) -> str:
@@ -190,26 +198,26 @@ def _share(share: float | None) -> str:
 def _tables(tables: Sequence[CrossTable]) -> Table:
     rows = [
         (
-            " × ".join(map(visible, own.columns)),
-            own.measure,
-            *_three(own.association),
-            *(_share(share) for share in (own.misplaced.middles, own.misplaced.drawn)),
+            " × ".join(map(visible, table.columns)),
+            table.measure,
+            *_three(table.association),
+            *(_share(share) for share in (table.misplaced.middles, table.misplaced.drawn)),
         )
-        for own in tables
+        for table in tables
     ]
     head = ("columns", "", *_THREE, "misplaced: middles", "misplaced: drawn")
     return Table(head, rows, (0, 1), _PAIRS, brief=_BRIEF, roomy=(5,))
 
 
-def _cells(own: CrossTable) -> Table:
+def _cells(table: CrossTable) -> Table:
     """People in each cell, and behind them those of the release."""
-    pairs = zip(own.rows, own.raw, own.drawn, strict=True)
+    pairs = zip(table.rows, table.raw, table.drawn, strict=True)
     rows = [
         (visible(name), *(f"{a:,.0f} ({b:,.0f})" for a, b in zip(raw, drawn, strict=True)))
         for name, raw, drawn in pairs
     ]
-    title = " × ".join(map(visible, own.columns))
-    head = (visible(own.columns[0]), *map(visible, own.values))
+    title = " × ".join(map(visible, table.columns))
+    head = (visible(table.columns[0]), *map(visible, table.values))
     return Table(head, rows, title=title, note="In brackets: the mean of drawn tables.")
 
 

@@ -54,7 +54,7 @@ class Queries:
     """Queries for how many people have one of some values of each of some columns."""
 
     attributes: list[Attribute]
-    asked: list[BoolArray]  # of each attribute, by value and query
+    asked_values: list[BoolArray]  # of each attribute, by value and query
     values: BoolArray  # of the sensitive column, by value and query
     predicates: int  # how many attributes each asks about
     selectivity: float
@@ -89,8 +89,8 @@ def draw_queries(
     if not is_real(delta) or not 0 < delta <= 1:
         raise InputError(f"delta is a share of the people, above 0 to 1, not {delta!r}")
     source = microdata if like is None else like
-    known = {attribute.name: attribute for attribute in source.attributes}
-    names = _names(attributes, list(known))
+    attribute_of_name = {attribute.name: attribute for attribute in source.attributes}
+    names = _names(attributes, list(attribute_of_name))
     n_predicates = len(names) if predicates is None else predicates
     whole_number(queries, "queries", 1)
     whole_number(n_predicates, "predicates", 1)
@@ -108,8 +108,8 @@ def draw_queries(
     order = np.argsort(random.random((queries, len(names))), axis=1)
     asking = np.zeros((len(names), queries), dtype=bool)
     asking[order[:, :n_predicates].T, np.arange(queries)] = True
-    chosen = [known[name] for name in names]
-    asked = []
+    chosen = [attribute_of_name[name] for name in names]
+    asked_values = []
     for attribute, asks in zip(chosen, asking, strict=True):
         first = int(attribute.domain[0] is None)
         size = len(attribute.domain) - first
@@ -117,21 +117,25 @@ def draw_queries(
             raise DataError(f"{attribute.name!r} is missing everywhere; there is nothing to ask")
         in_order = ranges and attribute.order == "ordered"
         drawn = (_runs if in_order else _subsets)(size, _width(size, share), queries, random)
-        wanted = np.ones((len(attribute.domain), queries), dtype=bool)
-        wanted[:first, asks] = False
-        wanted[first:, asks] = drawn[:, asks]
-        asked.append(wanted)
+        is_wanted = np.ones((len(attribute.domain), queries), dtype=bool)
+        is_wanted[:first, asks] = False
+        is_wanted[first:, asks] = drawn[:, asks]
+        asked_values.append(is_wanted)
     n_values = len(source.values)
     values = _subsets(n_values, _width(n_values, share), queries, random)
     how = n_predicates, float(selectivity), ranges, float(delta), seed
-    found = Queries(chosen, asked, values, *how)
-    return found if like is None else _asked_of(microdata, found, like)
+    drawn_queries = Queries(chosen, asked_values, values, *how)
+    return drawn_queries if like is None else _asked_of(microdata, drawn_queries, like)
 
 
 def _asked_of(microdata: Microdata, drawn: Queries, like: Microdata) -> Queries:
     """The same queries of the same table by another schema, whose codes are others."""
     attribute_of = {attribute.name: attribute for attribute in microdata.attributes}
-    if strange := [each.name for each in drawn.attributes if each.name not in attribute_of]:
+    if strange := [
+        drawn_attribute.name
+        for drawn_attribute in drawn.attributes
+        if drawn_attribute.name not in attribute_of
+    ]:
         common = [attribute.name for attribute in like.attributes if attribute.name in attribute_of]
         raise InputError(
             f"queries about {strange[0]!r} cannot be asked where it is no quasi-identifier; ask "
@@ -142,38 +146,40 @@ def _asked_of(microdata: Microdata, drawn: Queries, like: Microdata) -> Queries:
             f"queries about {like.schema.sensitive!r} cannot be asked of a release that hides "
             f"{microdata.schema.sensitive!r}"
         )
-    attributes = [attribute_of[each.name] for each in drawn.attributes]
-    asked = [
-        _by_values(attribute.name, each.domain, wanted, attribute.domain)
-        for each, wanted, attribute in zip(drawn.attributes, drawn.asked, attributes, strict=True)
+    attributes = [attribute_of[drawn_attribute.name] for drawn_attribute in drawn.attributes]
+    asked_values = [
+        _by_values(attribute.name, drawn_attribute.domain, is_wanted, attribute.domain)
+        for drawn_attribute, is_wanted, attribute in zip(
+            drawn.attributes, drawn.asked_values, attributes, strict=True
+        )
     ]
     values = _by_values(like.schema.sensitive, like.values, drawn.values, microdata.values)
-    return replace(drawn, attributes=attributes, asked=asked, values=values)
+    return replace(drawn, attributes=attributes, asked_values=asked_values, values=values)
 
 
 def _by_values(
-    name: str, known: Sequence[Any], wanted: BoolArray, values: Sequence[Any]
+    name: str, values_before: Sequence[Any], is_wanted: BoolArray, values: Sequence[Any]
 ) -> BoolArray:
     """Which of some values are wanted, by which of the same values in another order are."""
-    place = {None if value is None else text_of(value): i for i, value in enumerate(known)}
+    place = {None if value is None else text_of(value): i for i, value in enumerate(values_before)}
     texts = [None if value is None else text_of(value) for value in values]
     if {*texts} != {*place}:
         raise InputError(
             f"the two policies read other values in {name!r}; give its type in both: "
             "types in [schema]"
         )
-    return wanted[[place[text] for text in texts]]
+    return is_wanted[[place[text] for text in texts]]
 
 
-def _names(attributes: Sequence[str] | None, known: list[str]) -> list[str]:
+def _names(attributes: Sequence[str] | None, allowed: list[str]) -> list[str]:
     if attributes is None:
-        return known
+        return allowed
     if isinstance(attributes, str) or not attributes:
         raise InputError("attributes must be a list of at least one quasi-identifier")
     names = list(attributes)
     for name in names:
-        if name not in known:
-            hint = did_you_mean(str(name), known)
+        if name not in allowed:
+            hint = did_you_mean(str(name), allowed)
             raise InputError(f"attributes: {name!r} is no quasi-identifier{hint}")
     if len(set(names)) < len(names):
         raise InputError("attributes: a quasi-identifier is named twice")
@@ -194,13 +200,13 @@ def _runs(size: int, width: int, queries: int, random: np.random.Generator) -> B
 
 def _subsets(size: int, width: int, queries: int, random: np.random.Generator) -> BoolArray:
     """A random subset of `width` values for each query."""
-    found = np.zeros((size, queries), dtype=bool)
-    some = max(1, _DRAWN // size)
-    for start in range(0, queries, some):
-        these = np.arange(start, min(start + some, queries))
+    is_chosen = np.zeros((size, queries), dtype=bool)
+    step = max(1, _DRAWN // size)
+    for start in range(0, queries, step):
+        these = np.arange(start, min(start + step, queries))
         drawn = np.argpartition(random.random((len(these), size)), width - 1, axis=1)[:, :width]
-        found[drawn.T, these] = True
-    return found
+        is_chosen[drawn.T, these] = True
+    return is_chosen
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,8 +222,8 @@ class Boxes:
         codes = [*(cover.of_group[counts.cell_groups] for cover in self.covers), counts.codes]
 
         def factors(chosen: slice) -> list[Factor]:
-            pairs = zip(self.covers, queries.asked, strict=True)
-            shares = [cover.shares(asked[:, chosen]) for cover, asked in pairs]
+            pairs = zip(self.covers, queries.asked_values, strict=True)
+            shares = [cover.shares(is_wanted[:, chosen]) for cover, is_wanted in pairs]
             return _looked_up([*shares, queries.values[:, chosen]], codes)
 
         return _weighted_sums(factors, counts.counts, len(queries), max(map(len, self.covers)))
@@ -236,37 +242,46 @@ class Buckets:
         """As if everybody in a group were equally likely to have each value of its bag."""
 
         def factors(chosen: slice) -> list[Factor]:
-            asked = _looked_up([wanted[:, chosen] for wanted in queries.asked], self.codes)
-            wanted = queries.values[:, chosen].astype(float)
-            return [*asked, lambda block: self._shares(self.of_cell[block], wanted)]
+            attribute_factors = _looked_up(
+                [wanted_values[:, chosen] for wanted_values in queries.asked_values], self.codes
+            )
+            wanted_values = queries.values[:, chosen].astype(float)
+            return [
+                *attribute_factors,
+                lambda block: self._shares(self.of_cell[block], wanted_values),
+            ]
 
         return _weighted_sums(factors, self.people, len(queries))
 
-    def _shares(self, groups: IntArray, wanted: FloatArray) -> FloatArray:
+    def _shares(self, groups: IntArray, wanted_values: FloatArray) -> FloatArray:
         """Occurrences of wanted values per person of some groups, which are in order."""
         counts, first, end = self.counts, int(groups[0]), int(groups[-1]) + 1
         offsets = counts.offsets[first : end + 1]
         cells = slice(int(offsets[0]), int(offsets[-1]))
-        found = wanted[counts.codes[cells]]
-        found *= counts.counts[cells, None]
-        shares = np.zeros((end - first, wanted.shape[1]))
-        some = np.diff(offsets) > 0
-        if some.any():
-            shares[some] = np.add.reduceat(found, offsets[:-1][some] - offsets[0], axis=0)
+        occurrences = wanted_values[counts.codes[cells]]
+        occurrences *= counts.counts[cells, None]
+        shares = np.zeros((end - first, wanted_values.shape[1]))
+        has_cells = np.diff(offsets) > 0
+        if has_cells.any():
+            shares[has_cells] = np.add.reduceat(
+                occurrences, offsets[:-1][has_cells] - offsets[0], axis=0
+            )
         shares /= counts.sizes[first:end, None]
         return shares[groups - first]
 
 
 def true_answers(microdata: Microdata, queries: Queries) -> FloatArray:
     """How many people are asked for; where they may have several values, how many of these."""
-    held = microdata.holdings
-    columns = [attribute.codes[held.people] for attribute in queries.attributes]
-    asked = [*queries.asked, queries.values]
-    cell, first = combine([*columns, held.values], [len(wanted) for wanted in asked])
-    codes = [column[first] for column in (*columns, held.values)]
+    holdings = microdata.holdings
+    columns = [attribute.codes[holdings.people] for attribute in queries.attributes]
+    asked_values = [*queries.asked_values, queries.values]
+    cell, first = combine(
+        [*columns, holdings.values], [len(is_wanted) for is_wanted in asked_values]
+    )
+    codes = [column[first] for column in (*columns, holdings.values)]
 
     def factors(chosen: slice) -> list[Factor]:
-        return _looked_up([wanted[:, chosen] for wanted in asked], codes)
+        return _looked_up([is_wanted[:, chosen] for is_wanted in asked_values], codes)
 
     return _weighted_sums(factors, np.bincount(cell), len(queries))
 
@@ -290,14 +305,14 @@ def _weighted_sums(
     step = min(_QUERIES, max(1, _MOST_NUMBERS // max(1, widest)))
     answers = []
     for first in range(0, n_queries, step):
-        *others, last = factors(slice(first, first + step))
+        *first_factors, last = factors(slice(first, first + step))
         total: Any = 0.0
         for start in range(0, len(weights), _BLOCK):
             block = slice(start, start + _BLOCK)
-            found = others[0](block)
-            for other in others[1:]:
-                found *= other(block)
-            total = total + weights[block].astype(float) @ (found * last(block))
+            products = first_factors[0](block)
+            for factor in first_factors[1:]:
+                products *= factor(block)
+            total = total + weights[block].astype(float) @ (products * last(block))
         answers.append(total)
     return np.concatenate(answers)
 
@@ -315,7 +330,7 @@ def shown_by_groups(
     n_groups, of_person = len(used), of_person.reshape(-1).astype(np.int64)
     counts = microdata.counts(of_person)
     if form == "generalized":
-        each = all_positions(microdata, attributes)
+        positions_of_attributes = all_positions(microdata, attributes)
         covers = [
             covers_of_groups(
                 attribute,
@@ -325,7 +340,7 @@ def shown_by_groups(
                 style_of(attribute, styles.get(attribute.name)),
                 np.asarray(floors[attribute.name])[used] if attribute.name in floors else None,
             )
-            for attribute, positions in zip(attributes, each, strict=True)
+            for attribute, positions in zip(attributes, positions_of_attributes, strict=True)
         ]
         return Boxes(covers, counts)
     columns = [attribute.codes for attribute in attributes]
@@ -362,13 +377,15 @@ class ReleaseReader:
             names = [disarm_name(name) for name in names]
         if set(names) <= set(release.group_columns):
             return Boxes(self._covers(names, microdata, attributes), counts)
-        found = release.signatures(names)
-        of_cell = np.repeat(np.arange(counts.n_groups), np.diff(found.offsets))
+        signatures = release.signatures(names)
+        of_cell = np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets))
         codes = []
         for i, attribute in enumerate(attributes):
-            known = codes_of_texts(attribute, [signature[i] for signature in found.labels])
-            codes.append(known[found.codes])
-        return Buckets(of_cell, codes, found.people, counts)
+            attribute_codes = codes_of_texts(
+                attribute, [signature[i] for signature in signatures.labels]
+            )
+            codes.append(attribute_codes[signatures.codes])
+        return Buckets(of_cell, codes, signatures.people, counts)
 
     def _covers(
         self, names: Sequence[str], microdata: Microdata, attributes: Sequence[Attribute]
@@ -377,20 +394,25 @@ class ReleaseReader:
         if len(columns) == 1:
             labels = [label if isinstance(label, tuple) else (label,) for label in labels]
         covers = []
-        each = all_positions(microdata, attributes)
-        rounded = {own.name: own for own in microdata.rounded(self.styles, self.exact).attributes}
-        for name, attribute, positions in zip(names, attributes, each, strict=True):
-            at = columns.index(name)
-            texts: list[Any] = [label[at] for label in labels]  # type: ignore[index]
+        positions_of_attributes = all_positions(microdata, attributes)
+        rounded = {
+            rounded_attribute.name: rounded_attribute
+            for rounded_attribute in microdata.rounded(self.styles, self.exact).attributes
+        }
+        for name, attribute, positions in zip(
+            names, attributes, positions_of_attributes, strict=True
+        ):
+            place = columns.index(name)
+            texts: list[Any] = [label[place] for label in labels]  # type: ignore[index]
             if self.armed:
                 texts = [rearmed(text) if isinstance(text, str) else text for text in texts]
             style = style_of(attribute, self.styles.get(attribute.name))
-            known = self.labels.get(name)
+            label_meanings = self.labels.get(name)
             cells = None if attribute.cells else (in_cells := rounded[attribute.name]).cells
             # Labels of other makers are of values.
             if cells is not None and wording_of(in_cells, style).read_all(texts) is not None:
                 attribute, positions = in_cells, positions_of(cells.values, cells.grid)
-            meanings = known.of(attribute) if known is not None else None
+            meanings = label_meanings.of(attribute) if label_meanings is not None else None
             if style == "set" and meanings is None:
                 meanings = wording_of(attribute, style).read_all(texts, microdata.times)
             covers.append(covers_of_texts(attribute, positions, texts, style, meanings))
@@ -401,13 +423,18 @@ def opened(
     release: Any,
     table: Any,
     policy: Policy | Mapping[str, Any] | str | Path | None,
-    said: Mapping[str, Any],
+    rules: Mapping[str, Any],
 ) -> tuple[Any, Microdata]:
     """A release and the table that it was made of, of which either may not be read yet."""
-    read = isinstance(table, Microdata)
-    if not read and policy is None and not any(said.values()) and isinstance(release, Publication):
+    is_read = isinstance(table, Microdata)
+    if (
+        not is_read
+        and policy is None
+        and not any(rules.values())
+        and isinstance(release, Publication)
+    ):
         policy = release.audit.policy
-    microdata = microdata_of(table, policy, said)
+    microdata = microdata_of(table, policy, rules)
     if isinstance(release, (str, Path)):
         published = Path(release).is_dir() or Path(release).with_name(CERTIFICATE).exists()
     else:
@@ -444,17 +471,17 @@ def reading_of(release: Any, styles: Mapping[str, str] | None = None) -> Release
 
 def _same_values(counts: GroupCounts, microdata: Microdata) -> GroupCounts:
     """The counts of a release by the sensitive codes of the table."""
-    known = [*enumerate(microdata.values)]
-    place = {printed(value): code for code, value in known}
-    place |= {str(value): code for code, value in known}
-    texts = [own if (own := str(value)) in place else printed(value) for value in counts.values]
-    odd = [value for value, own in zip(counts.values, texts, strict=True) if own not in place]
+    coded_values = [*enumerate(microdata.values)]
+    place = {printed(value): code for code, value in coded_values}
+    place |= {str(value): code for code, value in coded_values}
+    texts = [text if (text := str(value)) in place else printed(value) for value in counts.values]
+    odd = [value for value, text in zip(counts.values, texts, strict=True) if text not in place]
     if odd:
         raise DataError(
             f"{microdata.name} has nobody with the sensitive value {str(odd[0])!r}, which is in "
             "the release; give the table that the release was made from"
         )
-    codes = np.array([place[own] for own in texts], dtype=np.int64)
+    codes = np.array([place[text] for text in texts], dtype=np.int64)
     return GroupCounts.from_pairs(
         counts.cell_groups,
         codes[counts.codes],

@@ -150,7 +150,7 @@ def query_error(
     labels: Mapping[str, str] | None = None,
     seed: int | None = 0,
     like: Microdata | None = None,
-    **said: Unpack[Arguments],
+    **rules: Unpack[Arguments],
 ) -> QueryError:
     """Ask a release random count queries, and compare its answers with those of the table.
 
@@ -217,9 +217,9 @@ def query_error(
     >>> fk.query_error(made, microdata, attributes=["age", "sex"], queries=100)
     QueryError(100 queries, generalized: 4.04% on average, median 3.24%)
     """
-    release, microdata = opened(release, microdata, policy, said)
+    release, microdata = opened(release, microdata, policy, rules)
     reading = reading_of(release, labels)
-    asked = draw_queries(
+    workload = draw_queries(
         microdata,
         queries=queries,
         attributes=attributes,
@@ -230,7 +230,7 @@ def query_error(
         seed=seed,
         like=like,
     )
-    return compared(asked, reading.shown(microdata, asked.attributes), microdata)
+    return compared(workload, reading.shown(microdata, workload.attributes), microdata)
 
 
 def query_error_of_groups(
@@ -280,7 +280,7 @@ def query_error_of_groups(
     forms = get_args(Form)
     if form not in forms:
         raise InputError(f"there is no form {form!r}{did_you_mean(str(form), forms)}")
-    asked = draw_queries(
+    workload = draw_queries(
         microdata,
         queries=queries,
         attributes=attributes,
@@ -290,9 +290,9 @@ def query_error_of_groups(
         delta=delta,
         seed=seed,
     )
-    asks = asked.attributes
-    shown = shown_by_groups(microdata, groups, form, asks, floors or {}, labels or {})
-    return compared(asked, shown, microdata)
+    asks = workload.attributes
+    sight = shown_by_groups(microdata, groups, form, asks, floors or {}, labels or {})
+    return compared(workload, sight, microdata)
 
 
 def one_group(microdata: Microdata, attributes: Sequence[Attribute]) -> Boxes | Buckets:
@@ -303,7 +303,7 @@ def one_group(microdata: Microdata, attributes: Sequence[Attribute]) -> Boxes | 
 
 def compared(
     queries: Queries,
-    shown: Boxes | Buckets,
+    sight: Boxes | Buckets,
     microdata: Microdata,
     overall: Boxes | Buckets | None = None,
 ) -> QueryError:
@@ -311,10 +311,10 @@ def compared(
     overall = overall or one_group(microdata, queries.attributes)
     return QueryError(
         exact=true_answers(microdata, queries),
-        estimated=shown.answers(queries),
+        estimated=sight.answers(queries),
         people=microdata.n_people,
         delta=queries.delta,
-        form="generalized" if isinstance(shown, Boxes) else "bucketized",
+        form="generalized" if isinstance(sight, Boxes) else "bucketized",
         attributes=tuple(attribute.name for attribute in queries.attributes),
         predicates=queries.predicates,
         selectivity=queries.selectivity,

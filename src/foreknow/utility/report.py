@@ -67,10 +67,10 @@ class UtilityReport(Result):
 
     def __repr__(self) -> str:
         ncp = self.utility.average_ncp
-        said = "" if ncp is None else f"NCP {percentage(ncp, 1)}, "
+        ncp_text = "" if ncp is None else f"NCP {percentage(ncp, 1)}, "
         last = self.errors[-1]
         return (
-            f"UtilityReport({self.form}, {self.utility.groups} groups: {said}"
+            f"UtilityReport({self.form}, {self.utility.groups} groups: {ncp_text}"
             f"queries about {last.predicates} off by {percentage(last.median, 2)})"
         )
 
@@ -93,7 +93,7 @@ def utility_report(
     draws: int = 5,
     seed: int | None = 0,
     like: Microdata | None = None,
-    **said: Unpack[Arguments],
+    **rules: Unpack[Arguments],
 ) -> UtilityReport:
     """Measure a release: its groups, how wide its labels are, how far queries and models are off.
 
@@ -132,11 +132,11 @@ def utility_report(
     >>> [error.predicates for error in found.errors]
     [1, 3]
     """
-    release, microdata = opened(release, microdata, policy, said)
+    release, microdata = opened(release, microdata, policy, rules)
     release = as_opened(release)
     reading = reading_of(release, labels)
-    every = (like or microdata).attributes if attributes is None else attributes
-    many = _numbers(predicates, len(every))
+    all_attributes = (like or microdata).attributes if attributes is None else attributes
+    predicate_counts = _numbers(predicates, len(all_attributes))
     workloads = [
         draw_queries(
             microdata,
@@ -149,20 +149,26 @@ def utility_report(
             seed=seed,
             like=like,
         )
-        for n in many
+        for n in predicate_counts
     ]
     everything = reading.shown(microdata, microdata.attributes)
     utility = utility_of(reading.release)
     if isinstance(everything, Boxes):
         sizes = everything.counts.sizes
-        found = [covers.found for covers in everything.covers]
-        ncp = {own.attribute.name: own.ncp(sizes) for own in found}
-        utility = replace(utility, ncp=ncp, grids=grids_of(own.attribute for own in found))
+        coarsened = [covers.coarsened for covers in everything.covers]
+        ncp = {column.attribute.name: column.ncp(sizes) for column in coarsened}
+        utility = replace(
+            utility, ncp=ncp, grids=grids_of(column.attribute for column in coarsened)
+        )
         utility = replace(utility, weights=reading.weights)
-    asked = workloads[0].attributes
-    shown = everything if attributes is None and like is None else reading.shown(microdata, asked)
-    overall = one_group(microdata, asked)
-    errors = tuple(compared(workload, shown, microdata, overall) for workload in workloads)
+    asked_attributes = workloads[0].attributes
+    sight = (
+        everything
+        if attributes is None and like is None
+        else reading.shown(microdata, asked_attributes)
+    )
+    overall = one_group(microdata, asked_attributes)
+    errors = tuple(compared(workload, sight, microdata, overall) for workload in workloads)
     in_cases = microdata.schema.unit == "row"
     modelled = None
     if models is not False:
@@ -175,7 +181,11 @@ def _numbers(predicates: int | Sequence[int] | None, attributes: int) -> list[in
     """How many predicates to ask with, rising."""
     if predicates is None:
         return list(range(1, attributes + 1)) or [1]
-    given = [predicates] if isinstance(predicates, int) else predicates
-    if isinstance(given, str) or not given or not all(type(number) is int for number in given):
+    numbers = [predicates] if isinstance(predicates, int) else predicates
+    if (
+        isinstance(numbers, str)
+        or not numbers
+        or not all(type(number) is int for number in numbers)
+    ):
         raise InputError(f"predicates must be whole numbers such as [1, 2], not {predicates!r}")
-    return sorted(set(given))
+    return sorted(set(numbers))

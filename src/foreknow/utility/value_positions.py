@@ -31,40 +31,40 @@ _DAY, _HOUR = 86_400_000_000, 3_600_000_000
 _UNITS = (_DAY, _HOUR, 60_000_000, 1_000_000, 1_000, 1)  # in microseconds
 
 
-def listed_steps(known: Sequence[Any], hierarchy: Tree | Ordered) -> Steps:
+def listed_steps(values: Sequence[Any], hierarchy: Tree | Ordered) -> Steps:
     """The place of values among all that a hierarchy lists; of nodes, all leaves below them."""
     if isinstance(hierarchy, Tree):
-        every: list[Any] = list(dict.fromkeys(row[0] for row in hierarchy.rows))
+        listed_values: list[Any] = list(dict.fromkeys(row[0] for row in hierarchy.rows))
     else:
-        every = list(hierarchy.values)
+        listed_values = list(hierarchy.values)
     # Laid out together, each value that occurs comes right before itself in the list.
-    levels = hierarchy.levels([*known, *every], "", lambda _: 0)
-    listed = levels.order >= len(known)
+    levels = hierarchy.levels([*values, *listed_values], "", lambda _: 0)
+    listed = levels.order >= len(values)
     before = np.concatenate(([0], np.cumsum(listed)))
-    own = np.flatnonzero(~listed)
+    value_places = np.flatnonzero(~listed)
     limits = []
     for nodes in levels.ancestors[:-1]:
-        ends = (np.searchsorted(nodes, nodes[own], side) for side in ("left", "right"))
+        ends = (np.searchsorted(nodes, nodes[value_places], side) for side in ("left", "right"))
         limits.append(list(zip(*(before[end].tolist() for end in ends), strict=True)))
-    return before[own].tolist(), limits
+    return before[value_places].tolist(), limits
 
 
-def number_steps(known: Sequence[Any], hierarchy: Intervals | None = None) -> Steps | None:
+def number_steps(values: Sequence[Any], hierarchy: Intervals | None = None) -> Steps | None:
     """Numbers in units of the last decimal place that any of them needs; None for other values."""
-    kinds = set(map(type, known))
+    kinds = set(map(type, values))
     if not kinds <= {int, float, Decimal}:
         return None
-    places, steps = 0, list(known)
+    places, steps = 0, list(values)
     if kinds != {int}:
-        decimals = [exact(number) for number in known]
+        decimals = [exact(number) for number in values]
         if not all(map(is_usual, decimals)):
             return None
         places, steps = common_unit(decimals)
     if hierarchy is None:
         return steps, []
     # Bounds of intervals may lie between two steps.
-    given = [Decimal(str(number)) for number in (hierarchy.origin, *hierarchy.widths)]
-    _, (unit, origin, *widths) = common_unit([Decimal(1).scaleb(-places), *given])
+    bounds = [Decimal(str(number)) for number in (hierarchy.origin, *hierarchy.widths)]
+    _, (unit, origin, *widths) = common_unit([Decimal(1).scaleb(-places), *bounds])
 
     def interval(step: int, width: int) -> tuple[int, int]:
         low = origin + (step * unit - origin) // width * width
@@ -73,18 +73,18 @@ def number_steps(known: Sequence[Any], hierarchy: Intervals | None = None) -> St
     return steps, [[interval(step, width) for step in steps] for width in widths]
 
 
-def date_steps(known: Sequence[Any], hierarchy: DateLevels | None = None) -> Steps | None:
+def date_steps(values: Sequence[Any], hierarchy: DateLevels | None = None) -> Steps | None:
     """Moments in the coarsest of days, hours, ... in which all are whole; None for other values."""
-    found = [_microseconds(value, clock=hierarchy is not None) for value in known]
-    moments = [moment for moment in found if moment is not None]
-    if len(moments) < len(known):
+    optional_moments = [_microseconds(value, clock=hierarchy is not None) for value in values]
+    moments = [moment for moment in optional_moments if moment is not None]
+    if len(moments) < len(values):
         return None
     periods = () if hierarchy is None else hierarchy.periods
     units = _UNITS[1:] if "hour" in periods else _UNITS
     unit = next(unit for unit in units if not any(moment % unit for moment in moments))
     steps = [moment // unit for moment in moments]
     hours = [[period_of(period, moment // _HOUR) for moment in moments] for period in periods]
-    return steps, [[(a * _HOUR // unit, b * _HOUR // unit) for a, b in own] for own in hours]
+    return steps, [[(a * _HOUR // unit, b * _HOUR // unit) for a, b in bounds] for bounds in hours]
 
 
 def _microseconds(value: Any, *, clock: bool) -> int | None:
@@ -94,14 +94,14 @@ def _microseconds(value: Any, *, clock: bool) -> int | None:
     if not isinstance(value, (dt.date, dt.time)):
         return None
     days = value.toordinal() if isinstance(value, dt.date) else 0
-    found = days * _DAY
+    microseconds = days * _DAY
     if isinstance(value, (dt.datetime, dt.time)):
         seconds = value.hour * 3600 + value.minute * 60 + value.second
-        found += seconds * 1_000_000 + value.microsecond
+        microseconds += seconds * 1_000_000 + value.microsecond
         offset = None if clock else value.utcoffset()
         if offset is not None:
-            found -= offset // dt.timedelta(microseconds=1)
-    return found
+            microseconds -= offset // dt.timedelta(microseconds=1)
+    return microseconds
 
 
 # Some stretches of a line: the first step of each, and the one after its last; in order.
@@ -155,8 +155,8 @@ class ValuePositions:
 
 def all_positions(microdata: Microdata, attributes: Sequence[Attribute]) -> list[ValuePositions]:
     """Lay out some quasi-identifiers of a table."""
-    known = microdata.schema.hierarchies
-    return [positions_of(attribute, known.get(attribute.name)) for attribute in attributes]
+    hierarchies = microdata.schema.hierarchies
+    return [positions_of(attribute, hierarchies.get(attribute.name)) for attribute in attributes]
 
 
 def positions_of(attribute: Attribute, hierarchy: Any = None) -> ValuePositions:
@@ -167,17 +167,17 @@ def positions_of(attribute: Attribute, hierarchy: Any = None) -> ValuePositions:
     stretch counts by its length. Every leaf that a tree or an order lists is a step. Of texts and
     of masked codes nothing tells which others there could be: those that occur are a step each.
     """
-    known = attribute.domain[int(attribute.domain[0] is None) :]
-    found: Steps | None = None
+    values = attribute.domain[int(attribute.domain[0] is None) :]
+    steps: Steps | None = None
     if isinstance(hierarchy, (Tree, Ordered)):
-        found = listed_steps(known, hierarchy)
+        steps = listed_steps(values, hierarchy)
     elif isinstance(hierarchy, Intervals):
-        found = number_steps(known, hierarchy)
+        steps = number_steps(values, hierarchy)
     elif isinstance(hierarchy, DateLevels):
-        found = date_steps(known, hierarchy)
+        steps = date_steps(values, hierarchy)
     elif hierarchy is None and attribute.order == "ordered":
-        found = number_steps(known) or date_steps(known)
-    return _laid_out(attribute, *(found or (range(len(known)), [])))
+        steps = number_steps(values) or date_steps(values)
+    return _laid_out(attribute, *(steps or (range(len(values)), [])))
 
 
 def _laid_out(attribute: Attribute, steps: Sequence[int], limits: Limits) -> ValuePositions:
@@ -190,13 +190,13 @@ def _laid_out(attribute: Attribute, steps: Sequence[int], limits: Limits) -> Val
 
     # Each value after the one before, whatever roundings and changing clocks did.
     rising = accumulate((place(step) - i for i, step in enumerate(steps)), max)
-    own = [step + i for i, step in enumerate(rising)]
-    cells = [-1] * null + own
+    places = [step + i for i, step in enumerate(rising)]
+    cells = [-1] * null + places
     names: list[Sequence[str]] = [list(map(text_of, attribute.domain)), *attribute.labels]
-    known: dict[tuple[str, int, int], tuple[int, int]] = {}
+    stretch_of_name: dict[tuple[str, int, int], tuple[int, int]] = {}
     nodes = []
-    for level, of in enumerate((np.arange(len(cells)), *attribute.ancestors)):
-        ends = np.cumsum(np.bincount(of)).tolist()
+    for level, node_of_value in enumerate((np.arange(len(cells)), *attribute.ancestors)):
+        ends = np.cumsum(np.bincount(node_of_value)).tolist()
         codes = list(pairwise([0, *ends]))
         stretches = []
         for name, (a, b) in zip(names[level], codes, strict=True):
@@ -207,7 +207,7 @@ def _laid_out(attribute: Attribute, steps: Sequence[int], limits: Limits) -> Val
                 low = min(low, max(first, cells[a - 1] + 1)) if a else low
                 end = max(end, last) if b < len(cells) else end
             # What is called alike and has the same leaves is the same to a reader.
-            stretches.append(known.setdefault((name, a, b), (low, end)))
+            stretches.append(stretch_of_name.setdefault((name, a, b), (low, end)))
         nodes.append(np.array(stretches, dtype=np.int64))
     return ValuePositions(np.array(cells, dtype=np.int64), tuple(nodes))
 
@@ -221,53 +221,65 @@ class Covers:
     offsets: IntArray  # label i has `starts` and `ends` from its offset to the next
     starts: IntArray
     ends: IntArray
-    found: Coarsened
+    coarsened: Coarsened
 
     @classmethod
-    def of(cls, positions: ValuePositions, found: Coarsened) -> Covers:
+    def of(cls, positions: ValuePositions, coarsened: Coarsened) -> Covers:
         """Collect some labels, each once, and which of them each group has."""
         # Of a table that was rounded before it was asked, cells are all that there is.
-        style, cells = found.style, found.attribute.cells is not None and len(positions.nodes) > 1
-        labels = [positions.of_meaning(style, meaning, cells) for meaning in found.meanings]
+        style, cells = (
+            coarsened.style,
+            coarsened.attribute.cells is not None and len(positions.nodes) > 1,
+        )
+        labels = [positions.of_meaning(style, meaning, cells) for meaning in coarsened.meanings]
         place = {label: i for i, label in enumerate(dict.fromkeys(labels))}
         flat = np.array([pair for label in place for pair in label], dtype=np.int64).reshape(-1, 2)
         offsets = np.cumsum([0, *map(len, place)], dtype=np.int64)
-        own = np.array([place[label] for label in labels], dtype=np.int64)
-        return cls(positions, own[found.of_group], offsets, flat[:, 0], flat[:, 1], found)
+        label_of_meaning = np.array([place[label] for label in labels], dtype=np.int64)
+        return cls(
+            positions,
+            label_of_meaning[coarsened.of_group],
+            offsets,
+            flat[:, 0],
+            flat[:, 1],
+            coarsened,
+        )
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def shares(self, asked: BoolArray) -> NDArray[np.float64]:
-        """The share of each label's steps (rows) that each query (column of `asked`) asks for."""
+    def shares(self, is_asked: BoolArray) -> NDArray[np.float64]:
+        """The share of each label's steps (rows) that each query (column of `is_asked`) is for."""
         # In whole numbers: a sum of floats would lose a single step of a long line.
-        before = np.zeros((asked.shape[0] + 1, asked.shape[1]), dtype=np.int64)
-        both = asked[1:] & asked[:-1]
+        before = np.zeros((is_asked.shape[0] + 1, is_asked.shape[1]), dtype=np.int64)
+        gap_asked = is_asked[1:] & is_asked[:-1]
         gaps = np.diff(self.positions.cells) - 1
         if gaps.any():
-            before[2:] = both
+            before[2:] = gap_asked
             before[2:] *= gaps[:, None]
-        before[1:] += asked
+        before[1:] += is_asked
         np.cumsum(before, axis=0, out=before)
-        hits = self._below(self.ends, before, both) - self._below(self.starts, before, both)
+        hits = self._below(self.ends, before, gap_asked) - self._below(
+            self.starts, before, gap_asked
+        )
         widths = self.ends - self.starts
         if len(widths) > len(self):
             hits = np.add.reduceat(hits, self.offsets[:-1], axis=0)
             widths = np.add.reduceat(widths, self.offsets[:-1])
-        found: NDArray[np.float64] = hits / widths[:, None]
-        return found
+        shares: NDArray[np.float64] = hits / widths[:, None]
+        return shares
 
-    def _below(self, at: IntArray, before: IntArray, both: BoolArray) -> IntArray:
+    def _below(self, steps: IntArray, before: IntArray, gap_asked: BoolArray) -> IntArray:
         """How many steps below some steps are asked for."""
         cells = self.positions.cells
-        passed = np.searchsorted(cells, at)
-        found: IntArray = before[passed]
+        passed = np.searchsorted(cells, steps)
+        n_below: IntArray = before[passed]
         # The part of a gap between two values that lies below.
         inner = np.flatnonzero((passed > 0) & (passed < len(cells)))
-        inner = inner[at[inner] > cells[passed[inner] - 1] + 1]
+        inner = inner[steps[inner] > cells[passed[inner] - 1] + 1]
         last = passed[inner] - 1
-        found[inner] += both[last] * (at[inner] - cells[last] - 1)[:, None]
-        return found
+        n_below[inner] += gap_asked[last] * (steps[inner] - cells[last] - 1)[:, None]
+        return n_below
 
 
 def covers_of_groups(
@@ -289,7 +301,7 @@ def covers_of_texts(
     positions: ValuePositions,
     texts: Iterable[Any],
     style: Style,
-    known: Mapping[str | None, Codes] | None = None,
+    meanings: Mapping[str | None, Codes] | None = None,
 ) -> Covers:
     """What the published label of each group covers: as is known of it, else as it reads."""
     wording = wording_of(attribute, style)
@@ -297,33 +309,33 @@ def covers_of_texts(
     def meaning(text: Any) -> Codes:
         if text is not None and not isinstance(text, str):
             text = str(text)
-        found = wording.read(text) if known is None else known[text]
-        if found is None and text is None:
+        codes = wording.read(text) if meanings is None else meanings[text]
+        if codes is None and text is None:
             raise DataError(
                 f"column {attribute.name!r}: a label is missing, but no value of the table is"
             )
-        if found is None:
+        if codes is None:
             hint = "; of a policy with levels, take policy.microdata(table)" * text.endswith(
                 OR_MORE
             )
             raise DataError(
                 f"column {attribute.name!r}: the label {text!r} cannot be read as a {style}{hint}"
             )
-        return found
+        return codes
 
-    given = list(texts)
-    place = {text: i for i, text in enumerate(dict.fromkeys(given))}
-    of_group = np.array([place[text] for text in given], dtype=np.int64)
+    text_list = list(texts)
+    place = {text: i for i, text in enumerate(dict.fromkeys(text_list))}
+    of_group = np.array([place[text] for text in text_list], dtype=np.int64)
     return Covers.of(positions, Coarsened(attribute, style, list(map(meaning, place)), of_group))
 
 
 def codes_of_texts(attribute: Attribute, texts: Iterable[Any]) -> IntArray:
     """The code of each exact value that was published; None is a null."""
-    known = wording_of(attribute, "set").codes
-    found = []
+    code_of_text = wording_of(attribute, "set").codes
+    codes = []
     for text in texts:
-        code = known.get(None if text is None else str(text))
+        code = code_of_text.get(None if text is None else str(text))
         if code is None:
             raise DataError(f"column {attribute.name!r}: the original table has no {text!r} in it")
-        found.append(code)
-    return np.array(found, dtype=np.int64)
+        codes.append(code)
+    return np.array(codes, dtype=np.int64)

@@ -159,18 +159,18 @@ class Facts:
             return self._beside(counts)
         fronts = _Fronts(self, counts, attaining(front(counts, self.l, None), self.k, self.m))
         cells = profiles(counts, min(self.l, counts.n_values))
-        first, alike = cells.alike()
+        first, kind_of_cell = cells.alike()
         kinds = cells.take(first)
         codes, minima = fronts.minima
         place = np.searchsorted(codes, kinds.value)
         terms = theorem2_terms(kinds, self.k, self.m)
         terms = terms._replace(v_alone=minima.v_alone[place], v_known=minima.v_known[place])
-        ratio = terms.negated_ratio()[alike]
-        if cells.more is not None:  # of several profiles of a cell the worst
-            cells, alike, ratio = cells.worst_each(ratio, alike)
+        ratio = terms.negated_ratio()[kind_of_cell]
+        if cells.able_terms is not None:  # of several profiles of a cell the worst
+            cells, kind_of_cell, ratio = cells.worst_each(ratio, kind_of_cell)
         exact = partial(fronts.of_cells, cells)
         chances = Chances.of_holders(cells.group, cells.value, cells.s, ratio, exact)
-        return replace(chances, overlap=counts.semantics != "single", alike=alike)
+        return replace(chances, overlap=counts.semantics != "single", alike=kind_of_cell)
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """Whether merging groups never raises the breach probability (Theorem 4: ``single``)."""
@@ -231,8 +231,8 @@ class Facts:
         bounds = able.surest(cells, (self.l, self.k))
         odds = np.array([float(1 / bound - 1) for bound in bounds], dtype=np.float64)
 
-        def exact(asked: IntArray) -> list[Fraction | None]:
-            return [bounds[cell] for cell in asked.tolist()]
+        def exact(cells: IntArray) -> list[Fraction | None]:
+            return [bounds[cell] for cell in cells.tolist()]
 
         return Chances.of_holders(counts.cell_groups, counts.codes, counts.counts, odds, exact)
 
@@ -303,21 +303,21 @@ class _Fronts:
 
     def of_cells(self, profiles_of_cells: Profiles, cells: IntArray) -> list[Fraction | None]:
         """Breach probabilities of the targets of some cells as fractions."""
-        some = profiles_of_cells.take(cells)
+        targets = profiles_of_cells.take(cells)
         k, m = self.facts.k, self.facts.m
         families: dict[int, tuple[Fraction, Fraction]] = {}
         # Without relatives, the value does not matter.
-        keys = np.stack((some.value * bool(m), *some.numbers), axis=1)
+        keys = np.stack((targets.value * bool(m), *targets.numbers), axis=1)
         _, first, kind = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        distinct = some.take(first)
+        distinct = targets.take(first)
         ratios = distinct.t_exact(0), distinct.t_exact(k), distinct.v_exact(m, k + 1)
         chances: list[Fraction | None] = []
         for value, t_alone, t_known, family in zip(distinct.value.tolist(), *ratios, strict=True):
             if value not in families:
                 families[value] = self._family(value)
-            alone, known = families[value]
-            together = t_known * family
-            chances.append(1 / (1 + min(together, t_alone * known, t_known * alone)))
+            v_alone, v_known = families[value]
+            one_group = t_known * family
+            chances.append(1 / (1 + min(one_group, t_alone * v_known, t_known * v_alone)))
         return [chances[i] for i in kind.reshape(-1).tolist()]
 
     def _family(self, code: int) -> tuple[Fraction, Fraction]:
@@ -378,13 +378,16 @@ class FactsWitness:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; known people as a list of [value, count]."""
-        known = [[value, count] for value, count in self.known.items()]
-        told: dict[str, Any] = {"ruled_out": list(self.ruled_out), "known": known}
+        known_people = [[value, count] for value, count in self.known.items()]
+        table: dict[str, Any] = {"ruled_out": list(self.ruled_out), "known": known_people}
         if self.semantics != "single":
-            told = {"co_occurring": list(self.ruled_out), "known_without": sum(self.known.values())}
+            table = {
+                "co_occurring": list(self.ruled_out),
+                "known_without": sum(self.known.values()),
+            }
         return {
             "target_group": self.target_group,
-            **told,
+            **table,
             "known_group": self.known_group,
             "family_group": self.family_group,
             "family": self.family,

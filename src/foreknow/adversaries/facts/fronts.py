@@ -31,9 +31,9 @@ def front(counts: GroupCounts, l: int, code: int | None = None) -> Profiles:
     """Undominated profiles of all values or one, by value; the counts remember up to 64 MB."""
     l = min(l, counts.n_values)
     memory = counts.memory
-    whole: Profiles | None = memory.get(("front", l))
-    if whole is not None:
-        return whole if code is None else whole.of(code)
+    all_profiles: Profiles | None = memory.get(("front", l))
+    if all_profiles is not None:
+        return all_profiles if code is None else all_profiles.of(code)
     key = ("front", l) if code is None else ("front", l, code)
     undominated: Profiles | None = memory.get(key)
     if undominated is None:
@@ -64,10 +64,10 @@ def blocks_of(
     """Profiles of some cells, a block of values at a time."""
     l = min(l, counts.n_values)
     formulas = formulas_of(counts)
-    most = BLOCK // formulas.columns(l)
+    most_cells = BLOCK // formulas.columns(l)
     first = 0
     while True:
-        end = int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1
+        end = int(np.searchsorted(offsets, offsets[first] + most_cells, side="right")) - 1
         end = min(max(end, first + 1), len(offsets) - 1)
         block = cells[offsets[first] : offsets[end]]
         yield formulas.profiles(counts, l, block)
@@ -84,11 +84,11 @@ def _cells_of(counts: GroupCounts, codes: IntArray) -> tuple[IntArray, IntArray]
         return cells, np.array([0, len(cells)])
 
     def by_value() -> tuple[IntArray, IntArray]:
-        many = np.bincount(counts.codes, minlength=counts.n_values)
+        n_cells = np.bincount(counts.codes, minlength=counts.n_values)
         order = order_of(counts.codes)
         if len(order) < 2**31:
             order = order.astype(np.int32)
-        return order, np.concatenate(([0], np.cumsum(many)))
+        return order, np.concatenate(([0], np.cumsum(n_cells)))
 
     order, starts = remembered(counts, key, by_value)
     places, offsets = ranges(starts[codes], starts[codes + 1])

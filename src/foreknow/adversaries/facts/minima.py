@@ -32,7 +32,7 @@ _FEW = 4
 class Theorem2Terms(NamedTuple):
     """minNR, T(l, 0), T(l, k), V(m, 0), V(m, k): per profile, or minima over groups."""
 
-    together: FloatArray
+    one_group: FloatArray
     t_alone: FloatArray
     t_known: FloatArray
     v_alone: FloatArray
@@ -47,7 +47,7 @@ class Theorem2Terms(NamedTuple):
         crossed = np.minimum(
             safe_product(self.t_alone, self.v_known), safe_product(self.t_known, self.v_alone)
         )
-        return np.minimum(self.together, crossed)
+        return np.minimum(self.one_group, crossed)
 
 
 def theorem2_terms(cells: Profiles, k: Amount, m: Amount) -> Theorem2Terms:
@@ -65,12 +65,12 @@ class FactsMeasure(Measure):
         self,
         amounts: tuple[int, int, int],
         threshold: Fraction,
-        wanted: BoolArray | None,
+        is_wanted: BoolArray | None,
         semantics: Semantics,
         negated: bool = False,
     ) -> None:
         self.l, self.k, self.m = amounts
-        self.wanted, self.semantics, self.negated = wanted, semantics, negated
+        self.wanted, self.semantics, self.negated = is_wanted, semantics, negated
         self._odds = (1 - threshold) / threshold
         self.least = float(self._odds)
 
@@ -99,10 +99,10 @@ class FactsMeasure(Measure):
                 return None
             holders = np.where(self.wanted[counts.codes], counts.counts, 0)
             s = np.maximum.reduceat(holders, counts.offsets[:-1])
-        others = np.minimum(counts.top_sums(self.l + 1), counts.top_sums(self.l) + s)
-        known, n = capped(parts * (self.k + 1)), counts.sizes
-        odds = t_ratio(n, np.maximum(s, 1), n - others, parts * self.k)
-        odds *= (np.maximum(n - known - s, 0) / np.maximum(n - known, 1)) ** capped(self.m)
+        largest = np.minimum(counts.top_sums(self.l + 1), counts.top_sums(self.l) + s)
+        n_known, n = capped(parts * (self.k + 1)), counts.sizes
+        odds = t_ratio(n, np.maximum(s, 1), n - largest, parts * self.k)
+        odds *= (np.maximum(n - n_known - s, 0) / np.maximum(n - n_known, 1)) ** capped(self.m)
         return (s > 0) & (odds < self.least * (1 - CLOSE))
 
     def cells(self, counts: GroupCounts, groups: BoolArray | None = None) -> KeyedRatios:
@@ -175,14 +175,14 @@ def attaining(candidates: Profiles, k: int, m: int) -> Profiles:
     starts = candidates.starts
     lengths = np.diff(starts, append=len(candidates))
     ratios = np.stack(theorem2_terms(candidates, k, m))
-    least = np.repeat(np.minimum.reduceat(ratios, starts, axis=1), lengths, axis=1)
-    return candidates.take(_near(ratios, least, m)).distinct()
+    minima = np.repeat(np.minimum.reduceat(ratios, starts, axis=1), lengths, axis=1)
+    return candidates.take(_near(ratios, minima, m)).distinct()
 
 
-def _near(ratios: FloatArray, least: FloatArray, m: int) -> BoolArray:
+def _near(ratios: FloatArray, minima: FloatArray, m: int) -> BoolArray:
     """Which profiles are within 1e-9 of one of five minima."""
-    some = slice(None) if m else slice(3)  # without a family, V is 1 everywhere
-    return np.asarray((ratios[some] <= least[some] * (1 + CLOSE)).any(axis=0))
+    used = slice(None) if m else slice(3)  # without a family, V is 1 everywhere
+    return np.asarray((ratios[used] <= minima[used] * (1 + CLOSE)).any(axis=0))
 
 
 def exact_minimum(candidates: Profiles, k: int, m: int) -> ExactMinimum:
@@ -192,14 +192,16 @@ def exact_minimum(candidates: Profiles, k: int, m: int) -> ExactMinimum:
     cells = range(len(candidates))
     t_known, t_alone = candidates.t_exact(k), candidates.t_exact(0)
     v_alone, v_known = candidates.v_exact(m, 0), candidates.v_exact(m, k)
-    together = [t * v for t, v in zip(t_known, candidates.v_exact(m, k + 1), strict=True)]
+    one_group = [t * v for t, v in zip(t_known, candidates.v_exact(m, k + 1), strict=True)]
 
     def first_least(ratios: list[Fraction]) -> int:
         return min(cells, key=ratios.__getitem__)
 
     groups = candidates.group.tolist()
-    both = first_least(together)
-    options = [ExactMinimum(together[both], groups[both], groups[both], "one group")]
+    best_cell = first_least(one_group)
+    options = [
+        ExactMinimum(one_group[best_cell], groups[best_cell], groups[best_cell], "one group")
+    ]
     splits: list[tuple[list[Fraction], list[Fraction], Place]] = [
         (t_alone, v_known, "with family"),
         (t_known, v_alone, "with target"),

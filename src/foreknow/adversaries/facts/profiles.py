@@ -51,9 +51,9 @@ def capped(amount: Amount) -> Amount:
 
 def t_ratio(n: IntArray, s: IntArray, slack: NDArray[Any], k: Amount) -> FloatArray:
     """T(l, k): odds against the target having the value."""
-    left: FloatArray = np.maximum(slack - capped(k), 0).astype(np.float64)
-    left /= s
-    return left
+    odds: FloatArray = np.maximum(slack - capped(k), 0).astype(np.float64)
+    odds /= s
+    return odds
 
 
 def v_ratio(n: IntArray, s: IntArray, m: Amount, k: Amount) -> FloatArray:
@@ -69,24 +69,24 @@ def v_ratio(n: IntArray, s: IntArray, m: Amount, k: Amount) -> FloatArray:
         return product
     inside = np.flatnonzero(possible) if not possible.all() else slice(None)
     free = (n - k)[inside].astype(np.float64)
-    own = s[inside].astype(np.float64)
+    holders = s[inside].astype(np.float64)
     family = m if isinstance(m, int) else m[inside].astype(np.float64)
     # The same chance, counted from the family or from the holders of the value: fewer factors.
-    fewest, most = int(own.max()), int(np.max(family))
-    if most <= fewest:
+    fewest, n_family = int(holders.max()), int(np.max(family))
+    if n_family <= fewest:
         upto = None if isinstance(family, int) else family
-        product[inside] = _falling(free - own, free, most, upto)
+        product[inside] = _falling(free - holders, free, n_family, upto)
     else:
-        product[inside] = _falling(free - family, free, fewest, own)
+        product[inside] = _falling(free - family, free, fewest, holders)
     product[inside] = np.maximum(product[inside], TINY)
     return product
 
 
-def safe_product(one: FloatArray, other: FloatArray) -> FloatArray:
+def safe_product(first: FloatArray, second: FloatArray) -> FloatArray:
     """Multiply ratios so that a product is 0 only if a factor is, never by underflow."""
     with np.errstate(invalid="ignore"):
-        product = one * other
-    lost = (product == 0) & (one > 0) & (other > 0)
+        product = first * second
+    lost = (product == 0) & (first > 0) & (second > 0)
     return np.where(lost, TINY, product)
 
 
@@ -101,9 +101,9 @@ def _falling(
         if upto is None:
             product *= np.prod((top - i) / (bottom - i), axis=0)
         else:
-            counted = i < upto
-            upper = np.where(counted, top - i, 1.0)
-            product *= np.prod(upper / np.where(counted, bottom - i, 1.0), axis=0)
+            is_counted = i < upto
+            upper = np.where(is_counted, top - i, 1.0)
+            product *= np.prod(upper / np.where(is_counted, bottom - i, 1.0), axis=0)
     return product
 
 
@@ -112,32 +112,34 @@ def t_exact(n: int, s: int, slack: Fraction, k: int) -> Fraction:
     return Fraction(max(int(slack) - k, 0), s)
 
 
-def t_able(s: IntArray, slack: IntArray, more: IntArray, k: Amount) -> FloatArray:
+def t_able(s: IntArray, slack: IntArray, able_terms: IntArray, k: Amount) -> FloatArray:
     """T(l, k) where some members cannot have the value, as float64; see `t_able_exact`."""
     k = capped(k)
-    left: FloatArray = np.maximum(slack - k, 0).astype(np.float64)
-    some = np.flatnonzero(more[:, 0])  # of others, everybody can have the value
-    others, out, rest = more[some].T
-    beyond = np.maximum((k if isinstance(k, int) else k[some]) - slack[some], 0)
-    room = np.maximum(rest - beyond, 0)
-    left[some] += np.maximum(others - beyond, 0) * (np.maximum(room - out, 0) / np.maximum(room, 1))
-    left /= s
-    return left
+    odds: FloatArray = np.maximum(slack - k, 0).astype(np.float64)
+    divided = np.flatnonzero(able_terms[:, 0])  # of others, everybody can have the value
+    n_others, out, n_rest = able_terms[divided].T
+    beyond = np.maximum((k if isinstance(k, int) else k[divided]) - slack[divided], 0)
+    room = np.maximum(n_rest - beyond, 0)
+    odds[divided] += np.maximum(n_others - beyond, 0) * (
+        np.maximum(room - out, 0) / np.maximum(room, 1)
+    )
+    odds /= s
+    return odds
 
 
-def t_able_exact(s: int, slack: int, more: Sequence[int], k: int) -> Fraction:
+def t_able_exact(s: int, slack: int, able_terms: Sequence[int], k: int) -> Fraction:
     """T(l, k) of one group as a fraction, where some members cannot have the value.
 
     The target may have another value that these members cannot have (`slack` so many do); or is
-    one of `others` who have none of such values, and then has one of the `rest` of the bag with
-    equal chances, of which those ruled out are `out`. Known people have the former, as long as
+    one of `n_others` who have none of such values, and then has one of the `n_rest` of the bag
+    with equal chances, of which those ruled out are `out`. Known people have the former, as long as
     there are any: nothing else lowers the odds more.
     """
-    known = min(k, slack)
-    others, out, rest = more
-    free, room = others - (k - known), rest - (k - known)
-    left = Fraction(slack - known)
-    return (left + (Fraction(free * max(room - out, 0), room) if min(free, room) > 0 else 0)) / s
+    n_known = min(k, slack)
+    n_others, out, n_rest = able_terms
+    free, room = n_others - (k - n_known), n_rest - (k - n_known)
+    odds = Fraction(slack - n_known)
+    return (odds + (Fraction(free * max(room - out, 0), room) if min(free, room) > 0 else 0)) / s
 
 
 def v_exact(n: int, s: int, m: int, k: int) -> Fraction:
@@ -168,7 +170,7 @@ class Profiles:
     counts: GroupCounts  # what they were made of, for exact fractions
     l: int  # how many other values are used
     # where not everybody can have each value, shape (cells, 3): see `t_able_exact`
-    more: IntArray | None = None
+    able_terms: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.value)
@@ -180,15 +182,15 @@ class Profiles:
 
     def t(self, k: Amount) -> FloatArray:
         """T(l, k) of each profile."""
-        if self.more is not None:
-            return t_able(self.s, self.slack, self.more, k)
+        if self.able_terms is not None:
+            return t_able(self.s, self.slack, self.able_terms, k)
         return self.formulas.t(self.n, self.s, self.slack, k)
 
     def t_exact(self, k: int) -> list[Fraction]:
         """The same as fractions."""
         n, s = self.n.tolist(), self.s.tolist()
-        if self.more is not None:
-            cells = zip(s, self.slack.tolist(), self.more.tolist(), strict=True)
+        if self.able_terms is not None:
+            cells = zip(s, self.slack.tolist(), self.able_terms.tolist(), strict=True)
             return [t_able_exact(*cell, k) for cell in cells]
         cells = zip(n, s, self.exact_slack(), strict=True)
         return [self.formulas.t_exact(*cell, k) for cell in cells]
@@ -210,7 +212,12 @@ class Profiles:
     @property
     def numbers(self) -> list[IntArray]:
         """All whole numbers that fractions depend on, beside the value."""
-        return [self.identity, self.s, self.n, *(() if self.more is None else self.more.T)]
+        return [
+            self.identity,
+            self.s,
+            self.n,
+            *(() if self.able_terms is None else self.able_terms.T),
+        ]
 
     def content(self) -> bytes:
         """The same for profiles that no fraction tells apart; under ``single``."""
@@ -226,8 +233,8 @@ class Profiles:
     def _exact_slack(self, value: int, group: int) -> Fraction:
         bag = self.counts.bag(group)
         s = bag.pop(self.counts.values[value])
-        others = sorted(bag.values(), reverse=True)[: self.l]
-        return self.formulas.slack_exact(int(self.counts.sizes[group]), s, others)
+        other_counts = sorted(bag.values(), reverse=True)[: self.l]
+        return self.formulas.slack_exact(int(self.counts.sizes[group]), s, other_counts)
 
     @property
     def nbytes(self) -> int:
@@ -236,11 +243,11 @@ class Profiles:
 
     @property
     def _columns(self) -> tuple[Any, ...]:
-        return self.value, self.group, self.n, self.s, self.slack, self.kind, self.more
+        return self.value, self.group, self.n, self.s, self.slack, self.kind, self.able_terms
 
     def _of_columns(self, columns: Iterable[Any]) -> Profiles:
-        value, group, n, s, slack, kind, more = columns
-        return Profiles(value, group, n, s, slack, kind, self.counts, self.l, more)
+        value, group, n, s, slack, kind, able_terms = columns
+        return Profiles(value, group, n, s, slack, kind, self.counts, self.l, able_terms)
 
     def take(self, index: NDArray[Any] | slice) -> Profiles:
         """Only the profiles at an index or mask."""
@@ -251,18 +258,18 @@ class Profiles:
         first, last = np.searchsorted(self.value, (code, code + 1))
         return self.take(slice(first, last))
 
-    def join(self, *others: Profiles) -> Profiles:
+    def join(self, *further: Profiles) -> Profiles:
         """One after the other, of the same counts (or under ``single``)."""
-        every = [self, *others]
-        if any(each.more is not None for each in every):
-            every = [each if each.more is not None else each._of_all for each in every]
-        columns = zip(*(each._columns for each in every), strict=True)
+        parts = [self, *further]
+        if any(part.able_terms is not None for part in parts):
+            parts = [part if part.able_terms is not None else part._of_all for part in parts]
+        columns = zip(*(part._columns for part in parts), strict=True)
         return self._of_columns(None if x[0] is None else np.concatenate(x) for x in columns)
 
     @property
     def _of_all(self) -> Profiles:
         """The same beside those of which not everybody can have the value."""
-        return replace(self, more=np.zeros((len(self), 3), dtype=np.int64))
+        return replace(self, able_terms=np.zeros((len(self), 3), dtype=np.int64))
 
     def by_value(self) -> Profiles:
         """In order of value."""
@@ -287,10 +294,12 @@ class Profiles:
 
     def told_of(self, k: int) -> Profiles:
         """The same with so many people known: T(l, 0) is then what T(l, k) was."""
-        assert self.more is not None
-        known = np.minimum(k, self.slack)
-        fewer = np.outer(k - known, [1, 0, 1])
-        return replace(self, slack=self.slack - known, more=np.maximum(self.more - fewer, 0))
+        assert self.able_terms is not None
+        n_known = np.minimum(k, self.slack)
+        fewer = np.outer(k - n_known, [1, 0, 1])
+        return replace(
+            self, slack=self.slack - n_known, able_terms=np.maximum(self.able_terms - fewer, 0)
+        )
 
     def worst_each(
         self, ratio: FloatArray, kind: IntArray
@@ -304,15 +313,15 @@ class Profiles:
     def undominated(self, effort: int | None = None) -> Profiles:
         """Drop profiles that another one of the same value is at least as bad as, surely."""
         alive = self
-        kept: list[Profiles] = []
+        parts: list[Profiles] = []
         n_values = int(self.value.max(initial=-1)) + 1
         looked_at = 0
         while len(alive) and (effort is None or looked_at < effort * len(self)):
             looked_at += len(alive)
             score = alive.score
-            least = np.full(n_values, np.inf)
-            np.minimum.at(least, alive.value, score)
-            candidates = np.flatnonzero(score == least[alive.value])
+            lowest = np.full(n_values, np.inf)
+            np.minimum.at(lowest, alive.value, score)
+            candidates = np.flatnonzero(score == lowest[alive.value])
             chosen = np.zeros(n_values, dtype=np.int64)
             # The first of equal ones, so that ties go to the first group.
             chosen[alive.value[candidates[::-1]]] = candidates[::-1]
@@ -320,40 +329,44 @@ class Profiles:
             pivot = alive.take(chosen[alive.value])
             better = alive.better_than(pivot)
             better[pivots] = False
-            kept.append(alive.take(pivots))
+            parts.append(alive.take(pivots))
             alive = alive.take(better)
-        return alive.join(*kept).by_value()
+        return alive.join(*parts).by_value()
 
     @property
     def score(self) -> FloatArray:
         """By which to choose one to compare others with: any would do, the least dominates much."""
-        spare = self.slack if self.more is None else self.slack + self.more[:, 0]
+        spare = self.slack if self.able_terms is None else self.slack + self.able_terms[:, 0]
         # Profiles with none to spare are told apart, too.
         return (spare + (1.0 if self.kind is None else 1e-9)) * self.n / self.s
 
-    def better_than(self, other: Profiles) -> NDArray[np.bool_]:
+    def better_than(self, counterpart: Profiles) -> NDArray[np.bool_]:
         """Whether each can do for an adversary what its counterpart cannot, or may."""
-        better = (self.n < other.n) | (self.s > other.s) | self._has_less_slack(other)
-        if self.more is not None and other.more is not None:
-            lower = self.more < other.more
-            better |= lower[:, 0] | lower[:, 2] | (self.more[:, 1] > other.more[:, 1])
+        better = (
+            (self.n < counterpart.n) | (self.s > counterpart.s) | self._has_less_slack(counterpart)
+        )
+        if self.able_terms is not None and counterpart.able_terms is not None:
+            lower = self.able_terms < counterpart.able_terms
+            better |= (
+                lower[:, 0] | lower[:, 2] | (self.able_terms[:, 1] > counterpart.able_terms[:, 1])
+            )
         return better
 
-    def _has_less_slack(self, other: Profiles) -> NDArray[np.bool_]:
+    def _has_less_slack(self, counterpart: Profiles) -> NDArray[np.bool_]:
         """Whether each has less to spare than its counterpart, or may have."""
         if self.kind is None:
-            return self.slack < other.slack
-        assert other.kind is not None
-        surely_more = self.slack > other.slack * (1 + CLOSE)
-        same = (self.kind == other.kind) & (self.n == other.n)
+            return self.slack < counterpart.slack
+        assert counterpart.kind is not None
+        surely_more = self.slack > counterpart.slack * (1 + CLOSE)
+        same = (self.kind == counterpart.kind) & (self.n == counterpart.n)
         # 0 and 1 are exact: nothing to spare, and nothing known of the target.
-        same |= (self.slack == other.slack) & ((self.slack == 0) | (self.slack == 1))
+        same |= (self.slack == counterpart.slack) & ((self.slack == 0) | (self.slack == 1))
         return np.asarray(~(surely_more | same))
 
 
-def profiles(counts: GroupCounts, l: int, wanted: NDArray[np.bool_] | None = None) -> Profiles:
+def profiles(counts: GroupCounts, l: int, is_wanted: NDArray[np.bool_] | None = None) -> Profiles:
     """Profiles of all cells of the wanted values, in the order of groups, if l others are used."""
-    cells = slice(None) if wanted is None else np.flatnonzero(wanted[counts.codes])
+    cells = slice(None) if is_wanted is None else np.flatnonzero(is_wanted[counts.codes])
     return formulas_of(counts).profiles(counts, l, cells)
 
 
@@ -393,9 +406,9 @@ class OneValue:
     ordered: ClassVar[bool] = True
 
     @staticmethod
-    def slack_exact(n: int, s: int, others: Sequence[int]) -> Fraction:
+    def slack_exact(n: int, s: int, other_counts: Sequence[int]) -> Fraction:
         """How many people have neither the value nor one of the others."""
-        return Fraction(n - s - sum(others))
+        return Fraction(n - s - sum(other_counts))
 
     def profiles(self, counts: GroupCounts, l: int, cells: Any) -> Profiles:
         """Profiles of some cells, in their order; where not all can have each value, in any."""
@@ -416,10 +429,10 @@ class OneValue:
         target value itself if not; always the smaller sum.
         """
         if len(group) > counts.n_groups:  # then group by group
-            more, fewer = counts.top_sums(l + 1)[group], counts.top_sums(l)[group]
+            larger, fewer = counts.top_sums(l + 1)[group], counts.top_sums(l)[group]
         else:
-            more, fewer = counts.top_sums(l + 1, group), counts.top_sums(l, group)
-        return np.asarray(np.minimum(more, fewer + s))
+            larger, fewer = counts.top_sums(l + 1, group), counts.top_sums(l, group)
+        return np.asarray(np.minimum(larger, fewer + s))
 
     def spare(self, n: IntArray, s: IntArray, excluded: IntArray) -> IntArray:
         """Whole numbers that order cells of n people and s holders by what they have to spare."""
@@ -460,7 +473,7 @@ class OneValue:
         bag, value = counts.bag(minimum.target), counts.values[code]
         s = bag.pop(value)
         used = _by_frequency(bag)[:l]
-        frequent = [bag[other] for other in used]
+        frequent = [bag[label] for label in used]
         n, family_n = int(counts.sizes[minimum.target]), int(counts.sizes[minimum.family])
         family_s = counts.bag(minimum.family)[value]
         with_target, with_family = minimum.place != "with family", minimum.place != "with target"
@@ -469,8 +482,8 @@ class OneValue:
             slack = self.slack_exact(n, s, frequent[:out])
             if self.t_exact(n, s, slack, k if with_target else 0) == 0:
                 return True
-            taken = (k if with_family else 0) + (minimum.target == minimum.family)
-            return self.v_exact(family_n, family_s, m, taken) == 0
+            n_taken = (k if with_family else 0) + (minimum.target == minimum.family)
+            return self.v_exact(family_n, family_s, m, n_taken) == 0
 
         if not minimum.ratio:
             l, k, m = len(used), min(k, n + family_n), min(m, family_n)
@@ -515,10 +528,10 @@ class SetOfValues(SeveralValues):
         return Fraction(max(n - s - k, 0), s) * slack
 
     @staticmethod
-    def slack_exact(n: int, s: int, others: Sequence[int]) -> Fraction:
+    def slack_exact(n: int, s: int, other_counts: Sequence[int]) -> Fraction:
         """Chance of having none of some values under ``set``, as a fraction."""
         chance = Fraction(1)
-        for count in others:
+        for count in other_counts:
             chance *= Fraction(n - count, n)
         return chance
 
@@ -532,15 +545,17 @@ class SetOfValues(SeveralValues):
         starts, ends = counts.offsets[present], counts.offsets[present + 1]
         tops = np.zeros((len(present), l + 1), dtype=np.int64)
         for i in range(l + 1):
-            there = starts + i < ends
-            tops[there, i] = counts.counts[top_cells[starts[there] + i]]
+            is_present = starts + i < ends
+            tops[is_present, i] = counts.counts[top_cells[starts[is_present] + i]]
         # All l+1 most frequent values but the target's own, or but the last.
         column = np.arange(l)
-        others = tops[place[:, None], column + (column >= np.minimum(rank[cells], l)[:, None])]
+        other_counts = tops[
+            place[:, None], column + (column >= np.minimum(rank[cells], l)[:, None])
+        ]
         n, chance = counts.sizes[group], np.ones(len(group))
-        for occurrences in others.T:
+        for occurrences in other_counts.T:
             chance = safe_product(chance, (n - occurrences) / n)
-        return chance, _classes([*others.T, n])
+        return chance, _classes([*other_counts.T, n])
 
     def columns(self, l: int) -> int:
         """How many columns of cells are worked on at once."""
@@ -588,18 +603,18 @@ class BagOfValues(SeveralValues):
         return Fraction(n - k - m, n - k) ** s
 
     @staticmethod
-    def slack_exact(n: int, s: int, others: Sequence[int]) -> Fraction:
+    def slack_exact(n: int, s: int, other_counts: Sequence[int]) -> Fraction:
         """Chance of having none of some values under ``multiset``, as a fraction."""
-        return Fraction(n - 1, n) ** sum(others)
+        return Fraction(n - 1, n) ** sum(other_counts)
 
     def slack(
         self, counts: GroupCounts, l: int, cells: Any, group: IntArray, s: IntArray
     ) -> tuple[FloatArray, IntArray]:
         """The chance of no occurrence of the others; and how often these occur."""
-        n, others = counts.sizes[group], self.excluded(counts, l, group, s) - s
+        n, n_others = counts.sizes[group], self.excluded(counts, l, group, s) - s
         with np.errstate(divide="ignore", invalid="ignore"):
-            chance = np.maximum(np.exp(others * np.log1p(-1 / n)), TINY)
-        return np.where(others == 0, 1.0, np.where(n == 1, 0.0, chance)), others
+            chance = np.maximum(np.exp(n_others * np.log1p(-1 / n)), TINY)
+        return np.where(n_others == 0, 1.0, np.where(n == 1, 0.0, chance)), n_others
 
     def spare(self, n: IntArray, s: IntArray, excluded: IntArray) -> IntArray:
         """Whole numbers that order cells of n people and s holders by what they have to spare."""
@@ -617,22 +632,29 @@ class SomeCannot(OneValue):
         divided = np.asarray(_partly_had(counts)[0].any(axis=1))
         if not divided.any():
             return super().profiles(counts, l, cells)
-        wanted = np.arange(len(counts.codes))[cells]
-        inside = divided[counts.cell_groups[wanted]]
-        groups, of_all = np.flatnonzero(divided), wanted[~inside]
-        every, offsets = ranges(counts.offsets[groups], counts.offsets[groups + 1])
-        some = GroupCounts.counted(
-            *(counts.sizes[groups], offsets, counts.codes[every], counts.counts[every]),
+        wanted_cells = np.arange(len(counts.codes))[cells]
+        inside = divided[counts.cell_groups[wanted_cells]]
+        groups, of_all = np.flatnonzero(divided), wanted_cells[~inside]
+        divided_cells, offsets = ranges(counts.offsets[groups], counts.offsets[groups + 1])
+        divided_counts = GroupCounts.counted(
+            *(
+                counts.sizes[groups],
+                offsets,
+                counts.codes[divided_cells],
+                counts.counts[divided_cells],
+            ),
             values=counts.values,
             semantics=counts.semantics,
             able=able.take(groups),
         )
-        of_some, l = np.searchsorted(every, wanted[inside]), min(l, counts.n_values)
+        of_some, l = np.searchsorted(divided_cells, wanted_cells[inside]), min(l, counts.n_values)
         parts = [super().profiles(counts, l, of_all)] if len(of_all) else []
         # That somebody else lacks a value tells no more than what they have.
-        for few in range(l + 1) if able.negated else [l]:
-            made = _profiles_of_divided(some, few, of_some).told_of(l - few)
-            parts.append(replace(made, group=groups[made.group], counts=counts))
+        for n_ruled_out in range(l + 1) if able.negated else [l]:
+            told_profiles = _profiles_of_divided(divided_counts, n_ruled_out, of_some).told_of(
+                l - n_ruled_out
+            )
+            parts.append(replace(told_profiles, group=groups[told_profiles.group], counts=counts))
         return parts[0].join(*parts[1:])
 
     def kinds(self, counts: GroupCounts) -> IntArray:
@@ -644,12 +666,12 @@ class SomeCannot(OneValue):
         able: Any = counts.able
         values = np.zeros(counts.n_values, dtype=bool)
         partly, _ = _partly_had(counts)
-        others = partly.sum(axis=1)[counts.cell_groups]
+        n_other_kinds = partly.sum(axis=1)[counts.cell_groups]
         if not able.negated:  # of one kind alone, odds are exact
             of_cell = counts.cell_groups, able.kind[counts.codes]
             is_open = able.most > able.members
-            others += is_open[of_cell] - partly[of_cell].astype(np.int64)
-        values[counts.codes[others > 0]] = True
+            n_other_kinds += is_open[of_cell] - partly[of_cell].astype(np.int64)
+        values[counts.codes[n_other_kinds > 0]] = True
         return values
 
     def spelled(
@@ -663,16 +685,16 @@ class SomeCannot(OneValue):
         if able.negated:
             return None
         l, k, m = amounts
-        of_kind, rest = map(_by_frequency, _by_kind(counts, minimum.target, code))
-        one = counts.take(np.array([minimum.target]))
-        ways = profiles(one, l, np.arange(counts.n_values) == code)
+        of_kind, of_anybody = map(_by_frequency, _by_kind(counts, minimum.target, code))
+        target_counts = counts.take(np.array([minimum.target]))
+        ways = profiles(target_counts, l, np.arange(counts.n_values) == code)
         ratios = ways.t_exact(0 if minimum.place == "with family" else k)
-        many = ratios.index(min(ratios)) if len(ratios) > 1 or of_kind else 0
-        used = [*of_kind[:many], *rest[: l - many]]
-        others, people = _others(counts, code, used, minimum), dict[Label, int]()
+        n_of_kind = ratios.index(min(ratios)) if len(ratios) > 1 or of_kind else 0
+        used = [*of_kind[:n_of_kind], *of_anybody[: l - n_of_kind]]
+        other_people, people = _others(counts, code, used, minimum), dict[Label, int]()
         for bag in _by_kind(counts, minimum.known_group, code):
-            left = {value: n for value, n in others.items() if value in bag}
-            people |= _some(left, k - sum(people.values()))
+            available = {value: n for value, n in other_people.items() if value in bag}
+            people |= _some(available, k - sum(people.values()))
         return used, people, m
 
 
@@ -697,8 +719,8 @@ def _by_kind(
         return {}, bag
     cannot, kind = able.members[group] < counts.sizes[group], able.kind[code]
     kinds = {value: able.kind[codes[value]] for value in bag}
-    rest = {value: times for value, times in bag.items() if not cannot[kinds[value]]}
-    return {v: n for v, n in bag.items() if cannot[kind] and kinds[v] == kind}, rest
+    of_anybody = {value: times for value, times in bag.items() if not cannot[kinds[value]]}
+    return {v: n for v, n in bag.items() if cannot[kind] and kinds[v] == kind}, of_anybody
 
 
 def formulas_of(counts: GroupCounts) -> OneValue:
@@ -730,14 +752,14 @@ def _by_frequency(bag: dict[Label, int]) -> list[Label]:
     return sorted(in_order(bag), key=bag.__getitem__, reverse=True)
 
 
-def _some(bag: dict[Label, int], most: int) -> dict[Label, int]:
+def _some(bag: dict[Label, int], n_people: int) -> dict[Label, int]:
     """At most so many people of a bag, the most frequent values first."""
     chosen: dict[Label, int] = {}
     for value in _by_frequency(bag):
-        if most <= 0:
+        if n_people <= 0:
             break
-        chosen[value] = min(bag[value], most)
-        most -= chosen[value]
+        chosen[value] = min(bag[value], n_people)
+        n_people -= chosen[value]
     return chosen
 
 
@@ -749,9 +771,9 @@ def _partly_had(counts: GroupCounts) -> tuple[NDArray[np.bool_], IntArray]:
     able: Any = counts.able
     n_kinds = able.can.shape[1]
     key = counts.cell_groups * n_kinds + able.kind[counts.codes]
-    held = np.bincount(key, counts.counts, counts.n_groups * n_kinds).astype(np.int64)
-    held = held.reshape(-1, n_kinds)
-    return np.asarray((held > 0) & (able.members < counts.sizes[:, None])), held
+    holders = np.bincount(key, counts.counts, counts.n_groups * n_kinds).astype(np.int64)
+    holders = holders.reshape(-1, n_kinds)
+    return np.asarray((holders > 0) & (able.members < counts.sizes[:, None])), holders
 
 
 def _profiles_of_divided(counts: GroupCounts, l: int, cells: Any) -> Profiles:
@@ -767,8 +789,8 @@ def _profiles_of_divided(counts: GroupCounts, l: int, cells: Any) -> Profiles:
     able: Any = counts.able
     of_cell, n_kinds = able.kind[counts.codes], able.can.shape[1]
     key, members = counts.cell_groups * n_kinds + of_cell, able.members
-    partly, held = _partly_had(counts)
-    taken = np.where(partly, held, 0)
+    partly, holders = _partly_had(counts)
+    taken_out = np.where(partly, holders, 0)
     # Each group, and each kind that not all of it can have, by itself.
     part = np.where(partly.ravel()[key], key, counts.n_groups * n_kinds + counts.cell_groups)
     order = np.argsort(part, kind="stable")
@@ -786,29 +808,32 @@ def _profiles_of_divided(counts: GroupCounts, l: int, cells: Any) -> Profiles:
     of_rest = own_part >= counts.n_groups * n_kinds
     # Ways to rule values out: i of the cell's own part, and the others of the rest of its group.
     ways = np.where(of_rest, 1, np.minimum(l, np.diff(parts.offsets)[own_part] - 1) + 1)
-    at, _ = ranges(np.zeros_like(ways), ways)
-    again = np.repeat(np.arange(len(ways)), ways)
-    group, value, s, own_part, kind = (x[again] for x in (group, value, s, own_part, kind))
-    of_rest = of_rest[again]
-    inside = np.where(of_rest, l, at)
+    way, _ = ranges(np.zeros_like(ways), ways)
+    repeated = np.repeat(np.arange(len(ways)), ways)
+    group, value, s, own_part, kind = (x[repeated] for x in (group, value, s, own_part, kind))
+    of_rest = of_rest[repeated]
+    inside = np.where(of_rest, l, way)
     excluded, out = np.zeros_like(s), np.zeros_like(s)
-    rest = counts.n_groups * n_kinds + group
-    for many in range(l + 1):
-        some = np.flatnonzero(inside == many)
-        excluded[some] = np.minimum(
-            parts.top_sums(many + 1, own_part[some]), parts.top_sums(many, own_part[some]) + s[some]
+    rest_part = counts.n_groups * n_kinds + group
+    for n_ruled_out in range(l + 1):
+        places = np.flatnonzero(inside == n_ruled_out)
+        excluded[places] = np.minimum(
+            parts.top_sums(n_ruled_out + 1, own_part[places]),
+            parts.top_sums(n_ruled_out, own_part[places]) + s[places],
         )
-        some = some[~of_rest[some]]
-        out[some] = parts.top_sums(l - many, rest[some])
-    slack, n = parts.sizes[own_part] - excluded, parts.sizes[rest]
-    for of in range(n_kinds):  # who can have a value, but for those who have others
-        some = np.flatnonzero(~of_rest & (kind == of))
-        able_of_both = able.people @ (able.might & able.can[:, [of]])
-        away = np.minimum(np.delete(taken, of, 1), np.delete(able_of_both, of, 1)).sum(axis=1)
-        n[some] = (members[:, of] - away)[group[some]]
+        places = places[~of_rest[places]]
+        out[places] = parts.top_sums(l - n_ruled_out, rest_part[places])
+    slack, n = parts.sizes[own_part] - excluded, parts.sizes[rest_part]
+    for kind_code in range(n_kinds):  # who can have a value, but for those who have others
+        places = np.flatnonzero(~of_rest & (kind == kind_code))
+        able_of_both = able.people @ (able.might & able.can[:, [kind_code]])
+        away = np.minimum(
+            np.delete(taken_out, kind_code, 1), np.delete(able_of_both, kind_code, 1)
+        ).sum(axis=1)
+        n[places] = (members[:, kind_code] - away)[group[places]]
     free = np.where(of_rest, 0, np.maximum(n - parts.sizes[own_part], 0))
-    more = np.stack([free, out, np.where(of_rest, 0, parts.sizes[rest])], axis=1)
-    return Profiles(value, group, n, s, slack, None, counts, l, more)
+    able_terms = np.stack([free, out, np.where(of_rest, 0, parts.sizes[rest_part])], axis=1)
+    return Profiles(value, group, n, s, slack, None, counts, l, able_terms)
 
 
 def ranked_cells(counts: GroupCounts) -> tuple[IntArray, IntArray]:

@@ -72,12 +72,12 @@ def every_window(counts: GroupCounts, last: IntArray, l: int) -> Pieces:
     codes, group = counts.codes, counts.cell_groups
     # After the value of a cell has left, until the next leaves.
     inner = np.flatnonzero(group[1:] == group[:-1])
-    left = _pieces(counts, last, l, codes[inner] + 1, codes[inner + 1], group[inner], inner + 1)
+    leaving = _pieces(counts, last, l, codes[inner] + 1, codes[inner + 1], group[inner], inner + 1)
     # Where the value of a cell has entered, until the first that is in there leaves.
     entry = np.searchsorted(last, np.arange(counts.n_values))[codes]
     begins = np.searchsorted(_keys(counts), group * counts.n_values + entry)
     entered = _pieces(counts, last, l, entry, codes[begins], group, begins)
-    return Pieces(*(np.concatenate(pair) for pair in zip(left, entered, strict=True)))
+    return Pieces(*(np.concatenate(pair) for pair in zip(leaving, entered, strict=True)))
 
 
 def windows_at(counts: GroupCounts, last: IntArray, l: int, places: IntArray) -> Pieces:
@@ -106,8 +106,8 @@ def _pieces(
 ) -> Pieces:
     """Pieces at windows from `first`, of cells from `begins`; those without people left out."""
     ends = np.searchsorted(_keys(counts), group * counts.n_values + ends_at[first], side="right")
-    some = slice(None) if (begins < ends).all() else np.flatnonzero(begins < ends)
-    first, last, group, begins, ends = (x[some] for x in (first, last, group, begins, ends))
+    nonempty = slice(None) if (begins < ends).all() else np.flatnonzero(begins < ends)
+    first, last, group, begins, ends = (x[nonempty] for x in (first, last, group, begins, ends))
     running = np.concatenate(([0], np.cumsum(counts.counts)))
     n, s = counts.sizes[group], running[ends] - running[begins]
     return Pieces(first, last, group, n, s, n - s - _others(counts, l, group, begins, ends))
@@ -117,16 +117,20 @@ def _others(
     counts: GroupCounts, l: int, group: IntArray, begins: IntArray, ends: IntArray
 ) -> IntArray:
     """How many have one of the l most frequent values of a group outside of a window."""
-    others, left = np.zeros(len(group), dtype=np.int64), np.full(len(group), l)
+    n_others, n_left = np.zeros(len(group), dtype=np.int64), np.full(len(group), l)
     _, ranked = ranked_cells(counts)  # most frequent first
-    rest, place = np.arange(len(group) if l else 0), 0
-    while len(rest := rest[counts.offsets[group[rest]] + place < counts.offsets[group[rest] + 1]]):
-        cell = ranked[counts.offsets[group[rest]] + place]
-        outside = (cell < begins[rest]) | (cell >= ends[rest])
-        others[rest] += np.where(outside, counts.counts[cell], 0)
-        left[rest] -= outside
-        rest, place = rest[left[rest] > 0], place + 1
-    return others
+    remaining, place = np.arange(len(group) if l else 0), 0
+    while len(
+        remaining := remaining[
+            counts.offsets[group[remaining]] + place < counts.offsets[group[remaining] + 1]
+        ]
+    ):
+        cell = ranked[counts.offsets[group[remaining]] + place]
+        outside = (cell < begins[remaining]) | (cell >= ends[remaining])
+        n_others[remaining] += np.where(outside, counts.counts[cell], 0)
+        n_left[remaining] -= outside
+        remaining, place = remaining[n_left[remaining] > 0], place + 1
+    return n_others
 
 
 def blocks(counts: GroupCounts) -> Iterator[tuple[int, GroupCounts]]:
@@ -135,8 +139,8 @@ def blocks(counts: GroupCounts) -> Iterator[tuple[int, GroupCounts]]:
     while start < counts.n_groups:
         upto = np.searchsorted(counts.offsets, counts.offsets[start] + _BLOCK, side="right")
         end = max(start + 1, int(upto) - 1)
-        whole = start == 0 and end == counts.n_groups
-        yield start, counts if whole else counts.take(np.arange(start, end))
+        is_all = start == 0 and end == counts.n_groups
+        yield start, counts if is_all else counts.take(np.arange(start, end))
         start = end
 
 
@@ -154,8 +158,8 @@ def _distinct(
 ) -> tuple[Triples, IntArray]:
     """Distinct triples, and which of them each is."""
     sizes = [int(column.max(initial=0)) + 1 for column in (n, s, slack)]
-    pairs, kept = combine([n, s], sizes[:2])
-    codes, rows = combine([pairs, slack], [len(kept), sizes[2]])
+    pairs, pair_rows = combine([n, s], sizes[:2])
+    codes, rows = combine([pairs, slack], [len(pair_rows), sizes[2]])
     earliest = np.full(len(rows), np.iinfo(np.int64).max)
     np.minimum.at(earliest, codes, place)
     return Triples(n[rows], s[rows], slack[rows], earliest), codes
@@ -175,11 +179,13 @@ def worst_window(windows: Windows, amounts: tuple[int, int, int]) -> tuple[Windo
     triples, code = _distinct(*(np.concatenate(x) for x in zip(*several, strict=True)))
     odds, place = _together(triples, k, m)
     if m:
-        shifts = np.cumsum([0, *(len(each.n) for each in several)])
-        own = [code[shift + c] for shift, c in zip(shifts, codes, strict=False)]
+        shifts = np.cumsum([0, *(len(part.n) for part in several)])
+        block_codes = [code[shift + c] for shift, c in zip(shifts, codes, strict=False)]
         first, last = (np.concatenate(ends) for ends in zip(*spans, strict=True))
-        found = _apart(triples, np.concatenate(own), first, last, windows.counts.n_values, k, m)
-        odds, place = min((odds, place), found)
+        apart = _apart(
+            triples, np.concatenate(block_codes), first, last, windows.counts.n_values, k, m
+        )
+        odds, place = min((odds, place), apart)
     return windows.window(place), 1 / (1 + odds)
 
 
@@ -206,41 +212,43 @@ def _apart(
 ) -> tuple[Fraction, int]:
     """Least odds with target and relatives in two groups, and the first such window."""
     ranked = {
-        ("t", known): _Ranked.of(triples, t_ratio(*triples[:3], known), _t_of(triples, known), 1)
-        for known in {0, k}
-    } | {
-        ("v", known): _Ranked.of(
-            triples, v_ratio(*triples[:2], m, known), _v_of(triples, m, known), m
+        ("t", n_known): _Ranked.of(
+            triples, t_ratio(*triples[:3], n_known), _t_of(triples, n_known), 1
         )
-        for known in {0, k}
+        for n_known in {0, k}
+    } | {
+        ("v", n_known): _Ranked.of(
+            triples, v_ratio(*triples[:2], m, n_known), _v_of(triples, m, n_known), m
+        )
+        for n_known in {0, k}
     }
     ranks = [ranking.rank[code] for ranking in ranked.values()]
-    least = dict(zip(ranked, _least_over(first, last, ranks, n_windows), strict=True))
-    places = np.flatnonzero(least["t", 0] < _NOWHERE)  # a value may be had by nobody
+    lowest = dict(zip(ranked, _least_over(first, last, ranks, n_windows), strict=True))
+    places = np.flatnonzero(lowest["t", 0] < _NOWHERE)  # a value may be had by nobody
     best: tuple[Fraction, int] | None = None
     for target, family in ((("t", 0), ("v", k)), (("t", k), ("v", 0))):
         t, v = ranked[target], ranked[family]
-        odds = safe_product(t.ratio[least[target][places]], v.ratio[least[family][places]])
+        odds = safe_product(t.ratio[lowest[target][places]], v.ratio[lowest[family][places]])
         near = places[odds <= odds.min() * (1 + CLOSE)]
-        pairs = np.stack((least[target][near], least[family][near]))
+        pairs = np.stack((lowest[target][near], lowest[family][near]))
         _, rows = np.unique(pairs, axis=1, return_index=True)
         for row in rows.tolist():
-            own = t.exact(int(pairs[0, row])) * v.exact(int(pairs[1, row])), int(near[row])
-            best = own if best is None else min(best, own)
+            candidate = t.exact(int(pairs[0, row])) * v.exact(int(pairs[1, row])), int(near[row])
+            best = candidate if best is None else min(best, candidate)
     assert best is not None
     return best
 
 
-def _t_of(triples: Triples, known: int) -> Callable[[int], Fraction]:
+def _t_of(triples: Triples, n_known: int) -> Callable[[int], Fraction]:
     def exact(i: int) -> Fraction:
         n, s, slack = (int(column[i]) for column in triples[:3])
-        return t_exact(n, s, Fraction(slack), known)
+        return t_exact(n, s, Fraction(slack), n_known)
 
     return exact
 
 
-def _v_of(triples: Triples, m: int, known: int) -> Callable[[int], Fraction]:
-    return lambda i: v_exact(int(triples.n[i]), int(triples.s[i]), m, known)
+def _v_of(triples: Triples, m: int, n_known: int) -> Callable[[int], Fraction]:
+    return lambda i: v_exact(int(triples.n[i]), int(triples.s[i]), m, n_known)
 
 
 @dataclass(frozen=True)
@@ -281,12 +289,12 @@ def _least_over(
         half = 1 << power
         mine = np.flatnonzero(level == power)
         low, high = first[mine], last[mine] - (half - 1)
-        for least, rank in zip(best, ranks, strict=True):
+        for lowest, rank in zip(best, ranks, strict=True):
             # What is least from a place on, so far up to twice as far.
-            least[half:] = np.minimum(least[half:], least[:-half])
-            own = rank[mine]
-            np.minimum.at(least, low, own)
-            np.minimum.at(least, high, own)
+            lowest[half:] = np.minimum(lowest[half:], lowest[:-half])
+            rank_values = rank[mine]
+            np.minimum.at(lowest, low, rank_values)
+            np.minimum.at(lowest, high, rank_values)
     return best
 
 
@@ -320,15 +328,15 @@ class WindowsMeasure(FactsMeasure):
         ends = -(-np.arange(1, self.n_parts + 1) * windows // self.n_parts) - 1
         columns: list[list[Any]] = [[], [], [], [], []]
         for start, block in blocks(counts):
-            some = [own_windows(block, self.last, self.l)]
+            several = [own_windows(block, self.last, self.l)]
             if self.m:
-                some.append(windows_at(block, self.last, self.l, ends))
-            for pieces in some:
+                several.append(windows_at(block, self.last, self.l, ends))
+            for pieces in several:
                 part = np.searchsorted(ends, pieces.first)
-                found = part, start + pieces.group, pieces.n, pieces.s, pieces.slack
-                for column, own in zip(columns, found, strict=True):
-                    column.append(own)
+                arrays = part, start + pieces.group, pieces.n, pieces.s, pieces.slack
+                for column, array in zip(columns, arrays, strict=True):
+                    column.append(array)
         nothing = np.zeros(0, dtype=np.int64)
         value, group, n, s, slack = (np.concatenate([nothing, *column]) for column in columns)
-        made = Profiles(value, group, n, s, slack, None, counts, self.l)
-        return made if groups is None else made.take(groups[group])
+        window_profiles = Profiles(value, group, n, s, slack, None, counts, self.l)
+        return window_profiles if groups is None else window_profiles.take(groups[group])

@@ -121,9 +121,9 @@ class Implications:
             return self._worst(counts)
         if (code := code_of(counts, value)) is None:
             return Disclosure(value, 0.0, lambda: Fraction(0))
-        wanted = np.zeros(counts.n_values, dtype=bool)
-        wanted[code] = True
-        cells = Targets.of(counts, wanted)
+        is_wanted = np.zeros(counts.n_values, dtype=bool)
+        is_wanted[code] = True
+        cells = Targets.of(counts, is_wanted)
         _, odds = atoms_and_odds(counts, self._most(counts), cells)
         return self._disclosure(counts, value, self._chance(counts, odds), lambda: (cells, odds))
 
@@ -133,11 +133,11 @@ class Implications:
         k = self._most(counts)
         atoms = spread(self._attained(counts).least[: k + 1])
         cells = Targets.of(counts)
-        least = np.full((k + 1, counts.n_values), np.inf)
+        lowest = np.full((k + 1, counts.n_values), np.inf)
         _, odds = atoms_and_odds(counts, k, cells)
-        for row, found in zip(least, odds, strict=True):
-            np.minimum.at(row, cells.code, found)
-        ratios = ratio(least, atoms[:, None]) if counts.n_values else np.empty(0)
+        for row, odds_of_cells in zip(lowest, odds, strict=True):
+            np.minimum.at(row, cells.code, odds_of_cells)
+        ratios = ratio(lowest, atoms[:, None]) if counts.n_values else np.empty(0)
 
         def of(code: int) -> tuple[Targets, Any]:
             mine = np.flatnonzero(cells.code == code)
@@ -151,16 +151,16 @@ class Implications:
     def chances(self, release: HasCounts) -> Chances:
         """How sure they can be of each person, with that person as the target."""
         counts = self._counts(release)
-        k, known = self._most(counts), self._attained(counts)
+        k, attained = self._most(counts), self._attained(counts)
         cells = Targets.of(counts)
         _, odds = atoms_and_odds(counts, k, cells)
-        ratios = ratio(odds, spread(known.least[: k + 1])[:, None])
+        ratios = ratio(odds, spread(attained.least[: k + 1])[:, None])
         return Chances.of_holders(
             cells.group,
             cells.code,
             cells.holders,
             ratios,
-            lambda some: known.chances(k, cells.take(some)),
+            lambda places: attained.chances(k, cells.take(places)),
         )
 
     def monotone(self, semantics: Semantics = "single") -> bool:
@@ -205,10 +205,10 @@ class Implications:
     def _attained(self, counts: GroupCounts) -> Attained:
         """The minima for at least k atoms, worked out once."""
         k, key = self._most(counts), "implications"
-        known: Attained | None = counts.memory.get(key)
-        if known is None or known.k < k:
-            known = counts.memory[key] = Attained(counts, k)
-        return known
+        attained: Attained | None = counts.memory.get(key)
+        if attained is None or attained.k < k:
+            attained = counts.memory[key] = Attained(counts, k)
+        return attained
 
     def _chance(self, counts: GroupCounts, odds: Any) -> float:
         k = self._most(counts)
@@ -218,17 +218,17 @@ class Implications:
         return float(1 / (1 + ratio(odds[: k + 1].min(axis=1), atoms)))
 
     def _worst(self, counts: GroupCounts) -> Disclosure:
-        known = self._attained(counts)
-        cells, odds = known.cells, known.odds
+        attained = self._attained(counts)
+        cells, odds = attained.cells, attained.odds
         if not len(cells.group):
             return Disclosure(None, 0.0, lambda: Fraction(0))
         k = self._most(counts)
-        atoms = spread(known.least[: k + 1])
+        atoms = spread(attained.least[: k + 1])
         ratios = ratio(odds[: k + 1], atoms[:, None])
         near = np.flatnonzero(ratios <= ratios.min() * (1 + CLOSE))
         code = int(cells.code[near[0]])
         if ratios.min() > 0 and np.any(cells.code[near] != code):
-            plan = known.plan(k, cells, odds)
+            plan = attained.plan(k, cells, odds)
             code = code if plan is None else plan.code
         chance = float(1 / (1 + ratios.min()))
 
@@ -252,12 +252,12 @@ class Implications:
             return self._attained(counts).plan(k, *cells_of())
 
         def exact() -> Fraction:
-            found = plan()
-            return Fraction(0) if found is None else 1 / (1 + found.ratio)
+            best_plan = plan()
+            return Fraction(0) if best_plan is None else 1 / (1 + best_plan.ratio)
 
         def witness() -> ImplicationsWitness | None:
-            found = plan()
-            return None if found is None else witness_of(counts, found)
+            best_plan = plan()
+            return None if best_plan is None else witness_of(counts, best_plan)
 
         return Disclosure(value, chance, exact, witness)
 
@@ -384,26 +384,28 @@ class ImplicationsWitness(Plain):
     def sentences(self) -> list[str]:
         """The implications in words."""
         target = f"the target, of group {self.target_group!r},"
-        said = []
-        for each in self.implications:
-            if (each.position, each.person) == (self.target_position, 0):
-                said.append(f"{target} does not have {each.value!r}")
+        sentences = []
+        for implication in self.implications:
+            if (implication.position, implication.person) == (self.target_position, 0):
+                sentences.append(f"{target} does not have {implication.value!r}")
             else:
-                other = f"person {each.person} of group {each.group!r}"
-                said.append(f"if {other} has {each.value!r}, then the target has {self.value!r}")
-        return said
+                person = f"person {implication.person} of group {implication.group!r}"
+                sentences.append(
+                    f"if {person} has {implication.value!r}, then the target has {self.value!r}"
+                )
+        return sentences
 
 
 def witness_of(counts: GroupCounts, plan: Plan) -> ImplicationsWitness:
     """Spell out how a plan spends its atoms."""
-    told = [*_about_own(counts, plan)]
-    for group, atoms in plan.others:
+    implications = [*_about_own(counts, plan)]
+    for group, atoms in plan.other_groups:
         bag = counts.bag(group)
         frequent = sorted(in_order(bag), key=bag.__getitem__, reverse=True)
         _, sizes = exact_atoms(int(counts.sizes[group]), [bag[value] for value in frequent], atoms)
-        told += _about(counts, group, frequent, sizes)
+        implications += _about(counts, group, frequent, sizes)
     return ImplicationsWitness(
-        counts.values[plan.code], counts.group_label(plan.group), tuple(told), plan.group
+        counts.values[plan.code], counts.group_label(plan.group), tuple(implications), plan.group
     )
 
 
@@ -411,16 +413,16 @@ def _about_own(counts: GroupCounts, plan: Plan) -> Iterator[Implication]:
     """Implications that begin with the target, and with others of its group."""
     value, bag = counts.values[plan.code], counts.bag(plan.group)
     n = int(counts.sizes[plan.group])
-    held = sorted(bag.values(), reverse=True)
-    _, most, sizes = exact_target(n, held, bag[value], plan.own)
-    others = sorted(
-        (other for other in in_order(bag) if other != value), key=bag.__getitem__, reverse=True
-    )[:most]
-    for other in others:
-        yield Implication(counts.group_label(plan.group), 0, other, plan.group)
+    frequencies = sorted(bag.values(), reverse=True)
+    _, n_negated, sizes = exact_target(n, frequencies, bag[value], plan.target_atoms)
+    negated = sorted(
+        (label for label in in_order(bag) if label != value), key=bag.__getitem__, reverse=True
+    )[:n_negated]
+    for label in negated:
+        yield Implication(counts.group_label(plan.group), 0, label, plan.group)
     # Nobody is said to have what the target is not said to have too.
-    said = {value, *others}
-    frequent = sorted(in_order(said), key=bag.__getitem__, reverse=True)
+    mentioned = {value, *negated}
+    frequent = sorted(in_order(mentioned), key=bag.__getitem__, reverse=True)
     yield from _about(counts, plan.group, frequent, sizes)
 
 

@@ -44,13 +44,13 @@ class Buckets:
 
     def atoms(self) -> FloatArray:
         """M1(b, h): least chance that h atoms all fail; shape (k + 1, buckets)."""
-        least = np.ones((self.k + 1, len(self.n)))
+        lowest = np.ones((self.k + 1, len(self.n)))
         shares = [self._share(0, top) for top in self.tops]
         for h in range(1, self.k + 1):
             for c in range(1, h + 1):
-                one = self._times(shares[c], self._rest(c, h - c))
-                np.minimum(least[h], one, out=least[h])
-        return least
+                chance = self._times(shares[c], self._rest(c, h - c))
+                np.minimum(lowest[h], chance, out=lowest[h])
+        return lowest
 
     def target_value(self, bucket: IntArray, holders: IntArray) -> FloatArray:
         """Odds against a given value, when x atoms are spent; shape (k + 1, cells)."""
@@ -59,20 +59,20 @@ class Buckets:
         for a in range(self.k + 1):
             # The value and the a most frequent others; among the a + 1 most frequent it may be.
             among = holders >= tops[a + 1] - tops[a]
-            left = n - np.where(among, tops[a + 1], tops[a] + holders)
-            own = left / holders
+            n_free = n - np.where(among, tops[a + 1], tops[a] + holders)
+            target_odds = n_free / holders
             sure, unsure = bool(among.all()), not among.any()
             for x in range(a, self.k + 1):
                 if sure or a + 1 > x - a:  # more about each than there are in all
-                    rest = self._rest(a + 1, x - a)[bucket]
+                    rest_chances = self._rest(a + 1, x - a)[bucket]
                     if not sure and a < x - a:
-                        rest = np.where(among, rest, self._rest(a, x - a)[bucket])
+                        rest_chances = np.where(among, rest_chances, self._rest(a, x - a)[bucket])
                 elif unsure:
-                    rest = self._rest(a, x - a)[bucket]
+                    rest_chances = self._rest(a, x - a)[bucket]
                 else:
-                    more, fewer = self._rest(a + 1, x - a), self._rest(a, x - a)
-                    rest = np.where(among, more[bucket], fewer[bucket])
-                np.minimum(odds[x], self._times(own, rest), out=odds[x])
+                    wider, fewer = self._rest(a + 1, x - a), self._rest(a, x - a)
+                    rest_chances = np.where(among, wider[bucket], fewer[bucket])
+                np.minimum(odds[x], self._times(target_odds, rest_chances), out=odds[x])
         return odds
 
     def _share(self, i: int, top: IntArray) -> FloatArray:
@@ -80,25 +80,27 @@ class Buckets:
         free = self.n - i
         return np.asarray(np.maximum(free - top, 0) / np.maximum(free, 1))
 
-    def _rest(self, cap: int, left: int) -> FloatArray:
-        """Least chance for people after the first: at most `left` atoms, `cap` about each."""
-        return self._others[min(cap, left), left]
+    def _rest(self, cap: int, n_atoms: int) -> FloatArray:
+        """Least chance for people after the first: at most `n_atoms` atoms, `cap` about each."""
+        return self._others[min(cap, n_atoms), n_atoms]
 
     def _from_the_second(self) -> dict[tuple[int, int], FloatArray]:
         """Least chances for people after the first, by (most atoms about each, atoms in all)."""
         ones = np.ones(len(self.n))
         after: dict[tuple[int, int], FloatArray] = {(0, 0): ones}
         for i in range(self.k, 0, -1):
-            most = self.k - i + 1
-            here: dict[tuple[int, int], FloatArray] = {(0, left): ones for left in range(most + 1)}
-            for cap in range(1, most + 1):
+            most_atoms = self.k - i + 1
+            chances: dict[tuple[int, int], FloatArray] = {
+                (0, n_atoms): ones for n_atoms in range(most_atoms + 1)
+            }
+            for cap in range(1, most_atoms + 1):
                 share = self._share(i, self.tops[cap])
                 # The i - 1 people before have at least as many atoms each.
-                for left in range(cap, self.k - (i - 1) * cap + 1):
-                    rest = after[min(cap, left - cap), left - cap]
-                    one = self._times(share, rest)
-                    here[cap, left] = np.minimum(here[cap - 1, left], one)
-            after = here
+                for n_atoms in range(cap, self.k - (i - 1) * cap + 1):
+                    rest_chances = after[min(cap, n_atoms - cap), n_atoms - cap]
+                    chance = self._times(share, rest_chances)
+                    chances[cap, n_atoms] = np.minimum(chances[cap - 1, n_atoms], chance)
+            after = chances
         return after
 
 
@@ -113,8 +115,8 @@ def exact_target(
 ) -> tuple[Fraction, int, list[int]]:
     """`Buckets.target_value` of one cell: odds, atoms about the target, and about each other."""
     chances = _ExactChances(n, counts)
-    odds, most, cap = _odds(chances, holders, k)
-    return odds, most, chances.sizes(1, cap, k - most)
+    odds, n_about_target, cap = _odds(chances, holders, k)
+    return odds, n_about_target, chances.sizes(1, cap, k - n_about_target)
 
 
 def _odds(chances: _ExactChances, holders: int, k: int) -> tuple[Fraction, int, int]:
@@ -122,8 +124,8 @@ def _odds(chances: _ExactChances, holders: int, k: int) -> tuple[Fraction, int, 
     n, tops, options = chances.n, chances.tops, []
     for a in range(min(k, len(tops) - 2) + 1):
         among = holders >= tops[a + 1] - tops[a]
-        held, cap = (tops[a + 1], a + 1) if among else (tops[a] + holders, a)
-        options.append((Fraction(n - held, holders) * chances.rest(1, cap, k - a), a, cap))
+        n_held, cap = (tops[a + 1], a + 1) if among else (tops[a] + holders, a)
+        options.append((Fraction(n - n_held, holders) * chances.rest(1, cap, k - a), a, cap))
     return min(options)
 
 
@@ -135,30 +137,32 @@ class _ExactChances:
         self.tops = [0, *accumulate(counts)]
         self.rest = cache(self._rest)
 
-    def _rest(self, i: int, cap: int, left: int) -> Fraction:
-        """Least chance for people from the i-th on, with at most `cap` of `left` atoms each."""
-        return min([Fraction(1), *(chance for chance, _ in self._options(i, cap, left))])
+    def _rest(self, i: int, cap: int, n_atoms: int) -> Fraction:
+        """Least chance for people from the i-th on, with at most `cap` of `n_atoms` atoms each."""
+        return min([Fraction(1), *(chance for chance, _ in self._options(i, cap, n_atoms))])
 
-    def _options(self, i: int, cap: int, left: int) -> list[tuple[Fraction, int]]:
+    def _options(self, i: int, cap: int, n_atoms: int) -> list[tuple[Fraction, int]]:
         options = []
-        for c in range(1, min(cap, left, len(self.tops) - 1) + 1):
+        for c in range(1, min(cap, n_atoms, len(self.tops) - 1) + 1):
             free = self.n - i
             if free <= 0:
                 break
             if free <= self.tops[c]:
                 options.append((Fraction(0), c))
                 break
-            options.append((Fraction(free - self.tops[c], free) * self.rest(i + 1, c, left - c), c))
+            options.append(
+                (Fraction(free - self.tops[c], free) * self.rest(i + 1, c, n_atoms - c), c)
+            )
         return options
 
-    def sizes(self, i: int, cap: int, left: int) -> list[int]:
+    def sizes(self, i: int, cap: int, n_atoms: int) -> list[int]:
         """How many atoms each person from the i-th on has, where the chance is least."""
-        options = self._options(i, cap, left)
-        least = self.rest(i, cap, left)
+        options = self._options(i, cap, n_atoms)
+        lowest = self.rest(i, cap, n_atoms)
         for chance, c in options:
-            if chance == least:
+            if chance == lowest:
                 certain = self.n - i <= self.tops[c]  # whoever else is asked about
-                return [c] if certain else [c, *self.sizes(i + 1, c, left - c)]
+                return [c] if certain else [c, *self.sizes(i + 1, c, n_atoms - c)]
         return []
 
 
@@ -175,9 +179,9 @@ class Targets:
     holders: IntArray
 
     @classmethod
-    def of(cls, counts: GroupCounts, wanted: NDArray[Any] | None = None) -> Targets:
+    def of(cls, counts: GroupCounts, is_wanted: NDArray[Any] | None = None) -> Targets:
         """All cells, or those of the wanted codes (a mask)."""
-        index = slice(None) if wanted is None else np.flatnonzero(wanted[counts.codes])
+        index = slice(None) if is_wanted is None else np.flatnonzero(is_wanted[counts.codes])
         return cls(counts.cell_groups[index], counts.codes[index], counts.counts[index])
 
     @classmethod
@@ -185,8 +189,8 @@ class Targets:
         """The first of the most frequent values of each group."""
         if not counts.n_groups:
             return cls.of(counts)
-        most = np.maximum.reduceat(counts.counts, counts.offsets[:-1])
-        attained = np.flatnonzero(counts.counts == most[counts.cell_groups])
+        maxima = np.maximum.reduceat(counts.counts, counts.offsets[:-1])
+        attained = np.flatnonzero(counts.counts == maxima[counts.cell_groups])
         _, first = np.unique(counts.cell_groups[attained], return_index=True)
         index = attained[first]
         return cls(counts.cell_groups[index], counts.codes[index], counts.counts[index])
@@ -205,8 +209,10 @@ def atoms_and_odds(counts: GroupCounts, k: int, cells: Targets) -> tuple[FloatAr
         part = slice(start, start + _CHUNK)
         buckets = Buckets(counts.sizes[part], tops[:, part])
         atoms[:, part] = buckets.atoms()
-        own = slice(*np.searchsorted(cells.group, (start, start + _CHUNK)))
-        odds[:, own] = buckets.target_value(cells.group[own] - start, cells.holders[own])
+        cell_part = slice(*np.searchsorted(cells.group, (start, start + _CHUNK)))
+        odds[:, cell_part] = buckets.target_value(
+            cells.group[cell_part] - start, cells.holders[cell_part]
+        )
     return atoms, odds
 
 
@@ -219,9 +225,9 @@ def _tops(counts: GroupCounts, k: int) -> IntArray:
 
 def _near(ratios: FloatArray) -> IntArray:
     """Where a minimum may be attained; at 0, where floats are exact, one place will do."""
-    least = ratios.min(initial=np.inf)
-    near = np.flatnonzero(ratios <= least * (1 + CLOSE))
-    return near[:1] if least == 0 else near
+    minimum = ratios.min(initial=np.inf)
+    near = np.flatnonzero(ratios <= minimum * (1 + CLOSE))
+    return near[:1] if minimum == 0 else near
 
 
 def spread(atoms: FloatArray) -> FloatArray:
@@ -234,10 +240,10 @@ def spread(atoms: FloatArray) -> FloatArray:
 
 def ratio(odds: FloatArray, spread_atoms: FloatArray) -> FloatArray:
     """The least of ``W(x)`` times what the other atoms make of it, along the first axis."""
-    rest = spread_atoms[::-1]
+    other_atoms = spread_atoms[::-1]
     with np.errstate(invalid="ignore"):
         products = np.where(
-            np.isinf(odds), np.inf, safe_product(odds, np.broadcast_to(rest, odds.shape))
+            np.isinf(odds), np.inf, safe_product(odds, np.broadcast_to(other_atoms, odds.shape))
         )
     return np.asarray(products.min(axis=0))
 
@@ -245,9 +251,9 @@ def ratio(odds: FloatArray, spread_atoms: FloatArray) -> FloatArray:
 class ImplicationsMeasure(Measure):
     """What a ledger keeps of groups against implications: M(h), and the least W(x) of targets."""
 
-    def __init__(self, k: int, wanted: BoolArray | None) -> None:
+    def __init__(self, k: int, is_wanted: BoolArray | None) -> None:
         self.k = k
-        self.wanted = None if wanted is None or np.all(wanted) else np.asarray(wanted)
+        self.wanted = None if is_wanted is None or np.all(is_wanted) else np.asarray(is_wanted)
 
     def bind(self, n_values: int) -> int:
         """One key; no group has more values than there are, so more atoms add nothing."""
@@ -268,11 +274,11 @@ class ImplicationsMeasure(Measure):
             targets = Targets.of(counts, self.wanted)
         atoms, against = atoms_and_odds(counts, self.k, targets)
         odds = np.full(atoms.shape, np.inf)
-        for row, found in zip(odds, against, strict=True):
-            np.minimum.at(row, targets.group, found)
-        every = np.arange(counts.n_groups)
-        found = KeyedRatios(np.zeros_like(every), every, np.concatenate((atoms, odds)))
-        return found if groups is None else found.take(groups)
+        for row, of_targets in zip(odds, against, strict=True):
+            np.minimum.at(row, targets.group, of_targets)
+        all_groups = np.arange(counts.n_groups)
+        keyed = KeyedRatios(np.zeros_like(all_groups), all_groups, np.concatenate((atoms, odds)))
+        return keyed if groups is None else keyed.take(groups)
 
     def odds(self, minima: FloatArray) -> FloatArray:
         """Least odds against any target."""
@@ -286,8 +292,8 @@ class Plan:
     ratio: Fraction  # odds against the target
     group: int  # of the target
     code: int
-    own: int  # atoms spent in the target's group
-    others: tuple[tuple[int, int], ...]  # other groups, each once, and the atoms spent there
+    target_atoms: int  # atoms spent in the target's group
+    other_groups: tuple[tuple[int, int], ...]  # other groups, each once, and the atoms spent there
 
 
 class Attained:
@@ -324,11 +330,11 @@ class Attained:
         for x in range(k + 1):
             near = _near(odds[x])
             first, _ = self._kinds(cells.group[near], cells.holders[near])
-            for at in near[np.sort(first)].tolist():
-                group, holders = int(cells.group[at]), int(cells.holders[at])
-                found = exact_target(*self._bucket(group), holders, x)[0] * products[k - x]
-                if best is None or found < best.ratio:
-                    best = Plan(found, group, int(cells.code[at]), x, tuple(parts[k - x]))
+            for cell in near[np.sort(first)].tolist():
+                group, holders = int(cells.group[cell]), int(cells.holders[cell])
+                total_odds = exact_target(*self._bucket(group), holders, x)[0] * products[k - x]
+                if best is None or total_odds < best.ratio:
+                    best = Plan(total_odds, group, int(cells.code[cell]), x, tuple(parts[k - x]))
         return best if best is None else _gathered(best)
 
     def chances(self, k: int, cells: Targets) -> list[Fraction | None]:
@@ -338,26 +344,26 @@ class Attained:
         first, kind = self._kinds(groups, cells.holders)
         highest: list[Fraction | None] = []
         for cell in first.tolist():
-            n, held = self._bucket(int(groups[cell]))
-            target = _ExactChances(n, held), int(cells.holders[cell])
-            least = min(_odds(*target, x)[0] * products[k - x] for x in range(k + 1))
-            highest.append(1 / (1 + least))
+            n, frequencies = self._bucket(int(groups[cell]))
+            target = _ExactChances(n, frequencies), int(cells.holders[cell])
+            lowest = min(_odds(*target, x)[0] * products[k - x] for x in range(k + 1))
+            highest.append(1 / (1 + lowest))
         return [highest[i] for i in kind.tolist()]
 
     def _products(self, k: int) -> tuple[list[Fraction], list[list[tuple[int, int]]]]:
         """Least products of 0 to k atoms in groups other than the target's, and their parts."""
-        least = self.atoms()
+        lowest = self.atoms()
         products, parts = [Fraction(1)], [list[tuple[int, int]]()]
         for total in range(1, k + 1):
-            h = min(range(1, total + 1), key=lambda h: least[h][0] * products[total - h])
-            products.append(least[h][0] * products[total - h])
-            parts.append([(least[h][1], h), *parts[total - h]])
+            h = min(range(1, total + 1), key=lambda h: lowest[h][0] * products[total - h])
+            products.append(lowest[h][0] * products[total - h])
+            parts.append([(lowest[h][1], h), *parts[total - h]])
         return products, parts
 
     def _bucket(self, group: int) -> tuple[int, list[int]]:
         cells = slice(self.counts.offsets[group], self.counts.offsets[group + 1])
-        held = sorted(self.counts.counts[cells].tolist(), reverse=True)
-        return int(self.counts.sizes[group]), held
+        frequencies = sorted(self.counts.counts[cells].tolist(), reverse=True)
+        return int(self.counts.sizes[group]), frequencies
 
     def _kinds(self, groups: IntArray, holders: IntArray) -> tuple[IntArray, IntArray]:
         """The first target of each histogram and number of holders, and the kind of each target."""
@@ -369,10 +375,10 @@ class Attained:
 
 def _gathered(plan: Plan) -> Plan:
     """Spend in each group once: together it is no worse, and the least cannot be bettered."""
-    own, others = plan.own, dict[int, int]()
-    for group, atoms in plan.others:
+    target_atoms, other_atoms = plan.target_atoms, dict[int, int]()
+    for group, atoms in plan.other_groups:
         if group == plan.group:
-            own += atoms
+            target_atoms += atoms
         else:
-            others[group] = others.get(group, 0) + atoms
-    return Plan(plan.ratio, plan.group, plan.code, own, tuple(others.items()))
+            other_atoms[group] = other_atoms.get(group, 0) + atoms
+    return Plan(plan.ratio, plan.group, plan.code, target_atoms, tuple(other_atoms.items()))

@@ -248,9 +248,9 @@ class Known:
         holds = np.add.reduceat(np.isin(bags.values, codes), bags.value_offsets[:-1])
         cases = np.flatnonzero(holds)
         linked = self._odds(codes, cases)[1][:, :1]
-        least: list[Fraction | float] | None = [inf] * len(linked)
+        least_odds: list[Fraction | float] | None = [inf] * len(linked)
         if not linked.all() and not self._extreme:
-            least = [Fraction(0)]  # as soon as one of them is certain
+            least_odds = [Fraction(0)]  # as soon as one of them is certain
         elif len(linked):
             ceiling = (linked * (1 + 4 * self._error))[:, :, None] if not self._extreme else inf
             near = []
@@ -263,13 +263,13 @@ class Known:
                     self._exact(codes, case, int(place), (0, self.amounts[1]), len(linked))[1:]
                     for case, place in near
                 ]
-                least = [
+                least_odds = [
                     min(odds_of_person) for odds_of_person in zip(*odds_of_ties, strict=True)
-                ] or least
+                ] or least_odds
             else:
-                least = None
-        self._linked[codes] = least
-        return least
+                least_odds = None
+        self._linked[codes] = least_odds
+        return least_odds
 
     def _exact(
         self, codes: Sequence[int], case: int, place: int, amounts: tuple[int, int], links: int

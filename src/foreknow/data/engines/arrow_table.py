@@ -24,7 +24,7 @@ class ArrowTable(Table):
         return self.rows.select(list(columns))
 
 
-def with_column_from(rows: pa.Table, column: str, at: IntArray) -> pa.Table:
+def with_column_from(rows: pa.Table, column: str, source_rows: IntArray) -> pa.Table:
     """Give every row the value of `column` that stands in another row; the type stays.
 
     >>> table = pa.table({"age": [20, 30], "disease": ["flu", "cold"]})
@@ -32,12 +32,12 @@ def with_column_from(rows: pa.Table, column: str, at: IntArray) -> pa.Table:
     {'age': [20, 30], 'disease': ['cold', 'flu']}
     """
     place = rows.column_names.index(column)
-    return rows.set_column(place, column, rows.column(column).take(pa.array(at)))
+    return rows.set_column(place, column, rows.column(column).take(pa.array(source_rows)))
 
 
 def table_of_texts(columns: Mapping[str, Sequence[str | None]], name: str) -> Table:
     """Make a table of texts whose types are found as those of a CSV file are."""
-    made: dict[str, Any] = {key: pa.array(texts, pa.string()) for key, texts in columns.items()}
-    table = ArrowTable(pa.table(made))
+    arrays: dict[str, Any] = {key: pa.array(texts, pa.string()) for key, texts in columns.items()}
+    table = ArrowTable(pa.table(arrays))
     table.name, table.untyped = name, True
     return table

@@ -47,26 +47,28 @@ _ENOUGH = 2000  # values, to see what all of them look like
 
 def date_formats(values: Sequence[Any], like: str) -> list[str]:
     """Formats of dates that one text has, and most of the others have, too."""
-    known = [*islice((value for value in values if isinstance(value, str)), _ENOUGH)]
+    texts = [*islice((value for value in values if isinstance(value, str)), _ENOUGH)]
     if not re.search(r"\d", like):
         return []
     fitting = {}
-    for written in _FORMATS:
-        if _is_date(written, like):
-            fitting[written] = sum(_is_date(written, value) for value in known)
-    most = max(fitting.values(), default=0)
-    return [each for each, n in fitting.items() if n == most and 2 * n >= len(known)]
+    for date_format in _FORMATS:
+        if _is_date(date_format, like):
+            fitting[date_format] = sum(_is_date(date_format, value) for value in texts)
+    best_count = max(fitting.values(), default=0)
+    return [
+        date_format for date_format, n in fitting.items() if n == best_count and 2 * n >= len(texts)
+    ]
 
 
 @cache
-def _reader(written: str) -> Any:
-    return Reading(date_format=written).as_date  # in whichever century
+def _reader(date_format: str) -> Any:
+    return Reading(date_format=date_format).as_date  # in whichever century
 
 
-def _is_date(written: str, value: str) -> bool:
+def _is_date(date_format: str, value: str) -> bool:
     """Whether a text is a date of a format."""
     try:
-        _reader(written)(value)
+        _reader(date_format)(value)
     except ValueError:
         return False
     return True
@@ -74,8 +76,8 @@ def _is_date(written: str, value: str) -> bool:
 
 def has_decimal_commas(values: Sequence[Any]) -> bool:
     """Whether all texts are numbers, some with a decimal comma."""
-    known = [value for value in values if isinstance(value, str)][:_ENOUGH]
-    return any("," in value for value in known) and all(map(_COMMA.fullmatch, known))
+    texts = [value for value in values if isinstance(value, str)][:_ENOUGH]
+    return any("," in value for value in texts) and all(map(_COMMA.fullmatch, texts))
 
 
 def comma_ways(values: Sequence[Any]) -> str:
@@ -88,8 +90,8 @@ def comma_ways(values: Sequence[Any]) -> str:
 
 def has_unclear_commas(values: Sequence[Any]) -> bool:
     """Whether all commas of numbers may stand between thousands, as well as before decimals."""
-    known = [value for value in values if isinstance(value, str) and "," in value]
-    return bool(known) and all(map(_THOUSANDS.fullmatch, known))
+    texts = [value for value in values if isinstance(value, str) and "," in value]
+    return bool(texts) and all(map(_THOUSANDS.fullmatch, texts))
 
 
 def way_out(values: Sequence[Any], kind: str, like: Any) -> str:
@@ -137,9 +139,9 @@ def amount_marks(values: Sequence[Any]) -> dict[str, str]:
 
 
 def _all_amounts(reading: Reading, texts: Sequence[str]) -> bool:
-    read = reading.as_amount
+    as_amount = reading.as_amount
     try:
-        return read is not None and len([*map(read, texts)]) > 0
+        return as_amount is not None and len([*map(as_amount, texts)]) > 0
     except ValueError:
         return False
 
@@ -165,19 +167,19 @@ def separator_of(values: Sequence[Any], people: Sequence[int]) -> str:
     ''
     """
     often = [(v, n) for v, n in zip(values, people, strict=True) if isinstance(v, str) and n]
-    texts, every = {text for text, _ in often}, sum(n for _, n in often)
+    texts, n_people = {text for text, _ in often}, sum(n for _, n in often)
     for separator in _SEPARATORS:
         several = {text: n for text, n in often if separator in text}
-        if len(several) < 2 or sum(several.values()) * _SHARE < every:
+        if len(several) < 2 or sum(several.values()) * _SHARE < n_people:
             continue
         cells = [[part.strip() for part in text.split(separator)] for text in several]
         times = Counter(part for cell in cells for part in set(cell))
         comma = "," in separator
         if comma and any(part.isdigit() for part in times):
             continue
-        alone = texts | ({cell[0] for cell in cells} & {p for cell in cells for p in cell[1:]})
-        known = {part for part, n in times.items() if part in alone or (n > 1 and not comma)}
-        if sum(times[part] for part in known) * 10 >= sum(times.values()) * 9:
+        wholes = texts | ({cell[0] for cell in cells} & {p for cell in cells for p in cell[1:]})
+        parts = {part for part, n in times.items() if part in wholes or (n > 1 and not comma)}
+        if sum(times[part] for part in parts) * 10 >= sum(times.values()) * 9:
             return separator
     return ""
 
@@ -188,8 +190,8 @@ def as_reading(marks: Mapping[str, str]) -> str:
     >>> as_reading({"thousands": ",", "currency": "$"})
     'add reading = { thousands = ",", currency = "$" } to the schema'
     """
-    told = ", ".join(f'{name} = "{mark}"' for name, mark in marks.items())
-    return f"add reading = {{ {told} }} to the schema"
+    settings = ", ".join(f'{name} = "{mark}"' for name, mark in marks.items())
+    return f"add reading = {{ {settings} }} to the schema"
 
 
 def nearly_all_read(
@@ -204,13 +206,13 @@ def nearly_all_read(
     ('dates', 'dd.mm.yyyy', [False, True, True])
     """
     texts = [value if isinstance(value, str) else None for value in domain]
-    every = sum(n for text, n in zip(texts, people, strict=True) if text is not None)
-    if not every or None in texts[1:] or all(t is None or t.isdigit() for t in texts):
+    n_people = sum(n for text, n in zip(texts, people, strict=True) if text is not None)
+    if not n_people or None in texts[1:] or all(t is None or t.isdigit() for t in texts):
         return None
     often = sorted((n, text) for text, n in zip(texts, people, strict=True) if text)[-3:]
     ways: list[tuple[str, str | None, Any]] = [("dates", None, _ISO.fullmatch)]
-    found = dict.fromkeys(way for _, text in often for way in date_formats(texts, text))
-    ways += [("dates", way, partial(_is_date, way)) for way in found]
+    formats = dict.fromkeys(way for _, text in often for way in date_formats(texts, text))
+    ways += [("dates", way, partial(_is_date, way)) for way in formats]
     if not any(text and _CODE.fullmatch(text) for text in texts):
         ways += [("numbers", None, _COMMA.fullmatch), ("numbers", None, _POINT.fullmatch)]
     best: tuple[int, str, str | None, list[bool]] = (0, "", None, [])
@@ -219,13 +221,13 @@ def nearly_all_read(
         for text, n in zip(texts, people, strict=True):
             fits.append(text is not None and bool(reads(text)))
             odd += n if text is not None and not fits[-1] else 0
-            if odd * 20 > every:
+            if odd * 20 > n_people:
                 break
         else:
-            if every - odd > best[0]:
-                best = every - odd, what, way, fits
-    many, what, way, fits = best
-    if not many or (many == every and what == "numbers"):
+            if n_people - odd > best[0]:
+                best = n_people - odd, what, way, fits
+    n_fitting, what, way, fits = best
+    if not n_fitting or (n_fitting == n_people and what == "numbers"):
         return None
     return what, way, fits
 
@@ -243,25 +245,25 @@ def refuse_misread(
 
     With the `codes` of rows it names the first of them. In a release there may be `labels`.
     """
-    found = nearly_all_read(domain, people)
-    if found is None:
+    guess = nearly_all_read(domain, people)
+    if guess is None:
         return
-    what, _, fits = found
+    what, _, fits = guess
     text = f'types = {{ {json.dumps(name)} = "text" }}'
     odd = [code for code, fit in enumerate(fits) if not fit and domain[code] is not None]
     if not odd or (labels and any(_LABEL.search(domain[code]) for code in odd)):
         return
-    held = [repr(domain[code]) for code in odd[:3]]
+    examples = [repr(domain[code]) for code in odd[:3]]
     if codes is not None:
         rows = np.flatnonzero(np.isin(codes, odd))[:3].tolist()
-        at = rows if positions is None else positions[rows].tolist()
-        held = [
+        places = rows if positions is None else positions[rows].tolist()
+        examples = [
             f"row {place + 1} ({domain[int(codes[row])]!r})"
-            for row, place in zip(rows, at, strict=True)
+            for row, place in zip(rows, places, strict=True)
         ]
     spelled = json.dumps(domain[max(odd, key=people.__getitem__)], ensure_ascii=False)
     raise DataError(
-        f"column {name!r}: nearly all values read as {what}, but not {', '.join(held)}"
+        f"column {name!r}: nearly all values read as {what}, but not {', '.join(examples)}"
         f"{' ...' if len(odd) > 3 else ''}; mend them, or say what stands for a missing value, "
         f"such as reading = {{ missing = [{spelled}] }}; where they are to stay texts, add {text} "
         "to the schema"
@@ -270,12 +272,12 @@ def refuse_misread(
 
 def refuse_dates(name: str, domain: Sequence[Any]) -> None:
     """Raise `DataError` for a column of texts that all read as dates."""
-    found = nearly_all_read(domain, [1] * len(domain))
-    if found is None or found[0] != "dates" or not all(found[2][int(domain[0] is None) :]):
+    guess = nearly_all_read(domain, [1] * len(domain))
+    if guess is None or guess[0] != "dates" or not all(guess[2][int(domain[0] is None) :]):
         return
     declared = f'types = {{ {json.dumps(name)} = "date" }} to the schema'
-    if found[1] is not None:
-        declared = to_add("date_format", found[1]).removeprefix("add ")
+    if guess[1] is not None:
+        declared = to_add("date_format", guess[1]).removeprefix("add ")
     raise DataError(
         f"column {name!r} is text, and all of its values read as dates; if they are, add "
         f'{declared}; if not, types = {{ {json.dumps(name)} = "text" }}'
@@ -288,20 +290,20 @@ def described(domain: Sequence[Any], *, ordered: bool = False) -> str:
     >>> described([None, 17, 90]), described(["F", "M"])
     ('numbers 17 to 90, some missing', 'text, 2 values')
     """
-    known = [value for value in domain if value is not None]
-    some = ", some missing" if len(known) < len(domain) else ""
-    if not known:
+    values = [value for value in domain if value is not None]
+    missing_note = ", some missing" if len(values) < len(domain) else ""
+    if not values:
         return "nothing but missing values"
-    if all(type(value) in (int, float, Decimal) for value in known):
-        return f"{_span('number', known)}{some}"
-    if all(isinstance(value, (dt.date, dt.time)) for value in known):
-        return f"{_span('date', known)}{some}"
-    many = f"{len(known):,} value{'s' if len(known) > 1 else ''}"
-    return f"{'text in an order' if ordered else 'text'}, {many}{some}"
+    if all(type(value) in (int, float, Decimal) for value in values):
+        return f"{_span('number', values)}{missing_note}"
+    if all(isinstance(value, (dt.date, dt.time)) for value in values):
+        return f"{_span('date', values)}{missing_note}"
+    count_text = f"{len(values):,} value{'s' if len(values) > 1 else ''}"
+    return f"{'text in an order' if ordered else 'text'}, {count_text}{missing_note}"
 
 
-def _span(kind: str, known: Sequence[Any]) -> str:
-    return f"{kind}s {known[0]} to {known[-1]}" if len(known) > 1 else f"one {kind}, {known[0]}"
+def _span(kind: str, values: Sequence[Any]) -> str:
+    return f"{kind}s {values[0]} to {values[-1]}" if len(values) > 1 else f"one {kind}, {values[0]}"
 
 
 def _is_whole_with_decimals(value: Any) -> bool:
@@ -312,17 +314,17 @@ def _is_whole_with_decimals(value: Any) -> bool:
 
 def doubts(name: str, domain: Sequence[Any]) -> str | None:
     """What a column may be besides what it was taken for, and what to do then."""
-    known = [value for value in domain if value is not None]
-    if not known:
+    values = [value for value in domain if value is not None]
+    if not values:
         return None
-    if all(isinstance(value, str) for value in known):
-        if fitting := date_formats(known, known[0]):
+    if all(isinstance(value, str) for value in values):
+        if fitting := date_formats(values, values[0]):
             return f"looks like dates; if it is, {to_add('date_format', *fitting)}"
-        if has_decimal_commas(known):
-            return f"looks like numbers with a decimal comma; if it is, {comma_ways(known)}"
-        if marks := amount_marks(known):
+        if has_decimal_commas(values):
+            return f"looks like numbers with a decimal comma; if it is, {comma_ways(values)}"
+        if marks := amount_marks(values):
             return f"looks like amounts; if it is, {as_reading(marks)}"
-    elif all(map(_is_whole_with_decimals, known)):
+    elif all(map(_is_whole_with_decimals, values)):
         return (
             "holds whole numbers with decimals, as pandas makes of codes where one is missing; if "
             f'they are codes, add types = {{ {json.dumps(name)} = "text" }} to the schema'

@@ -45,13 +45,13 @@ def plain_table(
     rows: pa.Table, columns: Sequence[str], groups: Sequence[str] = (), lists: str | None = None
 ) -> pa.Table:
     """Make every column plain; for the rest see `fetch`."""
-    made = {}
+    arrays = {}
     for i, name in enumerate(columns):
         column = rows.column(i)
         if name in groups:
             refuse_twins(name, column)
-        made[name] = column if name == lists and is_listed(column.type) else plain(name, column)
-    return pa.table(made)
+        arrays[name] = column if name == lists and is_listed(column.type) else plain(name, column)
+    return pa.table(arrays)
 
 
 def plain(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -82,8 +82,8 @@ def plain(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_timestamp(kind) or pa.types.is_time64(kind):
         return _whole_microseconds(array)
     if pa.types.is_floating(kind):
-        known = pc.if_else(pc.is_nan(array), pa.scalar(None, kind), array)
-        return pc.add(known, pa.scalar(0.0, kind))
+        numbers = pc.if_else(pc.is_nan(array), pa.scalar(None, kind), array)
+        return pc.add(numbers, pa.scalar(0.0, kind))
     return array
 
 
@@ -126,11 +126,11 @@ def refuse_two_empties(table: Table, groups: Sequence[str]) -> None:
 def _unified(array: pa.ChunkedArray) -> pa.ChunkedArray:
     """Give all chunks one dictionary; where they share its memory, Arrow need not compare it."""
     entries = [chunk.dictionary for chunk in array.chunks]
-    known = {
+    addresses = {
         (d.offset, len(d), *(None if b is None else b.address for b in d.buffers()))
         for d in entries
     }
-    return array if len(known) < 2 else array.unify_dictionaries()
+    return array if len(addresses) < 2 else array.unify_dictionaries()
 
 
 def _whole_microseconds(array: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -148,10 +148,10 @@ def _whole_microseconds(array: pa.ChunkedArray) -> pa.ChunkedArray:
 def to_python(name: str, values: pa.Array) -> list[Any]:
     """Distinct values as Python objects; those that Python cannot hold are an error."""
     try:
-        found: list[Any] = values.to_pylist()
+        python_values: list[Any] = values.to_pylist()
     except (OverflowError, ValueError) as error:
         raise DataError(f"column {name!r}: {error}; make it text") from None
-    return found
+    return python_values
 
 
 def _refuse_broken(name: str, array: pa.ChunkedArray) -> None:
@@ -183,7 +183,7 @@ _INSTEAD = (
 def _refuse_nested(name: str, kind: pa.DataType) -> None:
     if any(is_kind(kind) for is_kind in _PLAIN):
         return
-    advice = next((said for part, said in _INSTEAD if part in str(kind)), None)
+    advice = next((hint for part, hint in _INSTEAD if part in str(kind)), None)
     if advice is not None:
         raise DataError(
             f"column {name!r} is of type {kind}; give one plain value per row: {advice}"
@@ -225,12 +225,12 @@ _THOUSANDS = r"-?(0|[1-9]\d{0,2}(\.\d{3})+|[1-9]\d*)(,\d+)?"
 
 def _readers(reading: Reading, typed: bool, values: list[Any]) -> Sequence[_Reader]:
     """What reads texts; those of a table with types only what is said to be in them."""
-    found: list[_Reader] = [] if typed else list(_READERS)
+    readers: list[_Reader] = [] if typed else list(_READERS)
     if reading.decimal == "," and (not typed or has_decimal_commas(values)):
-        found[1:2] = [_COMMAS]
+        readers[1:2] = [_COMMAS]
     if reading.as_date is not None:
-        found.insert(0, ("date", (dt.date, dt.datetime), r"(?s:.+)", reading.as_date))
-    return [*found, *_amounts(reading, values)]
+        readers.insert(0, ("date", (dt.date, dt.datetime), r"(?s:.+)", reading.as_date))
+    return [*readers, *_amounts(reading, values)]
 
 
 def _amounts(reading: Reading, values: list[Any]) -> list[_Reader]:
@@ -285,24 +285,24 @@ def encode(
 ) -> Column:
     """Encode a column; `untyped` texts are numbers or dates if all are, and 007 is a code."""
     array, reading = plain(name, array), reading or Reading()
-    codes, found = codes_of(array)
-    texts = is_text(found.type)
+    codes, distinct = codes_of(array)
+    texts = is_text(distinct.type)
     if declared == "text":
         kind: Kind = "text"
-        values = _as_texts(to_python(name, found))
+        values = _as_texts(to_python(name, distinct))
     elif declared is not None or untyped or (texts and reading.converts):
-        read = to_python(name, found)
-        readers = _readers(reading, not untyped and declared is None, read)
-        kind, values = _parsed(name, read, codes, declared, positions, readers)
+        python_values = to_python(name, distinct)
+        readers = _readers(reading, not untyped and declared is None, python_values)
+        kind, values = _parsed(name, python_values, codes, declared, positions, readers)
         if kind == "text" and declared is None and reading.converts:
-            _refuse_mixed(name, read, codes, positions, reading)
-        _refuse_ahead(name, read, values, reading)
+            _refuse_mixed(name, python_values, codes, positions, reading)
+        _refuse_ahead(name, python_values, values, reading)
     else:
-        kind = _kind(found.type)
+        kind = _kind(distinct.type)
         ordered = pa.types.is_dictionary(array.type) and array.type.ordered and texts
-        categories = tuple(found.drop_null().to_pylist()) if ordered else ()
-        codes, found = ranked(codes, found)
-        return Column(name, codes, _as_days(to_python(name, found)), kind, categories)
+        categories = tuple(distinct.drop_null().to_pylist()) if ordered else ()
+        codes, distinct = ranked(codes, distinct)
+        return Column(name, codes, _as_days(to_python(name, distinct)), kind, categories)
     values = _as_days(values)
     # Different texts may mean one number, such as 1.5 and 1.50: they are one value.
     domain = sorted(set(values), key=lambda v: (v is not None, 0 if v is None else v))
@@ -336,11 +336,11 @@ def as_plain_texts(
         readers = [*_readers(dates, True, []), *numbers, *_amounts(reading, values)]
         readers += _READERS if declared and not numbers else _READERS[2:] if declared else ()
         readers += _READERS[3:] if zoned else ()
-        kind, read = _parsed(name, values, codes, declared, None, readers)
+        kind, parsed = _parsed(name, values, codes, declared, None, readers)
         if kind == "text":
             _refuse_mixed(name, values, codes, None, reading, strict=True)
-        _refuse_ahead(name, values, read, reading)
-        texts = _plainly(_as_days(read)) if of_texts and kind != "text" else values
+        _refuse_ahead(name, values, parsed, reading)
+        texts = _plainly(_as_days(parsed)) if of_texts and kind != "text" else values
     return array if texts == values else pa.chunked_array([pa.array(texts).take(pa.array(codes))])
 
 
@@ -371,10 +371,10 @@ def alike_texts(
 ) -> list[str]:
     """Distinct values as `as_plain_texts` writes them, or has written them before."""
     array = pa.chunked_array([pa.array(texts, pa.string())])
-    for own in reading, Reading():
+    for candidate in reading, Reading():
         with suppress(DataError):
-            found: list[str] = as_plain_texts(name, array, own, declared).to_pylist()
-            return found
+            plain_texts: list[str] = as_plain_texts(name, array, candidate, declared).to_pylist()
+            return plain_texts
     if declared is not None:
         as_plain_texts(name, array, reading, declared)  # which says what is wrong
     return texts
@@ -404,11 +404,13 @@ def _plainly(values: list[Any]) -> list[str | None]:
 
 def _as_texts(values: list[Any]) -> list[str | None]:
     """Values as texts; a code that was made a float, such as 12345.0, is the whole number."""
-    known = [value for value in values if value is not None]
-    if known and all(type(value) is float and value.is_integer() for value in known):
+    non_null = [value for value in values if value is not None]
+    if non_null and all(type(value) is float and value.is_integer() for value in non_null):
         return [None if value is None else str(int(value)) for value in values]
     texts = [None if value is None else str(value) for value in values]
-    if known and all(re.fullmatch(r"\d+\.0", text, re.ASCII) for text in texts if text is not None):
+    if non_null and all(
+        re.fullmatch(r"\d+\.0", text, re.ASCII) for text in texts if text is not None
+    ):
         return [None if text is None else text[:-2] for text in texts]
     return texts
 
@@ -444,11 +446,11 @@ def codes_of(array: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     present = np.zeros(size + 1, dtype=bool)
     present[codes] = True
     if not present[:size].all():
-        kept = np.flatnonzero(present[:size])
+        used_codes = np.flatnonzero(present[:size])
         place = np.zeros(size + 1, dtype=width)
-        place[kept] = np.arange(len(kept), dtype=width)
-        place[size] = len(kept)
-        codes, domain = place[codes], domain.take(pa.array(kept))
+        place[used_codes] = np.arange(len(used_codes), dtype=width)
+        place[size] = len(used_codes)
+        codes, domain = place[codes], domain.take(pa.array(used_codes))
     if present[size]:
         domain = pa.concat_arrays([domain, pa.nulls(1, domain.type)])
     return codes, domain
@@ -463,7 +465,7 @@ def _span_of(array: pa.ChunkedArray) -> tuple[int, int] | None:
     return (ends["min"], span) if span <= max(2 * len(array), _SPAN) else None
 
 
-def _codes_of_near(array: pa.ChunkedArray, least: int, span: int) -> tuple[Codes, pa.Array]:
+def _codes_of_near(array: pa.ChunkedArray, smallest: int, span: int) -> tuple[Codes, pa.Array]:
     """Codes of whole numbers that are near each other, which are marked in a table, in order."""
     kind: Any = np.uint64 if pa.types.is_uint64(array.type) else np.int64
 
@@ -471,19 +473,19 @@ def _codes_of_near(array: pa.ChunkedArray, least: int, span: int) -> tuple[Codes
         for chunk in array.chunks:
             numbers = chunk.to_numpy()
             for block in blocks(len(numbers)):
-                yield numbers[block].astype(kind) - kind(least)
+                yield numbers[block].astype(kind) - kind(smallest)
 
     present = np.zeros(span, dtype=bool)
     for part in places():
         present[part] = True
-    found = np.flatnonzero(present)
-    of_place: Codes = np.zeros(span, narrowest(len(found) + 1))
-    of_place[found] = np.arange(len(found))
+    used_places = np.flatnonzero(present)
+    of_place: Codes = np.zeros(span, narrowest(len(used_places) + 1))
+    of_place[used_places] = np.arange(len(used_places))
     codes, start = np.empty(len(array), of_place.dtype), 0
     for part in places():
         codes[start : start + len(part)] = of_place[part]
         start += len(part)
-    return codes, pa.array(found.astype(kind) + kind(least), array.type)
+    return codes, pa.array(used_places.astype(kind) + kind(smallest), array.type)
 
 
 def coded(array: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -496,19 +498,19 @@ def coded(array: pa.ChunkedArray) -> pa.ChunkedArray:
 def dictionary_of(codes: Codes, values: pa.Array) -> pa.DictionaryArray:
     """The column of which `codes_of` gives these."""
     size = len(values) - values.null_count
-    at = pa.array(codes.astype(np.int32), mask=codes == size if values.null_count else None)
-    return pa.DictionaryArray.from_arrays(at, values.slice(0, size))
+    indices = pa.array(codes.astype(np.int32), mask=codes == size if values.null_count else None)
+    return pa.DictionaryArray.from_arrays(indices, values.slice(0, size))
 
 
-def ranked(codes: Codes, found: pa.Array) -> tuple[Codes, pa.Array]:
+def ranked(codes: Codes, distinct: pa.Array) -> tuple[Codes, pa.Array]:
     """Codes into the distinct values of a column in ascending order, a null first."""
-    if pa.types.is_integer(found.type) and not found.null_count:
-        order = np.argsort(found.to_numpy())  # several times as fast as Arrow here
+    if pa.types.is_integer(distinct.type) and not distinct.null_count:
+        order = np.argsort(distinct.to_numpy())  # several times as fast as Arrow here
     else:
-        order = pc.array_sort_indices(found, null_placement="at_start").to_numpy()
+        order = pc.array_sort_indices(distinct, null_placement="at_start").to_numpy()
     place = np.empty(len(order), dtype=codes.dtype)
     place[order] = np.arange(len(order), dtype=codes.dtype)
-    return place[codes], found.take(pa.array(order))
+    return place[codes], distinct.take(pa.array(order))
 
 
 def narrowest(size: int) -> np.dtype[Any]:
@@ -542,7 +544,7 @@ def _parsed(
             parsed.append(_read(value, reader))
             if parsed[-1] is _UNREAD and declared is None:
                 break
-        wrong = [code for code, found in enumerate(parsed) if found is _UNREAD]
+        wrong = [code for code, parsed_value in enumerate(parsed) if parsed_value is _UNREAD]
         if not wrong:
             dates = reader[0] == "date"
             return reader[0], _on_one_clock(name, values, parsed) if dates else parsed
@@ -555,37 +557,37 @@ def _parsed(
     )
 
 
-def _on_one_clock(name: str, values: list[Any], read: list[Any]) -> list[Any]:
+def _on_one_clock(name: str, values: list[Any], parsed: list[Any]) -> list[Any]:
     """What was read, with times as their clock showed them where texts say one zone for all."""
-    told = [
+    are_texts = [
         isinstance(text, str) and isinstance(moment, dt.date)
-        for text, moment in zip(values, read, strict=True)
+        for text, moment in zip(values, parsed, strict=True)
     ]
     zones: dict[Any, str] = {}
-    for text, moment, of_text in zip(values, read, told, strict=True):
+    for text, moment, of_text in zip(values, parsed, are_texts, strict=True):
         if of_text:
             zone = moment.utcoffset() if isinstance(moment, dt.datetime) else None
             zones.setdefault(zone, text)
     if zones.keys() <= {None}:
-        return read
+        return parsed
     if len(zones) > 1:
-        shown = " and ".join(map(repr, [*zones.values()][:2]))
+        pair = " and ".join(map(repr, [*zones.values()][:2]))
         raise DataError(
-            f"column {name!r} holds times of several zones, such as {shown}; write all of them in "
+            f"column {name!r} holds times of several zones, such as {pair}; write all of them in "
             f'one, or add types = {{ {json.dumps(name)} = "text" }} to the schema'
         )
     return [
         moment.replace(tzinfo=None) if of_text else moment
-        for moment, of_text in zip(read, told, strict=True)
+        for moment, of_text in zip(parsed, are_texts, strict=True)
     ]
 
 
-def _refuse_ahead(name: str, values: list[Any], read: list[Any], reading: Reading) -> None:
+def _refuse_ahead(name: str, values: list[Any], parsed: list[Any], reading: Reading) -> None:
     """Refuse dates of the future in years of two digits, of which no century is told."""
     if not reading.guesses_century:
         return
     today = dt.date.today()
-    for text, day in zip(values, read, strict=True):
+    for text, day in zip(values, parsed, strict=True):
         short = isinstance(text, str) and not re.match(_DAY, text, re.ASCII)
         if short and isinstance(day, dt.date) and dt.date(day.year, day.month, day.day) > today:
             raise DataError(
@@ -615,39 +617,39 @@ def _refuse_mixed(
     `strict`: any number with a comma or a point will do, since it would be read otherwise.
     """
     signs = {",", "."} if strict else {","}
-    for what, pattern, read in (
+    for what, pattern, convert in (
         ("dates by date_format", r"(?s:.+)", reading.as_date),
         ('numbers with decimal = ","', _THOUSANDS, _with_comma if reading.decimal == "," else None),
         ("amounts by thousands and currency", r"(?s:.+)", reading.as_amount),
     ):
-        if read is None:
+        if convert is None:
             continue
-        reader = ("date", (), pattern, read)
+        reader = ("date", (), pattern, convert)
         fits = {v for v in values if isinstance(v, str) and _read(v, reader) is not _UNREAD}
-        others = [code for code, v in enumerate(values) if v is not None and v not in fits]
-        commas, telling = read is _with_comma, fits
+        odd_codes = [code for code, v in enumerate(values) if v is not None and v not in fits]
+        commas, telling = convert is _with_comma, fits
         if commas:
             telling = {v for v in fits if signs & set(v)}
-        elif read is reading.as_amount:
+        elif convert is reading.as_amount:
             telling = {*filter(_is_marked, fits)}
-        if others and (len(telling) > len(others) or (strict and commas and telling)):
-            row, code = _first_row(others, codes, positions)
-            most = "some" if len(telling) <= len(others) else "most"
+        if odd_codes and (len(telling) > len(odd_codes) or (strict and commas and telling)):
+            row, code = _first_row(odd_codes, codes, positions)
+            quantifier = "some" if len(telling) <= len(odd_codes) else "most"
             raise DataError(
-                f"column {name!r}: {most} values are {what}, but row {row} holds "
+                f"column {name!r}: {quantifier} values are {what}, but row {row} holds "
                 f'{values[code]!r}; mend it, or add types = {{ {json.dumps(name)} = "text" }} to '
                 "the schema"
             )
 
 
 def _read(value: Any, reader: Any) -> Any:
-    _, types, pattern, read = reader
+    _, types, pattern, convert = reader
     if value is None or type(value) in types:
         return value
     if not isinstance(value, str) or not re.fullmatch(pattern, value, re.ASCII):
         return _UNREAD
     try:
-        return read(value)
+        return convert(value)
     except ValueError:
         return _UNREAD
 
@@ -665,23 +667,23 @@ class Relabel(str):
 Missing: TypeAlias = Literal["error", "drop"] | Relabel
 
 
-def as_missing(given: Any) -> Missing:
+def as_missing(rule: Any) -> Missing:
     """Read "error", "drop", a `Relabel` or ``{"label": ...}``; anything else is an error."""
-    if isinstance(given, Relabel):
-        return given
+    if isinstance(rule, Relabel):
+        return rule
     try:
-        said = read_missing(given)
+        missing = read_missing(rule)
     except ValueError as error:
-        raise SchemaError(f"{error}, not {given!r}") from None
-    return Relabel(said["label"]) if isinstance(said, Mapping) else said
+        raise SchemaError(f"{error}, not {rule!r}") from None
+    return Relabel(missing["label"]) if isinstance(missing, Mapping) else missing
 
 
 def refuse_missing(missing: Missing, semantics: Any) -> None:
     """Raise `SchemaError` for a rule about nulls where a null just means no value."""
     relabel = isinstance(missing, Relabel)
     if semantics != "single" and (relabel or missing != "error"):
-        shown = f'{{ label = "{missing}" }}' if relabel else f'"{missing}"'
+        rule_text = f'{{ label = "{missing}" }}' if relabel else f'"{missing}"'
         raise SchemaError(
-            f"missing = {shown} has no place under semantics {semantics!r}, where a null means "
+            f"missing = {rule_text} has no place under semantics {semantics!r}, where a null means "
             "that the person has no value; leave it out"
         )

@@ -44,10 +44,10 @@ class Combinations:
         people: IntArray | None = None,
     ) -> Combinations:
         """Unite equal rows of encoded columns; each is one person, unless said otherwise."""
-        domains = [found for _, found in encoded]
+        domains = [domain for _, domain in encoded]
         row_of, first = combine([codes for codes, _ in encoded], [len(d) for d in domains])
-        counted = np.bincount(row_of, weights=people, minlength=len(first)).astype(np.int64)
-        return cls(tuple(columns), [codes[first] for codes, _ in encoded], domains, counted)
+        counts = np.bincount(row_of, weights=people, minlength=len(first)).astype(np.int64)
+        return cls(tuple(columns), [codes[first] for codes, _ in encoded], domains, counts)
 
     def __len__(self) -> int:
         return len(self.people)
@@ -59,12 +59,12 @@ class Combinations:
 
     def ranks(self, rows: IntArray) -> list[IntArray]:
         """The places of some combinations' values, column by column, among its texts."""
-        found = []
+        column_ranks = []
         for codes, domain in zip(self.codes, self.domains, strict=True):
             texts = domain.cast(pa.string())
             place = pc.rank(texts, tiebreaker="dense").to_numpy().astype(np.int64)
-            found.append(place[codes[rows]])
-        return found
+            column_ranks.append(place[codes[rows]])
+        return column_ranks
 
     def rearmed(self) -> Combinations:
         """The same without the apostrophes that `escape_formulas` put before texts and names."""
@@ -76,10 +76,10 @@ class Combinations:
         ]
         return Combinations(tuple(map(rearmed, self.columns)), self.codes, domains, self.people)
 
-    def values(self, at: int) -> tuple[Any, ...]:
+    def values(self, row: int) -> tuple[Any, ...]:
         """The values of one combination."""
         return tuple(
-            to_python(name, domain.slice(int(codes[at]), 1))[0]
+            to_python(name, domain.slice(int(codes[row]), 1))[0]
             for name, codes, domain in zip(self.columns, self.codes, self.domains, strict=True)
         )
 
@@ -90,8 +90,8 @@ class Combinations:
     def alone(self, places: Sequence[int]) -> NDArray[np.bool_]:
         """Which combinations are of one person who shares some of the columns with nobody."""
         joint, people = self._joint(places)
-        alone: NDArray[np.bool_] = (people == 1)[joint]
-        return alone
+        is_alone: NDArray[np.bool_] = (people == 1)[joint]
+        return is_alone
 
     def _joint(self, places: Sequence[int]) -> tuple[NDArray[Any], IntArray]:
         """Which combination of some columns each has, and how many people have each of these."""
@@ -106,29 +106,35 @@ class Combinations:
         Values of different types are compared as they print, numbers by their value.
         """
         encoded, sizes = [], []
-        for mine, own, theirs, others in zip(
+        for mine, own_domain, theirs, their_domain in zip(
             self.codes, self.domains, population.codes, population.domains, strict=True
         ):
-            codes, found = codes_of(_together(own, others))
-            encoded.append(np.concatenate((codes[: len(own)][mine], codes[len(own) :][theirs])))
-            sizes.append(len(found))
+            codes, distinct = codes_of(_together(own_domain, their_domain))
+            encoded.append(
+                np.concatenate((codes[: len(own_domain)][mine], codes[len(own_domain) :][theirs]))
+            )
+            sizes.append(len(distinct))
         row_of, first = combine(encoded, sizes)
-        counted = np.bincount(row_of[len(self) :], population.people, minlength=len(first))
-        of_each: IntArray = counted[row_of[: len(self)]].astype(np.int64)
+        counts = np.bincount(row_of[len(self) :], population.people, minlength=len(first))
+        of_each: IntArray = counts[row_of[: len(self)]].astype(np.int64)
         return of_each
 
 
-def _together(one: pa.Array, two: pa.Array) -> pa.ChunkedArray:
+def _together(own_domain: pa.Array, their_domain: pa.Array) -> pa.ChunkedArray:
     """Two domains as one column."""
-    if one.type != two.type:
+    if own_domain.type != their_domain.type:
         number = all(
-            pa.types.is_integer(d.type) or pa.types.is_floating(d.type) for d in (one, two)
+            pa.types.is_integer(d.type) or pa.types.is_floating(d.type)
+            for d in (own_domain, their_domain)
         )
         kind = pa.float64() if number else pa.string()
-        if number and all(pa.types.is_integer(d.type) for d in (one, two)):
+        if number and all(pa.types.is_integer(d.type) for d in (own_domain, their_domain)):
             kind = pa.int64()
         try:
-            one, two = pc.cast(one, kind), pc.cast(two, kind)
+            own_domain, their_domain = pc.cast(own_domain, kind), pc.cast(their_domain, kind)
         except pa.ArrowInvalid:  # a whole number that a float does not hold
-            one, two = pc.cast(one, pa.string()), pc.cast(two, pa.string())
-    return pa.chunked_array([one, two])
+            own_domain, their_domain = (
+                pc.cast(own_domain, pa.string()),
+                pc.cast(their_domain, pa.string()),
+            )
+    return pa.chunked_array([own_domain, their_domain])

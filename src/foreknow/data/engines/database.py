@@ -44,9 +44,9 @@ class DatabaseTable:
     untyped = settled = False
 
     def __init__(self, source: str | Path) -> None:
-        found, local, address, part = _parts(source)
-        self.name = f"postgresql://{local}{found.place}"
-        self._secrets = found.secrets
+        server, local, address, part = _parts(source)
+        self.name = f"postgresql://{local}{server.place}"
+        self._secrets = server.secrets
         try:
             from adbc_driver_postgresql import dbapi
         except ImportError:
@@ -58,19 +58,19 @@ class DatabaseTable:
             self._cursor = connection.cursor()
             weakref.finalize(self, _close, self._cursor, connection)
             self._cursor.execute(_SNAPSHOT)
-            known = [(each["schema"], each["name"]) for each in self._ask(_TABLES).to_pylist()]
-            table, place = place_of(self.name, known, "public", part)
+            tables = [(row["schema"], row["name"]) for row in self._ask(_TABLES).to_pylist()]
+            table, place = place_of(self.name, tables, "public", part)
             self._place = ".".join(map(sql_name, place))
             listed = self._ask(_COLUMNS.format(sql_text(self._place))).to_pylist()
         self.name = f"{self.name}, table {table}"
-        self._kinds: Mapping[str, str] = {each["name"]: each["kind"] for each in listed}
+        self._kinds: Mapping[str, str] = {row["name"]: row["kind"] for row in listed}
         self.columns = check_columns(list(self._kinds), self.name)
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns."""
         with self._clear_errors():
-            found = self._ask(f"SELECT {self._chosen(columns)} FROM {self._place}")
-        return self._typed(found)
+            rows = self._ask(f"SELECT {self._chosen(columns)} FROM {self._place}")
+        return self._typed(rows)
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
         """One GROUP BY in the database; not of floats, of which it takes 0.0 and -0.0 for one."""
@@ -78,11 +78,11 @@ class DatabaseTable:
             return None
         places = ", ".join(str(place) for place in range(1, len(columns) + 1))
         with self._clear_errors():
-            found = self._ask(
+            counted_rows = self._ask(
                 f"SELECT {self._chosen(columns)}, count(*) FROM {self._place} GROUP BY {places}"
             )
-        last = found.num_columns - 1
-        return self._typed(found.select(range(last))), found.column(last).to_numpy()
+        last = counted_rows.num_columns - 1
+        return self._typed(counted_rows.select(range(last))), counted_rows.column(last).to_numpy()
 
     def _ask(self, query: str) -> pa.Table:
         self._cursor.execute(query)
@@ -93,11 +93,11 @@ class DatabaseTable:
 
     def _read(self, column: str) -> str:
         kind, name = self._kinds[column], sql_name(column)
-        one = kind.removesuffix("[]")
-        if one in _AS_IT_IS:
+        element_kind = kind.removesuffix("[]")
+        if element_kind in _AS_IT_IS:
             return name
-        if one in _AS_TEXT:
-            return f'{name}::text{kind[len(one) :]} COLLATE "C"'
+        if element_kind in _AS_TEXT:
+            return f'{name}::text{kind[len(element_kind) :]} COLLATE "C"'
         if kind == "numeric":  # 1.0 and 1.00 are one number, and two texts
             return f"trim_scale({name})::text"
         raise DataError(
@@ -105,12 +105,12 @@ class DatabaseTable:
             "or to a number or date"
         )
 
-    def _typed(self, found: pa.Table) -> pa.Table:
+    def _typed(self, rows: pa.Table) -> pa.Table:
         """Numbers of any size, which come as texts, as decimals."""
-        for place, column in enumerate(found.column_names):
+        for place, column in enumerate(rows.column_names):
             if self._kinds[column] != "numeric":
                 continue
-            texts = found.column(place)
+            texts = rows.column(place)
             digits = pc.max(pc.utf8_length(pc.replace_substring_regex(texts, r"^[^.]*\.?", "")))
             try:
                 decimals = texts.cast(pa.decimal128(38, digits.as_py() or 0))
@@ -119,8 +119,8 @@ class DatabaseTable:
                     f"{self.name}: column {column!r} holds a number of over 38 digits, NaN or "
                     "infinity; make a view that casts it to double precision or to text"
                 ) from None
-            found = found.set_column(place, column, decimals)
-        return found
+            rows = rows.set_column(place, column, decimals)
+        return rows
 
     @contextmanager
     def _clear_errors(self) -> Iterator[None]:
@@ -130,15 +130,15 @@ class DatabaseTable:
         try:
             yield
         except Error as error:
-            said = re.sub(r"^[A-Z_]+: (\[libpq\] )?", "", str(error)).splitlines()[0]
+            message = re.sub(r"^[A-Z_]+: (\[libpq\] )?", "", str(error)).splitlines()[0]
             for secret in reversed(self._secrets):
-                said = said.replace(secret, "...")
-            raise unreadable(self.name, error, said) from None
+                message = message.replace(secret, "...")
+            raise unreadable(self.name, error, message) from None
 
 
-def _close(*opened: Any) -> None:
-    for each in opened:
-        each.close()
+def _close(*handles: Any) -> None:
+    for handle in handles:
+        handle.close()
 
 
 def _parts(source: str | Path) -> tuple[Address, str, str, str | None]:

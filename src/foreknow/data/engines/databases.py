@@ -36,9 +36,9 @@ def connect_to(path: Path) -> tuple[Any, str]:
     database.execute(f"ATTACH '{place}' AS {name} (READ_ONLY)")
     database.execute("SET enable_external_access = false")
     database.execute("SET python_enable_replacements = false")
-    opened = opened_database(database)
-    _sealed.add(opened)
-    return opened, name
+    connection = opened_database(database)
+    _sealed.add(connection)
+    return connection, name
 
 
 def admit_pandas() -> None:
@@ -78,9 +78,9 @@ def limit_memory(limit: str | None) -> None:
     duckdb_files.memory_limit = None if limit is None else _bytes_of(limit)
     for database in [*duckdb_files.databases.values(), *_sealed]:
         with suppress(duckdb.ConnectionException):
-            said = within_limit().get("memory_limit")
-            asked = "RESET memory_limit" if said is None else f"SET memory_limit = '{said}'"
-            database.execute(asked)
+            amount = within_limit().get("memory_limit")
+            query = "RESET memory_limit" if amount is None else f"SET memory_limit = '{amount}'"
+            database.execute(query)
 
 
 def memory_limit() -> int | None:
@@ -96,15 +96,15 @@ def machine_memory() -> int:
         return 1 << 33
 
 
-def _bytes_of(said: str) -> int:
-    found = _AMOUNT.fullmatch(said.strip()) if isinstance(said, str) else None
-    if found is None:
-        raise InputError(f'memory is {said!r}; give an amount such as "4GB" or "500MB"')
-    base, power = (1024 if found[3] else 1000), " KMGT".index((found[2] or " ").upper())
-    wanted = int(float(found[1]) * base**power)
-    if wanted < _LEAST:
-        raise InputError(f"memory is {said!r}; DuckDB needs at least 64MB")
-    return wanted
+def _bytes_of(amount: str) -> int:
+    match = _AMOUNT.fullmatch(amount.strip()) if isinstance(amount, str) else None
+    if match is None:
+        raise InputError(f'memory is {amount!r}; give an amount such as "4GB" or "500MB"')
+    base, power = (1024 if match[3] else 1000), " KMGT".index((match[2] or " ").upper())
+    n_bytes = int(float(match[1]) * base**power)
+    if n_bytes < _LEAST:
+        raise InputError(f"memory is {amount!r}; DuckDB needs at least 64MB")
+    return n_bytes
 
 
 def new_file(suffix: str) -> Path:

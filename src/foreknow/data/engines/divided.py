@@ -35,9 +35,9 @@ class Divided(Derived):
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns; of those that are divided, lists."""
         rows = self._table.arrow(columns)
-        for at, name in enumerate(rows.column_names):
+        for place, name in enumerate(rows.column_names):
             if name in self.divided:
-                rows = rows.set_column(at, name, self._lists(name, rows.column(name)))
+                rows = rows.set_column(place, name, self._lists(name, rows.column(name)))
         return rows
 
     def counted(self, columns: Sequence[str]) -> str:

@@ -27,15 +27,15 @@ class Run(NamedTuple):
     def drawn(self, columns: Sequence[str], random: np.random.Generator) -> pa.Table:
         """The rows: each entry of a bag as often as it is there, mixed within each group."""
         of_row = pa.array(np.repeat(np.arange(len(self.people)), self.people))
-        made = dict(zip(self.labels.column_names, self.labels.take(of_row).columns, strict=True))
+        arrays = dict(zip(self.labels.column_names, self.labels.take(of_row).columns, strict=True))
         for bag in self.bags:
             mixed = random.permutation(
                 np.repeat(np.arange(len(bag.times), dtype=np.int32), bag.times)
             )
             mixed = mixed[np.argsort(bag.groups[mixed], kind="stable")]
             for name in bag.columns.column_names:
-                made[name] = bag.columns.column(name).take(pa.array(mixed))
-        return pa.table({name: made[name] for name in columns})
+                arrays[name] = bag.columns.column(name).take(pa.array(mixed))
+        return pa.table({name: arrays[name] for name in columns})
 
 
 class Drawing(NamedTuple):

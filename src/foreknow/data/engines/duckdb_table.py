@@ -64,10 +64,10 @@ def tables_of(path: Path) -> list[str]:
     with clear_errors(path.name):
         connection, database = connect_to(path)
         try:
-            known = connection.execute(_TABLES, [database, database]).fetchall()
+            tables = connection.execute(_TABLES, [database, database]).fetchall()
         finally:
             connection.close()
-    return [name if schema == "main" else f"{schema}.{name}" for schema, name in known]
+    return [name if schema == "main" else f"{schema}.{name}" for schema, name in tables]
 
 
 class DuckTable:
@@ -160,26 +160,26 @@ class DuckTable:
                     "connection, or close it first"
                 ) from None
             try:
-                known = connection.execute(_TABLES, [database, database]).fetchall()
-                table, place = place_of(name, known, "main", part)
-                called = f"{name}, table {table}"
-                with clear_errors(called):
+                tables = connection.execute(_TABLES, [database, database]).fetchall()
+                table, place = place_of(name, tables, "main", part)
+                full_name = f"{name}, table {table}"
+                with clear_errors(full_name):
                     address = ".".join(map(sql_name, (database, *place)))
                     relation = bounded(connection.table(address))
-                made = cls(relation, called, relation.columns, connection=connection)
+                duck_table = cls(relation, full_name, relation.columns, connection=connection)
             except BaseException:
                 connection.close()
                 raise
-        weakref.finalize(made, connection.close)
-        return made
+        weakref.finalize(duck_table, connection.close)
+        return duck_table
 
     # ---- rows, and how often each is ------------------------------------------------------------
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns; texts come dictionary-encoded."""
-        beside, self.beside = self.beside, ()
-        size, gathered = len(columns), [list[Any]() for _ in beside]
-        hashed = [f"if({v} = '', NULL, hash({v}))" for v in map(self._raw, beside)]
+        hashed_columns, self.beside = self.beside, ()
+        size, gathered = len(columns), [list[Any]() for _ in hashed_columns]
+        hashed = [f"if({v} = '', NULL, hash({v}))" for v in map(self._raw, hashed_columns)]
 
         def fetched(reader: Any) -> Iterator[pa.RecordBatch]:
             for batch in reader:
@@ -190,12 +190,12 @@ class DuckTable:
         with clear_errors(self.name):
             keys = map(self._fetched, columns)
             reader = self.relation.project(", ".join([*keys, *hashed])).to_arrow_reader(_BATCH)
-            found = _encoded(fetched(reader), reader.schema)
-        found = found.select(range(size)).rename_columns(list(columns))
-        self.check(len(found))
-        for name, hashes in zip(beside, gathered, strict=True):
+            rows = _encoded(fetched(reader), reader.schema)
+        rows = rows.select(range(size)).rename_columns(list(columns))
+        self.check(len(rows))
+        for name, hashes in zip(hashed_columns, gathered, strict=True):
             self.hashes[name] = np.sort(np.concatenate([np.empty(0, dtype=np.int64), *hashes]))
-        return self._merge_empties(found)
+        return self._merge_empties(rows)
 
     def tally(self, columns: Sequence[str], *, signs: bool = True) -> tuple[pa.Table, IntArray]:
         """One GROUP BY; a null is a value of its own, and with `signs` so is -0.0 beside 0.0."""
@@ -224,8 +224,8 @@ class DuckTable:
             if column.null_count:
                 self.two_empties.add(name)
             column = column.cast(pa.string())
-            known = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
-            rows = rows.set_column(i, name, known.dictionary_encode())
+            with_nulls = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
+            rows = rows.set_column(i, name, with_nulls.dictionary_encode())
         return rows
 
     def check(self, n_rows: int) -> None:
@@ -254,8 +254,8 @@ class DuckTable:
 
     def distinct(self, columns: Sequence[str]) -> tuple[int, Distinct]:
         """How many rows there are, how many have a value of each column, and how many values."""
-        asked = [f"count({v}), count(DISTINCT {v})" for v in map(self._value, columns)]
-        return pairs_of(self._asked(["count(*)", *asked], columns), columns)
+        expressions = [f"count({v}), count(DISTINCT {v})" for v in map(self._value, columns)]
+        return pairs_of(self._asked(["count(*)", *expressions], columns), columns)
 
     def head(self, columns: Sequence[str], rows: int) -> pa.Table:
         """Some rows that are found at once, which may be others for other columns."""
@@ -263,8 +263,8 @@ class DuckTable:
         with clear_errors(self.name):
             for start in range(0, len(columns), _ASKED_AT_ONCE):
                 names = columns[start : start + _ASKED_AT_ONCE]
-                some = self._narrowed(names).limit(rows)
-                chosen = some.project(", ".join(map(self._value, names))).to_arrow_table()
+                head_rows = self._narrowed(names).limit(rows)
+                chosen = head_rows.project(", ".join(map(self._value, names))).to_arrow_table()
                 head |= zip(names, chosen.columns, strict=True)
         return pa.table(head)
 
@@ -273,8 +273,8 @@ class DuckTable:
         value = self._value(column)
         with clear_errors(self.name):
             rows = self._narrowed([column])
-            some = rows.filter(f"{value} IS NOT NULL AND hash({value}) % {share} = 0")
-            return values_of(some.aggregate(f"{value}, count(*)", value).to_arrow_table())
+            sample = rows.filter(f"{value} IS NOT NULL AND hash({value}) % {share} = 0")
+            return values_of(sample.aggregate(f"{value}, count(*)", value).to_arrow_table())
 
     def is_text(self, column: str) -> bool:
         """Whether a column is of texts."""
@@ -282,9 +282,9 @@ class DuckTable:
 
     def holding(self, columns: Sequence[str], spellings: Collection[str]) -> list[str]:
         """Those of some columns of texts in which a value is missing by one of these spellings."""
-        asked = [f"bool_or({is_spelled(self._raw(name), spellings)})" for name in columns]
-        holds = self._asked(asked) if asked else ()
-        return [name for name, held in zip(columns, holds, strict=True) if held]
+        expressions = [f"bool_or({is_spelled(self._raw(name), spellings)})" for name in columns]
+        holds = self._asked(expressions) if expressions else ()
+        return [name for name, has_spelling in zip(columns, holds, strict=True) if has_spelling]
 
     def without(self, columns: Sequence[str], spellings: Collection[str]) -> DuckTable:
         """The same where such values of some columns of texts are nulls."""
@@ -292,17 +292,17 @@ class DuckTable:
         for name in columns:
             raw = keys[name]
             keys[name] = f"CASE WHEN {is_spelled(raw, spellings)} THEN NULL ELSE {raw} END AS {raw}"
-        made = copy(self)
-        made.relation, made._whole = self.relation.project(", ".join(keys.values())), self
-        made._projected = keys
-        return made
+        cleared = copy(self)
+        cleared.relation, cleared._whole = self.relation.project(", ".join(keys.values())), self
+        cleared._projected = keys
+        return cleared
 
     def _narrowed(self, columns: Sequence[str]) -> Any:
         """The relation with some columns, or more."""
         if self._whole is None or not columns:
             return self.relation
-        wanted = dict.fromkeys(columns)
-        return self._whole.relation.project(", ".join(self._projected[name] for name in wanted))
+        names = dict.fromkeys(columns)
+        return self._whole.relation.project(", ".join(self._projected[name] for name in names))
 
     def _asked(self, expressions: Iterable[str], columns: Sequence[str] = ()) -> Any:
         """One row of aggregates, of some columns where they are named."""
@@ -317,7 +317,7 @@ class DuckTable:
         keys: pa.Table,
         of_key: IntArray,
         needed: Sequence[str],
-        shown: Sequence[str],
+        shown_columns: Sequence[str],
         *,
         in_order: bool = False,
     ) -> Iterator[tuple[pa.RecordBatch, IntArray]]:
@@ -327,40 +327,44 @@ class DuckTable:
         another order are an `OutOfOrder`, unless they are put in order, which takes longer.
         """
         number = next(_numbers)
-        source, known = f"rows{number}", f"keys{number}"
+        source, keys_name = f"rows{number}", f"keys{number}"
         used = list(dict.fromkeys([*keys.column_names, *needed]))
         on = " AND ".join(
-            f"{self._value(name)} IS NOT DISTINCT FROM {known}.k{i}"
+            f"{self._value(name)} IS NOT DISTINCT FROM {keys_name}.k{i}"
             for i, name in enumerate(keys.column_names)
         )
         missing = map(self._is_missing, needed)
-        found = f"CASE WHEN {' OR '.join(['FALSE', *missing])} THEN -1 ELSE coalesce(g, -1) END"
-        columns = [f"{self._raw(name)} AS c{i}" for i, name in enumerate(shown)]
+        group_sql = f"CASE WHEN {' OR '.join(['FALSE', *missing])} THEN -1 ELSE coalesce(g, -1) END"
+        columns = [f"{self._raw(name)} AS c{i}" for i, name in enumerate(shown_columns)]
         columns += [f"row_number() OVER () AS {source}", *map(self._raw, used)]
         keyed = pa.table(keys.columns, names=[f"k{i}" for i in range(keys.num_columns)])
         keyed = keyed.append_column("g", pa.array(of_key))
         with clear_errors(self.name):
-            connection, rows = self._opened([*dict.fromkeys([*shown, *used])])
-            connection.register(f"given{known}", keyed)
+            connection, rows = self._opened([*dict.fromkeys([*shown_columns, *used])])
+            connection.register(f"given{keys_name}", keyed)
             # A table, since the engine looks up nothing in columns of Arrow.
-            connection.execute(f"CREATE TEMP TABLE {known} AS FROM given{known}")
+            connection.execute(f"CREATE TEMP TABLE {keys_name} AS FROM given{keys_name}")
             try:
                 rows = rows.project(", ".join(dict.fromkeys(columns))).set_alias(source)
-                joined = rows.join(connection.table(known), on, how="left")
-                names = [f"c{i}" for i in range(len(shown))]
-                asked = joined.project(", ".join([*names, source, f"{found} AS g"]))
-                asked = asked.order(source) if in_order else asked
+                joined = rows.join(connection.table(keys_name), on, how="left")
+                names = [f"c{i}" for i in range(len(shown_columns))]
+                query = joined.project(", ".join([*names, source, f"{group_sql} AS g"]))
+                query = query.order(source) if in_order else query
                 done = 0
-                for batch in asked.to_arrow_reader(_BATCH):
-                    at = np.asarray(batch.column(len(shown)))
-                    if len(at) and (at[0] != done + 1 or (np.diff(at) != 1).any()):
+                for batch in query.to_arrow_reader(_BATCH):
+                    row_numbers = np.asarray(batch.column(len(shown_columns)))
+                    if len(row_numbers) and (
+                        row_numbers[0] != done + 1 or (np.diff(row_numbers) != 1).any()
+                    ):
                         raise OutOfOrder(f"{self.name} gave its rows in another order")
-                    done += len(at)
-                    part = pa.RecordBatch.from_arrays(batch.columns[: len(shown)], list(shown))
-                    yield part, np.asarray(batch.column(len(shown) + 1), dtype=np.int64)
+                    done += len(row_numbers)
+                    part = pa.RecordBatch.from_arrays(
+                        batch.columns[: len(shown_columns)], list(shown_columns)
+                    )
+                    yield part, np.asarray(batch.column(len(shown_columns) + 1), dtype=np.int64)
             finally:
-                connection.execute(f"DROP TABLE IF EXISTS {known}")
-                connection.unregister(f"given{known}")
+                connection.execute(f"DROP TABLE IF EXISTS {keys_name}")
+                connection.unregister(f"given{keys_name}")
         self.check(done)
 
     def _opened(self, columns: Sequence[str]) -> tuple[Any, Any]:
@@ -393,16 +397,16 @@ class DuckTable:
         return f"{value} IS NULL{nan}"
 
 
-def values_of(found: pa.Table) -> tuple[pa.Array, IntArray]:
+def values_of(rows: pa.Table) -> tuple[pa.Array, IntArray]:
     """Values, and how often each occurs, of a table with these two columns."""
-    values = found.column(0).combine_chunks()
-    return values, found.column(1).to_numpy().astype(np.int64)
+    values = rows.column(0).combine_chunks()
+    return values, rows.column(1).to_numpy().astype(np.int64)
 
 
 def pairs_of(numbers: Sequence[Any], columns: Sequence[str]) -> tuple[int, Distinct]:
     """What `DuckTable.distinct` gives, of the numbers in one row."""
-    each = zip(map(int, numbers[1::2]), map(int, numbers[2::2]), strict=True)
-    return int(numbers[0]), dict(zip(columns, each, strict=True))
+    pairs = zip(map(int, numbers[1::2]), map(int, numbers[2::2]), strict=True)
+    return int(numbers[0]), dict(zip(columns, pairs, strict=True))
 
 
 def _encoded(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
@@ -454,5 +458,9 @@ def clear_errors(name: str) -> Iterator[None]:
             raise DataError(f"{where}: {fields} where the header has {shape[1]}") from None
         if "gzip" in text.lower():
             raise DataError(f"{name} cannot be read: {first}") from None
-        said = (said for words, said in _SAID.items() if re.search(words, text, re.IGNORECASE))
-        raise DataError(f"{where}: {next(said, first)}") from None
+        explanations = (
+            explanation
+            for words, explanation in _SAID.items()
+            if re.search(words, text, re.IGNORECASE)
+        )
+        raise DataError(f"{where}: {next(explanations, first)}") from None

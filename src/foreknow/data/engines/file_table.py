@@ -47,31 +47,33 @@ class FileTable(Table):
         columns: Sequence[str],
         fetch: _Fetch,
         *,
-        settled: bool = True,
+        has_order: bool = True,
         first_row: int = 1,
-        whole: bool = False,
+        floats_only: bool = False,
     ) -> None:
         self.name = name
         self.columns = check_columns(columns, name)
-        self.settled = settled
+        self.settled = has_order
         self.notes: dict[str, str] = {}  # how some columns were read
         self.titles: dict[str, str] = {}  # what some are called, besides
         self._fetch = fetch
         self._first_row = first_row  # what the file calls it
-        self._whole = whole  # whether its program has no other numbers than floats
+        self._whole = floats_only  # whether its program has no other numbers than floats
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns."""
         return self.arrow_of_values(columns, {})
 
     def arrow_of_values(
-        self, columns: Sequence[str], read: Mapping[str, Callable[[Any], Any]]
+        self, columns: Sequence[str], readers: Mapping[str, Callable[[Any], Any]]
     ) -> pa.Table:
         """The same, with some values read anew: texts beside numbers may be nulls."""
         arrays = []
         for name, values in zip(columns, self._fetch(columns), strict=True):
             if not isinstance(values, pa.Array):
-                values = self._array(name, [*map(read[name], values)] if name in read else values)
+                values = self._array(
+                    name, [*map(readers[name], values)] if name in readers else values
+                )
             arrays.append(values)
         return pa.table(arrays, names=list(columns))
 
@@ -140,14 +142,14 @@ def _asked(path: Path, name: str, reading: Reading, query: str) -> dict[str, lis
         ):
             connection.text_factory = partial(str, encoding=encoding)
             cursor.execute(query)
-            found: dict[str, list[Any]] = {about[0]: [] for about in cursor.description}
+            columns: dict[str, list[Any]] = {field[0]: [] for field in cursor.description}
             while rows := cursor.fetchmany(_ROWS):  # Python is slow with millions at once
-                for column, values in zip(found.values(), zip(*rows, strict=True), strict=True):
+                for column, values in zip(columns.values(), zip(*rows, strict=True), strict=True):
                     column += values
-            return found
+            return columns
     except UnicodeDecodeError:
-        said = f"a text is not {encoding.upper()}; {to_add('encoding', 'latin-1')}"
-        raise DataError(f"{name}: {said}") from None
+        reason = f"a text is not {encoding.upper()}; {to_add('encoding', 'latin-1')}"
+        raise DataError(f"{name}: {reason}") from None
     except sqlite3.Error as error:
         raise unreadable(name, error, kind=" as SQLite") from None
 
@@ -156,17 +158,17 @@ def of_sqlite(path: Path, name: str, part: str | None, reading: Reading) -> File
     """Open a table or view of a SQLite file; nothing is written to it."""
     ask = partial(_asked, path, name, reading)
     table = choose(name, "table", sqlite_tables(path, name, reading), part)
-    about = ask(f"SELECT name, type FROM pragma_table_xinfo({sql_text(table)}) WHERE hidden <> 1")
-    declared = dict(zip(about["name"], about["type"], strict=True))
+    fields = ask(f"SELECT name, type FROM pragma_table_xinfo({sql_text(table)}) WHERE hidden <> 1")
+    declared = dict(zip(fields["name"], fields["type"], strict=True))
 
-    def fetch(wanted: Sequence[str]) -> list[Any]:
-        found = ask(f"SELECT {', '.join(map(sql_name, wanted))} FROM {sql_name(table)}")
+    def fetch(names: Sequence[str]) -> list[Any]:
+        columns = ask(f"SELECT {', '.join(map(sql_name, names))} FROM {sql_name(table)}")
         return [
             _moments(values) if re.search("DATE|TIME", declared[column].upper()) else values
-            for column, values in found.items()
+            for column, values in columns.items()
         ]
 
-    return FileTable(f"{name}, table {table}", about["name"], fetch, settled=False)
+    return FileTable(f"{name}, table {table}", fields["name"], fetch, has_order=False)
 
 
 def _moments(values: list[Any]) -> Any:
@@ -206,10 +208,10 @@ def of_workbook(path: Path, name: str, part: str | None) -> FileTable:
     names = [cell.strip() for cell in header]
     columns = dict(zip(names, map(list, zip(*body, strict=True)), strict=False))
 
-    def fetch(wanted: Sequence[str]) -> list[Any]:
-        return [columns.get(each, []) for each in wanted]
+    def fetch(names: Sequence[str]) -> list[Any]:
+        return [columns.get(column, []) for column in names]
 
-    return FileTable(where, names, fetch, first_row=top + 1, whole=True)
+    return FileTable(where, names, fetch, first_row=top + 1, floats_only=True)
 
 
 def _problem(rows: list[Any], top: int, merged: list[Any]) -> str | None:
@@ -237,8 +239,8 @@ def _problem(rows: list[Any], top: int, merged: list[Any]) -> str | None:
 def sheets_of(path: Path) -> list[str]:
     """The sheets of a workbook that are not hidden."""
     check_workbook(path, path.name)
-    found: list[str] = _in_worker(_shown, (str(path),), path.name)
-    return found
+    sheets: list[str] = _in_worker(_shown, (str(path),), path.name)
+    return sheets
 
 
 def _shown(path: str) -> list[str]:
@@ -260,28 +262,28 @@ def _sheet(path: str, name: str, part: str | None) -> tuple[str, int, list[Any],
     return title, (sheet.start or (0, 0))[0] + 1, rows, sheet.merged_cell_ranges or []
 
 
-def _in_worker(read: Callable[..., Any], given: tuple[Any, ...], name: str) -> Any:
+def _in_worker(reader: Callable[..., Any], arguments: tuple[Any, ...], name: str) -> Any:
     """What a reader gives that may end its process, or ask for all memory there is."""
-    ((_, found),) = side_by_side(_caught, (read, machine_memory()), [given], 1)
-    if isinstance(found, Failure):
-        raise DataError(f"{name} cannot be read: {found.why}; save it again, or as CSV")
-    if isinstance(found, BaseException):
-        raise found
-    return found
+    ((_, outcome),) = side_by_side(_caught, (reader, machine_memory()), [arguments], 1)
+    if isinstance(outcome, Failure):
+        raise DataError(f"{name} cannot be read: {outcome.why}; save it again, or as CSV")
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
 
 
-def _caught(shared: tuple[Callable[..., Any], int], given: tuple[Any, ...]) -> Any:
+def _caught(shared: tuple[Callable[..., Any], int], arguments: tuple[Any, ...]) -> Any:
     """What a reader gives, or its error, within the memory that the machine has."""
-    read, memory = shared
+    reader, memory = shared
     with suppress(ImportError, ValueError, OSError):
         import resource
 
-        soft, most = resource.getrlimit(resource.RLIMIT_AS)
-        if most == resource.RLIM_INFINITY:
-            wanted = memory if soft == resource.RLIM_INFINITY else min(memory, soft)
-            resource.setrlimit(resource.RLIMIT_AS, (wanted, most))
+        soft, hard_limit = resource.getrlimit(resource.RLIMIT_AS)
+        if hard_limit == resource.RLIM_INFINITY:
+            new_limit = memory if soft == resource.RLIM_INFINITY else min(memory, soft)
+            resource.setrlimit(resource.RLIMIT_AS, (new_limit, hard_limit))
     try:
-        return read(*given)
+        return reader(*arguments)
     except Exception as error:
         return error
 
@@ -351,31 +353,31 @@ def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
 
     def read(**how: Any) -> tuple[Any, Any]:
         try:
-            found = reader(str(path), output_format="dict", encoding=reading.encoding, **how)
+            contents = reader(str(path), output_format="dict", encoding=reading.encoding, **how)
         except Exception as error:  # a broken file makes it fail in many ways
             encoded = isinstance(error, UnicodeError) or "invalid byte sequence" in str(error)
-            said = f"{error}; {to_add('encoding', 'latin-1')}" if encoded else ""
-            raise unreadable(name, error, said) from None
+            reason = f"{error}; {to_add('encoding', 'latin-1')}" if encoded else ""
+            raise unreadable(name, error, reason) from None
         stamp.check()
-        values, about = found
-        return values, about
+        values, metadata = contents
+        return values, metadata
 
-    _, about = read(metadataonly=True)
+    _, metadata = read(metadataonly=True)
 
-    def fetch(wanted: Sequence[str]) -> list[Any]:
-        values, _ = read(usecols=list(wanted))
-        arrays = (_whole(pa.array(values[column], from_pandas=True)) for column in wanted)
-        return [_labelled(table, about, *pair) for pair in zip(wanted, arrays, strict=True)]
+    def fetch(names: Sequence[str]) -> list[Any]:
+        values, _ = read(usecols=list(names))
+        arrays = (_whole(pa.array(values[column], from_pandas=True)) for column in names)
+        return [_labelled(table, metadata, *pair) for pair in zip(names, arrays, strict=True)]
 
-    table = FileTable(name, about.column_names, fetch)
-    titles = about.column_names_to_labels
+    table = FileTable(name, metadata.column_names, fetch)
+    titles = metadata.column_names_to_labels
     table.titles = {column: title for column, title in titles.items() if title}
     return table
 
 
-def _labelled(table: FileTable, about: Any, column: str, array: pa.Array) -> pa.Array:
+def _labelled(table: FileTable, metadata: Any, column: str, array: pa.Array) -> pa.Array:
     """The labels of a column's codes where each has one; of an ordinal variable, in their order."""
-    labels = about.variable_value_labels.get(column)
+    labels = metadata.variable_value_labels.get(column)
     if not labels:
         return array
     codes = sorted(array.drop_null().unique().to_pylist())
@@ -390,5 +392,5 @@ def _labelled(table: FileTable, about: Any, column: str, array: pa.Array) -> pa.
         labels[code] if times[labels[code]] == 1 else f"{labels[code]} ({code})" for code in codes
     ]
     indices = pc.index_in(array, pa.array(codes, array.type))
-    ordinal = about.variable_measure.get(column) == "ordinal"
+    ordinal = metadata.variable_measure.get(column) == "ordinal"
     return pa.DictionaryArray.from_arrays(indices, pa.array(texts, pa.string()), ordered=ordinal)

@@ -40,8 +40,8 @@ def read_table(
     >>> [str(kind) for kind in found.schema.types], found["zip"][1].as_py()
     (['int64', 'string'], '02149')
     """
-    opened = open_table(path, None if reading is None else Reading.of(reading))
-    table = bare(opened.arrow(list(opened.columns)))
+    source = open_table(path, None if reading is None else Reading.of(reading))
+    table = bare(source.arrow(list(source.columns)))
     columns = [_numbers(table.column(name)) for name in table.column_names]
     return frame_of(pa.table(dict(zip(table.column_names, columns, strict=True))), library)
 
@@ -51,8 +51,8 @@ def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if not pa.types.is_string(column.type):
         return column
     try:
-        whole = column.cast(pa.int64())
-        return whole if whole.cast(pa.string()).equals(column) else column
+        integers = column.cast(pa.int64())
+        return integers if integers.cast(pa.string()).equals(column) else column
     except pa.ArrowInvalid:
         pass
     if any(text[:1] == "0" and text[1:2].isdigit() for text in column.unique().to_pylist() if text):

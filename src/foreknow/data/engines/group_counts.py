@@ -56,17 +56,17 @@ class People:
     @classmethod
     def named(cls, table: str, column: str, names: pa.ChunkedArray) -> People:
         """Tell people apart by a column; a row that names nobody is an error."""
-        codes, found = codes_of(names)
-        if found.null_count:
-            row = int(np.argmax(codes == len(found) - 1)) + 1
+        codes, distinct = codes_of(names)
+        if distinct.null_count:
+            row = int(np.argmax(codes == len(distinct) - 1)) + 1
             raise DataError(f"{table}: the column of people {column!r} is missing in row {row}")
-        first = first_rows(codes, len(found))
+        first = first_rows(codes, len(distinct))
         if np.all(first[1:] > first[:-1]):
-            return cls(table, codes, first, column, found)
+            return cls(table, codes, first, column, distinct)
         order = np.argsort(first)
-        place = np.empty(len(found), dtype=codes.dtype)
-        place[order] = np.arange(len(found), dtype=codes.dtype)
-        return cls(table, place[codes], first[order], column, found.take(pa.array(order)))
+        place = np.empty(len(distinct), dtype=codes.dtype)
+        place[order] = np.arange(len(distinct), dtype=codes.dtype)
+        return cls(table, place[codes], first[order], column, distinct.take(pa.array(order)))
 
     @classmethod
     def of_rows(cls, table: str, rows: int) -> People:
@@ -107,19 +107,21 @@ class People:
         advice: str = "everybody has one published value",
     ) -> NDArray[Any]:
         """Return the code of everybody; two in the rows of one person are a `DataError`."""
-        own: NDArray[Any] = codes[self.first]
+        person_codes: NDArray[Any] = codes[self.first]
         if len(self.first) == len(self.of_row):
-            return own
-        differs = codes != own[self.of_row]
+            return person_codes
+        differs = codes != person_codes[self.of_row]
         if differs.any():
             row = int(np.argmax(differs))
             who = int(self.of_row[row])
-            one, other = (_told(value(int(code))) for code in (own[who], codes[row]))
-            raise DataError(
-                f"{self.table}: {self.called(who)} has {column} {one} in row "
-                f"{self.first[who] + 1}, but {other} in row {row + 1}; {advice}"
+            first_value, later_value = (
+                _told(value(int(code))) for code in (person_codes[who], codes[row])
             )
-        return own
+            raise DataError(
+                f"{self.table}: {self.called(who)} has {column} {first_value} in row "
+                f"{self.first[who] + 1}, but {later_value} in row {row + 1}; {advice}"
+            )
+        return person_codes
 
 
 def _told(value: Any) -> str:
@@ -180,10 +182,10 @@ class PersonValues:
         """Raise `DataError` if someone has a value twice, which a set cannot hold."""
         keys = self.keys(codes)
         _, first_of, kind = np.unique(keys, return_index=True, return_inverse=True)
-        again = first_of[kind] != np.arange(len(keys))
-        if not again.any():
+        repeats = first_of[kind] != np.arange(len(keys))
+        if not repeats.any():
             return
-        later = int(np.argmax(again))
+        later = int(np.argmax(repeats))
         first, last = self.sources[first_of[kind[later]]] + 1, self.sources[later] + 1
         where = f"rows {first} and {last}" if first != last else f"the list of row {first}"
         who = self.people.called(int(self.holders[later]))
@@ -205,18 +207,18 @@ def read_held(
     """Read people and their values under ``set`` or ``multiset``."""
     names = list(dict.fromkeys([*columns, *([] if person is None else [person])]))
     rows = fetch(table, [*names, sensitive], groups, lists=sensitive)
-    given = rows.column(sensitive)
-    if not is_listed(given.type):
+    column = rows.column(sensitive)
+    if not is_listed(column.type):
         require_person(table, sensitive, person, semantics, listed=False)
-    if not len(given):
+    if not len(column):
         raise DataError(f"{table.name} has no rows")
     if person is None:
-        people = People.of_rows(table.name, len(given))
+        people = People.of_rows(table.name, len(column))
     else:
         people = People.named(table.name, person, rows.column(person))
         people.refuse_two_spellings()
-    read = _lists if is_listed(given.type) else _long
-    return PersonValues(people, rows, *read(people, sensitive, given))
+    reader = _lists if is_listed(column.type) else _long
+    return PersonValues(people, rows, *reader(people, sensitive, column))
 
 
 def held_beside(
@@ -224,30 +226,35 @@ def held_beside(
     columns: Sequence[str],
     sensitive: str,
     person: str | None,
-    every: Mapping[str, str],
+    several: Mapping[str, str],
 ) -> tuple[PersonValues, NDArray[Any], pa.Array]:
-    """Read who has what of one column, of which `every` one may have several values of a person.
+    """Read who has what of one of the columns of which a person may have `several` values.
 
     Also the code of each occurrence, and what codes stand for. Rows then repeat values, so that of
     sets each value counts once, and of bags nobody can tell.
     """
-    held = read_held(table, columns, sensitive, person, every[sensitive])
-    rows = held.people.of_row
-    if len(every) > 1 and len(held.people) < len(rows):
-        if "multiset" in every.values():
+    person_values = read_held(table, columns, sensitive, person, several[sensitive])
+    rows = person_values.people.of_row
+    if len(several) > 1 and len(person_values.people) < len(rows):
+        if "multiset" in several.values():
             raise SchemaError(
                 f"{table.name}: where rows repeat people, it cannot be told whether a value of "
-                f"{' or '.join(every)} stands in several rows since a person has it several times; "
-                'give lists, one row per person, or semantics "set" for each of them'
+                f"{' or '.join(several)} stands in several rows since a person has it several "
+                'times; give lists, one row per person, or semantics "set" for each of them'
             )
-        codes, _ = codes_of(held.values)
-        once = np.sort(np.unique(held.keys(codes), return_index=True)[1])
-        values = held.values.take(pa.array(once))
-        held = replace(held, values=values, holders=held.holders[once], sources=held.sources[once])
-    codes, found = codes_of(held.values)
-    if every[sensitive] == "set":
-        held.refuse_twice(sensitive, codes, to_python(sensitive, found).__getitem__)
-    return held, codes, found
+        codes, _ = codes_of(person_values.values)
+        once = np.sort(np.unique(person_values.keys(codes), return_index=True)[1])
+        values = person_values.values.take(pa.array(once))
+        person_values = replace(
+            person_values,
+            values=values,
+            holders=person_values.holders[once],
+            sources=person_values.sources[once],
+        )
+    codes, distinct = codes_of(person_values.values)
+    if several[sensitive] == "set":
+        person_values.refuse_twice(sensitive, codes, to_python(sensitive, distinct).__getitem__)
+    return person_values, codes, distinct
 
 
 def require_person(
@@ -263,10 +270,10 @@ def require_person(
 
 
 def _long(
-    people: People, sensitive: str, given: pa.ChunkedArray
+    people: People, sensitive: str, column: pa.ChunkedArray
 ) -> tuple[pa.ChunkedArray, NDArray[Any], IntArray]:
     """Read one value per row."""
-    values = plain(sensitive, given)
+    values = plain(sensitive, column)
     if not values.null_count:
         return values, people.of_row, np.arange(len(values))
     sources = np.flatnonzero(pc.is_valid(values).to_numpy())
@@ -274,20 +281,20 @@ def _long(
 
 
 def _lists(
-    people: People, sensitive: str, given: pa.ChunkedArray
+    people: People, sensitive: str, column: pa.ChunkedArray
 ) -> tuple[pa.ChunkedArray, NDArray[Any], IntArray]:
     """Read one list per person."""
     people.refuse_repeats(
         f"where {sensitive!r} holds lists, everybody has one row with all their values"
     )
-    if pa.types.is_nested(given.type.value_type):
+    if pa.types.is_nested(column.type.value_type):
         raise DataError(
-            f"{people.table}: the lists of column {sensitive!r} hold {given.type.value_type}; "
+            f"{people.table}: the lists of column {sensitive!r} hold {column.type.value_type}; "
             "give lists of plain values"
         )
-    lengths = pc.fill_null(pc.list_value_length(given), 0).to_numpy()
-    sources = np.repeat(np.arange(len(given)), lengths)
-    values = plain(sensitive, pc.list_flatten(given))
+    lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
+    sources = np.repeat(np.arange(len(column)), lengths)
+    values = plain(sensitive, pc.list_flatten(column))
     if values.null_count:
         row = int(sources[np.argmin(pc.is_valid(values).to_numpy())])
         raise DataError(
@@ -321,32 +328,34 @@ class PersonRows(Table):
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns, people in the order of their first rows."""
-        own = [name for name in columns if name not in self._several]
+        single_columns = [name for name in columns if name not in self._several]
         person = [] if self._person is None else [self._person]
-        rows = fetch(self._table, list(dict.fromkeys([*own, *person])))
+        rows = fetch(self._table, list(dict.fromkeys([*single_columns, *person])))
         people = People.of_rows(self.name, len(rows))
         for name in person:
             people = People.named(self.name, name, rows.column(name))
-        made: dict[str, Any] = {}
-        for name in own:
-            codes, found = codes_of(rows.column(name))
-            people.agreed(name, codes, to_python(name, found).__getitem__, _advice(name))
-            made[name] = rows.column(name).take(pa.array(people.first))
-        made |= {name: self._bags(name) for name in columns if name in self._several}
-        return pa.table({name: made[name] for name in columns})
+        arrays: dict[str, Any] = {}
+        for name in single_columns:
+            codes, distinct = codes_of(rows.column(name))
+            people.agreed(name, codes, to_python(name, distinct).__getitem__, _advice(name))
+            arrays[name] = rows.column(name).take(pa.array(people.first))
+        arrays |= {name: self._bags(name) for name in columns if name in self._several}
+        return pa.table({name: arrays[name] for name in columns})
 
     def _bags(self, name: str) -> pa.Array:
-        held, codes, values = held_beside(self._table, [], name, self._person, self._several)
-        order = np.lexsort((codes, held.holders))
-        counts = np.bincount(held.holders, minlength=len(held.people))
+        person_values, codes, values = held_beside(
+            self._table, [], name, self._person, self._several
+        )
+        order = np.lexsort((codes, person_values.holders))
+        counts = np.bincount(person_values.holders, minlength=len(person_values.people))
         ends = np.concatenate(([0], np.cumsum(counts)))
         if name == self._lists:
             return pa.ListArray.from_arrays(
                 pa.array(ends, pa.int32()), values.take(pa.array(codes[order].astype(np.int64)))
             )
         texts = [str(label) for label in to_python(name, values)]
-        own = [texts[code] for code in codes[order].tolist()]
-        bags = (sorted(own[a:b]) for a, b in pairwise(ends.tolist()))
+        ordered_texts = [texts[code] for code in codes[order].tolist()]
+        bags = (sorted(ordered_texts[a:b]) for a, b in pairwise(ends.tolist()))
         return pa.array([json.dumps(bag, ensure_ascii=False) for bag in bags], pa.string())
 
 
@@ -395,8 +404,8 @@ class PeopleTable:
         texts: list[Any] = list(map(_text, signatures))
         distinct = {text: code for code, text in enumerate(dict.fromkeys(texts))}
         one_of = np.array([distinct[text] for text in texts], dtype=np.int64)
-        found = count_pairs(positions, one_of[codes], counts.n_groups, len(distinct), weights)
-        return Signatures(tuple(attributes), tuple(distinct), *found)
+        pairs = count_pairs(positions, one_of[codes], counts.n_groups, len(distinct), weights)
+        return Signatures(tuple(attributes), tuple(distinct), *pairs)
 
     @property
     def tied(self) -> list[str]:
@@ -407,8 +416,8 @@ class PeopleTable:
         self, counts: GroupCounts, positions: IntArray, rows: pa.Table, weights: IntArray | None
     ) -> bool:
         """Whether rows that are read again are those that were counted."""
-        own = np.bincount(positions, weights=weights, minlength=counts.n_groups)
-        return np.array_equal(own, counts.sizes)
+        sizes = np.bincount(positions, weights=weights, minlength=counts.n_groups)
+        return np.array_equal(sizes, counts.sizes)
 
     def combinations(self) -> Combinations:
         """Count people, of whom each has one row, by the columns of their groups."""
@@ -423,11 +432,11 @@ class PeopleTable:
     ) -> tuple[pa.Table, IntArray | None]:
         """What `tallied` gives, without people who are left out."""
         rows, weights = tallied(self.table, self._columns(*columns), groups)
-        shown = Shown.of(rows, self.needed)
-        if shown.complete:
+        presence = Shown.of(rows, self.needed)
+        if presence.complete:
             return rows, weights
-        kept = shown.of_any
-        return rows.filter(pa.array(kept)), None if weights is None else weights[kept]
+        kept_rows = presence.of_any
+        return rows.filter(pa.array(kept_rows)), None if weights is None else weights[kept_rows]
 
     def _in_order(self, weights: IntArray | None) -> bool:
         """Whether what was read has the numbers of the rows."""
@@ -442,8 +451,8 @@ class PeopleTable:
         place = Labels(counts.groups or ()).codes
         if not all(label in place for label in labels):
             raise changed(self.table)
-        found: IntArray = np.array([place[label] for label in labels], dtype=np.int64)[of_row]
-        return found
+        positions: IntArray = np.array([place[label] for label in labels], dtype=np.int64)[of_row]
+        return positions
 
 
 @dataclass(eq=False)
@@ -499,16 +508,16 @@ class ValuesTable(PeopleTable):
         rows, weights = self.rows_of(list(dict.fromkeys([*columns, *self.needed])))
         if not self.or_else and self.sensitive not in rows.column_names:
             return rows, weights
-        rows, kept, _ = self._settled(rows, weights, in_order=False)
-        return rows, weights if kept is None or weights is None else weights[kept]
+        rows, kept_rows, _ = self._settled(rows, weights, in_order=False)
+        return rows, weights if kept_rows is None or weights is None else weights[kept_rows]
 
     def of_anybody(self, sensitives: Sequence[str]) -> ValuesTable:
         """The same by whoever has a value of any of some columns, and not of the one alone."""
         return replace(self, or_else=[name for name in sensitives if name != self.sensitive])
 
-    def seen_as(self, sensitive: str, known: Sequence[str]) -> ValuesTable:
+    def seen_as(self, sensitive: str, known_columns: Sequence[str]) -> ValuesTable:
         """The same for one sensitive column, in groups that known columns divide."""
-        groups, nulls = [*self.groups, *known], self.null_groups or bool(known)
+        groups, nulls = [*self.groups, *known_columns], self.null_groups or bool(known_columns)
         return replace(self, groups=groups, null_groups=nulls, sensitive=sensitive)
 
     def count(self) -> GroupCounts:
@@ -528,14 +537,14 @@ class ValuesTable(PeopleTable):
             return super()._as_counted(counts, positions, rows, weights)
         rows = self._settled(rows, weights, in_order=False).rows
         codes, values = self._values_of(rows)
-        found = count_pairs(positions, codes, counts.n_groups, len(values), weights)
-        known = counts.offsets, counts.codes, counts.counts
-        return values == counts.values and all(map(np.array_equal, found, known))
+        pairs = count_pairs(positions, codes, counts.n_groups, len(values), weights)
+        earlier_pairs = counts.offsets, counts.codes, counts.counts
+        return values == counts.values and all(map(np.array_equal, pairs, earlier_pairs))
 
     def refuse_changed(self, counts: GroupCounts) -> None:
         """Refuse a table that was counted, and is another one as it is read now."""
-        again, _ = self._count_rows()
-        if again != counts or not _same_labels(again.groups, counts.groups):
+        recount, _ = self._count_rows()
+        if recount != counts or not _same_labels(recount.groups, counts.groups):
             raise changed(self.table)
 
     def values_shown(self, sensitives: Sequence[str]) -> Shown:
@@ -564,28 +573,28 @@ class ValuesTable(PeopleTable):
         if not in_order and self.table.untyped and any(rows[name].null_count for name in refused):
             # A count by the engine forgets rows; where they have numbers, the message has one.
             rows, weights, in_order = fetch(self.table, columns, self.groups), None, True
-        rows, kept, shown = self._settled(rows, weights, in_order=in_order)
-        if kept is not None and weights is not None:
-            weights = weights[kept]
+        rows, kept_rows, presence = self._settled(rows, weights, in_order=in_order)
+        if kept_rows is not None and weights is not None:
+            weights = weights[kept_rows]
         if not len(rows):
             raise DataError(f"{name} has no rows")
         codes, values = self._values_of(rows)
         if not self.null_groups:
-            refuse_null_groups(name, rows, self.groups, kept, in_order=in_order)
+            refuse_null_groups(name, rows, self.groups, kept_rows, in_order=in_order)
         of_row, labels = group_codes(rows, self.groups, as_tuples=self.null_groups)
         counts = GroupCounts.from_pairs(
             of_row, codes, values=values, n_groups=len(labels), groups=labels, weights=weights
         )
-        return counts, shown
+        return counts, presence
 
     def _settled(self, rows: pa.Table, weights: IntArray | None, *, in_order: bool) -> Settled:
         """Rows of people who are counted, and which they are, if some are left out."""
         how: dict[str, Any] = {"times": weights, "numbered": in_order}
         if not self.or_else:
             return settle(self.table.name, rows, [self.sensitive], self.missing, **how)
-        shown = Shown.of(rows, self.needed, **how)
-        kept = np.flatnonzero(shown.of_any)
-        return Settled(rows.take(pa.array(kept)), kept, shown)
+        presence = Shown.of(rows, self.needed, **how)
+        kept_rows = np.flatnonzero(presence.of_any)
+        return Settled(rows.take(pa.array(kept_rows)), kept_rows, presence)
 
     def _values_of(self, rows: pa.Table) -> tuple[NDArray[Any], Labels]:
         """Codes of their values, which are in order; or one value, whatever it is."""
@@ -594,13 +603,13 @@ class ValuesTable(PeopleTable):
         return _values(self.sensitive, rows.column(self.sensitive))
 
     def _count_held(self) -> GroupCounts:
-        held = self._held(self.groups)
-        of_person, labels = self._groups_of_people(held)
-        codes, values = _values(self.sensitive, held.values)
+        person_values = self._held(self.groups)
+        of_person, labels = self._groups_of_people(person_values)
+        codes, values = _values(self.sensitive, person_values.values)
         if self.semantics == "set":
-            held.refuse_twice(self.sensitive, codes, values.__getitem__)
+            person_values.refuse_twice(self.sensitive, codes, values.__getitem__)
         return GroupCounts.from_pairs(
-            of_person[held.holders],
+            of_person[person_values.holders],
             codes,
             values=values,
             n_groups=len(labels),
@@ -609,28 +618,32 @@ class ValuesTable(PeopleTable):
             semantics=self.semantics,
         )
 
-    def _groups_of_people(self, held: PersonValues) -> tuple[NDArray[Any], Sequence[Label]]:
+    def _groups_of_people(
+        self, person_values: PersonValues
+    ) -> tuple[NDArray[Any], Sequence[Label]]:
         if not self.null_groups:
-            refuse_null_groups(self.table.name, held.rows, self.groups)
-        return joined(self.groups, self._encoded(held), as_tuples=self.null_groups)
+            refuse_null_groups(self.table.name, person_values.rows, self.groups)
+        return joined(self.groups, self._encoded(person_values), as_tuples=self.null_groups)
 
-    def _encoded(self, held: PersonValues) -> list[tuple[NDArray[Any], pa.Array]]:
+    def _encoded(self, person_values: PersonValues) -> list[tuple[NDArray[Any], pa.Array]]:
         encoded = []
         for name in self.groups:
-            codes, found = codes_of(held.rows.column(name))
-            labels = to_python(name, found)
-            own = held.people.agreed(name, codes, labels.__getitem__, "everybody is in one group")
-            encoded.append((own, found))
+            codes, distinct = codes_of(person_values.rows.column(name))
+            labels = to_python(name, distinct)
+            person_codes = person_values.people.agreed(
+                name, codes, labels.__getitem__, "everybody is in one group"
+            )
+            encoded.append((person_codes, distinct))
         return encoded
 
     def combinations(self) -> Combinations:
         """Count people by the columns of their groups."""
         if self.semantics == "single":
             return super().combinations()
-        held = self._held(self.groups)
+        person_values = self._held(self.groups)
         if not self.null_groups:
-            refuse_null_groups(self.table.name, held.rows, self.groups)
-        return Combinations.of(self.groups, self._encoded(held))
+            refuse_null_groups(self.table.name, person_values.rows, self.groups)
+        return Combinations.of(self.groups, self._encoded(person_values))
 
     def _held(self, groups: Sequence[str]) -> PersonValues:
         return read_held(self.table, groups, self.sensitive, self.person, self.semantics, groups)
@@ -644,11 +657,11 @@ class ValuesTable(PeopleTable):
             holders = People.named(self.table.name, person, rows.column(person)).of_row
             column = rows.column(self.sensitive)
         else:
-            held = self._held([])
-            holders, column = held.holders, held.values
-        codes, found = codes_of(column)
-        given = to_python(self.sensitive, found)
-        place = np.array([counts.values.codes[value] for value in given], codes.dtype)
+            person_values = self._held([])
+            holders, column = person_values.holders, person_values.values
+        codes, distinct = codes_of(column)
+        values = to_python(self.sensitive, distinct)
+        place = np.array([counts.values.codes[value] for value in values], codes.dtype)
         return Holdings(holders, place[codes])
 
     def signatures(self, counts: GroupCounts, attributes: Sequence[str]) -> Signatures:
@@ -675,11 +688,11 @@ class TallyTable:
         """Columns that are judged."""
         return list(dict.fromkeys([*self.groups, self.sensitive, self.amount]))
 
-    def seen_as(self, sensitive: str, known: Sequence[str]) -> TallyTable:
+    def seen_as(self, sensitive: str, known_columns: Sequence[str]) -> TallyTable:
         """The same for one sensitive column, in groups that known columns divide."""
-        if not known:
+        if not known_columns:
             return replace(self, sensitive=sensitive)
-        groups = [*self.groups, *known]
+        groups = [*self.groups, *known_columns]
         return replace(self, groups=groups, null_groups=True, sensitive=sensitive, people=None)
 
     def count(self) -> GroupCounts:
@@ -696,12 +709,12 @@ class TallyTable:
             members = fetch(people.table, self.groups, self.groups)
             if not len(members):
                 raise DataError(f"{people.table.name} has no rows")
-            of_member, known = self._groups_of(people.table, members)
-            sizes = np.bincount(of_member, minlength=len(known))
-            of_row = _places(table, labels, people.table, known, of_row)[of_row]
-            labels = known
+            of_member, people_labels = self._groups_of(people.table, members)
+            sizes = np.bincount(of_member, minlength=len(people_labels))
+            of_row = _places(table, labels, people.table, people_labels, of_row)[of_row]
+            labels = people_labels
         codes, values = _values(self.sensitive, rows.column(self.sensitive))
-        counted = GroupCounts.from_pairs(
+        counts = GroupCounts.from_pairs(
             of_row,
             codes,
             values=values,
@@ -711,10 +724,10 @@ class TallyTable:
             sizes=sizes,
             semantics=self.semantics,
         )
-        if len(counted.codes) < len(rows):  # several rows of one group and value
-            others = [name for name in table.columns if name != self.amount]
-            refuse_repeated_rows(table, table.name, others, self.amount)
-        return counted
+        if len(counts.codes) < len(rows):  # several rows of one group and value
+            other_columns = [name for name in table.columns if name != self.amount]
+            refuse_repeated_rows(table, table.name, other_columns, self.amount)
+        return counts
 
     def combinations(self) -> Combinations:
         """Count people by the columns of their groups."""
@@ -791,11 +804,11 @@ def tallied(
 ) -> tuple[pa.Table, IntArray | None]:
     """Equal rows of some columns, and how often each occurs; or all rows, if that is faster."""
     require(table, columns)
-    found = table.tally(columns)
-    if found is None:
+    tally = table.tally(columns)
+    if tally is None:
         return fetch(table, columns, groups), None
     refuse_two_empties(table, groups)
-    return plain_table(found[0], columns, groups), found[1].astype(np.int64)
+    return plain_table(tally[0], columns, groups), tally[1].astype(np.int64)
 
 
 def changed(table: Table) -> DataError:
@@ -806,13 +819,15 @@ def changed(table: Table) -> DataError:
     )
 
 
-def _same_labels(one: Any, other: Any) -> bool:
+def _same_labels(labels: Any, other_labels: Any) -> bool:
     """Whether groups in order are called the same."""
-    if not (isinstance(one, GroupLabels) and isinstance(other, GroupLabels)):
-        return bool(one == other)
+    if not (isinstance(labels, GroupLabels) and isinstance(other_labels, GroupLabels)):
+        return bool(labels == other_labels)
     return all(
         name == other_name and np.array_equal(codes, other_codes)
-        for (name, codes), (other_name, other_codes) in zip(one.parts, other.parts, strict=True)
+        for (name, codes), (other_name, other_codes) in zip(
+            labels.parts, other_labels.parts, strict=True
+        )
     )
 
 
@@ -820,7 +835,7 @@ def refuse_null_groups(
     name: str,
     rows: pa.Table,
     groups: Sequence[str],
-    kept: IntArray | None = None,
+    kept_rows: IntArray | None = None,
     *,
     in_order: bool = True,
 ) -> None:
@@ -828,7 +843,11 @@ def refuse_null_groups(
     for group in groups:
         if rows.column(group).null_count:
             row = int(np.argmax(pc.is_null(rows.column(group)).to_numpy()))
-            where = f" (row {(row if kept is None else int(kept[row])) + 1})" if in_order else ""
+            where = (
+                f" (row {(row if kept_rows is None else int(kept_rows[row])) + 1})"
+                if in_order
+                else ""
+            )
             raise DataError(
                 f"{name}: the group column {group!r} is missing{where}; every row needs a group"
             )
@@ -836,8 +855,8 @@ def refuse_null_groups(
 
 def _values(sensitive: str, column: pa.ChunkedArray) -> tuple[NDArray[Any], Labels]:
     """Codes of a column into its distinct values, which are in order."""
-    codes, found = ranked(*codes_of(column))
-    return codes, Labels(to_python(sensitive, found))
+    codes, distinct = ranked(*codes_of(column))
+    return codes, Labels(to_python(sensitive, distinct))
 
 
 def group_codes(
@@ -859,18 +878,22 @@ def joined(
     Groups are in the order of their labels, whatever the order of rows: a null, then numbers by
     value, texts by character. So the first of several is the same in each engine.
     """
-    encoded = [ranked(codes, found) for codes, found in encoded]
+    encoded = [ranked(codes, distinct) for codes, distinct in encoded]
     if len(groups) == 1:
-        codes, found = encoded[0]
-        labels = to_python(groups[0], found)
+        codes, distinct = encoded[0]
+        labels = to_python(groups[0], distinct)
         if not as_tuples:
             return codes, labels
         return codes, GroupLabels.of([(label,) for label in labels], groups)
-    keys, first = combine([codes for codes, _ in encoded], [len(found) for _, found in encoded])
+    keys, first = combine(
+        [codes for codes, _ in encoded], [len(distinct) for _, distinct in encoded]
+    )
 
     def parts() -> list[Part]:
-        each = zip(groups, encoded, strict=True)
-        return [(to_python(name, found), codes[first]) for name, (codes, found) in each]
+        encoded_groups = zip(groups, encoded, strict=True)
+        return [
+            (to_python(name, distinct), codes[first]) for name, (codes, distinct) in encoded_groups
+        ]
 
     return keys, GroupLabels(parts, len(first), groups)
 
@@ -879,12 +902,12 @@ def _places(
     table: Table,
     labels: Sequence[Label],
     people: Table,
-    known: Sequence[Label],
+    people_labels: Sequence[Label],
     of_row: NDArray[Any],
 ) -> IntArray:
     """Where each group of the tally is among those of the people."""
     as_texts = table.untyped != people.untyped  # a CSV file beside one that knows types
-    place = {_text(label) if as_texts else label: i for i, label in enumerate(known)}
+    place = {_text(label) if as_texts else label: i for i, label in enumerate(people_labels)}
     places = np.array(
         [place.get(_text(label) if as_texts else label, -1) for label in labels], dtype=np.int64
     )

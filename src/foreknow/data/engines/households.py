@@ -45,11 +45,11 @@ class Shared(Plain):
     values: tuple[str, ...]
 
     @classmethod
-    def of(cls, given: Any, sensitives: Sequence[str]) -> Shared | None:
+    def of(cls, setting: Any, sensitives: Sequence[str]) -> Shared | None:
         """Read ``{ by = "household_id", values = ["income"] }``."""
-        if given is None or isinstance(given, Shared):
-            return given
-        table = read(SharedTable, given, "shared", SchemaError)
+        if setting is None or isinstance(setting, Shared):
+            return setting
+        table = read(SharedTable, setting, "shared", SchemaError)
         for name in table.values:
             if name not in sensitives:
                 hint = did_you_mean(name, sensitives)
@@ -76,23 +76,23 @@ class ShownOnce(Derived):
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns; of shared ones the values of first rows."""
         shared = self._shared
-        own = [name for name in columns if name in (*shared.values, shared.column)]
-        wanted = [name for name in columns if name != shared.column]
-        beside = [shared.by, *self._needed] if own else []
-        rows = self._table.arrow(list(dict.fromkeys([*wanted, *beside])))
-        if not own:
+        shared_columns = [name for name in columns if name in (*shared.values, shared.column)]
+        table_columns = [name for name in columns if name != shared.column]
+        needed_columns = [shared.by, *self._needed] if shared_columns else []
+        rows = self._table.arrow(list(dict.fromkeys([*table_columns, *needed_columns])))
+        if not shared_columns:
             return rows
         first = self._first(rows)
         is_first = first == np.arange(len(first))
-        made = {}
+        arrays = {}
         for name in columns:
             if name == shared.column:
-                made[name] = pa.array(np.where(is_first, HERE, ELSEWHERE))
+                arrays[name] = pa.array(np.where(is_first, HERE, ELSEWHERE))
             elif name in shared.values:
-                made[name] = self._once(name, rows.column(name), first, is_first)
+                arrays[name] = self._once(name, rows.column(name), first, is_first)
             else:
-                made[name] = rows.column(name)
-        return pa.table(made)
+                arrays[name] = rows.column(name)
+        return pa.table(arrays)
 
     @property
     def _needed(self) -> Sequence[str]:
@@ -106,34 +106,36 @@ class ShownOnce(Derived):
         refuse_two_spellings(distinct.to_pylist(), repr(self._shared.by))
         first_of_home = first_rows(codes, len(distinct))
         if self._needed:  # the first of those that have all values, where there is one
-            shown = Shown.of(plain_table(rows.select(self._needed), self._needed), self._needed)
-            kept = np.flatnonzero(shown.of_each)[::-1]
-            first_of_home[codes[kept]] = kept  # the last that is written stays
+            presence = Shown.of(plain_table(rows.select(self._needed), self._needed), self._needed)
+            kept_rows = np.flatnonzero(presence.of_each)[::-1]
+            first_of_home[codes[kept_rows]] = kept_rows  # the last that is written stays
         first = first_of_home[codes]
         if distinct.null_count:
             first = np.where(codes == len(distinct) - 1, np.arange(len(codes)), first)
         return first
 
-    def _once(self, name: str, values: pa.ChunkedArray, first: IntArray, here: Any) -> pa.Array:
+    def _once(self, name: str, values: pa.ChunkedArray, first: IntArray, is_first: Any) -> pa.Array:
         schema: Any = self._schema
         texts = as_plain_texts(name, values, self._reading, schema.types.get(name))
         codes, distinct = codes_of(texts)
         differs = codes != codes[first]
         if differs.any():
             row = int(np.argmax(differs))
-            one, other = (distinct[int(codes[at])].as_py() for at in (first[row], row))
+            first_value, later_value = (
+                distinct[int(codes[place])].as_py() for place in (first[row], row)
+            )
             raise DataError(
                 f"{self.name}: rows {int(first[row]) + 1} and {row + 1} are of one "
-                f"{self._shared.by}, and have {name} {one!r} and {other!r}; what a household "
-                "shares is one value, so correct these, or take the column out of shared"
+                f"{self._shared.by}, and have {name} {first_value!r} and {later_value!r}; what a "
+                "household shares is one value, so correct these, or take the column out of shared"
             )
         plain = texts.cast(pa.string()).combine_chunks()
         if bool(pc.any(pc.equal(plain, ELSEWHERE)).as_py()):
             raise DataError(f"{self.name}: {ELSEWHERE!r} is a value of {name!r}; call it otherwise")
-        shown = pa.array(here)
+        is_shown = pa.array(is_first)
         if self._needed:  # who has no value is left out, and not shown elsewhere
-            shown = pc.or_(shown, pc.is_null(plain))
-        return pc.if_else(shown, plain, ELSEWHERE)
+            is_shown = pc.or_(is_shown, pc.is_null(plain))
+        return pc.if_else(is_shown, plain, ELSEWHERE)
 
     def counted(self, columns: Sequence[str]) -> str:
         """Why no engine counts them."""

@@ -39,11 +39,11 @@ class Lookup(NamedTuple):
         """Rows without the columns that are looked up, beside their labels; the sum of weights."""
         width = rows.num_columns - len(self.values)
         place = self._places(rows.columns[width:])
-        found = place >= 0
-        group = np.where(found, self.groups[place], -1)
-        at = pa.array(group, mask=group < 0)
-        columns = [*rows.columns[:width], *(label.take(at) for label in self.labels.columns)]
-        return pa.table(columns, names=names), int(self.weights[place[found]].sum())
+        is_known = place >= 0
+        group = np.where(is_known, self.groups[place], -1)
+        indices = pa.array(group, mask=group < 0)
+        columns = [*rows.columns[:width], *(label.take(indices) for label in self.labels.columns)]
+        return pa.table(columns, names=names), int(self.weights[place[is_known]].sum())
 
     def _places(self, columns: Sequence[Any]) -> Any:
         """The place of each row among what was counted; -1 where it is not there."""
@@ -74,21 +74,21 @@ def write_lookup(
     keys: list[Any] = []
     key, span = np.zeros(len(entries), np.int64), 1
     for column in map(_comparable, entries.columns):
-        known = column.unique()
-        if span * len(known) >= _SPAN:
+        distinct = column.unique()
+        if span * len(distinct) >= _SPAN:
             keys[-1], key = np.unique(key, return_inverse=True)
             span = len(keys[-1])
-        key, span = key * len(known) + _codes(column, known), span * len(known)
-        values.append(known)
+        key, span = key * len(distinct) + _codes(column, distinct), span * len(distinct)
+        values.append(distinct)
         keys.append(key[:0])
     order = np.argsort(key)
     keys[-1] = key[order]
     weights = np.random.default_rng().integers(1 << 64, size=len(order), dtype=np.uint64)
-    known = [pa.table([each], names=["0"]) for each in (*values, *keys)]
-    own = [pa.array(weights), pa.array(groups[order].astype(np.int32))]
-    whole = pa.table([*map(_undone, labels.columns)], names=labels.column_names)
+    key_tables = [pa.table([array], names=["0"]) for array in (*values, *keys)]
+    entry_columns = [pa.array(weights), pa.array(groups[order].astype(np.int32))]
+    label_table = pa.table([*map(_undone, labels.columns)], names=labels.column_names)
     with (folder / _FILE).open("xb") as file:
-        for table in (*known, pa.table(own, names=["0", "1"]), whole):
+        for table in (*key_tables, pa.table(entry_columns, names=["0", "1"]), label_table):
             with pa.ipc.new_stream(file, table.schema) as stream:
                 stream.write_table(table)
     return int((times[order].astype(np.uint64) * weights).sum()), int(times.sum())
@@ -100,8 +100,8 @@ def read_lookup(folder: Path) -> Lookup:
     with pa.memory_map(str(folder / _FILE)) as file:
         while file.tell() < file.size():
             tables.append(pa.ipc.open_stream(file).read_all())
-    *known, of_entry, labels = tables
-    columns = [table.column(0) for table in known]
+    *key_tables, of_entry, labels = tables
+    columns = [table.column(0) for table in key_tables]
     width = len(columns) // 2
     keys = [column.to_numpy() for column in columns[width:]]
     weights, groups = (column.to_numpy() for column in of_entry.columns)
@@ -109,17 +109,17 @@ def read_lookup(folder: Path) -> Lookup:
 
 
 def labelled_parts(
-    batches: Iterable[Any], known: Lookup, names: Sequence[str]
+    batches: Iterable[Any], lookup: Lookup, names: Sequence[str]
 ) -> Iterator[tuple[pa.Table, int]]:
     """What `Lookup.labelled` gives of rows that come in batches, many rows at a time."""
-    held: list[Any] = []
+    pending: list[Any] = []
     for batch in batches:
-        held.append(batch)
-        if sum(map(len, held)) >= _ROWS:
-            yield known.labelled(pa.Table.from_batches(held), names)
-            held = []
-    if held:
-        yield known.labelled(pa.Table.from_batches(held), names)
+        pending.append(batch)
+        if sum(map(len, pending)) >= _ROWS:
+            yield lookup.labelled(pa.Table.from_batches(pending), names)
+            pending = []
+    if pending:
+        yield lookup.labelled(pa.Table.from_batches(pending), names)
 
 
 def by_row(folder: Path, names: Sequence[str], note: str) -> Callable[..., Any]:
@@ -135,16 +135,16 @@ def by_row(folder: Path, names: Sequence[str], note: str) -> Callable[..., Any]:
             writer.write_table(part)
         if writer is not None:
             writer.close()
-            said = [[(total + (1 << 63)) % (1 << 64) - (1 << 63)], [rows], [path.name]]
-            yield pa.RecordBatch.from_arrays([*map(pa.array, said)], ["number", "rows", "file"])
+            summary = [[(total + (1 << 63)) % (1 << 64) - (1 << 63)], [rows], [path.name]]
+            yield pa.RecordBatch.from_arrays([*map(pa.array, summary)], ["number", "rows", "file"])
 
     return work
 
 
 def _codes(column: Any, values: Any) -> Any:
     """The place of each value among those that are known, of which a null may be one, or -1."""
-    found = pc.index_in(column, value_set=values.cast(column.type))
-    return found.fill_null(-1).to_numpy().astype(np.int64)
+    places = pc.index_in(column, value_set=values.cast(column.type))
+    return places.fill_null(-1).to_numpy().astype(np.int64)
 
 
 def _comparable(column: Any) -> Any:
@@ -173,6 +173,6 @@ def _coded(labels: pa.Table) -> pa.Table:
 
 def _check(folder: Path, token: str) -> None:
     """Raise unless a folder is the one that was meant, and not one of its name elsewhere."""
-    known = folder / "token"
-    if not known.is_file() or known.read_text() != token:
+    token_file = folder / "token"
+    if not token_file.is_file() or token_file.read_text() != token:
         raise OSError("they do not see that folder")

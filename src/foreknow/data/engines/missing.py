@@ -75,11 +75,11 @@ class Shown:
     @cached_property
     def of_each(self) -> NDArray[np.bool_]:
         """Rows that show a value of each column."""
-        shown = np.ones(self.n_rows, dtype=bool)
+        is_shown = np.ones(self.n_rows, dtype=bool)
         for lacks in self.lacking.values():
             if lacks is not None:
-                shown &= ~lacks
-        return shown
+                is_shown &= ~lacks
+        return is_shown
 
     @cached_property
     def of_any(self) -> NDArray[np.bool_]:
@@ -135,30 +135,32 @@ def settle(
     numbered: bool = True,
 ) -> Settled:
     """Deal with missing values of sensitive columns, in plain rows of a table of this name."""
-    shown = Shown.of(rows, columns, times, numbered=numbered)
-    if shown.complete:
-        return Settled(rows, None, shown)
+    presence = Shown.of(rows, columns, times, numbered=numbered)
+    if presence.complete:
+        return Settled(rows, None, presence)
     if isinstance(missing, Relabel):
-        for column, lacks in shown.lacking.items():
+        for column, lacks in presence.lacking.items():
             if lacks is not None:
-                at = rows.column_names.index(column)
-                rows = rows.set_column(at, column, _labelled(column, rows.column(column), missing))
-        return Settled(rows, None, shown)
+                place = rows.column_names.index(column)
+                rows = rows.set_column(
+                    place, column, _labelled(column, rows.column(column), missing)
+                )
+        return Settled(rows, None, presence)
     if not drops(missing):
-        raise _lacking(name, shown.left_out[0])
-    kept = np.flatnonzero(shown.of_each)
-    if not len(kept):
+        raise _lacking(name, presence.left_out[0])
+    kept_rows = np.flatnonzero(presence.of_each)
+    if not len(kept_rows):
         raise DataError(
-            f'{name} has no rows with {_never_shown(shown)!r}, and missing = "drop" leaves all '
+            f'{name} has no rows with {_never_shown(presence)!r}, and missing = "drop" leaves all '
             "others out"
         )
-    for column, lacks in shown.lacking.items():
+    for column, lacks in presence.lacking.items():
         if lacks is not None and pa.types.is_dictionary(rows.schema.field(column).type):
-            own = rows.column(column)
+            values = rows.column(column)
             rows = rows.set_column(
-                rows.column_names.index(column), column, own.cast(own.type.value_type)
+                rows.column_names.index(column), column, values.cast(values.type.value_type)
             )
-    return Settled(rows.take(pa.array(kept)), kept, shown)
+    return Settled(rows.take(pa.array(kept_rows)), kept_rows, presence)
 
 
 def _labelled(name: str, column: pa.ChunkedArray, label: str) -> pa.ChunkedArray:
@@ -166,27 +168,27 @@ def _labelled(name: str, column: pa.ChunkedArray, label: str) -> pa.ChunkedArray
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     codes, distinct = codes_of(column)
-    texts = pa.array([text_of(own) for own in to_python(name, distinct)], pa.string())
+    texts = pa.array([text_of(value) for value in to_python(name, distinct)], pa.string())
     return pc.if_else(pc.is_null(column), str(label), texts.take(pa.array(codes)))
 
 
-def _never_shown(shown: Shown) -> str:
+def _never_shown(presence: Shown) -> str:
     """The first column of which nobody shows a value who shows those before it."""
-    lacking = {name: lacks for name, lacks in shown.lacking.items() if lacks is not None}
-    left = np.ones(shown.n_rows, dtype=bool)
+    lacking = {name: lacks for name, lacks in presence.lacking.items() if lacks is not None}
+    remaining = np.ones(presence.n_rows, dtype=bool)
     for name, lacks in lacking.items():
-        left &= ~lacks
-        if not left.any():
+        remaining &= ~lacks
+        if not remaining.any():
             return name
     return next(iter(lacking))
 
 
-def _lacking(name: str, left: LeftOut) -> DataError:
+def _lacking(name: str, left_out: LeftOut) -> DataError:
     """The error of rows without a value, where nothing says what is done with them."""
-    where = "" if left.rows is None else f", first in row {int(left.rows[0]) + 1}"
+    where = "" if left_out.rows is None else f", first in row {int(left_out.rows[0]) + 1}"
     return DataError(
-        f"{name}: the sensitive column {left.column!r} is missing in {left.number} "
-        f"row{'s' if left.number > 1 else ''}{where}; fill it, or say "
+        f"{name}: the sensitive column {left_out.column!r} is missing in {left_out.number} "
+        f"row{'s' if left_out.number > 1 else ''}{where}; fill it, or say "
         'missing = "drop" or missing = { label = "unknown" } in the schema; without a policy file, '
-        f"foreknow init TABLE --sensitive {quote(left.column)} writes one that says it"
+        f"foreknow init TABLE --sensitive {quote(left_out.column)} writes one that says it"
     )

@@ -39,9 +39,9 @@ class NarwhalsTable(Table):
             if isinstance(self.frame, nw.LazyFrame):
                 self.frame.collect_schema()
         except TypeError:
-            opened = " (not an open file)" if hasattr(native, "read") else ""
+            file_hint = " (not an open file)" if hasattr(native, "read") else ""
             raise DataError(
-                f"{type(native).__name__} is not a table; give a path{opened} or a frame of "
+                f"{type(native).__name__} is not a table; give a path{file_hint} or a frame of "
                 "pandas, Polars, PyArrow, DuckDB or PySpark"
             ) from None
         except (NarwhalsError, ValueError, OSError) as error:
@@ -62,17 +62,17 @@ class NarwhalsTable(Table):
         return self._fetched(self.frame.select(*columns))
 
     def arrow_of_values(
-        self, columns: Sequence[str], read: Mapping[str, Callable[[Any], Any]]
+        self, columns: Sequence[str], readers: Mapping[str, Callable[[Any], Any]]
     ) -> pa.Table:
         """The same, with some values read anew: texts in columns of mixed types may be nulls."""
         frame = self.frame.select(*columns)
         if isinstance(frame, nw.DataFrame) and frame.implementation.is_pandas():
-            made = {
-                name: column.astype(object).map(read[name])
+            converted = {
+                name: column.astype(object).map(readers[name])
                 for name, column in frame.to_native().items()
-                if name in read and _is_mixed(column)
+                if name in readers and _is_mixed(column)
             }
-            frame = nw.from_native(frame.to_native().assign(**made), eager_only=True)
+            frame = nw.from_native(frame.to_native().assign(**converted), eager_only=True)
         return self._fetched(frame)
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
@@ -87,8 +87,8 @@ class NarwhalsTable(Table):
             return None
         name = free_name("n", columns)
         grouped = self.frame.group_by(*columns, drop_null_keys=False).agg(nw.len().alias(name))
-        found = self._fetched(grouped)
-        return found.select(list(columns)), found.column(name).to_numpy()
+        counted_rows = self._fetched(grouped)
+        return counted_rows.select(list(columns)), counted_rows.column(name).to_numpy()
 
     def _fetched(self, frame: nw.DataFrame[Any] | nw.LazyFrame[Any]) -> pa.Table:
         """Fetch what was made of its frame as Arrow."""
@@ -124,18 +124,18 @@ def _with_intervals(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
     """Turn the intervals that `pd.cut` makes into texts, which keep their order."""
     if not frame.implementation.is_pandas_like():
         return frame
-    made = {}
+    texts = {}
     for name, column in frame.to_native().items():
         kind = getattr(column.dtype, "categories", column).dtype
         if str(kind).startswith("interval"):
             of_kinds = column.astype("category").cat
-            made[name] = of_kinds.as_ordered().cat.rename_categories(
+            texts[name] = of_kinds.as_ordered().cat.rename_categories(
                 [str(interval) for interval in of_kinds.categories]
             )
-    return nw.from_native(frame.to_native().assign(**made), eager_only=True) if made else frame
+    return nw.from_native(frame.to_native().assign(**texts), eager_only=True) if texts else frame
 
 
-def _with_lists(frame: nw.DataFrame[Any], called: str) -> nw.DataFrame[Any]:
+def _with_lists(frame: nw.DataFrame[Any], source: str) -> nw.DataFrame[Any]:
     """Turn sets, tuples and arrays in columns of Python objects into lists, which Arrow knows."""
     for name, kind in frame.schema.items():
         if kind != nw.Object or not frame.implementation.is_pandas_like():
@@ -147,12 +147,12 @@ def _with_lists(frame: nw.DataFrame[Any], called: str) -> nw.DataFrame[Any]:
             frame = nw.from_native(native, eager_only=True)
         elif twins := _twins(values):
             raise DataError(
-                f"{called}: column {name!r} holds both {' and '.join(twins)}, which are equal, and "
+                f"{source}: column {name!r} holds both {' and '.join(twins)}, which are equal, and "
                 "which a file shows as two; make it one type"
             )
         elif len(zones := _zones(values)) > 1:
             raise DataError(
-                f"{called}: column {name!r} holds times of several zones ({', '.join(zones)}); "
+                f"{source}: column {name!r} holds times of several zones ({', '.join(zones)}); "
                 f"make it one: pd.to_datetime(frame[{name!r}], utc=True)"
             )
     return frame
@@ -163,9 +163,9 @@ def _twins(values: Sequence[Any]) -> list[str]:
     kinds: dict[Any, str] = {}
     for value in values:
         if isinstance(value, (bool, int, float, np.number, np.bool_)):
-            known = kinds.setdefault(value, str(value))
-            if known != str(value):
-                return [known, str(value)]
+            first_text = kinds.setdefault(value, str(value))
+            if first_text != str(value):
+                return [first_text, str(value)]
     return []
 
 

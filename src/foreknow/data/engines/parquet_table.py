@@ -71,10 +71,10 @@ class ParquetTable(Table):
         parts = [self._part(file, names) for file in self.files]
         for part, file in zip(parts, self.files, strict=True):
             for name in names:
-                first, own = parts[0].schema.field(name).type, part.schema.field(name).type
-                if _sort(first) != _sort(own):
+                first, kind = parts[0].schema.field(name).type, part.schema.field(name).type
+                if _sort(first) != _sort(kind):
                     raise DataError(
-                        f"{file.name}: column {name!r} is of type {own}, but of type {first} in "
+                        f"{file.name}: column {name!r} is of type {kind}, but of type {first} in "
                         f"{self.files[0].name}"
                     )
         joined = self._read(lambda: pa.concat_tables(parts, promote_options="permissive"))
@@ -87,9 +87,9 @@ class ParquetTable(Table):
             if name not in schema.names:
                 raise unknown_column(name, schema.names, file.name)
         texts = [name for name in names if is_text(schema.field(name).type)]
-        found = self._read(lambda: _valid(_opened(file, read_dictionary=texts), names))
+        rows = self._read(lambda: _valid(_opened(file, read_dictionary=texts), names))
         for name in texts:
-            column = found.column(name).cast(_CODED)
+            column = rows.column(name).cast(_CODED)
             for chunk in column.chunks:
                 longest = pc.max(pc.binary_length(chunk.dictionary)).as_py()
                 if longest is not None and longest > VALUE_BYTES:
@@ -97,8 +97,8 @@ class ParquetTable(Table):
                         f"{file.name}: column {name!r} holds a text of {longest:,} bytes, and "
                         f"{VALUE_BYTES:,} are the most; shorten it, or leave the column out"
                     )
-            found = found.set_column(found.column_names.index(name), name, column)
-        return found
+            rows = rows.set_column(rows.column_names.index(name), name, column)
+        return rows
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
         """Count in DuckDB where the rows are too many to hold."""
@@ -111,7 +111,9 @@ class ParquetTable(Table):
         schemas = [self._schema_of(file) for file in self.files]
         for name in columns:
             kind = self._schema.field(name).type
-            if any(name not in each.names or each.field(name).type != kind for each in schemas):
+            if any(
+                name not in schema.names or schema.field(name).type != kind for schema in schemas
+            ):
                 return f"the files of {self.name} have different types of column {name!r}"
             if pa.types.is_dictionary(kind) and (kind.ordered or not is_text(kind)):
                 return f"column {name!r} is categorical"
@@ -138,9 +140,9 @@ def _opened(file: Path, **how: Any) -> pq.ParquetFile:
 
 def _valid(file: pq.ParquetFile, names: list[str]) -> pa.Table:
     """Read some columns; what is broken in them, such as a code without an entry, is an error."""
-    found = file.read(columns=names).select(names)
-    found.validate(full=True)
-    return found
+    rows = file.read(columns=names).select(names)
+    rows.validate(full=True)
+    return rows
 
 
 def _parts(folder: Path) -> list[Path]:
@@ -174,8 +176,8 @@ def _refused(path: Path, hidden: bool) -> str | None:
         return "says which rows of the files are still in the table (Delta Lake, Hudi)"
     parquet = path.suffix.lower() in (".parquet", ".pq")
     if hidden:
-        found = path.is_file() and _begins_as_parquet(path) and not _is_summary(path)
-        return "is Parquet but hidden, so that some readers pass it over" if found else None
+        is_data = path.is_file() and _begins_as_parquet(path) and not _is_summary(path)
+        return "is Parquet but hidden, so that some readers pass it over" if is_data else None
     if path.is_dir():
         return "is a link to a folder" if path.is_symlink() else None
     if not path.is_file():
@@ -186,9 +188,9 @@ def _refused(path: Path, hidden: bool) -> str | None:
 def _is_summary(path: Path) -> bool:
     """Whether a file only says what others hold, as ``_metadata`` does."""
     with suppress(pa.ArrowException, OSError):
-        about = pq.read_metadata(path)
-        each = (about.row_group(i) for i in range(about.num_row_groups))
-        return all(group.num_columns and group.column(0).file_path for group in each)
+        metadata = pq.read_metadata(path)
+        row_groups = (metadata.row_group(i) for i in range(metadata.num_row_groups))
+        return all(group.num_columns and group.column(0).file_path for group in row_groups)
     return False
 
 

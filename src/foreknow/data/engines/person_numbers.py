@@ -122,12 +122,12 @@ def coded_values(
     name: str, codes: NDArray[Any], values: Sequence[Any], times: IntArray | None
 ) -> Coded:
     """A column of values of Python, of which one may be missing."""
-    known = [value for value in values if value is not None]
-    if len(known) < len(values):
+    non_null = [value for value in values if value is not None]
+    if len(non_null) < len(values):
         place = np.cumsum([value is not None for value in values]) - 1
-        place[[value is None for value in values]] = len(known)
+        place[[value is None for value in values]] = len(non_null)
         codes = place[codes]
-    return Coded(name, known, codes, len(known), times)
+    return Coded(name, non_null, codes, len(non_null), times)
 
 
 def are_codes(values: Sequence[Any]) -> bool:
@@ -184,21 +184,21 @@ def _is(column: Coded, vocabulary: str) -> bool:
     return not {*vocabulary.split()}.isdisjoint(words_of(column.name))
 
 
-def evidence(column: Coded, others: Sequence[Coded]) -> str:
+def evidence(column: Coded, columns: Sequence[Coded]) -> str:
     """Why a column tells people apart, in words; empty where nothing says that it does.
 
     Parameters
     ----------
     column : Coded
-    others : sequence of Coded
+    columns : sequence of Coded
         The other columns of the same rows.
     """
     if not may_repeat(column) or column in traits([column]):
         return ""
     by_name = _by_name(column)
-    if by_name and not is_contradicted(column, others):
+    if by_name and not is_contradicted(column, columns):
         return by_name
-    return _by_rows(column, others) or _by_all_columns(column, others)
+    return _by_rows(column, columns) or _by_all_columns(column, columns)
 
 
 def may_repeat(column: Coded) -> bool:
@@ -210,23 +210,23 @@ def may_repeat(column: Coded) -> bool:
     return column.n < len(column.codes) or column.n < int(column.rows_of_each.sum())
 
 
-def is_contradicted(column: Coded, others: Sequence[Coded]) -> bool:
+def is_contradicted(column: Coded, columns: Sequence[Coded]) -> bool:
     """Whether rows of one value differ in what never changes of a person."""
-    fixed = [c for c in traits(others) if _is(c, f"{_OF_ONE} {_OF_MANY}") and c is not column]
+    fixed = [c for c in traits(columns) if _is(c, f"{_OF_ONE} {_OF_MANY}") and c is not column]
     return any(agreement(column, trait) is False for trait in fixed)
 
 
-def names_two_people(column: Coded, others: Sequence[Coded]) -> bool:
+def names_two_people(column: Coded, columns: Sequence[Coded]) -> bool:
     """Whether each name that repeats is of rows that differ in sex or birth.
 
     A number is another's by mistake only, so that one which differs so is no proof.
     """
-    again = column.rows_of_each > 1
-    if not again.any() or are_codes(column.some):
+    repeats = column.rows_of_each > 1
+    if not repeats.any() or are_codes(column.some):
         return False
-    fixed = [c for c in traits(others) if _is(c, _OF_ONE) and c is not column]
+    fixed = [c for c in traits(columns) if _is(c, _OF_ONE) and c is not column]
     differ = [_differing(column, trait, len(column.codes))[0] for trait in fixed]
-    return bool(differ) and bool(np.any(differ, axis=0)[again].all())
+    return bool(differ) and bool(np.any(differ, axis=0)[repeats].all())
 
 
 def _by_name(column: Coded) -> str:
@@ -242,25 +242,29 @@ def _by_name(column: Coded) -> str:
     return ""
 
 
-def _by_rows(column: Coded, others: Sequence[Coded]) -> str:
+def _by_rows(column: Coded, columns: Sequence[Coded]) -> str:
     """What is constant within a number, whatever its name: sex, birth, or an age."""
     if not _may_number_people(column):
         return ""
-    of_one = [c for c in traits(others) if _is(c, f"{_OF_ONE} {_AGE}") and c is not column]
-    said = [(trait, agreement(column, trait)) for trait in of_one]
-    agreeing = [t for t, agrees in said if agrees and not (_is(t, _AGE) and _follows(column, t))]
-    if not agreeing or any(agrees is False for _, agrees in said) or not _is_even(column):
+    of_one = [c for c in traits(columns) if _is(c, f"{_OF_ONE} {_AGE}") and c is not column]
+    agreements = [(trait, agreement(column, trait)) for trait in of_one]
+    agreeing = [
+        t for t, agrees in agreements if agrees and not (_is(t, _AGE) and _follows(column, t))
+    ]
+    if not agreeing or any(agrees is False for _, agrees in agreements) or not _is_even(column):
         return ""
-    if any(_apart(column, trait) for trait, agrees in said if not agrees and _is(trait, _AGE)):
+    if any(
+        _apart(column, trait) for trait, agrees in agreements if not agrees and _is(trait, _AGE)
+    ):
         return ""  # of one team, say, whose members are all women
     return f"all rows of a number have one {', '.join(trait.name for trait in agreeing[:3])}"
 
 
-def _by_all_columns(column: Coded, others: Sequence[Coded]) -> str:
+def _by_all_columns(column: Coded, columns: Sequence[Coded]) -> str:
     """What is constant within a plain number, such as `nr`: two columns or more."""
     if not is_plain_number(column.name) or not _may_number_people(column):
         return ""
-    looked = [c for c in others[:_LOOKED_AT] if c is not column and c.n > 1]
+    looked = [c for c in columns[:_LOOKED_AT] if c is not column and c.n > 1]
     names = [c.name for c in looked if agreement(column, c) and not _follows(column, c)]
     several = len(names) > 1 and _is_even(column)
     return f"all rows of a number have one {', '.join(names[:3])}" if several else ""
@@ -312,9 +316,9 @@ def _differing(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which values have several traits in the first rows, and which repeat there."""
     codes, of_row = column.codes[:rows], trait.codes[:rows]
-    both = (codes < column.n) & (of_row < trait.n)
-    times = None if column.times is None else column.times[:rows][both]
-    codes, of_row = codes[both], of_row[both]
+    has_both = (codes < column.n) & (of_row < trait.n)
+    times = None if column.times is None else column.times[:rows][has_both]
+    codes, of_row = codes[has_both], of_row[has_both]
     first = np.full(column.n, -1, dtype=np.int64)
     first[codes[::-1]] = of_row[::-1]
     odd = np.zeros(column.n, dtype=bool)
@@ -325,24 +329,24 @@ def _differing(
 def _by_chance(times: IntArray, of_trait: IntArray) -> float:
     """How likely all rows of each value have one trait, if traits were dealt to rows at random."""
     shares = of_trait[of_trait > 0] / of_trait.sum()
-    many, often = np.unique(times[times > 1], return_counts=True)
-    powers = np.array([float(np.sum(shares ** int(t))) for t in many.tolist()])
+    sizes, often = np.unique(times[times > 1], return_counts=True)
+    powers = np.array([float(np.sum(shares ** int(t))) for t in sizes.tolist()])
     with np.errstate(divide="ignore"):
         return float(np.exp(np.sum(often * np.log(powers))))
 
 
 def _apart(column: Coded, trait: Coded) -> bool:
     """Whether ages within a value lie no nearer to each other than those of all rows."""
-    both = (column.codes < column.n) & (trait.codes < trait.n)
+    has_both = (column.codes < column.n) & (trait.codes < trait.n)
     try:
-        age = np.array([float(value) for value in trait.some])[trait.codes[both]]
+        age = np.array([float(value) for value in trait.some])[trait.codes[has_both]]
     except (TypeError, ValueError, IndexError):
         return False
-    codes = column.codes[both]
+    codes = column.codes[has_both]
     times = np.bincount(codes, minlength=column.n)
     mean = np.bincount(codes, age, column.n) / np.maximum(times, 1)
-    again = times[codes] > 1
-    spread = float(np.mean((age - mean[codes])[again] ** 2)) if again.any() else 0.0
+    repeats = times[codes] > 1
+    spread = float(np.mean((age - mean[codes])[repeats] ** 2)) if repeats.any() else 0.0
     return spread > _NEAR_AGES * float(np.var(age))
 
 

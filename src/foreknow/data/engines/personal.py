@@ -57,28 +57,28 @@ def looks_personal(domain: Sequence[Any]) -> str:
     >>> looks_personal([f"ICD {i}" for i in range(20)])
     ''
     """
-    some = domain[:: max(1, len(domain) // _LOOK)]
-    texts = [str(value).strip() for value in some if type(value) in (str, int)]
-    if len(texts) < max(_LEAST, _MOST * len(some)):
+    sample = domain[:: max(1, len(domain) // _LOOK)]
+    texts = [str(value).strip() for value in sample if type(value) in (str, int)]
+    if len(texts) < max(_LEAST, _MOST * len(sample)):
         return ""
     if date_formats(texts, texts[0]):
         return ""
     if what := next((what for what, fits in _KINDS if _fit(texts, fits)), ""):
         return what
-    named = _fit(texts, _NAME.fullmatch) and _fit(texts, _has_name, _SOME)
-    return "names of people" if named else ""
+    are_names = _fit(texts, _NAME.fullmatch) and _fit(texts, _has_name, _SOME)
+    return "names of people" if are_names else ""
 
 
 def _has_name(text: str) -> bool:
     return not _NAMES.isdisjoint(re.split(r"[\W_]+", text.lower()))
 
 
-def _fit(texts: Sequence[str], fits: Callable[[str], Any], least: float = _MOST) -> bool:
+def _fit(texts: Sequence[str], fits: Callable[[str], Any], min_share: float = _MOST) -> bool:
     """Whether such a share of texts fits; of the first few at least some must."""
-    few = texts[:_FIRST]
-    if not any(map(fits, few)):
+    first_texts = texts[:_FIRST]
+    if not any(map(fits, first_texts)):
         return False
-    return sum(bool(fits(text)) for text in texts) >= least * len(texts)
+    return sum(bool(fits(text)) for text in texts) >= min_share * len(texts)
 
 
 def _is_phone(text: str) -> bool:
@@ -95,8 +95,8 @@ def _is_identity(text: str) -> bool:
     """Whether it has the form, or the check digit, of a number of an identity or an account."""
     if _FORMS.fullmatch(text) or _is_iban(text) or _is_insurance(text):
         return True
-    found = _digits(text)
-    return any(len(found) == n and checks(found) for n, checks in _CHECKED)
+    digits = _digits(text)
+    return any(len(digits) == n and checks(digits) for n, checks in _CHECKED)
 
 
 def _is_iban(text: str) -> bool:
@@ -108,35 +108,35 @@ def _is_iban(text: str) -> bool:
 def _is_insurance(text: str) -> bool:
     """A number of a health insurance (Germany), or an identity card (Spain)."""
     if re.fullmatch(r"[A-Z]\d{9}", text, re.ASCII):
-        given = f"{ord(text[0]) - 64:02d}{text[1:]}"
-        parts = [int(digit) * (1 + place % 2) for place, digit in enumerate(given[:-1])]
-        return sum(part // 10 + part % 10 for part in parts) % 10 == int(given[-1])
+        digits = f"{ord(text[0]) - 64:02d}{text[1:]}"
+        parts = [int(digit) * (1 + place % 2) for place, digit in enumerate(digits[:-1])]
+        return sum(part // 10 + part % 10 for part in parts) % 10 == int(digits[-1])
     spain = re.fullmatch(r"(\d{8})-?([A-Z])", text, re.ASCII)
     return spain is not None and "TRWAGMYFPDXBNJZSQVHLCKE"[int(spain[1]) % 23] == spain[2]
 
 
 def _weighed(weights: Iterable[int], modulus: int) -> Callable[[Sequence[int]], bool]:
     """A check that digits by their weights make a multiple of a number."""
-    own = tuple(weights)
-    return lambda found: sum(w * d for w, d in zip(own, found, strict=True)) % modulus == 0
+    factors = tuple(weights)
+    return lambda digits: sum(w * d for w, d in zip(factors, digits, strict=True)) % modulus == 0
 
 
-def _luhn(found: Sequence[int]) -> bool:
-    doubled = [d * 2 if place % 2 else d for place, d in enumerate(reversed(found))]
+def _luhn(digits: Sequence[int]) -> bool:
+    doubled = [d * 2 if place % 2 else d for place, d in enumerate(reversed(digits))]
     return sum(d // 10 + d % 10 for d in doubled) % 10 == 0
 
 
-def _tax(found: Sequence[int]) -> bool:
+def _tax(digits: Sequence[int]) -> bool:
     """The number of a taxpayer in Germany: ISO 7064, MOD 11,10."""
     product = 10
-    for digit in found[:-1]:
+    for digit in digits[:-1]:
         product = ((digit + product) % 10 or 10) * 2 % 11
-    return (11 - product) % 10 == found[-1]
+    return (11 - product) % 10 == digits[-1]
 
 
-def _swiss(found: Sequence[int]) -> bool:
+def _swiss(digits: Sequence[int]) -> bool:
     """The number of the AHV: a code of 13 digits, of Switzerland."""
-    return [*found[:3]] == [7, 5, 6] and _weighed((1, 3) * 6 + (1,), 10)(found)
+    return [*digits[:3]] == [7, 5, 6] and _weighed((1, 3) * 6 + (1,), 10)(digits)
 
 
 # How many digits a number has, and how they are checked.

@@ -52,8 +52,8 @@ def read_chances(source: Any) -> Chances:
             f"{table.name} has no column of an attribute beside {VALUE!r} and {PROBABILITY!r}"
         )
     rows = fetch(table, [*attributes, VALUE, PROBABILITY])
-    said = rows.column(LEARNED).unique().to_pylist() if LEARNED in attributes else []
-    learned, estimated = said == ["yes"], said == ["estimated"]
+    marks = rows.column(LEARNED).unique().to_pylist() if LEARNED in attributes else []
+    learned, estimated = marks == ["yes"], marks == ["estimated"]
     if learned or estimated:
         attributes = tuple(name for name in attributes if name != LEARNED)
     columns = [[_text(label) for label in rows.column(n).to_pylist()] for n in (*attributes, VALUE)]
@@ -105,26 +105,28 @@ def count_chances(
         raise DataError(f"{table.name} has no rows with a {sensitive!r}")
     codes, labels = group_codes(rows, list(attributes), as_tuples=True)
     value_codes, distinct = codes_of(rows.column(sensitive))
-    held = to_python(sensitive, distinct)
-    _, at, amounts = counted = count_pairs(codes, value_codes, len(labels), len(held))
+    values = to_python(sensitive, distinct)
+    _, value_of_cell, amounts = pairs = count_pairs(codes, value_codes, len(labels), len(values))
     added = [
         smoothing * Fraction(total, len(rows))
-        for total in np.bincount(value_codes, minlength=len(held)).tolist()
+        for total in np.bincount(value_codes, minlength=len(values)).tolist()
     ]
-    place = {label: i for i, label in enumerate(held)}
-    order = in_order(held)
-    made: dict[_Signature, tuple[Fraction, ...]] = {}
+    place = {label: i for i, label in enumerate(values)}
+    order = in_order(values)
+    chances: dict[_Signature, tuple[Fraction, ...]] = {}
     for s, label in enumerate(labels):
-        cells = slice(*counted[0][s : s + 2])
-        own = dict(zip(at[cells].tolist(), amounts[cells].tolist(), strict=True))
-        people = sum(own.values()) + smoothing
-        parts: Iterable[Any] = label  # type: ignore[assignment]
-        made[tuple(map(_text, parts))] = tuple(
-            (own.get(place[value], 0) + added[place[value]]) / people for value in order
+        cells = slice(*pairs[0][s : s + 2])
+        people_by_value = dict(
+            zip(value_of_cell[cells].tolist(), amounts[cells].tolist(), strict=True)
         )
-    if len(made) < len(labels) or len({str(value) for value in order}) < len(order):
+        people = sum(people_by_value.values()) + smoothing
+        parts: Iterable[Any] = label  # type: ignore[assignment]
+        chances[tuple(map(_text, parts))] = tuple(
+            (people_by_value.get(place[value], 0) + added[place[value]]) / people for value in order
+        )
+    if len(chances) < len(labels) or len({str(value) for value in order}) < len(order):
         raise DataError(f"{table.name}: two labels print alike; make the columns text")
-    return Chances(tuple(attributes), tuple(map(str, order)), made, table.name, learned=True)
+    return Chances(tuple(attributes), tuple(map(str, order)), chances, table.name, learned=True)
 
 
 def _text(label: Any) -> str | None:
@@ -133,40 +135,40 @@ def _text(label: Any) -> str | None:
 
 def _as_printed(column: pa.ChunkedArray) -> list[Any]:
     """Probabilities as Python holds them; floats of 32 bits are taken for what they print as."""
-    given: list[Any] = column.to_pylist()
+    chances: list[Any] = column.to_pylist()
     if pa.types.is_float32(column.type):
-        return [None if chance is None else float(str(np.float32(chance))) for chance in given]
-    return given
+        return [None if chance is None else float(str(np.float32(chance))) for chance in chances]
+    return chances
 
 
-def _chance(given: Any, where: str) -> Fraction:
-    if given is None:
+def _chance(printed: Any, where: str) -> Fraction:
+    if printed is None:
         raise DataError(f"{where}: the probability is missing")
     try:
-        return as_fraction(given)
+        return as_fraction(printed)
     except InputError as error:
-        said = str(error) if "too large" in str(error) else f"{quoted(given)}, not a number"
-        raise DataError(f"{where}: the probability is {said}") from None
+        reason = str(error) if "too large" in str(error) else f"{quoted(printed)}, not a number"
+        raise DataError(f"{where}: the probability is {reason}") from None
 
 
 # ---- a population -------------------------------------------------------------------------------
 
 
 def read_everybody(
-    source: Any, columns: Sequence[str], name: str, named: Sequence[str] = ()
+    source: Any, columns: Sequence[str], name: str, naming_columns: Sequence[str] = ()
 ) -> list[tuple[Codes, list[Any]]]:
     """By column, the code of everybody and the distinct values; None is the missing one.
 
-    Somebody who is in it twice, by those `named` columns that it has, would count as two.
+    Somebody who is in it twice, by those `naming_columns` that it has, would count as two.
     """
     table = open_table(source)
     table.name = f"the population {name}"
     require(table, columns)
-    named = [column for column in named if column in table.columns]
-    rows = fetch(table, list(dict.fromkeys([*columns, *named])))
+    naming_columns = [column for column in naming_columns if column in table.columns]
+    rows = fetch(table, list(dict.fromkeys([*columns, *naming_columns])))
     if not len(rows):
         raise DataError(f"{table.name} has no rows")
-    _refuse_twice(table.name, rows.select(named))
+    _refuse_twice(table.name, rows.select(naming_columns))
     encoded = [codes_of(rows.column(column)) for column in columns]
     return [
         (codes, to_python(column, distinct))
@@ -179,10 +181,10 @@ def _refuse_twice(name: str, rows: pa.Table) -> None:
     people = rows.drop_null()
     if not people.num_columns or not len(people):
         return
-    named = people.group_by(people.column_names).aggregate([([], "count_all")])
-    again = named.filter(pc.greater(named.column("count_all"), 1))
-    if len(again):
-        *who, times = next(iter(again.slice(0, 1).to_pylist())).values()
+    name_counts = people.group_by(people.column_names).aggregate([([], "count_all")])
+    repeated = name_counts.filter(pc.greater(name_counts.column("count_all"), 1))
+    if len(repeated):
+        *who, times = next(iter(repeated.slice(0, 1).to_pylist())).values()
         raise DataError(
             f"{name} has {' and '.join(map(repr, who))} in {times} rows, by "
             f"{' and '.join(people.column_names)}, which name people, and so counts somebody more "

@@ -79,32 +79,32 @@ class Profile:
 
 def profiles(table: Table, reading: Reading) -> list[Profile]:
     """Look at every column once; one that cannot be read is said to be so, and no error."""
-    found: list[Profile] = []
+    column_profiles: list[Profile] = []
     for start in range(0, len(table.columns), _AT_ONCE):
-        found += _block(table, table.columns[start : start + _AT_ONCE], reading)
-    return found
+        column_profiles += _block(table, table.columns[start : start + _AT_ONCE], reading)
+    return column_profiles
 
 
-def looked_at(source: Any, given: Reading) -> tuple[Table, list[Profile], Reading]:
+def looked_at(source: Any, declared: Reading) -> tuple[Table, list[Profile], Reading]:
     """Open a table, look at its columns, and say how they were read: what is usual is recognised.
 
     Where nothing is said of spellings of what is missing, the usual ones are, those that occur.
     """
-    reading = given if given.missing else replace(given, missing=_USUAL)
+    reading = declared if declared.missing else replace(declared, missing=_USUAL)
     table = open_table(source, reading)
     columns = profiles(table, reading)
     spelled: Mapping[str, set[str]] = getattr(table, "found", {})
-    if not given.missing and any(
+    if not declared.missing and any(
         "-" in spelled.get(p.name, ()) and "+" in p.domain for p in columns
     ):
-        reading = replace(given, missing=[spelling for spelling in _USUAL if spelling != "-"])
+        reading = replace(declared, missing=[spelling for spelling in _USUAL if spelling != "-"])
         table = open_table(source, reading)
         columns, spelled = profiles(table, reading), getattr(table, "found", {})
     recognized = reading_of(columns, reading)
     if recognized != reading:
         columns = profiles(table, recognized)
     occurring: set[str] = set().union(*spelled.values())
-    missing = given.missing or [spelling for spelling in _USUAL if spelling in occurring]
+    missing = declared.missing or [spelling for spelling in _USUAL if spelling in occurring]
     return table, columns, replace(recognized, missing=missing)
 
 
@@ -129,14 +129,14 @@ def _block(table: Table, names: Sequence[str], reading: Reading) -> Iterator[Pro
 
 def _profile(name: str, array: pa.ChunkedArray, untyped: bool, reading: Reading) -> Profile:
     array = plain(name, array)
-    codes, found = codes_of(array)
+    codes, values = codes_of(array)
     nulls = int(array.null_count)
-    distinct = len(found) - (nulls > 0)
-    if distinct > _LOOK and pa.types.is_string(found.type):
-        some = found.slice(0, _LOOK)
-        if not untyped or encode(name, pa.chunked_array([some]), untyped=True).kind == "text":
+    distinct = len(values) - (nulls > 0)
+    if distinct > _LOOK and pa.types.is_string(values.type):
+        sample = values.slice(0, _LOOK)
+        if not untyped or encode(name, pa.chunked_array([sample]), untyped=True).kind == "text":
             people = np.bincount(codes, minlength=_LOOK)[:_LOOK]
-            domain = some.to_pylist()
+            domain = sample.to_pylist()
             return Profile(name, len(array), nulls, distinct, "text", domain, people)
     column = encode(name, array, untyped=untyped, reading=reading)
     people = np.bincount(column.codes, minlength=len(column.domain))
@@ -146,13 +146,13 @@ def _profile(name: str, array: pa.ChunkedArray, untyped: bool, reading: Reading)
     return Profile(name, len(array), nulls, len(domain), column.kind, domain, people)
 
 
-def reading_of(found: Sequence[Profile], given: Reading) -> Reading:
+def reading_of(columns: Sequence[Profile], declared: Reading) -> Reading:
     """How texts are to be read, where all that could be numbers or dates look one way."""
-    texts = [p.domain for p in found if p.kind == "text" and p.distinct]
+    texts = [p.domain for p in columns if p.kind == "text" and p.distinct]
     recognized: dict[str, Any] = {}
-    numbers = [p for p in found if p.kind == "number" and any("." in str(v) for v in p.domain)]
+    numbers = [p for p in columns if p.kind == "number" and any("." in str(v) for v in p.domain)]
     if (
-        given.decimal is None
+        declared.decimal is None
         and not numbers
         and any(has_decimal_commas(domain) and not has_unclear_commas(domain) for domain in texts)
     ):
@@ -160,21 +160,21 @@ def reading_of(found: Sequence[Profile], given: Reading) -> Reading:
     formats = [date_formats(domain, str(domain[0])) for domain in texts]
     fitting = [set(formats_of_column) for formats_of_column in formats if formats_of_column]
     common = set.intersection(*fitting) if fitting else set()
-    if given.date_format is None and len(common) == 1:
+    if declared.date_format is None and len(common) == 1:
         recognized["date_format"] = common.pop()
-    marks = [own for own in map(amount_marks, texts) if own]
-    if marks and not {"decimal", "thousands", "currency"} & given.to_dict().keys():
+    marks = [column_marks for column_marks in map(amount_marks, texts) if column_marks]
+    if marks and not {"decimal", "thousands", "currency"} & declared.to_dict().keys():
         recognized |= _agreed([recognized, *marks])
-    reading = given.over(Reading(**recognized))
+    reading = declared.over(Reading(**recognized))
     if reading.guesses_century:  # by a policy of today's, which is read so in other years, too
         return replace(reading, latest_year=dt.date.today().year)
     return reading
 
 
-def _agreed(every: Sequence[Mapping[str, str]]) -> dict[str, str]:
+def _agreed(marks_by_column: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """What columns say of their marks; nothing where two say otherwise."""
     agreed: dict[str, str] = {}
-    for marks in every:
+    for marks in marks_by_column:
         for name, mark in marks.items():
             if agreed.setdefault(name, mark) != mark:
                 return {}

@@ -62,11 +62,11 @@ class ReadValues(Derived):
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
         """Count equal rows where the data lives; some may be equal only as they are read here."""
-        counted = self._table.tally(columns)
-        if counted is None:
+        tally = self._table.tally(columns)
+        if tally is None:
             return None
         try:
-            return self.read(counted[0]), counted[1]
+            return self.read(tally[0]), tally[1]
         except DataError:
             self.arrow(columns)  # which names the row of the table
             raise
@@ -92,8 +92,8 @@ class ReadValues(Derived):
             flat = values.combine_chunks()
             if pa.types.is_dictionary(flat.type):
                 flat = flat.cast(flat.type.value_type)
-            made = pa.LargeListArray.from_arrays(ends, flat, mask=pc.is_null(lists))
-            return pa.chunked_array([made])
+            list_array = pa.LargeListArray.from_arrays(ends, flat, mask=pc.is_null(lists))
+            return pa.chunked_array([list_array])
         kind, zoned = self._kinds[name], is_zoned(column)
         if kind is None and not self._reading.converts and not zoned:
             return column
@@ -104,8 +104,8 @@ class ReadValues(Derived):
         labels = pc.is_in(texts, value_set=self._labels)
         if not pc.any(labels).as_py():
             return self._of_either(name, column)
-        read = self._of_either(name, pc.if_else(labels, pa.scalar(None, pa.string()), texts))
-        return pc.if_else(labels, texts, read.cast(pa.string()))
+        converted = self._of_either(name, pc.if_else(labels, pa.scalar(None, pa.string()), texts))
+        return pc.if_else(labels, texts, converted.cast(pa.string()))
 
     def _of_either(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         """Texts of a raw table, read by the reading; of a release, as they are."""
@@ -113,16 +113,16 @@ class ReadValues(Derived):
         _, distinct = codes_of(plain(name, column))
         texts = distinct.drop_null()
         try:
-            read = as_plain_texts(name, column, self._reading, kind)
+            converted = as_plain_texts(name, column, self._reading, kind)
         except DataError:
             if None in map(plainly_written, texts.to_pylist()):
                 raise
             return as_plain_texts(name, column, Reading(), kind)  # no raw table is written so
-        made = as_plain_texts(name, pa.chunked_array([texts]), self._reading, kind)
-        others = read_otherwise(texts.to_pylist(), made.to_pylist())
-        if others and None not in map(plainly_written, others):  # each could be of a release, too
-            raise self._either(name, *next(iter(others.items())))
-        return read
+        plain_texts = as_plain_texts(name, pa.chunked_array([texts]), self._reading, kind)
+        changed = read_otherwise(texts.to_pylist(), plain_texts.to_pylist())
+        if changed and None not in map(plainly_written, changed):  # each could be of a release, too
+            raise self._either(name, *next(iter(changed.items())))
+        return converted
 
     def _either(self, name: str, text: str, number: str) -> DataError:
         """The error of a text that could stand in a raw table, and in a release."""
@@ -137,14 +137,14 @@ class ReadValues(Derived):
         )
 
 
-def read_otherwise(texts: Sequence[str], read: Sequence[str]) -> dict[str, str]:
-    """The texts that are another number or date than they say to anybody, each as it is `read`.
+def read_otherwise(texts: Sequence[str], plain_texts: Sequence[str]) -> dict[str, str]:
+    """The texts that are another number or date than they say to anybody, each as it is read.
 
     >>> read_otherwise(["1.200", "1,5", "20"], ["1200", "1.5", "20"])
     {'1.200': '1200', '1,5': '1.5'}
     """
     return {
-        text: made
-        for text, made in zip(texts, read, strict=True)
-        if plainly_written(text) != plainly_written(made)
+        text: plain_text
+        for text, plain_text in zip(texts, plain_texts, strict=True)
+        if plainly_written(text) != plainly_written(plain_text)
     }

@@ -51,24 +51,24 @@ def open_table(
 
     Its spellings of what is missing count in all columns, or in `only` some.
     """
-    opened = _opened(source, reading)
-    if reading is not None and reading.separators and not getattr(opened, "divided", {}):
-        opened = Divided(opened, reading.separators)
-    if reading is None or not reading.missing or isinstance(opened, Spelled):
-        return opened
-    return Spelled(opened, reading.missing, only)
+    table = _opened(source, reading)
+    if reading is not None and reading.separators and not getattr(table, "divided", {}):
+        table = Divided(table, reading.separators)
+    if reading is None or not reading.missing or isinstance(table, Spelled):
+        return table
+    return Spelled(table, reading.missing, only)
 
 
 def counted_where_it_lives(table: Table, columns: Sequence[str]) -> Source | str:
     """Take a table whose equal rows can be counted, or say why it is to be read into memory."""
     inner: Any = (table.inner or table) if isinstance(table, Snapshot) else table
-    written = inner.as_written if isinstance(inner, Spelled) else inner
-    if not hasattr(written, "counted"):
-        return f"{written.name} is neither CSV nor Parquet, nor of DuckDB or Spark"
-    found: Source | str = written.counted(columns)
-    if isinstance(inner, Spelled) and not isinstance(found, str):
-        found = inner.in_engine(found, columns)
-    return found
+    stored_table = inner.as_written if isinstance(inner, Spelled) else inner
+    if not hasattr(stored_table, "counted"):
+        return f"{stored_table.name} is neither CSV nor Parquet, nor of DuckDB or Spark"
+    source: Source | str = stored_table.counted(columns)
+    if isinstance(inner, Spelled) and not isinstance(source, str):
+        source = inner.in_engine(source, columns)
+    return source
 
 
 def _opened(source: Any, reading: Reading | None) -> Table:
@@ -94,9 +94,9 @@ def _opened(source: Any, reading: Reading | None) -> Table:
     return NarwhalsTable(source)
 
 
-def _open_path(given: Path, reading: Reading) -> Table:
+def _open_path(address: Path, reading: Reading) -> Table:
     try:
-        path, key, part = named_part(given)
+        path, key, part = named_part(address)
         standard = str(path) == STDIN
         if not standard:
             _refuse_no_file(path)
@@ -104,15 +104,15 @@ def _open_path(given: Path, reading: Reading) -> Table:
             name = "standard input" if standard else path.name
             path = from_pipe(None if standard else path, name)
             try:
-                opened = _open_file(path, name, key, part, reading)
+                table = _open_file(path, name, key, part, reading)
             except BaseException:
                 path.unlink(missing_ok=True)
                 raise
-            weakref.finalize(opened, path.unlink, missing_ok=True)
-            return opened
+            weakref.finalize(table, path.unlink, missing_ok=True)
+            return table
         exists = path.exists()
     except OSError as error:
-        raise DataError(f"{spoken(given)!r} cannot be opened: {error.strerror}") from None
+        raise DataError(f"{spoken(address)!r} cannot be opened: {error.strerror}") from None
     if not exists:
         raise DataError(f"there is no file or folder {spoken(path)!r}")
     return _open_file(path, path.name, key, part, reading)
@@ -132,8 +132,10 @@ def _refuse_no_file(path: Path) -> None:
 
 def _open_file(path: Path, name: str, key: str | None, part: str, reading: Reading) -> Table:
     ending = path.suffix.lower()
-    wanted = part if key == {_DATABASES: "table", _WORKBOOKS: "sheet"}.get(_kind(ending)) else None
-    if key is not None and wanted is None:
+    part_name = (
+        part if key == {_DATABASES: "table", _WORKBOOKS: "sheet"}.get(_kind(ending)) else None
+    )
+    if key is not None and part_name is None:
         raise DataError(
             f"{name}?{key}={part}: databases have ?table=, workbooks ?sheet=, others neither"
         )
@@ -146,11 +148,11 @@ def _open_file(path: Path, name: str, key: str | None, part: str, reading: Readi
     if path.name.lower().removesuffix(".gz").endswith(_CSV):
         return _open_csv(path, name, reading)
     if ending in _DATABASES:
-        return _open_database(path, name, wanted, reading)
+        return _open_database(path, name, part_name, reading)
     from foreknow.data.engines import file_table
 
     if ending in _WORKBOOKS:
-        return file_table.of_workbook(path, name, wanted)
+        return file_table.of_workbook(path, name, part_name)
     if ending in file_table.STATISTICS:
         return file_table.of_statistics(path, name, reading)
     raise DataError(
@@ -171,12 +173,12 @@ def _open_csv(path: Path, name: str, reading: Reading) -> Table:
     try:
         table = DuckTable.of_csv(readable, name, reading.delimiter)
         if reading.delimiter is not None and len(table.columns) == 1:
-            other = CsvFile(readable, name=name)
-            if len(other.header) > 1:
-                better = other.delimiter.replace("\t", "tab")
+            guessed_file = CsvFile(readable, name=name)
+            if len(guessed_file.header) > 1:
+                better = guessed_file.delimiter.replace("\t", "tab")
                 raise DataError(
                     f"{name} has one column with the delimiter {reading.delimiter!r}, and "
-                    f"{len(other.header)} with {better!r}; {to_add('delimiter', better)}"
+                    f"{len(guessed_file.header)} with {better!r}; {to_add('delimiter', better)}"
                 )
     except BaseException:
         if readable != path:
@@ -187,8 +189,8 @@ def _open_csv(path: Path, name: str, reading: Reading) -> Table:
     with readable.open("rb") as file:
         marked = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
     bom = marked or str(reading.encoding).startswith("utf-16")
-    known = table.file.delimiter if table.file.delimiter in DELIMITERS else ","
-    table.dialect = Dialect(known, reading.decimal or ".", bom)
+    delimiter = table.file.delimiter if table.file.delimiter in DELIMITERS else ","
+    table.dialect = Dialect(delimiter, reading.decimal or ".", bom)
     return table
 
 
@@ -271,8 +273,8 @@ def from_pipe(pipe: Path | None, name: str) -> Path:
     if pipe is None and (sys.stdin is None or sys.stdin.closed):
         raise DataError("standard input is closed; give the name of a file instead of -")
     try:
-        with nullcontext(sys.stdin.buffer) if pipe is None else pipe.open("rb") as given:
-            first = given.read(_BLOCK)
+        with nullcontext(sys.stdin.buffer) if pipe is None else pipe.open("rb") as stream:
+            first = stream.read(_BLOCK)
             if not first:
                 raise DataError(f"{name} is empty, or was read before")
             kind = content_of(first)
@@ -280,7 +282,7 @@ def from_pipe(pipe: Path | None, name: str) -> Path:
             path = new_file(zipped if kind is None else kind[1])
             with path.open("wb") as file:
                 file.write(first)
-                shutil.copyfileobj(given, file, _BLOCK)
+                shutil.copyfileobj(stream, file, _BLOCK)
             return path
     except OSError as error:
         raise DataError(f"{name} cannot be read: {error}") from None
@@ -301,7 +303,7 @@ def as_utf8(path: Path, name: str, reading: Reading) -> Path:
         copy = new_file(".csv")
         with (
             _unzipped(path, "rt", encoding=encoding, newline="") as file,
-            copy.open("w", encoding=UTF8, newline="") as made,
+            copy.open("w", encoding=UTF8, newline="") as utf8_file,
         ):
             while text := file.read(_BLOCK):
                 if encoding.startswith("iso8859") and _CONTROL.search(text):
@@ -311,7 +313,7 @@ def as_utf8(path: Path, name: str, reading: Reading) -> Path:
                         f"{name} holds control characters if it is {encoding}; it may be that of "
                         f"Windows: {to_add('encoding', 'cp1252')}"
                     )
-                made.write(text)
+                utf8_file.write(text)
         stamp.check()
     except UnicodeError:
         if not str(encoding).startswith(("utf-16", "utf-32")) and _is_binary(first):
@@ -341,9 +343,9 @@ def _no_text(name: str) -> DataError:
 
 
 def _refuse_known(first: bytes, name: str) -> None:
-    found = content_of(first)
-    if found is not None:
-        raise DataError(f"{name} is not CSV but {found[0]}; rename it to end in {found[1]}")
+    kind = content_of(first)
+    if kind is not None:
+        raise DataError(f"{name} is not CSV but {kind[0]}; rename it to end in {kind[1]}")
 
 
 def _refuse_others(first: bytes, name: str) -> None:
@@ -354,8 +356,8 @@ def _refuse_others(first: bytes, name: str) -> None:
             raise DataError(f"{found_out}; {_OR}{to_add('encoding', encoding)}")
     binary = _is_binary(first)
     if not binary and b"\0" in (first[:1], first[1:2]):
-        wanted = "utf-16-le" if first[1:2] == b"\0" else "utf-16-be"
-        raise DataError(f"{name} is not UTF-8 but UTF-16; {_OR}{to_add('encoding', wanted)}")
+        utf16 = "utf-16-le" if first[1:2] == b"\0" else "utf-16-be"
+        raise DataError(f"{name} is not UTF-8 but UTF-16; {_OR}{to_add('encoding', utf16)}")
     try:
         codecs.getincrementaldecoder(UTF8)().decode(first)
     except UnicodeDecodeError as error:

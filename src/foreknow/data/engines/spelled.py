@@ -50,7 +50,7 @@ class Spelled:
     @property
     def spelled(self) -> set[str]:
         """Columns with such a spelling: what else is in them may be numbers or dates."""
-        return {name for name, met in self.found.items() if met}
+        return {name for name, spellings in self.found.items() if spellings}
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns."""
@@ -61,8 +61,8 @@ class Spelled:
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
         """Count equal rows where the data lives; some may be equal only as they are read here."""
-        counted = self.as_written.tally(columns)
-        return counted and (self._cleared(counted[0]), counted[1])
+        tally = self.as_written.tally(columns)
+        return tally and (self._cleared(tally[0]), tally[1])
 
     def in_engine(self, table: Any, columns: Sequence[str]) -> Any:
         """A table of an engine that reads its columns so by itself; some are looked at."""
@@ -77,22 +77,22 @@ class Spelled:
         return [name for name in columns if self._only is None or name in self._only]
 
     def _value(self, name: str) -> Callable[[Any], Any]:
-        met = self.found.setdefault(name, set())
+        spellings = self.found.setdefault(name, set())
 
         def read(value: Any) -> Any:
             if type(value) is not str or (bare := value.strip(BLANKS)) not in self._spellings:
                 return value
-            met.add(bare)
+            spellings.add(bare)
             return None
 
         return read
 
     def _cleared(self, rows: pa.Table) -> pa.Table:
         for name in self._of(rows.column_names):
-            at, column = rows.column_names.index(name), rows.column(name)
+            place, column = rows.column_names.index(name), rows.column(name)
             kind = column.type.value_type if is_listed(column.type) else column.type
             if is_text(kind) and column.num_chunks:
-                rows = rows.set_column(at, name, self._column(name, column))
+                rows = rows.set_column(place, name, self._column(name, column))
         return rows
 
     def _column(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -109,10 +109,10 @@ class Spelled:
             if not missing.any():
                 return array
             place = np.cumsum(~missing) - 1
-            known = pa.array(place.astype(np.int32), mask=missing)
+            new_codes = pa.array(place.astype(np.int32), mask=missing)
             entries = array.dictionary.filter(pa.array(~missing))
-            at = known.take(array.indices)
-            return pa.DictionaryArray.from_arrays(at, entries, ordered=kind.ordered)
+            indices = new_codes.take(array.indices)
+            return pa.DictionaryArray.from_arrays(indices, entries, ordered=kind.ordered)
         missing = self._are_missing(name, array)
         if not missing.any():
             return array
@@ -128,12 +128,12 @@ class Spelled:
 
     def _shorter(self, name: str, lists: Any) -> Any:
         values = pc.list_flatten(lists)
-        kept = ~self._are_missing(name, values)
-        of = np.asarray(pc.list_parent_indices(lists))[kept]
-        ends = np.concatenate(([0], np.cumsum(np.bincount(of, minlength=len(lists)))))
+        is_kept = ~self._are_missing(name, values)
+        list_of_value = np.asarray(pc.list_parent_indices(lists))[is_kept]
+        ends = np.concatenate(([0], np.cumsum(np.bincount(list_of_value, minlength=len(lists)))))
         none = pc.is_null(lists)
         return pa.LargeListArray.from_arrays(
-            pa.array(ends, pa.int64()), values.filter(pa.array(kept)), mask=none
+            pa.array(ends, pa.int64()), values.filter(pa.array(is_kept)), mask=none
         )
 
 

@@ -31,12 +31,12 @@ def bare_rows(
     Where each row counts so many, by the column `amount` or as a tally says, this is called
     `count`. One column may hold `lists`.
     """
-    made: dict[str, Any] = {}
+    arrays: dict[str, Any] = {}
     if amount is not None:
         rows = fetch(table, [*columns, amount])
-        made[count] = rows.column(amount)
+        arrays[count] = rows.column(amount)
     elif isinstance(table, Tally):
-        rows, made[count] = tallied(table, columns)
+        rows, arrays[count] = tallied(table, columns)
     else:
         rows = fetch(table, columns, lists=lists)
     for name in columns:
@@ -46,8 +46,8 @@ def bare_rows(
         if escaped and pa.types.is_dictionary(column.type):
             texts = [text and rearmed(text) for text in column.dictionary.to_pylist()]
             column = pa.array(texts, pa.string()).take(column.indices)
-        made[bare(name)] = column
-    return pa.table(made)
+        arrays[bare(name)] = column
+    return pa.table(arrays)
 
 
 def stacked(
@@ -57,22 +57,22 @@ def stacked(
 
     What is a text in one of them is a text in all.
     """
-    called = []
+    labelled = []
     for place, (table, name) in enumerate(zip(tables, names, strict=True), start=1):
         if ids is not None:
-            own = [id_of(place, name, label) for label in table.column(ids).to_pylist()]
-            at = table.column_names.index(ids)
-            table = table.set_column(at, ids, pa.array(own, pa.string()))
+            group_ids = [id_of(place, name, label) for label in table.column(ids).to_pylist()]
+            index = table.column_names.index(ids)
+            table = table.set_column(index, ids, pa.array(group_ids, pa.string()))
         if column is not None:
             table = table.append_column(column, pa.repeat(name, len(table)))
-        called.append(table)
+        labelled.append(table)
     kinds: dict[str, set[pa.DataType]] = {}
-    for table in called:
+    for table in labelled:
         for own_field in table.schema:
             kinds.setdefault(own_field.name, set()).add(own_field.type)
-    texts = {name for name, own in kinds.items() if len(own) > 1}
-    alike = [_as_texts(table, texts) for table in called]
-    return pa.concat_tables(alike, promote_options="default")
+    texts = {name for name, types in kinds.items() if len(types) > 1}
+    unified = [_as_texts(table, texts) for table in labelled]
+    return pa.concat_tables(unified, promote_options="default")
 
 
 def _as_texts(table: pa.Table, names: set[str]) -> pa.Table:
@@ -91,12 +91,12 @@ def id_of(place: int, name: str, label: Any) -> str:
     return f"{place} {name} {label}"
 
 
-def codes_of_names(each: Sequence[Sequence[str]]) -> tuple[list[IntArray], int]:
+def codes_of_names(name_lists: Sequence[Sequence[str]]) -> tuple[list[IntArray], int]:
     """Number the distinct names of several lists; the numbers of each, and how many there are."""
-    names = pa.chunked_array([pa.array([*own], pa.string()) for own in each])
+    names = pa.chunked_array([pa.array([*name_list], pa.string()) for name_list in name_lists])
     encoded = names.combine_chunks().dictionary_encode()
     codes = encoded.indices.to_numpy().astype(np.int64)
-    ends = np.cumsum([len(own) for own in each])
+    ends = np.cumsum([len(name_list) for name_list in name_lists])
     return np.split(codes, ends[:-1]), len(encoded.dictionary)
 
 
@@ -114,9 +114,9 @@ def joined(
     table: pa.Table, rows: IntArray, columns: Mapping[str, Sequence[str | None]], **counts: IntArray
 ) -> pa.Table:
     """Some rows of a table, with columns of texts and of numbers beside."""
-    found = table.take(rows)
-    for name, own in columns.items():
-        found = found.append_column(name, pa.array([*own], pa.string()))
+    extended = table.take(rows)
+    for name, texts in columns.items():
+        extended = extended.append_column(name, pa.array([*texts], pa.string()))
     for name, numbers in counts.items():
-        found = found.append_column(name, pa.array(numbers))
-    return found
+        extended = extended.append_column(name, pa.array(numbers))
+    return extended

@@ -43,25 +43,25 @@ def check_columns(columns: Sequence[str], name: str) -> list[str]:
     odd = [column for column in columns if not isinstance(column, str)]
     if odd:
         raise DataError(f"{name}: the column name {odd[0]!r} is no text; rename the columns")
-    for at, column in enumerate(columns, 1):
+    for place, column in enumerate(columns, 1):
         try:
             column.encode()
         except UnicodeEncodeError:
             raise DataError(
-                f"{name}: the name of column {at} holds half a character (a lone surrogate); "
+                f"{name}: the name of column {place} holds half a character (a lone surrogate); "
                 "rename it"
             ) from None
     twice = [column for column, times in Counter(columns).items() if times > 1]
     if twice:
         raise DataError(f"{name} has two columns named {twice[0]!r}; rename one of them")
     if any(not column.strip() for column in columns):
-        at = [column.strip() for column in columns].index("") + 1
+        place = [column.strip() for column in columns].index("") + 1
         advice = "give it one"
-        if at == 1:
+        if place == 1:
             advice = "if it is the index that pandas wrote, write the table with index=False"
         elif columns[0] == "sep=":
             advice = "remove the first line, which is for Excel"
-        raise DataError(f"{name}: column {at} has no name; {advice}")
+        raise DataError(f"{name}: column {place} has no name; {advice}")
     return list(columns)
 
 
@@ -77,30 +77,30 @@ def most_rows_in_memory() -> int:
     return _ROWS_IN_MEMORY if limit is None else limit // _BYTES_PER_ROW
 
 
-def unreadable(name: str, error: BaseException, said: str = "", kind: str = "") -> ForeknowError:
+def unreadable(name: str, error: BaseException, reason: str = "", kind: str = "") -> ForeknowError:
     """The error of one line that says that a table cannot be read, and why."""
     if short_of_memory(error):
         return NotEnoughMemory(f"reading {name}")
     first = (str(error).splitlines() or [type(error).__name__])[0]
-    return DataError(f"{name} cannot be read{kind}: {one_line(said or first)}")
+    return DataError(f"{name} cannot be read{kind}: {one_line(reason or first)}")
 
 
-def choose(file: str, kind: str, known: Sequence[str], wanted: str | None) -> str:
+def choose(file: str, kind: str, names: Sequence[str], wanted_name: str | None) -> str:
     """The table or sheet that is meant: the named one, or the only one."""
-    listed = ", ".join(repr(name) for name in known[:8]) + (", ..." if len(known) > 8 else "")
-    if not known:
+    listed = ", ".join(repr(name) for name in names[:8]) + (", ..." if len(names) > 8 else "")
+    if not names:
         raise DataError(f"{file} has no {kind}")
-    if wanted is None and len(known) == 1:
-        return known[0]
-    if wanted is None:
-        raise DataError(f"{file} has several {kind}s: {listed}; name one: {file}?{kind}={known[0]}")
-    if wanted not in known:
-        raise DataError(f"{file} has no {kind} {wanted!r}; it has {listed}")
-    return wanted
+    if wanted_name is None and len(names) == 1:
+        return names[0]
+    if wanted_name is None:
+        raise DataError(f"{file} has several {kind}s: {listed}; name one: {file}?{kind}={names[0]}")
+    if wanted_name not in names:
+        raise DataError(f"{file} has no {kind} {wanted_name!r}; it has {listed}")
+    return wanted_name
 
 
 def place_of(
-    file: str, known: Iterable[Sequence[str]], usual: str, wanted: str | None
+    file: str, tables: Iterable[Sequence[str]], usual: str, wanted_name: str | None
 ) -> tuple[str, tuple[str, str]]:
     """What the table that is meant is called, and its schema and name; one of two is refused.
 
@@ -110,14 +110,14 @@ def place_of(
     ('clinic.people', ('clinic', 'people'))
     """
     places: dict[str, list[tuple[str, str]]] = {}
-    for schema, table in known:
+    for schema, table in tables:
         name = table if schema == usual else f"{schema}.{table}"
         places.setdefault(name, []).append((schema, table))
-    name = choose(file, "table", list(places), wanted)
+    name = choose(file, "table", list(places), wanted_name)
     if len(places[name]) > 1:
-        both = " and ".join(f"{sql_name(s)}.{sql_name(t)}" for s, t in places[name])
+        pair = " and ".join(f"{sql_name(s)}.{sql_name(t)}" for s, t in places[name])
         raise DataError(
-            f"{file} has two tables that are called {name!r}: {both}; rename one of them, or make "
+            f"{file} has two tables that are called {name!r}: {pair}; rename one of them, or make "
             "a view of the one that is meant"
         )
     return name, places[name][0]
@@ -140,9 +140,9 @@ def require(table: Table, columns: Sequence[str]) -> None:
             )
 
 
-def free_name(name: str, taken: Container[str]) -> str:
+def free_name(name: str, used_names: Container[str]) -> str:
     """The name, with as many underscores after it as it takes to be no other column's."""
-    while name in taken:
+    while name in used_names:
         name += "_"
     return name
 
@@ -165,11 +165,11 @@ def with_signs(rows: pa.Table, floats: Sequence[str], minus: Sequence[Any] | Non
     for i, name in enumerate(floats):
         column = rows.column(name)
         if minus is None:
-            made = pc.add(column, pa.scalar(0.0, column.type))
+            signed = pc.add(column, pa.scalar(0.0, column.type))
         else:
             size = pc.abs(column)
-            made = pc.if_else(minus[i], pc.negate(size), size)
-        rows = rows.set_column(rows.column_names.index(name), name, made)
+            signed = pc.if_else(minus[i], pc.negate(size), size)
+        rows = rows.set_column(rows.column_names.index(name), name, signed)
     return rows
 
 
@@ -262,9 +262,9 @@ class Snapshot:
 
     def __getstate__(self) -> dict[str, Any]:
         """Only what was read goes into another process."""
-        kept = {"name": self.name, "columns": self.held, "untyped": self.untyped}
-        kept["spelled"] = self.spelled
-        return {**kept, "held": self.held, "_rows": self._rows, "_table": None}
+        state = {"name": self.name, "columns": self.held, "untyped": self.untyped}
+        state["spelled"] = self.spelled
+        return {**state, "held": self.held, "_rows": self._rows, "_table": None}
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Give columns that were read."""

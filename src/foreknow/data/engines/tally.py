@@ -65,10 +65,10 @@ class Tally:
     @cached_property
     def _read(self) -> tuple[pa.Table, IntArray]:
         rows, amounts = self._fetch(self._judged)
-        written = getattr(self._table, "as_written", self._table)
+        stored_table = getattr(self._table, "as_written", self._table)
         # Rows that differ in what is not judged are two.
         if _repeated(rows, self._judged):
-            refuse_repeated_rows(written, self.name, self.columns, self._amount)
+            refuse_repeated_rows(stored_table, self.name, self.columns, self._amount)
         return rows, amounts
 
     def _fetch(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray]:
@@ -80,10 +80,10 @@ class Tally:
 
 def refuse_repeated_rows(table: Table, name: str, columns: Sequence[str], count: str) -> None:
     """Refuse a table of counts in which a combination of all its columns stands twice."""
-    if alike := _repeated(table.arrow(columns), columns):
-        first, again = alike
+    if equal_rows := _repeated(table.arrow(columns), columns):
+        first, later = equal_rows
         raise DataError(
-            f"{name}: rows {first + 1} and {again + 1} differ by nothing but the count, "
+            f"{name}: rows {first + 1} and {later + 1} differ by nothing but the count, "
             "and GROUP BY gives each combination once; if it was written twice, keep one; if "
             f"these are parts of one count, add them up: SUM({sql_name(count)}) ... "
             "GROUP BY"
@@ -95,28 +95,28 @@ def _repeated(rows: pa.Table, columns: Sequence[str]) -> tuple[int, int] | None:
     if not len(rows):
         return None
     coded = [codes_of(column) for column in plain_table(rows, columns).columns]
-    keys, first = combine([codes for codes, _ in coded], [len(found) for _, found in coded])
+    keys, first = combine([codes for codes, _ in coded], [len(distinct) for _, distinct in coded])
     if len(first) == len(keys):
         return None
     _, earliest = np.unique(keys, return_index=True)
-    again = int(np.argmax(earliest[keys] != np.arange(len(keys))))
-    return int(earliest[keys[again]]), again
+    later = int(np.argmax(earliest[keys] != np.arange(len(keys))))
+    return int(earliest[keys[later]]), later
 
 
 def amounts_of(table: Table, count: str, amounts: pa.ChunkedArray) -> IntArray:
     """Read how often each value occurs."""
-    codes, known = codes_of(plain(count, amounts))
-    each = np.array([_whole(value) for value in known.to_pylist()], np.int64)
-    wrong = (each < 1)[codes]
+    codes, distinct = codes_of(plain(count, amounts))
+    numbers = np.array([_whole(value) for value in distinct.to_pylist()], np.int64)
+    wrong = (numbers < 1)[codes]
     if wrong.any():
         row = int(np.argmax(wrong))
-        given = repr(known[int(codes[row])].as_py())
-        sign = "without a sign for thousands, " if re.search(r"\d[.,\s]\d{3}\b", given) else ""
+        text = repr(distinct[int(codes[row])].as_py())
+        sign = "without a sign for thousands, " if re.search(r"\d[.,\s]\d{3}\b", text) else ""
         raise DataError(
             f"{table.name}: column {count!r} must hold a whole number from 1 to 2**53 in each row, "
-            f"{sign}but row {row + 1} holds {given}"
+            f"{sign}but row {row + 1} holds {text}"
         )
-    weights: IntArray = each[codes]
+    weights: IntArray = numbers[codes]
     return weights
 
 

@@ -54,8 +54,8 @@ def _looked_at(schema: Schema) -> list[str]:
 
 def _unique(table: Table) -> set[str]:
     """Columns of which a reading saw that no value repeats: no two have the same hash."""
-    found = getattr(_file_of(table), "hashes", {}).items()
-    return {name for name, hashes in found if (hashes[1:] != hashes[:-1]).all()}
+    hashed_columns = getattr(_file_of(table), "hashes", {}).items()
+    return {name for name, hashes in hashed_columns if (hashes[1:] != hashes[:-1]).all()}
 
 
 def _file_of(table: Table) -> DuckTable | None:
@@ -81,27 +81,27 @@ def refuse_repeated(table: Table, schema: Schema, columns: Sequence[str] | None 
     odd = repeated(table, names) if person is None else dict.fromkeys(names, (0, 0))
     apart: list[str] = []
     if odd and person is None:
-        others = [n for n in (schema.person, *schema.identifiers) if n is not None and n not in odd]
-        apart = [n for n in others if columns is None or n in columns]
+        unique = [n for n in (schema.person, *schema.identifiers) if n is not None and n not in odd]
+        apart = [n for n in unique if columns is None or n in columns]
         apart = [n for n in dict.fromkeys(apart) if _is_in_each_row(table, n)]
         if schema.person in apart:
-            odd = {n: counted for n, counted in odd.items() if _is_number(table, n)}
+            odd = {n: counts for n, counts in odd.items() if _is_number(table, n)}
         elif any(map(is_of_person, apart)):
-            odd = {n: counted for n, counted in odd.items() if is_of_person(n) or is_of_rows(n)}
-    for name, counted in odd.items():
+            odd = {n: counts for n, counts in odd.items() if is_of_person(n) or is_of_rows(n)}
+    for name, counts in odd.items():
         if not getattr(_source(table, [name]), "rows_numbered", True):
-            raise _not_people(table, name, "some are in several rows", *counted, apart)
+            raise _not_people(table, name, "some are in several rows", *counts, apart)
         rows = fetch(table, [name] if person is None else [name, person])
-        codes, distinct, known = _known_of(rows.column(name))
-        owner = known if person is None else codes_of(rows.column(person))[0][known]
+        codes, distinct, known_rows = _known_of(rows.column(name))
+        owner = known_rows if person is None else codes_of(rows.column(person))[0][known_rows]
         first = first_rows(codes, len(distinct))
-        again = owner != owner[first[codes]]
-        if again.any():
-            later = int(np.argmax(again))
-            one, value = int(first[codes[later]]), distinct[int(codes[later])].as_py()
-            where = f"{value!r} is in rows {known[one] + 1} and {known[later] + 1}"
+        repeats = owner != owner[first[codes]]
+        if repeats.any():
+            later = int(np.argmax(repeats))
+            earlier, value = int(first[codes[later]]), distinct[int(codes[later])].as_py()
+            where = f"{value!r} is in rows {known_rows[earlier] + 1} and {known_rows[later] + 1}"
             if person is None:
-                raise _not_people(table, name, where, len(known), len(distinct), apart)
+                raise _not_people(table, name, where, len(known_rows), len(distinct), apart)
             raise DataError(
                 f"{table.name}: the identifier {name!r} repeats: {where}, of two people by "
                 f"{person!r}; say person = {name!r}, if it tells people apart, {_NO_NAME}"
@@ -110,10 +110,10 @@ def refuse_repeated(table: Table, schema: Schema, columns: Sequence[str] | None 
 
 def _known_of(column: pa.ChunkedArray) -> tuple[NDArray[Any], pa.Array, IntArray]:
     """Codes of the values that are not missing, the distinct ones, and the rows of the codes."""
-    codes, found = codes_of(column)
-    distinct = found.slice(0, len(found) - found.null_count)  # a null is last
-    known = np.flatnonzero(codes < len(distinct))
-    return codes[known], distinct, known
+    codes, values = codes_of(column)
+    distinct = values.slice(0, len(values) - values.null_count)  # a null is last
+    known_rows = np.flatnonzero(codes < len(distinct))
+    return codes[known_rows], distinct, known_rows
 
 
 _NO_NAME = (
@@ -124,16 +124,16 @@ _NO_NAME = (
 
 def _is_in_each_row(table: Table, name: str) -> bool:
     """Whether each row has a value of a column, and none repeats."""
-    rows, counted = _distinct(table, [name])
-    return bool(counted[name] == (rows, rows))
+    rows, counts = _distinct(table, [name])
+    return bool(counts[name] == (rows, rows))
 
 
 def _distinct(table: Table, columns: Sequence[str]) -> tuple[int, Distinct]:
     """How many rows there are, how many have a value of each column, and how many values."""
     source = _source(table, columns)
     if source is not None:
-        counted: tuple[int, Distinct] = source.distinct(columns)
-        return counted
+        counts: tuple[int, Distinct] = source.distinct(columns)
+        return counts
     rows, of_each = 0, {}
     for name in columns:
         column = fetch(table, [name]).column(name)
@@ -159,8 +159,8 @@ def _is_number(table: Table, name: str) -> bool:
         return is_number_of_person(name) or is_of_rows(name)
     source = _source(table, [name])
     rows = fetch(table, [name]) if source is None else source.head([name], _HEAD)
-    some = _known_of(rows.column(name))[1].slice(0, _LOOK).to_pylist()
-    return 2 * sum(are_codes([value]) for value in some) >= len(some)
+    sample = _known_of(rows.column(name))[1].slice(0, _LOOK).to_pylist()
+    return 2 * sum(are_codes([value]) for value in sample) >= len(sample)
 
 
 def _not_people(
@@ -188,15 +188,15 @@ def _not_people(
 def repeated(table: Table, columns: Sequence[str]) -> Distinct:
     """Of some columns those with a value that two rows have: how many rows, how many values."""
     of_each = _distinct(table, columns)[1] if columns else {}
-    return {name: own for name, own in of_each.items() if own[0] > own[1]}
+    return {name: counts for name, counts in of_each.items() if counts[0] > counts[1]}
 
 
 def _source(table: Table, columns: Sequence[str]) -> Any:
     """Where the columns can be counted without reading them; None where that is faster here."""
     if isinstance(table, Snapshot) and "_rows" in vars(table):
         return None
-    found = counted_where_it_lives(table, columns)
-    return None if isinstance(found, str) else found
+    source = counted_where_it_lives(table, columns)
+    return None if isinstance(source, str) else source
 
 
 # ---- households ---------------------------------------------------------------------------------
@@ -240,30 +240,30 @@ def shared(table: Table, schema: Schema) -> tuple[str, ...]:
     person = schema.person if schema.several or schema.counts_people else None
     if isinstance(table, Snapshot):  # each column of one reading, in whatever order
         table = table.inner or table
-    known = schema.person, getattr(schema.shared, "by", None)  # what is said already
-    names = [name for name in _perhaps_shared(table, schema) if name not in known]
+    named_columns = schema.person, getattr(schema.shared, "by", None)  # what is said already
+    names = [name for name in _perhaps_shared(table, schema) if name not in named_columns]
     source = None if person else _source(table, names)
     if source is None:
         all_of = ((n, _counted(table, n, person)) for n in names)
-        return tuple(n for n, found in all_of if _is_shared(found, 1, _is_named_so(n)))
-    seen = getattr(_file_of(table), "hashes", {})
-    if not seen:
+        return tuple(n for n, counts in all_of if _is_shared(counts, 1, _is_named_so(n)))
+    hashes = getattr(_file_of(table), "hashes", {})
+    if not hashes:
         head = source.head(names, _HEAD) if names else pa.table({})
         if len(head) < _HEAD:  # all of the table, in one question for all columns
             all_of = ((name, _times(head.column(name))) for name in names)
-            return tuple(n for n, found in all_of if _is_shared(found, 1, _is_named_so(n)))
-    names = [n for n in names if n in seen] if seen else _may_share(head, names)
+            return tuple(n for n, counts in all_of if _is_shared(counts, 1, _is_named_so(n)))
+    names = [n for n in names if n in hashes] if hashes else _may_share(head, names)
     size = source.size if names else 0
     share = _OF_LARGE if size is None or size > _LARGE * (16 if source.untyped else 1) else 1
 
     def found(name: str) -> bool:
-        if name in seen:
-            some = seen[name][seen[name].view(np.uint64) % np.uint64(share) == 0]
-            times = np.unique(some, return_counts=True)[1]
+        if name in hashes:
+            sample = hashes[name][hashes[name].view(np.uint64) % np.uint64(share) == 0]
+            times = np.unique(sample, return_counts=True)[1]
             if not len(times) or times.max() <= _MOST:  # else perhaps a spelling of what is missing
-                few = _are_few(times)
-                if _is_named_so(name) or not few:
-                    return few
+                are_few = _are_few(times)
+                if _is_named_so(name) or not are_few:
+                    return are_few
         return _is_shared(source.sampled(name, share), share, _is_named_so(name))
 
     return tuple(name for name in names if found(name))
@@ -279,8 +279,8 @@ def agrees(table: Table, name: str, column: str) -> bool:
     """Whether all rows of each household have one value of a column."""
     rows = fetch(table, [name, column])
     (homes, of_homes), (values, of_values) = map(codes_of, rows.columns)
-    named = homes < len(of_homes) - of_homes.null_count
-    pairs = homes[named].astype(np.int64) * len(of_values) + values[named]
+    has_home = homes < len(of_homes) - of_homes.null_count
+    pairs = homes[has_home].astype(np.int64) * len(of_values) + values[has_home]
     return bool(len(np.unique(pairs)) == len(of_homes) - of_homes.null_count)
 
 
@@ -321,8 +321,8 @@ def _words(name: str) -> set[str]:
 def _may_be(head: pa.ChunkedArray, is_named: bool) -> bool:
     """Whether the first rows have as many different values as households would have."""
     codes, distinct, _ = _known_of(head)
-    many = bool(len(codes)) and len(codes) <= _MOST_EACH * len(distinct)
-    return many and _may_be_shared(distinct, is_named)
+    is_varied = bool(len(codes)) and len(codes) <= _MOST_EACH * len(distinct)
+    return is_varied and _may_be_shared(distinct, is_named)
 
 
 def _counted(table: Table, name: str, person: str | None) -> tuple[pa.Array, IntArray]:
@@ -331,28 +331,28 @@ def _counted(table: Table, name: str, person: str | None) -> tuple[pa.Array, Int
         rows = fetch(table, [name] if person is None else [name, person])
     except DataError:  # a column that cannot be read need not be
         return pa.array([], pa.string()), np.zeros(0, dtype=np.int64)
-    codes, distinct, known = _known_of(rows.column(name))
+    codes, distinct, known_rows = _known_of(rows.column(name))
     if person is not None:
         who, people = codes_of(rows.column(person))
-        codes = np.unique(codes.astype(np.int64) * len(people) + who[known]) // len(people)
-        if len(codes) > _MOVED * len(np.unique(who[known])):  # it varies within a person
+        codes = np.unique(codes.astype(np.int64) * len(people) + who[known_rows]) // len(people)
+        if len(codes) > _MOVED * len(np.unique(who[known_rows])):  # it varies within a person
             return distinct.slice(0, 0), np.zeros(0, dtype=np.int64)
     return distinct, np.bincount(codes, minlength=len(distinct))
 
 
-def _is_shared(found: tuple[pa.Array, IntArray], share: int, is_named: bool) -> bool:
+def _is_shared(counts: tuple[pa.Array, IntArray], share: int, is_named: bool) -> bool:
     """Whether most rows share their value with a few others; one of so many values was found."""
-    values, times = found
+    values, times = counts
     if not _are_few(times):
         return False
-    few = (times >= _LEAST) & (times <= _MOST)
-    return (is_named or share * int(few.sum()) >= _SEVERAL) and _may_be_shared(values, is_named)
+    is_few = (times >= _LEAST) & (times <= _MOST)
+    return (is_named or share * int(is_few.sum()) >= _SEVERAL) and _may_be_shared(values, is_named)
 
 
 def _are_few(times: IntArray) -> bool:
     """Whether most rows have a value that a few rows have."""
-    few = (times >= _LEAST) & (times <= _MOST)
-    return 2 * int(times[few].sum()) > int(times.sum())
+    is_few = (times >= _LEAST) & (times <= _MOST)
+    return 2 * int(times[is_few].sum()) > int(times.sum())
 
 
 def _may_be_shared(values: pa.Array, is_named: bool) -> bool:
@@ -360,12 +360,12 @@ def _may_be_shared(values: pa.Array, is_named: bool) -> bool:
 
     A fraction is that of a measure, and names nobody.
     """
-    some = [value for value in values.slice(0, _LOOK).to_pylist() if value is not None]
+    sample = [value for value in values.slice(0, _LOOK).to_pylist() if value is not None]
     if is_named:
-        return not any(map(_has_fraction, some))
-    texts = [value for value in some if isinstance(value, str) and not _DATE.match(value)]
+        return not any(map(_has_fraction, sample))
+    texts = [value for value in sample if isinstance(value, str) and not _DATE.match(value)]
     coded = (any(map(str.isalpha, text)) and any(map(str.isdigit, text)) for text in texts)
-    return 2 * sum(coded) > len(some)
+    return 2 * sum(coded) > len(sample)
 
 
 def _has_fraction(value: Any) -> bool:

@@ -27,12 +27,12 @@ _CELL = re.compile(rb"<(?:\w+:)?c[\s/>]")
 def check_workbook(path: Path, name: str) -> None:
     """Raise `DataError` for a workbook that unpacks to too much, or of too many cells."""
     with zipfile.ZipFile(path) as archive:
-        every = archive.infolist()
-        check_unpacked(name, path.stat().st_size, sum(each.file_size for each in every))
-        for each in every:
-            if re.search(r"worksheets?/[^/]*\.xml$", each.filename, re.IGNORECASE):
-                with archive.open(each) as sheet:
-                    _check_cells(sheet, name, each.filename)
+        entries = archive.infolist()
+        check_unpacked(name, path.stat().st_size, sum(entry.file_size for entry in entries))
+        for entry in entries:
+            if re.search(r"worksheets?/[^/]*\.xml$", entry.filename, re.IGNORECASE):
+                with archive.open(entry) as sheet:
+                    _check_cells(sheet, name, entry.filename)
 
 
 def _check_cells(sheet: Any, name: str, part: str) -> None:
@@ -44,16 +44,16 @@ def _check_cells(sheet: Any, name: str, part: str) -> None:
         cut = len(text) - _OVERLAP if len(block) == _BLOCK else len(text)
         cut = max(text.rfind(b"<", 0, max(cut, 0)), 0) if len(block) == _BLOCK else cut
         now, before = text[:cut], text[cut:]
-        found = _PLACE.findall(now)
-        places += len(found)
+        references = _PLACE.findall(now)
+        places += len(references)
         cells += len(_CELL.findall(now))
-        for letters in {letters for letters, _ in found}:
+        for letters in {letters for letters, _ in references}:
             widest = max(widest, _number(letters))
-        if found:
-            last = max(last, *(int(row) for _, row in found))
-        given = _ROW.findall(now)
+        if references:
+            last = max(last, *(int(row) for _, row in references))
+        row_numbers = _ROW.findall(now)
         rows += now.count(b"<row") + now.count(b":row")
-        last = max([last, *map(int, given)])
+        last = max([last, *map(int, row_numbers)])
     widest = max(widest, min(cells - places, 1 << 14))
     declared = max(last, rows if places < cells else 0) * widest
     if declared > MOST_CELLS:

@@ -43,16 +43,16 @@ def write_csv(
     In some columns numbers may have decimal `commas`; and Excel knows UTF-8 by its `bom`.
     """
     options = pyarrow.csv.WriteOptions(quoting_style="needed", delimiter=delimiter)
-    with path.open("wb") as file, ExitStack() as opened:
+    with path.open("wb") as file, ExitStack() as stack:
         file.write(BOM_UTF8 if bom else b"")
         writer = None
         for part in [table] if isinstance(table, pa.Table) else table:
             part = with_commas(part, commas)
-            made = disarmed(part) if escape_formulas else pa.table(simple(part), part.column_names)
+            rows = disarmed(part) if escape_formulas else pa.table(simple(part), part.column_names)
             if writer is None:
-                writer = pyarrow.csv.CSVWriter(file, made.schema, write_options=options)
-                opened.enter_context(writer)
-            writer.write_table(made)
+                writer = pyarrow.csv.CSVWriter(file, rows.schema, write_options=options)
+                stack.enter_context(writer)
+            writer.write_table(rows)
 
 
 def disarmed(table: pa.Table) -> pa.Table:
@@ -107,27 +107,27 @@ def write_changed(
     """Write a table over the file that it was read from, with other texts in some rows."""
     note = (table.schema.metadata or {}).get(_NOTE)
     for name, texts in changed.items():
-        own = [None if x is None else str(x) for x in table.column(name).to_pylist()]
+        new_texts = [None if x is None else str(x) for x in table.column(name).to_pylist()]
         for row, text in texts.items():
-            own[row] = text
+            new_texts[row] = text
         place = table.column_names.index(name)
-        table = table.set_column(place, name, pa.array(own, pa.string()))
-    with replaced(path) as whole:
-        write_parts([table], whole, None if note is None else note.decode("utf-8", "replace"))
+        table = table.set_column(place, name, pa.array(new_texts, pa.string()))
+    with replaced(path) as new_path:
+        write_parts([table], new_path, None if note is None else note.decode("utf-8", "replace"))
 
 
-def write_in_parts(tables: Iterable[pa.Table], path: Path, most: int | None) -> list[Path]:
+def write_in_parts(tables: Iterable[pa.Table], path: Path, max_rows: int | None) -> list[Path]:
     """Write a release as one Parquet file; or as a folder of them, of so many rows at most.
 
     They are laid out as a verifier wants them, which holds nothing but rows.
     """
     try:
-        if most is None:
+        if max_rows is None:
             write(tables, path)
             return [path]
         path.mkdir()
         files = []
-        for number, pieces in groupby(_pieces(tables, most), key=itemgetter(0)):
+        for number, pieces in groupby(_pieces(tables, max_rows), key=itemgetter(0)):
             files.append(part_of(path, number))
             write((piece for _, piece in pieces), files[-1])
     except (pa.ArrowNotImplementedError, pa.ArrowCapacityError) as error:
@@ -135,7 +135,7 @@ def write_in_parts(tables: Iterable[pa.Table], path: Path, most: int | None) -> 
     return files
 
 
-def _pieces(tables: Iterable[pa.Table], most: int) -> Iterator[tuple[int, pa.Table]]:
+def _pieces(tables: Iterable[pa.Table], max_rows: int) -> Iterator[tuple[int, pa.Table]]:
     """Rows, and the number of the file that they go into; a table without rows has one file."""
     done = 0
     for table in tables:
@@ -143,8 +143,8 @@ def _pieces(tables: Iterable[pa.Table], most: int) -> Iterator[tuple[int, pa.Tab
             yield 0, table
         start = 0
         while start < len(table):
-            piece = table.slice(start, most - done % most)
-            yield done // most, piece
+            piece = table.slice(start, max_rows - done % max_rows)
+            yield done // max_rows, piece
             start, done = start + len(piece), done + len(piece)
 
 
@@ -156,10 +156,10 @@ def part_of(folder: Path, number: int) -> Path:
 def parts_of_parquet(path: Path) -> Iterator[pa.Table]:
     """Read a Parquet file of ours, a row group at a time; first of all its columns."""
     with path.open("rb") as file:
-        opened = pq.ParquetFile(file)
-        yield opened.schema_arrow.empty_table()
-        for i in range(opened.num_row_groups):
-            yield opened.read_row_group(i)
+        parquet = pq.ParquetFile(file)
+        yield parquet.schema_arrow.empty_table()
+        for i in range(parquet.num_row_groups):
+            yield parquet.read_row_group(i)
 
 
 def bare(table: pa.Table) -> pa.Table:
@@ -179,15 +179,15 @@ def frame_of(table: pa.Table | list[dict[str, Any]], library: str) -> Any:
     if library in ("arrow", "pyarrow"):
         return table
     if library not in ("pandas", "polars"):
-        known = "pandas", "polars", "arrow"
-        raise InputError(f"there is no library {library!r}{did_you_mean(str(library), known)}")
+        libraries = "pandas", "polars", "arrow"
+        raise InputError(f"there is no library {library!r}{did_you_mean(str(library), libraries)}")
     try:
-        found = import_module(library)
+        module = import_module(library)
     except ImportError:
         raise InputError(
             f'{library} is not installed: pip install {library}, or ask for "arrow"'
         ) from None
-    return table.to_pandas() if library == "pandas" else found.from_arrow(table)
+    return table.to_pandas() if library == "pandas" else module.from_arrow(table)
 
 
 def read_noted(path: Path) -> tuple[pa.Table, str | None]:
@@ -209,10 +209,10 @@ def simple(table: pa.Table) -> list[pa.ChunkedArray]:
     """Columns of a table as they are written: plain, and without dictionaries."""
     simple = []
     for name, column in zip(table.column_names, table.columns, strict=True):
-        made = plain(name, column)
-        if pa.types.is_dictionary(made.type):
-            made = made.cast(made.type.value_type)
-        simple.append(made.cast(pa.string()) if pa.types.is_large_string(made.type) else made)
+        array = plain(name, column)
+        if pa.types.is_dictionary(array.type):
+            array = array.cast(array.type.value_type)
+        simple.append(array.cast(pa.string()) if pa.types.is_large_string(array.type) else array)
     return simple
 
 

@@ -103,7 +103,9 @@ class Candidates:
             np.arange(len(cuts_by_attribute)), [cuts.gain.shape[1] for cuts in cuts_by_attribute]
         )
         gain = np.hstack([cuts.gain for cuts in cuts_by_attribute])
-        return cls(attributes, gain, np.hstack([cuts.at for cuts in cuts_by_attribute]), attribute)
+        return cls(
+            attributes, gain, np.hstack([cuts.cut_code for cuts in cuts_by_attribute]), attribute
+        )
 
     def sides(
         self, cut: IntArray, group: IntArray, codes: list[NDArray[Any]], points: IntArray

@@ -32,11 +32,11 @@ class Cuts:
     gain: NDArray[np.float64]
     # a threshold: the largest code that goes left; one value apart: -1 less that value; levels:
     # that of the children, plus (node + 1) times the number of levels where one child is apart
-    at: IntArray
+    cut_code: IntArray
 
     def times(self, factor: Any) -> Cuts:
         """The same with other gains."""
-        return Cuts(self.gain * factor, self.at)
+        return Cuts(self.gain * factor, self.cut_code)
 
 
 def sides(attribute: Attribute, codes: NDArray[Any], cut_code: IntArray) -> NDArray[Any]:
@@ -135,7 +135,7 @@ class _Candidates:
     group: IntArray
     rank: NDArray[Any]  # lowest first
     gain: NDArray[np.float64]
-    at: IntArray
+    cut_code: IntArray
 
     def first(self, n_first: int) -> tuple[IntArray, IntArray]:
         """Index of the first candidates of each group, and their rank within it."""
@@ -149,13 +149,13 @@ def _best(several: list[_Candidates], n_groups: int, n_candidates: int) -> Cuts:
     """The first candidates of every group, of several kinds."""
     candidates = _Candidates(
         *(np.concatenate([getattr(part, key) for part in several]) for key in ("group", "rank")),
-        *(np.concatenate([getattr(part, key) for part in several]) for key in ("gain", "at")),
+        *(np.concatenate([getattr(part, key) for part in several]) for key in ("gain", "cut_code")),
     )
     chosen, rank = candidates.first(n_candidates)
     gains = np.full((n_groups, n_candidates), -np.inf)
     cut_codes = np.zeros((n_groups, n_candidates), dtype=np.int64)
     gains[candidates.group[chosen], rank] = candidates.gain[chosen]
-    cut_codes[candidates.group[chosen], rank] = candidates.at[chosen]
+    cut_codes[candidates.group[chosen], rank] = candidates.cut_code[chosen]
     return Cuts(gains, cut_codes)
 
 
@@ -164,8 +164,8 @@ class _Halves:
     """Cuts into two sides: their people and widths, and the width of the whole."""
 
     group: IntArray
-    at: IntArray
-    left: IntArray
+    cut_code: IntArray
+    people_left: IntArray
     total: IntArray
     wide: NDArray[Any]
     wide_left: NDArray[Any]
@@ -176,40 +176,40 @@ class _Halves:
     @property
     def saved(self) -> NDArray[np.float64]:
         """What the left sides gain."""
-        return np.asarray(self.left * (self.wide - self.wide_left) / self.scale)
+        return np.asarray(self.people_left * (self.wide - self.wide_left) / self.scale)
 
     def even(self) -> _Candidates:
         """As cuts that keep both sides: the most even first."""
-        right = self.total - self.left
-        gain = self.total * self.wide - self.left * self.wide_left - right * self.wide_right
-        unevenness = np.abs(2 * self.left - self.total)
-        return _Candidates(self.group, unevenness, gain / self.scale, self.at)
+        right = self.total - self.people_left
+        gain = self.total * self.wide - self.people_left * self.wide_left - right * self.wide_right
+        unevenness = np.abs(2 * self.people_left - self.total)
+        return _Candidates(self.group, unevenness, gain / self.scale, self.cut_code)
 
     def outlying(self, loss: NDArray[np.float64], room: int) -> _Candidates:
         """As cuts of which one side is suppressed: those that gain something, the most first."""
-        right, loss_each = self.total - self.left, loss[self.group]
-        gain = np.full(len(self.at), -np.inf)
+        right, loss_each = self.total - self.people_left, loss[self.group]
+        gain = np.full(len(self.cut_code), -np.inf)
         for out, staying, wide in (
-            (self.left, right, self.wide_right),
-            (right, self.left, self.wide_left),
+            (self.people_left, right, self.wide_right),
+            (right, self.people_left, self.wide_left),
         ):
             net = staying * (self.wide - wide) / self.scale - out * loss_each
             gain = np.where((out <= room) & (net > gain), net, gain)
         gains = gain > 0
         gain = gain[gains]
-        return _Candidates(self.group[gains], -gain, gain, self.at[gains])
+        return _Candidates(self.group[gains], -gain, gain, self.cut_code[gains])
 
     def apart(self, loss: NDArray[np.float64], n_levels: int) -> _Candidates:
         """All children apart, of which the one that costs least is suppressed; of three or more."""
         saved = self.saved
         net_gain = np.full(len(loss), np.inf)
-        np.minimum.at(net_gain, self.group, saved + self.left * loss[self.group])
+        np.minimum.at(net_gain, self.group, saved + self.people_left * loss[self.group])
         net = np.bincount(self.group, weights=saved, minlength=len(loss)) - net_gain
         first = np.flatnonzero(np.diff(self.group, prepend=-1))
         several = np.bincount(self.group, minlength=len(loss))[self.group[first]] > 2
         first = first[several & (net[self.group[first]] > 0)]
         gain = net[self.group[first]]
-        return _Candidates(self.group[first], -gain, gain, self.at[first] % n_levels)
+        return _Candidates(self.group[first], -gain, gain, self.cut_code[first] % n_levels)
 
 
 def _halves(attribute: Attribute, cells: _Cells, n_nearest: int | None = None) -> list[_Halves]:
@@ -312,11 +312,14 @@ def _level_cuts(attribute: Attribute, cells: _Cells, n_candidates: int) -> Cuts:
         is_level = children > 0
         gains[is_level, 0] = np.bincount(halves.group, weights=saved, minlength=n_groups)[is_level]
         several = children[halves.group] > 2  # of two children, one apart is all apart
-        group, unevenness = halves.group[several], np.abs(2 * halves.left - halves.total)[several]
-        single = _Candidates(group, unevenness, saved[several], halves.at[several])
+        group, unevenness = (
+            halves.group[several],
+            np.abs(2 * halves.people_left - halves.total)[several],
+        )
+        single = _Candidates(group, unevenness, saved[several], halves.cut_code[several])
         chosen, rank = single.first(n_candidates)
         gains[group[chosen], 1 + rank] = single.gain[chosen]
-        cut_codes[group[chosen], 1 + rank] = single.at[chosen]
+        cut_codes[group[chosen], 1 + rank] = single.cut_code[chosen]
     return Cuts(gains, cut_codes)
 
 
@@ -363,13 +366,15 @@ def counts_of_table(labels: Labels, table: IntArray) -> GroupCounts:
     return PartedCounts.of_table(labels, "single", None, table).part(0, len(table))
 
 
-def whole_proposals(owner: IntArray, offsets: IntArray, most: int) -> Iterator[tuple[int, int]]:
+def whole_proposals(
+    owner: IntArray, offsets: IntArray, most_cells: int
+) -> Iterator[tuple[int, int]]:
     """Runs of groups, of as many whole proposals as have so many cells together; one at least."""
     ends: IntArray = np.append(np.flatnonzero(owner[1:] != owner[:-1]) + 1, len(owner))
     start = 0
     while start < len(owner):
-        fitting = int(np.searchsorted(offsets[ends] - offsets[start], most, side="right")) - 1
-        one = int(np.searchsorted(ends, start, side="right"))
-        stop = int(ends[max(fitting, one)])
+        fitting = int(np.searchsorted(offsets[ends] - offsets[start], most_cells, side="right")) - 1
+        next_end = int(np.searchsorted(ends, start, side="right"))
+        stop = int(ends[max(fitting, next_end)])
         yield start, stop
         start = stop

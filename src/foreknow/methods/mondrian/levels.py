@@ -98,10 +98,10 @@ class PeopledRows(Rows):
 
     multiplicity = people
 
-    def part(self, points: IntArray | slice, held: IntArray | slice) -> Self:
+    def part(self, points: IntArray | slice, holdings: IntArray | slice) -> Self:
         """Only some points, and what is held there."""
-        weights, cells, times = self.weights[points], self.cells[points], self.times[held]
-        return replace(super().part(points, held), weights=weights, cells=cells, times=times)
+        weights, cells, times = self.weights[points], self.cells[points], self.times[holdings]
+        return replace(super().part(points, holdings), weights=weights, cells=cells, times=times)
 
     def take(self, points: IntArray) -> Self:
         """Only some points, in this order."""
@@ -378,13 +378,13 @@ class Ranking(NamedTuple):
 
     gain: NDArray[np.float64]
     attribute: NDArray[Any]
-    at: IntArray
+    cut_code: IntArray
 
     @classmethod
     def of(cls, candidates: list[Cuts]) -> Ranking:
         """Rank the candidates of each attribute; among equal gains, the first attribute's."""
         gain, cut_codes = (
-            np.hstack([getattr(cuts, key) for cuts in candidates]) for key in ("gain", "at")
+            np.hstack([getattr(cuts, key) for cuts in candidates]) for key in ("gain", "cut_code")
         )
         widths = [cuts.gain.shape[1] for cuts in candidates]
         attribute = np.repeat(np.arange(len(candidates), dtype=np.int16), widths)
@@ -420,4 +420,4 @@ class Ranking(NamedTuple):
 
     def choice(self, turn: int, groups: IntArray) -> tuple[NDArray[Any], IntArray]:
         """Attribute and place of the candidate of this rank of some groups."""
-        return self.attribute[groups, turn], self.at[groups, turn]
+        return self.attribute[groups, turn], self.cut_code[groups, turn]

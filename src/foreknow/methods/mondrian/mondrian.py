@@ -75,7 +75,7 @@ class MondrianSettings(Settings):
 
     cuts: FromOne = 5
     suppression: Annotated[NumberSetting, Field(ge=0, lt=1)] = Decimal(0)
-    refine: Annotated[Any, BeforeValidator(lambda given: seconds_of(given) and given)] = None
+    refine: Annotated[Any, BeforeValidator(lambda value: seconds_of(value) and value)] = None
 
 
 @hints(ADVICE)

@@ -103,16 +103,16 @@ class Replay:
             level.divide(last)
             if level.kept > _MOST:
                 return None
-        found = level.across(points.spread(np.arange(len(points))))
-        if sum(len(part[0]) for part in found) > _MOST:
+        refused_cuts = level.across(points.spread(np.arange(len(points))))
+        if sum(len(part[0]) for part in refused_cuts) > _MOST:
             return None
         none = np.empty(0, dtype=np.int64)
         people, children, owner = (
-            np.concatenate([none, *(part[i] for part in found)]) for i in range(3)
+            np.concatenate([none, *(part[i] for part in refused_cuts)]) for i in range(3)
         )
-        cuts = [cut for part in found for cut in part[3]]
-        groups, own = points.spread(level.final), microdata.sensitive_codes
-        return cls(groups, people, children, owner, cuts, first, last, microdata.values, own)
+        cuts = [cut for part in refused_cuts for cut in part[3]]
+        groups, codes = points.spread(level.final), microdata.sensitive_codes
+        return cls(groups, people, children, owner, cuts, first, last, microdata.values, codes)
 
     @cached_property
     def decisions(self) -> Sequence[Refusal]:
@@ -120,16 +120,16 @@ class Replay:
         cut = self._owner[self._children]
         order = np.lexsort((self._children, cut))
         people, child, cut = self._people[order], self._children[order], cut[order]
-        found: list[Refusal] = []
+        refusals: list[Refusal] = []
         if not len(cut):
-            return found
-        for at in np.split(np.arange(len(cut)), np.flatnonzero(np.diff(cut)) + 1):
-            who, (_, own) = people[at], np.unique(child[at], return_inverse=True)
-            turn, place = self._cuts[cut[at[0]]]
+            return refusals
+        for places in np.split(np.arange(len(cut)), np.flatnonzero(np.diff(cut)) + 1):
+            who, (_, part) = people[places], np.unique(child[places], return_inverse=True)
+            turn, place = self._cuts[cut[places[0]]]
             refuses = partial(turn.refuses, proposal=place)
-            given = who, own.reshape(-1), self.groups[who], self._codes[who], self._labels
-            found.append(Refusal.of(*given, refuses))
-        return found
+            parts = who, part.reshape(-1), self.groups[who], self._codes[who], self._labels
+            refusals.append(Refusal.of(*parts, refuses))
+        return refusals
 
     def same(self, codes: NDArray[Any]) -> bool | None:
         """Whether a world, of equal bags, leads to the same groups; None if a run must tell."""
@@ -158,13 +158,13 @@ class _Refusals(Level):
         before = ledger.copy()
         accepted, divisible = super()._settle(ledger, children)
         rows, child, owner = children
-        asked = ~accepted[owner[child]]
-        if asked.any():
-            taken = accepted[owner]
-            every = self.tally(children).part(0, len(owner))
-            turn = Turn(before, ledger.copy(), every.take(taken), owner[taken])
-            refused = rows.number[asked].astype(np.int64)
-            self._refused.append((refused, child[asked], owner, turn))
+        is_refused = ~accepted[owner[child]]
+        if is_refused.any():
+            is_accepted = accepted[owner]
+            tally = self.tally(children).part(0, len(owner))
+            turn = Turn(before, ledger.copy(), tally.take(is_accepted), owner[is_accepted])
+            refused = rows.number[is_refused].astype(np.int64)
+            self._refused.append((refused, child[is_refused], owner, turn))
             self.kept += len(refused)
         return accepted, divisible
 
@@ -173,7 +173,7 @@ class _Refusals(Level):
         members = np.argsort(point_of, kind="stable")
         ends = np.cumsum(np.bincount(point_of, minlength=len(self.final)))
         starts = np.append(0, ends[:-1])
-        found, n_children, n_proposals = [], 0, 0
+        refused_cuts, n_children, n_proposals = [], 0, 0
         for points, child, owner, turn in self._refused:
             pairs = np.unique(np.stack((owner[child], self.final[points], child)), axis=1)
             divided = np.flatnonzero(
@@ -183,13 +183,13 @@ class _Refusals(Level):
             inside = np.isin(owner[child], proposals)
             if not inside.any():
                 continue
-            children, own = np.unique(child[inside], return_inverse=True)
-            many = (ends - starts)[points[inside]]
-            of_child = np.repeat(own.reshape(-1), many)
+            children, child_numbers = np.unique(child[inside], return_inverse=True)
+            n_members = (ends - starts)[points[inside]]
+            of_child = np.repeat(child_numbers.reshape(-1), n_members)
             people = np.concatenate([members[starts[p] : ends[p]] for p in points[inside].tolist()])
-            asked = np.searchsorted(proposals, owner[children])
-            cuts = [(turn, at) for at in proposals.tolist()]
-            found.append((people, of_child + n_children, asked + n_proposals, cuts))
+            cut_of_child = np.searchsorted(proposals, owner[children])
+            cuts = [(turn, proposal) for proposal in proposals.tolist()]
+            refused_cuts.append((people, of_child + n_children, cut_of_child + n_proposals, cuts))
             n_children += len(children)
             n_proposals += len(proposals)
-        return found
+        return refused_cuts

@@ -32,12 +32,12 @@ _TRIES = 100
 
 
 class Suppression:
-    """Groups of points, of which up to `most` people are suppressed, each perhaps with a plan."""
+    """Groups of points, of which up to `limit` people are suppressed, each perhaps with a plan."""
 
     def __init__(
-        self, points: Points, microdata: Microdata, choice: Choice, groups: IntArray, most: int
+        self, points: Points, microdata: Microdata, choice: Choice, groups: IntArray, limit: int
     ) -> None:
-        self._points, self._microdata, self._choice, self._most = points, microdata, choice, most
+        self._points, self._microdata, self._choice, self._most = points, microdata, choice, limit
         self._all = Level(points, microdata, choice)
         attributes, weights = microdata.attributes, choice.weights
         self._weights = np.ones(len(attributes)) if weights is None else weights
@@ -66,11 +66,11 @@ class Suppression:
         before, everybody = self._groups.copy(), np.ones(len(self.out), dtype=bool)
         # A group that covers every column is published as suppressed people are, and a reader
         # would take both for one. So it is cut first, or it is that of suppressed people.
-        whole = self._whole()
-        if whole.any() and int(self._points.weights[whole].sum()) <= self._most:
-            self.out = whole
-        elif whole.any():
-            self._go_on(whole, ledger)
+        covers_all = self._whole()
+        if covers_all.any() and int(self._points.weights[covers_all].sum()) <= self._most:
+            self.out = covers_all
+        elif covers_all.any():
+            self._go_on(covers_all, ledger)
             if self._whole().any():
                 self._groups, self.out = before, ~everybody
                 return
@@ -88,9 +88,9 @@ class Suppression:
             fresh = self._carry_out(chosen, ledger)
             self._divide(fresh, ledger)
 
-    def _level(self, of: NDArray[np.bool_]) -> Level:
+    def _level(self, is_included: NDArray[np.bool_]) -> Level:
         """The groups of some points, and no others."""
-        return Level(self._points, self._microdata, self._choice, self._groups).only(of)
+        return Level(self._points, self._microdata, self._choice, self._groups).only(is_included)
 
     def _divide(self, fresh: NDArray[np.bool_], ledger: PolicyLedger) -> None:
         """Divide groups as far as the policy allows."""
@@ -101,12 +101,12 @@ class Suppression:
             level.divide(ledger)
         self._groups[fresh] = self._added(level.n_final) + level.final[fresh]
 
-    def _added(self, many: int) -> int:
+    def _added(self, n_groups: int) -> int:
         """Make room for the plans of more groups; the number of the first."""
         first = len(self._merit)
-        self._merit = np.append(self._merit, np.full(many, -np.inf))
-        self._people = np.append(self._people, np.zeros(many, dtype=np.int64))
-        self._loss = np.append(self._loss, np.zeros(many))
+        self._merit = np.append(self._merit, np.full(n_groups, -np.inf))
+        self._people = np.append(self._people, np.zeros(n_groups, dtype=np.int64))
+        self._loss = np.append(self._loss, np.zeros(n_groups))
         return first
 
     # ---- plans ----------------------------------------------------------------------------
@@ -115,20 +115,20 @@ class Suppression:
         self, codes: Sequence[NDArray[Any]], groups: IntArray, n_groups: int
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """The NCP of groups over all columns; which groups cover every column."""
-        total, whole = np.zeros(n_groups), np.ones(n_groups, dtype=bool)
+        total, covers_all = np.zeros(n_groups), np.ones(n_groups, dtype=bool)
         columns = zip(self._microdata.attributes, codes, self._weights, strict=True)
-        for attribute, own, weight in columns:
-            wide, covers = widths(attribute, own, groups, n_groups)
-            total, whole = total + weight * wide, whole & covers
-        return total, whole
+        for attribute, column_codes, weight in columns:
+            wide, covers = widths(attribute, column_codes, groups, n_groups)
+            total, covers_all = total + weight * wide, covers_all & covers
+        return total, covers_all
 
     def _whole(self) -> NDArray[np.bool_]:
         """Which points are in a group that covers every column, and are not suppressed."""
         level = self._level(~self.out)
-        found = self._widths(level.rows.codes, level.group, level.n_groups)[1]
-        whole = np.zeros(len(self.out), dtype=bool)
-        whole[level.rows.number] = found[level.group]
-        return whole
+        group_covers_all = self._widths(level.rows.codes, level.group, level.n_groups)[1]
+        covers_all = np.zeros(len(self.out), dtype=bool)
+        covers_all[level.rows.number] = group_covers_all[level.group]
+        return covers_all
 
     def _plan(self, fresh: NDArray[np.bool_], ledger: PolicyLedger) -> None:
         """Find the cut of each group of some points that gains most for each suppressed person."""
@@ -138,45 +138,49 @@ class Suppression:
         name = np.zeros(level.n_groups, dtype=np.int64)
         name[level.group] = self._groups[level.rows.number]
         columns = zip(level.attributes, level.rows.codes, self._weights, strict=True)
-        loss, most = self._columns - width, self._choice.cuts
+        loss, most_cuts = self._columns - width, self._choice.cuts
         self._loss[name] = loss
         ranking = Ranking.of(
             [
-                outlying_cuts(a, c, level.group, level.rows.people, loss / w, most, room).times(w)
+                outlying_cuts(
+                    a, c, level.group, level.rows.people, loss / w, most_cuts, room
+                ).times(w)
                 for a, c, w in columns
             ]
         )
-        for turn in range(min(ranking.turns, most)):
+        for turn in range(min(ranking.turns, most_cuts)):
             asking = np.flatnonzero(ranking.has(turn))
             if not len(asking):
                 break
             children = level.children(ranking, turn, asking)
             rows, child, owner = children
-            wide, whole = self._widths(rows.codes, child, len(owner))
-            own = _sums(child, rows.people, len(owner))
-            own[whole | ~level.safe_alone(ledger, children)] = 0
-            kept = _sums(owner, own, len(asking))
-            out = people[asking] - kept
-            gain = people[asking] * width[asking] - _sums(owner, own * wide, len(asking))
+            wide, covers_all = self._widths(rows.codes, child, len(owner))
+            kept_of_child = _sums(child, rows.people, len(owner))
+            kept_of_child[covers_all | ~level.safe_alone(ledger, children)] = 0
+            kept_people = _sums(owner, kept_of_child, len(asking))
+            out = people[asking] - kept_people
+            gain = people[asking] * width[asking] - _sums(owner, kept_of_child * wide, len(asking))
             gain -= out * self._columns
             merit = np.where(
-                (kept > 0) & (out <= room) & (gain > 0), gain / np.maximum(out, 0.5), -np.inf
+                (kept_people > 0) & (out <= room) & (gain > 0), gain / np.maximum(out, 0.5), -np.inf
             )
             better = merit > self._merit[name[asking]]
             self._merit[name[asking[better]]] = merit[better]
             self._people[name[asking[better]]] = out[better]
             inside = better[owner[child]]
-            at = child[inside]
-            place = at - np.searchsorted(owner, owner[at])
-            self._side[rows.number[inside]] = np.where(own[at] > 0, place, -1)
+            children_inside = child[inside]
+            place = children_inside - np.searchsorted(owner, owner[children_inside])
+            self._side[rows.number[inside]] = np.where(
+                kept_of_child[children_inside] > 0, place, -1
+            )
 
     def _chosen(self) -> IntArray:
         """The groups with the best plans; after the first, for half of who may still leave."""
         room = self._most - self.n_people
-        most = (room + 1) // 2 if self.out.any() else room
+        most_people = (room + 1) // 2 if self.out.any() else room
         self._merit[self._people > room] = -np.inf
         order = np.argsort(-self._merit, kind="stable")[: np.count_nonzero(self._merit > -np.inf)]
-        allowed = np.cumsum(self._people[order]) <= most
+        allowed = np.cumsum(self._people[order]) <= most_people
         return np.sort(order[: max(1, int(np.count_nonzero(allowed)))])
 
     # ---- carrying out ---------------------------------------------------------------------
@@ -185,27 +189,27 @@ class Suppression:
         """Carry out what the ledger accepts of some plans; which points are in new groups."""
         joining = self._joining(chosen)
         side = np.where(np.isin(self._groups, joining), -1, self._side)
-        both = np.append(chosen, joining)
-        moves = _Moves.of(self._all, both, self._groups, side, self.out)
+        groups = np.append(chosen, joining)
+        moves = _Moves.of(self._all, groups, self._groups, side, self.out)
         order = np.argsort(-self._merit[chosen], kind="stable")
         self._merit[chosen] = -np.inf
-        accepted = np.zeros(len(both), dtype=bool)
-        more = [0, *(1 << np.arange(len(joining).bit_length())).tolist()]
-        for many in more:
-            some = np.append(order, np.arange(len(chosen), len(both))[:many])
-            if moves.accepted(some, ledger):
-                accepted[some] = True
+        accepted = np.zeros(len(groups), dtype=bool)
+        n_to_try = [0, *(1 << np.arange(len(joining).bit_length())).tolist()]
+        for n_joining in n_to_try:
+            plans = np.append(order, np.arange(len(chosen), len(groups))[:n_joining])
+            if moves.accepted(plans, ledger):
+                accepted[plans] = True
                 break
-        waiting, tries = [] if accepted.any() else [*np.array_split(order, 2)], len(more)
+        waiting, tries = [] if accepted.any() else [*np.array_split(order, 2)], len(n_to_try)
         while waiting and tries < _TRIES:
-            some, tries = waiting.pop(), tries + 1
-            if len(some) and moves.accepted(some, ledger):
-                accepted[some] = True
-            elif len(some) > 1:
-                middle = len(some) // 2
-                waiting += [some[middle:], some[:middle]]
-        moved = np.isin(self._groups, both[accepted]) & ~self.out
-        self._merit[both[accepted]] = -np.inf
+            plans, tries = waiting.pop(), tries + 1
+            if len(plans) and moves.accepted(plans, ledger):
+                accepted[plans] = True
+            elif len(plans) > 1:
+                middle = len(plans) // 2
+                waiting += [plans[middle:], plans[:middle]]
+        moved = np.isin(self._groups, groups[accepted]) & ~self.out
+        self._merit[groups[accepted]] = -np.inf
         self.out |= moved & (side < 0)
         fresh = moved & (side >= 0)
         if fresh.any():
@@ -220,8 +224,8 @@ class Suppression:
         planned = chosen[self._people[chosen] > 0]
         gain = float((self._merit[planned] * self._people[planned]).sum())
         room = self._most - self.n_people - int(self._people[planned].sum())
-        kept = ~self.out & ~np.isin(self._groups, chosen)
-        size = _sums(self._groups[kept], self._points.weights[kept], len(self._merit))
+        is_kept = ~self.out & ~np.isin(self._groups, chosen)
+        size = _sums(self._groups[is_kept], self._points.weights[is_kept], len(self._merit))
         order = np.argsort(self._loss, kind="stable")
         order = order[size[order] > 0]
         lost = np.cumsum(self._loss[order] * size[order])
@@ -246,15 +250,15 @@ class _Moves:
         owner = np.where(out, -1, place[groups])
         used = out | (owner >= 0)
         keys = owner[used] * width + np.where(out[used], 0, side[used] + 1)
-        found, part = np.unique(keys, return_inverse=True)
+        distinct_keys, part = np.unique(keys, return_inverse=True)
         child = np.full(len(groups), -1, dtype=np.int64)
         child[used] = part.reshape(-1)
-        counts = level.counts_of(child, len(found))
-        return cls(counts, found // width, found % width == 0)
+        counts = level.counts_of(child, len(distinct_keys))
+        return cls(counts, distinct_keys // width, distinct_keys % width == 0)
 
-    def accepted(self, some: IntArray, ledger: PolicyLedger) -> bool:
+    def accepted(self, plans: IntArray, ledger: PolicyLedger) -> bool:
         """Whether the ledger accepts some plans together; if so, they are carried out."""
-        mine = np.isin(self._owner, some)
+        mine = np.isin(self._owner, plans)
         leaving = mine & self._out
         used = np.flatnonzero(mine | (self._suppressed & leaving.any()))
         away = (self._suppressed | leaving)[used]
@@ -262,10 +266,10 @@ class _Moves:
         parts = self._counts.take(used)
         added, removed = parts.merge(into), None
         if ledger.looks_back or not ledger.monotone:
-            _, whole = np.unique(
+            _, part_places = np.unique(
                 np.where(self._suppressed[used], -1, self._owner[used]), return_inverse=True
             )
-            removed = parts.merge(whole.reshape(-1))
+            removed = parts.merge(part_places.reshape(-1))
         if not ledger.admits(removed, added):
             return False
         ledger.commit(removed, added)
@@ -273,6 +277,6 @@ class _Moves:
         return True
 
 
-def _sums(of: IntArray, amounts: NDArray[Any], n: int) -> NDArray[Any]:
+def _sums(groups: IntArray, amounts: NDArray[Any], n: int) -> NDArray[Any]:
     """Sum amounts by what they are of."""
-    return np.bincount(of, weights=amounts, minlength=n).astype(amounts.dtype)
+    return np.bincount(groups, weights=amounts, minlength=n).astype(amounts.dtype)

@@ -139,23 +139,23 @@ class AuditPage(Page[Audit]):
         """Say whether the release is safe, and how many requirements hold."""
         idle = self._idle
         if not idle.count(False):
-            one = "the requirement is" if len(idle) == 1 else "the requirements are"
-            return f"Nothing was judged: nobody has a value that {one} about"
-        safe = [all(v.safe for v in own) for own in by_requirement(self.result)]
-        safe = [each for each, nothing in zip(safe, idle, strict=True) if not nothing]
+            subject = "the requirement is" if len(idle) == 1 else "the requirements are"
+            return f"Nothing was judged: nobody has a value that {subject} about"
+        safe = [all(v.safe for v in verdicts) for verdicts in by_requirement(self.result)]
+        safe = [is_safe for is_safe, nothing in zip(safe, idle, strict=True) if not nothing]
         also = ", also against an adversary who knows the method" if self._foreseen else ""
         also += by_word_of(self.result.scope)
         if self.result.too_large:
             names = listing([*map(visible, self.result.too_large)])
             also += f"; {names} by a bound that the judge did not check"
-        if many := idle.count(True):
-            also += f"; {number(many)} {'asks' if many == 1 else 'ask'} nothing of this table"
+        if n_idle := idle.count(True):
+            also += f"; {number(n_idle)} {'asks' if n_idle == 1 else 'ask'} nothing of this table"
         return self._settled(safe) + also
 
     @property
     def _idle(self) -> list[bool]:
         """Of each requirement, whether it asks nothing of the table."""
-        return [all(map(_is_idle, own)) for own in by_requirement(self.result)]
+        return [all(map(_is_idle, verdicts)) for verdicts in by_requirement(self.result)]
 
     def _settled(self, safe: list[bool]) -> str:
         total, failing = len(safe), safe.count(False)
@@ -164,12 +164,12 @@ class AuditPage(Page[Audit]):
             return f"Not safe: {number(failing)} of {number(total)} requirements {verb}"
         several = "both requirements" if total == 2 else f"all {number(total)} requirements"
         verb = "fail" if failing else "hold"
-        said = f"the requirement {verb}s" if total == 1 else f"{several} {verb}"
+        outcome = f"the requirement {verb}s" if total == 1 else f"{several} {verb}"
         if failing:
-            return f"Not safe: {said}"
+            return f"Not safe: {outcome}"
         if self.result.limits_inference:
-            return f"Safe: {said}"
-        return f"{said.capitalize()}{unlimited(self.result)}"
+            return f"Safe: {outcome}"
+        return f"{outcome.capitalize()}{unlimited(self.result)}"
 
     def as_they_are(self) -> Iterable[str]:
         """Labels of the table, and what is said of the people whose cases these are."""
@@ -196,16 +196,16 @@ class AuditPage(Page[Audit]):
         schema = audit.policy.schema
         nouns = noun if schema is None else nouns_of(schema.sensitives)
         # How many guesses are right is counted in the table: it would confirm them to readers.
-        tried = trials_beside(audit, kept=self.published)
+        tried = trials_beside(audit, published=self.published)
         scope = replace(audit.scope, method=None) if self._foreseen else audit.scope
         if self.published and schema is not None:
             scope = for_readers(scope, schema)
         attack = "" if self.published else self.attack
-        said = beside_audit(audit, nouns, scope, attack, owner=not self.published)
-        said = [*tried, *said] if audit.trials and not self.published else [*said, *tried]
-        said = [*map(_beyond_the_judge, audit.too_large), *said]
-        chosen = all(each.name != BY_DEFAULT for each in audit.policy.requirements)
-        return said if chosen else [_UNCHOSEN, *said]
+        notes = beside_audit(audit, nouns, scope, attack, owner=not self.published)
+        notes = [*tried, *notes] if audit.trials and not self.published else [*notes, *tried]
+        notes = [*map(_beyond_the_judge, audit.too_large), *notes]
+        chosen = all(requirement.name != BY_DEFAULT for requirement in audit.policy.requirements)
+        return notes if chosen else [_UNCHOSEN, *notes]
 
     @property
     def assumed(self) -> Sequence[str]:
@@ -223,7 +223,7 @@ class AuditPage(Page[Audit]):
         audit = self.result
         parts = list(zip(titled(audit), audit.verdicts, strict=True))
         yield Heading("The verdict on each requirement", "verdicts")
-        rows = [self._row(*of, verdict) for of, verdict in parts if not verdict.of_groups]
+        rows = [self._row(*heading, verdict) for heading, verdict in parts if not verdict.of_groups]
         relative = {v.required.relative for v in audit.verdicts if not v.of_groups}
         if rows:
             worst = " or ".join([*["worst"] * (False in relative), *[NEAREST] * (True in relative)])
@@ -244,8 +244,8 @@ class AuditPage(Page[Audit]):
                 yield from self._part(title, anchor, place)
         yield Heading("What the release is still worth", "worth")
         if audit.lattice is not None:
-            said = chosen_sentence if self.published else lattice_line
-            yield Sentence(said(audit.lattice, audit.policy.options.written), "note")
+            lattice_words = chosen_sentence if self.published else lattice_line
+            yield Sentence(lattice_words(audit.lattice, audit.policy.options.written), "note")
         yield Later(self._worth)
         yield Heading("The policy", "policy")
         yield Later(self._policy)
@@ -256,9 +256,9 @@ class AuditPage(Page[Audit]):
 
     def _row(self, title: str, anchor: str, verdict: Verdict) -> Row:
         """A verdict in the table of all."""
-        about, numbered = self._about(verdict), title.startswith("Requirement ")
+        values, numbered = self._about(verdict), title.startswith("Requirement ")
         secret = Cell(
-            about if numbered else f"{title}: {about}",
+            values if numbered else f"{title}: {values}",
             above=title if numbered else "",
             link=anchor,
         )
@@ -266,11 +266,11 @@ class AuditPage(Page[Audit]):
         where, worst = Cell("–"), Cell("kept with the owner", mood_of(verdict.safe, limits))
         limit = required_text(verdict.required)
         if self._withheld(verdict) is None:
-            found = verdict.found
-            worst = worst_cell(found, verdict.required, limits)
-            limit = limit_of(found, verdict.required)
-            if found.value is not None:
-                where = Cell(visible(found.value), below=_in_group(verdict))
+            disclosure = verdict.found
+            worst = worst_cell(disclosure, verdict.required, limits)
+            limit = limit_of(disclosure, verdict.required)
+            if disclosure.value is not None:
+                where = Cell(visible(disclosure.value), below=_in_group(verdict))
         return self._word(verdict), secret, self._allowed(verdict).short, worst, limit, where
 
     def _part(self, title: str, anchor: str, place: int) -> Iterator[Block]:
@@ -288,14 +288,14 @@ class AuditPage(Page[Audit]):
     def _shown_of(self, anchor: str, place: int) -> Iterator[Block]:
         """The facts that achieve it, and whom it is so of."""
         audit, verdict = self.result, self.result.verdicts[place]
-        found, noun = verdict.found, sensitive_noun(audit.policy, verdict.requirement)
-        counted = audit.counted_of(verdict)
-        semantics = (verdict.counts or counts_of(counted.counts)).semantics
-        if details := describe(verdict.judged, found.witness, noun, semantics).details:
-            title = "Whom it is about" if found.bounded else "The facts that achieve it"
+        disclosure, noun = verdict.found, sensitive_noun(audit.policy, verdict.requirement)
+        requirement_counts = audit.counted_of(verdict)
+        semantics = (verdict.counts or counts_of(requirement_counts.counts)).semantics
+        if details := describe(verdict.judged, disclosure.witness, noun, semantics).details:
+            title = "Whom it is about" if disclosure.bounded else "The facts that achieve it"
             yield Heading(title, level=3)
             yield Pairs(title, details)
-        counts, sets = counted.together(found), counted.meant.sets
+        counts, sets = requirement_counts.together(disclosure), requirement_counts.meant.sets
         yield from priors_figure(counts, verdict, anchor)
         yield from more_known_figure(counts, verdict, f"{anchor}-more")
         if not self.published:
@@ -308,7 +308,7 @@ class AuditPage(Page[Audit]):
                     _holders(sets, counts, d.value),
                     worst_cell(d, required, limits),
                 )
-                for d in [found, *verdict.others][:_MOST_VALUES]
+                for d in [disclosure, *verdict.others][:_MOST_VALUES]
             ]
             relative = verdict.required.relative
             worst = f"case {NEAREST}" if relative else "worst case"
@@ -349,23 +349,23 @@ class AuditPage(Page[Audit]):
         noun = sensitive_noun(audit.policy, verdict.requirement)
         semantics = (verdict.counts or audit.counts).semantics
         allowed = describe(verdict.judged, None, noun, semantics)
-        known = _of_everybody([visible(name) for name in verdict.known])
+        known_columns = _of_everybody([visible(name) for name in verdict.known])
         return replace(
             allowed,
-            knows=", and ".join([allowed.knows, *known]),
-            short=", ".join([allowed.short, *known]),
+            knows=", and ".join([allowed.knows, *known_columns]),
+            short=", ".join([allowed.short, *known_columns]),
         )
 
     def _sentence(self, place: int) -> str:
         """What was found of a requirement; of one that fails, also of how many people."""
         audit, verdict = self.result, self.result.verdicts[place]
         if (why := self._withheld(verdict)) is not None:
-            asked = f"{criterion_text(verdict.requirement)}: t" if verdict.of_groups else "T"
-            return f"{asked}he requirement {'holds' if verdict.safe else 'fails'}. {why}"
-        said = verdict_sentence(verdict, sensitive_noun(audit.policy, verdict.requirement))
+            beginning = f"{criterion_text(verdict.requirement)}: t" if verdict.of_groups else "T"
+            return f"{beginning}he requirement {'holds' if verdict.safe else 'fails'}. {why}"
+        sentence = verdict_sentence(verdict, sensitive_noun(audit.policy, verdict.requirement))
         if verdict.safe or self.published:
-            return said
-        return f"{said} {exposed_sentence(audit.exposed[place])}"
+            return sentence
+        return f"{sentence} {exposed_sentence(audit.exposed[place])}"
 
     def _worth(self) -> Iterator[Block]:
         """Sizes of groups, and how far each column was generalized."""
@@ -450,12 +450,12 @@ def beside_audit(
 ) -> list[str]:
     """What stands beside the verdicts of an audit, a sentence each."""
     schema = audit.policy.schema
-    judged = [
+    limited = [
         (v.requirement.sensitive, v.judged.key if v.of_groups else None)
         for v in audit.verdicts
         if audit.limits(v)
     ]
-    spread = spread_limits([""] if schema is None else schema.sensitives, judged)
+    spread = spread_limits([""] if schema is None else schema.sensitives, limited)
     reader = Reader(
         scope,
         nouns,
@@ -490,8 +490,8 @@ def _holders(sets: Mapping[str, Sequence[str]], counts: GroupCounts, value: Any)
         return number(int(counts.totals[counts.code(value)]))
     members = set(sets.get(str(value), ()))
     codes = [code for code, label in enumerate(counts.values) if str(label) in members]
-    whole = len(codes) == len(members) > 0  # or some are in the set that is counted as one
-    return number(int(counts.totals[codes].sum())) if whole else "–"
+    is_complete = len(codes) == len(members) > 0  # or some are in the set that is counted as one
+    return number(int(counts.totals[codes].sum())) if is_complete else "–"
 
 
 # ---- a verdict, a requirement, a release in words -------------------------------------------
@@ -502,48 +502,50 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
 
     Of a criterion, say what the release attains.
     """
-    found, limit = verdict.found, verdict.limit
-    known = list(map(visible, verdict.known))
+    disclosure, limit = verdict.found, verdict.limit
+    columns = list(map(visible, verdict.known))
     if verdict.of_groups:
-        asked = criterion_text(verdict.requirement)
-        beside = "".join(f", for someone who knows {said}" for said in _of_everybody(known))
-        return f"{asked}{beside}: {visible(found)}."
-    if found.value is None:
+        criterion = criterion_text(verdict.requirement)
+        knowledge = "".join(f", for someone who knows {words}" for words in _of_everybody(columns))
+        return f"{criterion}{knowledge}: {visible(disclosure)}."
+    if disclosure.value is None:
         return f"Nobody in the release has any {noun} that this requirement is about."
-    value, bound = named(found.value), _bound(verdict)
+    value, bound = named(disclosure.value), _bound(verdict)
     if verdict.requirement.sensitive is not None:
         value = f"{noun} {value}"
-    used = describe(verdict.judged, found.witness, noun)
-    beside = "".join(f", and {said}," for said in _of_everybody(known))
-    if found.probability == 0 and (used.nobody or found.witness is None):
+    used = describe(verdict.judged, disclosure.witness, noun)
+    knowledge = "".join(f", and {words}," for words in _of_everybody(columns))
+    if disclosure.probability == 0 and (used.nobody or disclosure.witness is None):
         return f"Nobody in the release has {value}, so there is nothing to find out; {bound}."
-    if found.bounded and (reader := reader_of(verdict.judged)):
+    if disclosure.bounded and (reader := reader_of(verdict.judged)):
         # It is not said that somebody can be so sure, but that nobody can be surer.
-        most = f"At most {percent(found, limit, to='up')} for {value} of {used.whose}"
-        return f"{most}, for {reader}{beside.rstrip(',')}; {bound}."
-    who, just = "Someone", reaches_just(found, limit)
+        bound_text = f"At most {percent(disclosure, limit, to='up')} for {value} of {used.whose}"
+        return f"{bound_text}, for {reader}{knowledge.rstrip(',')}; {bound}."
+    who, just = "Someone", reaches_just(disclosure, limit)
     if verdict.safe:
-        who, sure = "Even someone", f"only {percent(found, limit, to='up')} sure"
-    elif is_certain(found, limit):
+        who, sure = "Even someone", f"only {percent(disclosure, limit, to='up')} sure"
+    elif is_certain(disclosure, limit):
         sure = "certain"
     else:
-        sure = f"{'exactly ' if just else ''}{percent(found, limit)} sure"
+        sure = f"{'exactly ' if just else ''}{percent(disclosure, limit)} sure"
     if not verdict.safe and just:
         bound += ", which must not be reached"
-    elif found.bounded:
-        added_up = getattr(found.witness, "groups", ())
+    elif disclosure.bounded:
+        added_up = getattr(disclosure.witness, "groups", ())
         why = f"their {len(added_up)} cases are added up"
         if not added_up:
             why = "the group is out of reach of an exact answer"
             if getattr(verdict.counts, "able", None) is not None:
                 why = "who there can have the value, or has another that some cannot, is left open"
         bound += f"; that is an upper bound, since {why}"
-    return f"{who} who {used.knows}{beside} can be {sure} that {used.whose} has {value}; {bound}."
+    return (
+        f"{who} who {used.knows}{knowledge} can be {sure} that {used.whose} has {value}; {bound}."
+    )
 
 
 def _of_everybody(names: Sequence[str]) -> list[str]:
     """Say which columns are known of everybody, if any are."""
-    return [f"the {listing(names, most=_EVERY)} of everybody"] if names else []
+    return [f"the {listing(names, n_shown=_EVERY)} of everybody"] if names else []
 
 
 def _bound(verdict: Verdict) -> str:
@@ -558,41 +560,44 @@ def _bound(verdict: Verdict) -> str:
 
 def by_requirement(audit: Audit) -> list[tuple[Verdict, ...]]:
     """The verdicts of each requirement, in the policy's order; several under a skyline."""
-    return [tuple(own) for _, own in groupby(audit.verdicts, key=lambda verdict: verdict.place)]
+    return [
+        tuple(verdicts)
+        for _, verdicts in groupby(audit.verdicts, key=lambda verdict: verdict.place)
+    ]
 
 
 def titled(audit: Audit) -> Iterator[tuple[str, str]]:
     """The title of each verdict and its anchor: its requirement, and which point of several."""
-    for place, own in enumerate(by_requirement(audit), 1):
-        title, anchor = requirement_title(own[0].requirement, place), f"requirement-{place}"
-        if len(own) == 1:
+    for place, verdicts in enumerate(by_requirement(audit), 1):
+        title, anchor = requirement_title(verdicts[0].requirement, place), f"requirement-{place}"
+        if len(verdicts) == 1:
             yield title, anchor
             continue
-        for part in range(1, len(own) + 1):
+        for part in range(1, len(verdicts) + 1):
             yield f"{title}, point {part}", f"{anchor}-{part}"
 
 
 def titled_exposed(audit: Audit) -> list[tuple[str, Exposed]]:
     """Who is exposed by each verdict, by its title."""
-    each = zip(titled(audit), audit.exposed, strict=True)
-    return [(title, found) for (title, _), found in each]
+    pairs = zip(titled(audit), audit.exposed, strict=True)
+    return [(title, exposed) for (title, _), exposed in pairs]
 
 
 def criterion_text(requirement: Requirement) -> str:
     """A criterion as a policy file has it."""
     assert requirement.criterion is not None
     ((key, setting),) = requirement.criterion.to_dict().items()
-    named = requirement.sensitive is not None and not requirement.of_people
-    of = f" of {visible(requirement.sensitive)}" if named else ""
-    return f"{key} = {setting_text(setting)}{of}"
+    is_named = requirement.sensitive is not None and not requirement.of_people
+    of_column = f" of {visible(requirement.sensitive)}" if is_named else ""
+    return f"{key} = {setting_text(setting)}{of_column}"
 
 
 def sensitive_noun(policy: Policy, requirement: Requirement | None = None) -> str:
     """Name the sensitive attribute as a noun; "sensitive value" where the policy does not."""
     if requirement is not None and requirement.sensitive is not None:
         return noun_of(requirement.sensitive)
-    one = policy.schema is not None and len(policy.schema.sensitives) == 1
-    return noun_of(policy.schema.sensitive) if one and policy.schema else NOUN
+    is_single = policy.schema is not None and len(policy.schema.sensitives) == 1
+    return noun_of(policy.schema.sensitive) if is_single and policy.schema else NOUN
 
 
 def labels_of(audit: Audit) -> Iterator[str]:
@@ -600,9 +605,9 @@ def labels_of(audit: Audit) -> Iterator[str]:
     if audit.policy.schema is not None:
         yield from map(noun_of, audit.policy.schema.columns)
         yield from map(visible, audit.policy.schema.columns)
-    yield from (visible(each.name) for each in audit.policy.requirements)
+    yield from (visible(label.name) for label in audit.policy.requirements)
     yield from map(visible, audit.counts.values)
-    yield from (group_text(each) for each in audit.counts.groups or ())
+    yield from (group_text(label) for label in audit.counts.groups or ())
 
 
 def requirement_title(requirement: Requirement, place: int) -> str:
@@ -628,29 +633,31 @@ def values_phrase(
 def utility_line(utility: Utility) -> str:
     """Say in one line what the release is worth."""
     people, groups = some(utility.people, "person", "people"), utility.groups
-    said = f"{people} in {some(groups, 'group', 'groups')}"
-    least, largest = number(utility.smallest_group), number(utility.largest_group)
-    if least != largest:
+    line = f"{people} in {some(groups, 'group', 'groups')}"
+    smallest, largest = number(utility.smallest_group), number(utility.largest_group)
+    if smallest != largest:
         average = average_text(utility.average_group_size)
-        said += f" of {average} on average ({least} to {largest})"
+        line += f" of {average} on average ({smallest} to {largest})"
     elif groups > 1:
-        said += f" of {least} each"
+        line += f" of {smallest} each"
     if utility.average_ncp is not None:
-        said += f"; values generalized by {percentage(utility.average_ncp)} on average (NCP)"
-    return " ".join([f"{said}.", *grids_sentence(utility.grids)])
+        line += f"; values generalized by {percentage(utility.average_ncp)} on average (NCP)"
+    return " ".join([f"{line}.", *grids_sentence(utility.grids)])
 
 
 def grids_sentence(grids: Mapping[str, str]) -> list[str]:
     """Say of which steps ranges are made, if any are of steps."""
-    each = [f"{visible(name)} {words}" for name, words in grids.items()]
-    return [f"Ranges are written on a grid: {listing(each, most=len(each))}."] if each else []
+    steps = [f"{visible(name)} {words}" for name, words in grids.items()]
+    return [f"Ranges are written on a grid: {listing(steps, n_shown=len(steps))}."] if steps else []
 
 
 def _sizes_caption(worth: Utility) -> str:
-    least, largest = number(worth.smallest_group), number(worth.largest_group)
-    if least == largest:
+    smallest, largest = number(worth.smallest_group), number(worth.largest_group)
+    if smallest == largest:
         return f"Every group has {some(worth.largest_group, 'person', 'people')}."
-    return f"From {least} to {largest} people, {average_text(worth.average_group_size)} on average."
+    return (
+        f"From {smallest} to {largest} people, {average_text(worth.average_group_size)} on average."
+    )
 
 
 # ---- the policy, for people who do not read TOML --------------------------------------------
@@ -666,47 +673,56 @@ def policy_rows(
     judged: Sequence[RequirementCounts] = (),
 ) -> list[tuple[str, list[str]]]:
     """Say everything that a policy asks, and how it was published; `judged` by an audit."""
-    rows, counted = [], {id(each.requirement): each for each in judged}
+    rows, counts_of_requirements = (
+        [],
+        {id(requirement_counts.requirement): requirement_counts for requirement_counts in judged},
+    )
     for place, requirement in enumerate(policy.requirements, 1):
         noun = sensitive_noun(policy, requirement)
         if requirement.criterion is not None:
-            held = f"Every group must hold {visible(criterion_text(requirement))}."
-            rows.append((requirement_title(requirement, place), [held]))
+            sentence = f"Every group must hold {visible(criterion_text(requirement))}."
+            rows.append((requirement_title(requirement, place), [sentence]))
             continue
-        own_counted = counted.get(id(requirement))
+        own_counted = counts_of_requirements.get(id(requirement))
         sets = {} if own_counted is None else own_counted.meant.sets
-        about = values_phrase(requirement, noun, most=_EVERY, sets=sets)
-        own = semantics if policy.schema is None else policy.semantics_of(requirement)
+        values = values_phrase(requirement, noun, most=_EVERY, sets=sets)
+        own_semantics = semantics if policy.schema is None else policy.semantics_of(requirement)
         lines = [
-            f"Someone who {describe(point.adversary, None, noun, own).knows} must "
+            f"Someone who {describe(point.adversary, None, noun, own_semantics).knows} must "
             f"{_must(point)} that a particular person has it."
             for point in requirement.points
         ]
         judged_by = None if own_counted is None else own_counted.sight.known
         lines += _sight_lines(policy, requirement, judged_by)
-        rows.append((requirement_title(requirement, place), [f"About {about}.", *lines]))
+        rows.append((requirement_title(requirement, place), [f"About {values}.", *lines]))
     if policy.schema is not None:
         options = policy.options
         form = f"{visible(options.form)}, " if options.form else ""  # else as suits the method
         how = f"{form}by {visible(options.method)}"
-        apart = listing([visible(name) for name in options.unlinked], most=_EVERY)
+        apart = listing([visible(name) for name in options.unlinked], n_shown=_EVERY)
         how += f"; apart from each other and all else: {apart}" if options.unlinked else ""
         rows += [*schema_rows(policy.schema), *([("Published", [how])] if published else [])]
     return rows
 
 
 def _sight_lines(
-    policy: Policy, requirement: Requirement, judged: Sequence[str] | None
+    policy: Policy, requirement: Requirement, judged_by: Sequence[str] | None
 ) -> list[str]:
     """Say what an adversary is taken to know of everybody, where columns stand beside a value."""
-    seen = requirement.sight(policy.layout)
-    known = [visible(name) for name in (seen.known if judged is None else judged)]
-    others = [visible(n) for n in (*seen.known, *seen.assumed) if visible(n) not in known]
-    said = [f"They also know the {listing(known, most=_EVERY)} of everybody."] if known else []
-    if others:
-        columns = listing(others, "or", most=_EVERY)
-        said.append(f"It is assumed that nobody knows the {columns} of anybody.")
-    return said
+    sight = requirement.sight(policy.layout)
+    known_columns = [visible(name) for name in (sight.known if judged_by is None else judged_by)]
+    other_columns = [
+        visible(n) for n in (*sight.known, *sight.assumed) if visible(n) not in known_columns
+    ]
+    lines = (
+        [f"They also know the {listing(known_columns, n_shown=_EVERY)} of everybody."]
+        if known_columns
+        else []
+    )
+    if other_columns:
+        columns = listing(other_columns, "or", n_shown=_EVERY)
+        lines.append(f"It is assumed that nobody knows the {columns} of anybody.")
+    return lines
 
 
 def _must(point: Point) -> str:
@@ -718,21 +734,23 @@ def _must(point: Point) -> str:
 def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
     """Say what each column is: what each row is about, and its lines."""
     sensitive = [visible(name) for name in schema.sensitives]
-    known = [_column(schema, column) for column in schema.quasi_identifiers]
+    known_columns = [_column(schema, column) for column in schema.quasi_identifiers]
     noun = "Sensitive columns" if len(sensitive) > 1 else "Sensitive column"
     for name, how in schema.several.items():
-        of = "its values" if len(schema.sensitives) == 1 else f"the values of {visible(name)}"
-        sensitive.append(f"A person may have several of {of}, {_SEVERAL[how]}.")
+        whose_values = (
+            "its values" if len(schema.sensitives) == 1 else f"the values of {visible(name)}"
+        )
+        sensitive.append(f"A person may have several of {whose_values}, {_SEVERAL[how]}.")
     named_sets = [name for name in schema.sensitives if name in schema.hierarchies]
     sensitive += [f"Sets of values have names, {_coarsened(schema, name)}" for name in named_sets]
-    rows = [(noun, sensitive), ("Columns others may know", known)]
+    rows = [(noun, sensitive), ("Columns others may know", known_columns)]
     for title, columns in (
         ("Identifiers, never published", schema.identifiers),
         ("Published as they are", schema.other),
         ("Column of groups", [] if schema.group is None else [schema.group]),
     ):
-        said = listing([visible(c) for c in columns], most=_EVERY)
-        rows.append((title, [said] if columns else []))
+        names = listing([visible(c) for c in columns], n_shown=_EVERY)
+        rows.append((title, [names] if columns else []))
     rows.append(("Rows without a sensitive value", _of_missing(schema.missing)))
     return [(title, lines) for title, lines in rows if lines]
 

@@ -89,5 +89,8 @@ class UtilityCard(Card[Utility]):
 
 
 def _pairs(card: Card[R], rows: list[tuple[str, list[str]]]) -> Pairs:
-    lines = [(title, (" " if said[0][-1] == "." else "; ").join(said)) for title, said in rows]
+    lines = [
+        (title, (" " if lines_of_row[0][-1] == "." else "; ").join(lines_of_row))
+        for title, lines_of_row in rows
+    ]
     return Pairs(card.headline, lines)

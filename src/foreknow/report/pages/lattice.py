@@ -45,30 +45,32 @@ class LatticePage(Page[LatticeResult]):
 
     def blocks(self) -> Iterator[Block]:
         """The chosen node, all of them as a figure, and those that are minimal."""
-        found, caption = self.result, _caption(self.result)
-        yield Sentence(chosen_sentence(found, self.form), "lead")
-        yield Sentence(search_sentences(found, self.form), "note")
-        if found.n_nodes <= MOST_NODES:
+        result, caption = self.result, _caption(self.result)
+        yield Sentence(chosen_sentence(result, self.form), "lead")
+        yield Sentence(search_sentences(result, self.form), "note")
+        if result.n_nodes <= MOST_NODES:
             title = "The lattice of generalizations"
-            yield Later(lambda: [Figure("lattice", title, lattice_figure(found), caption, 3)])
+            yield Later(lambda: [Figure("lattice", title, lattice_figure(result), caption, 3)])
         else:
             yield Sentence(caption, whole=True)
-        others = "are safe with none safe below" if found.limits_inference else "hold, none below"
-        yield Heading(f"The chosen one, and others that {others}", "minimal")
-        yield _nodes(found)
+        alternatives = (
+            "are safe with none safe below" if result.limits_inference else "hold, none below"
+        )
+        yield Heading(f"The chosen one, and others that {alternatives}", "minimal")
+        yield _nodes(result)
 
 
-def _nodes(found: LatticeResult) -> Table:
+def _nodes(result: LatticeResult) -> Table:
     """The chosen node and the minimal ones as a table."""
-    listed = [found.chosen, *(node for node in found.minimal if node != found.chosen)]
+    listed = [result.chosen, *(node for node in result.minimal if node != result.chosen)]
     rows = []
     for node in listed:
-        loss = found.loss_of(node)
-        levels = [visible(word) for word in found.in_words(node).values()]
-        people = number(found.suppressed.get(node, 0))
-        said = "chosen" if node == found.chosen else "minimal"
-        rows.append((said, *levels, people, "" if loss is None else f"{loss:.4g}"))
-    head = ("", *map(visible, found.attributes), "suppressed", "loss")
+        loss = result.loss_of(node)
+        levels = [visible(word) for word in result.in_words(node).values()]
+        people = number(result.suppressed.get(node, 0))
+        word = "chosen" if node == result.chosen else "minimal"
+        rows.append((word, *levels, people, "" if loss is None else f"{loss:.4g}"))
+    head = ("", *map(visible, result.attributes), "suppressed", "loss")
     return Table(head, rows, range(len(head) - 2), style="names", brief=_BRIEF).cut(_MOST_ROWS)
 
 
@@ -91,12 +93,12 @@ _FINDS_OF_HELD = {
 }
 
 
-def chosen_sentence(found: LatticeResult, form: Form) -> str:
+def chosen_sentence(result: LatticeResult, form: Form) -> str:
     """Say which levels were chosen, and what became of suppressed people."""
-    words = found.in_words(found.chosen)
+    words = result.in_words(result.chosen)
     parts = [f"{visible(name)} {word}" for name, word in words.items()]
-    levels = listing(parts, most=len(parts))
-    suppressed = found.suppressed.get(found.chosen, 0)
+    levels = listing(parts, n_shown=len(parts))
+    suppressed = result.suppressed.get(result.chosen, 0)
     if form == "bucketized":
         start = f"Grouped by {levels}; the columns themselves are published exactly"
         people = some(suppressed, "person who stands out is", "people who stand out are")
@@ -107,59 +109,61 @@ def chosen_sentence(found: LatticeResult, form: Form) -> str:
     return f"Levels: {levels}; {people} suppressed: in one group, with * in every column."
 
 
-def lattice_line(found: LatticeResult, form: Form) -> str:
+def lattice_line(result: LatticeResult, form: Form) -> str:
     """The same in a line, with how many generalizations were judged."""
-    cut = "" if found.complete else f"; {_cut(found)}"
+    cut = "" if result.complete else f"; {_cut(result)}"
     return (
-        f"{chosen_sentence(found, form)} ({number(found.n_checked)} of "
-        f"{number(found.n_nodes)} generalizations judged{cut})"
+        f"{chosen_sentence(result, form)} ({number(result.n_checked)} of "
+        f"{number(result.n_nodes)} generalizations judged{cut})"
     )
 
 
-def search_sentences(found: LatticeResult, form: Form) -> str:
+def search_sentences(result: LatticeResult, form: Form) -> str:
     """Say how the levels were found."""
     what = {"generalized": "is published at", "bucketized": "is grouped by"}[form]
-    by = _OBJECTIVES.get(found.objective, visible(found.objective))
-    finds = _FINDS if found.limits_inference else _FINDS_OF_HELD
+    by = _OBJECTIVES.get(result.objective, visible(result.objective))
+    finds = _FINDS if result.limits_inference else _FINDS_OF_HELD
     end = (
         "; of the others, what matters follows."
-        if found.complete
-        else f": {_cut(found)}. This is the best found by then."
+        if result.complete
+        else f": {_cut(result)}. This is the best found by then."
     )
     return (
-        f"Everybody's value of a column {what} one level. There are {number(found.n_nodes)} ways "
-        f"to choose the levels. {finds[found.find]}, by {by}. It judged "
-        f"{number(found.n_checked)} of them{end} Loss goes from 0, exact, to 1, everything "
+        f"Everybody's value of a column {what} one level. There are {number(result.n_nodes)} ways "
+        f"to choose the levels. {finds[result.find]}, by {by}. It judged "
+        f"{number(result.n_checked)} of them{end} Loss goes from 0, exact, to 1, everything "
         "suppressed."
     )
 
 
-def _cut(found: LatticeResult) -> str:
+def _cut(result: LatticeResult) -> str:
     """Why the search ended early, and how far from the best it may be."""
-    if found.gap is None:
+    if result.gap is None:
         return "the time budget was used up"
-    if not np.isfinite(found.gap):
+    if not np.isfinite(result.gap):
         return "the search was cut off"
-    less = significant(found.gap, 4, "up")
-    one = "safe one" if found.limits_inference else "one that holds"
-    return f"the search was cut off, and no {one} loses less by more than {less}"
+    less = significant(result.gap, 4, "up")
+    noun = "safe one" if result.limits_inference else "one that holds"
+    return f"the search was cut off, and no {noun} loses less by more than {less}"
 
 
-def _caption(found: LatticeResult) -> str:
-    safe, unsafe = len(found.nodes("safe")), len(found.nodes("unsafe"))
-    rest = found.n_nodes - safe - unsafe
-    said = f"{some(safe, 'node is', 'nodes are')} safe, {some(unsafe, 'is', 'are')} not"
-    if not found.limits_inference:
-        said = f"{some(safe, 'node holds', 'nodes hold')} the policy, "
-        said += some(unsafe, "does not", "do not")
-    if found.listed is not None:
-        said += f"; of {some(rest, 'other', 'others')} nothing is kept"
-    elif rest:
-        said += f"; {some(rest, 'was', 'were')} not asked about, since that could not matter"
-    if found.n_nodes > MOST_NODES:
-        return f"{said}. They are too many to draw."
+def _caption(result: LatticeResult) -> str:
+    safe, unsafe = len(result.nodes("safe")), len(result.nodes("unsafe"))
+    n_unknown = result.n_nodes - safe - unsafe
+    caption = f"{some(safe, 'node is', 'nodes are')} safe, {some(unsafe, 'is', 'are')} not"
+    if not result.limits_inference:
+        caption = f"{some(safe, 'node holds', 'nodes hold')} the policy, "
+        caption += some(unsafe, "does not", "do not")
+    if result.listed is not None:
+        caption += f"; of {some(n_unknown, 'other', 'others')} nothing is kept"
+    elif n_unknown:
+        caption += (
+            f"; {some(n_unknown, 'was', 'were')} not asked about, since that could not matter"
+        )
+    if result.n_nodes > MOST_NODES:
+        return f"{caption}. They are too many to draw."
     return (
-        f"{said}. Exact values stand at the bottom, * in every column at the top; a line climbs "
+        f"{caption}. Exact values stand at the bottom, * in every column at the top; a line climbs "
         "one level of one column."
     )
 
@@ -188,53 +192,56 @@ _KINDS = (
 _STATUS_OF_HELD = {"safe": "holds", "unsafe": "fails"}
 
 
-def lattice_figure(found: LatticeResult) -> Chart:
+def lattice_figure(result: LatticeResult) -> Chart:
     """Draw the nodes of a lattice."""
-    lattice = Lattice(found.tops)
+    lattice = Lattice(result.tops)
     x, y = _places(lattice)
-    few = len(lattice) <= _MOST_LINES
-    data = [_lines(lattice, x, y)] if few else []
+    has_lines = len(lattice) <= _MOST_LINES
+    data = [_lines(lattice, x, y)] if has_lines else []
     nodes = [lattice.node(i) for i in range(len(lattice))]
-    kinds = [kind_of(found, node) for node in nodes]
-    for kind, name, held, color, symbol, size in _KINDS:
-        if not found.limits_inference:
-            name, color = held, _HELD if color == _GREEN else color
-        own = [i for i, other in enumerate(kinds) if other == kind]
-        if own:
-            name = f"{name}: {number(len(own))}" if kind != "chosen" else name
-            at, size = (x[own].tolist(), y[own].tolist()), size if few or size > 0.9 else size / 2
-            texts = [_hover(found, nodes[i]) for i in own]
+    kinds = [kind_of(result, node) for node in nodes]
+    for kind, name, name_if_held, color, symbol, size in _KINDS:
+        if not result.limits_inference:
+            name, color = name_if_held, _HELD if color == _GREEN else color
+        places = [i for i, node_kind in enumerate(kinds) if node_kind == kind]
+        if places:
+            name = f"{name}: {number(len(places))}" if kind != "chosen" else name
+            points, size = (
+                (x[places].tolist(), y[places].tolist()),
+                size if has_lines or size > 0.9 else size / 2,
+            )
+            texts = [_hover(result, nodes[i]) for i in places]
             hollow = kind in ("unknown", "suppressing")
-            data.append(Series(*at, name, color, texts, symbol, size=size, open=hollow))
+            data.append(Series(*points, name, color, texts, symbol, size=size, open=hollow))
     wide = float(np.abs(x).max()) + 0.5
     up = amounts("height: levels climbed", int(lattice.heights.max()), room=0.4)
     return Chart(Axis("", -wide, wide), up, data, height=420)
 
 
-def kind_of(found: LatticeResult, node: Node) -> str:
+def kind_of(result: LatticeResult, node: Node) -> str:
     """What a node is, for a reader: the most that can be said of it."""
-    if node == found.chosen:
+    if node == result.chosen:
         return "chosen"
-    if node in found.minimal_set:
+    if node in result.minimal_set:
         return "minimal"
-    status = found.status_of(node)
-    return "suppressing" if status == "safe" and node in found.suppressed else status
+    status = result.status_of(node)
+    return "suppressing" if status == "safe" and node in result.suppressed else status
 
 
-def _hover(found: LatticeResult, node: Node) -> str:
-    words = found.in_words(node)
+def _hover(result: LatticeResult, node: Node) -> str:
+    words = result.in_words(node)
     lines = [f"{visible(name)}: {word}" for name, word in words.items()]
-    said = found.status_of(node)
-    if not found.limits_inference:
-        said = _STATUS_OF_HELD.get(said, said)
-    if said != "unknown":
-        said += ", judged" if found.was_judged(node) else ", follows from another"
-    lines.append(said)
-    if node in found.suppressed:
-        lines.append(f"{some(found.suppressed[node], 'person', 'people')} suppressed")
-    loss = found.loss_of(node)
+    status = result.status_of(node)
+    if not result.limits_inference:
+        status = _STATUS_OF_HELD.get(status, status)
+    if status != "unknown":
+        status += ", judged" if result.was_judged(node) else ", follows from another"
+    lines.append(status)
+    if node in result.suppressed:
+        lines.append(f"{some(result.suppressed[node], 'person', 'people')} suppressed")
+    loss = result.loss_of(node)
     if loss is not None:
-        lines.append(f"{found.objective}: {loss:.4g}")
+        lines.append(f"{result.objective}: {loss:.4g}")
     return "\n".join(lines)
 
 
@@ -243,8 +250,8 @@ def _places(lattice: Lattice) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any
     heights = lattice.heights
     x = np.empty(len(lattice))
     for height in range(int(heights.max()) + 1):
-        own = np.flatnonzero(heights == height)
-        x[own] = np.arange(len(own)) - (len(own) - 1) / 2
+        nodes = np.flatnonzero(heights == height)
+        x[nodes] = np.arange(len(nodes)) - (len(nodes) - 1) / 2
     return x, heights.astype(float)
 
 

@@ -60,20 +60,20 @@ class VerificationPage(Page[Verification]):
     @property
     def headline(self) -> str:
         """Say what was verified, and what holds."""
-        found = self.result
-        people = some(found.people, "person", "people")
-        groups = some(found.n_groups, "group", "groups")
-        by = ", ".join(map(visible, found.groups))
-        whose = "of your policy " if found.own_policy else ""
-        columns = _all(found.sensitives)
-        far, beyond = how_far(found)
-        if found.limits_inference:
-            what = f"every requirement {whose}on {columns} holds{far}{by_word_of(found.scope)}"
+        result = self.result
+        people = some(result.people, "person", "people")
+        groups = some(result.n_groups, "group", "groups")
+        by = ", ".join(map(visible, result.groups))
+        whose = "of your policy " if result.own_policy else ""
+        columns = _all(result.sensitives)
+        far, beyond = how_far(result)
+        if result.limits_inference:
+            what = f"every requirement {whose}on {columns} holds{far}{by_word_of(result.scope)}"
         else:
-            ends = f"{unlimited(found, far)}{by_word_of(found.scope)}"
+            ends = f"{unlimited(result, far)}{by_word_of(result.scope)}"
             what = f"every requirement {whose}holds{ends}"
-        of = unit_counted(found.scope.cases).of
-        return f"Verified{of}: {people} in {groups} by {by}; {what}{beyond}"
+        of_cases = unit_counted(result.scope.cases).of_all
+        return f"Verified{of_cases}: {people} in {groups} by {by}; {what}{beyond}"
 
     @property
     def mood(self) -> Mood:
@@ -81,9 +81,9 @@ class VerificationPage(Page[Verification]):
 
         What is not safe is an error, and no verification.
         """
-        found = self.result
-        _, beyond = how_far(found)
-        return "" if found.scope.foreign or beyond or not found.limits_inference else "safe"
+        result = self.result
+        _, beyond = how_far(result)
+        return "" if result.scope.foreign or beyond or not result.limits_inference else "safe"
 
     @property
     def notes(self) -> list[str]:
@@ -99,7 +99,7 @@ class VerificationPage(Page[Verification]):
         )
         claimed = sentences(reader, claimed=True)
         claimed += [f"{one_line(note)}." for note in result.claimed]
-        judged = [
+        limited = [
             (
                 finding.requirement.get("sensitive"),
                 next(iter(finding.judged)) if finding.of_groups else None,
@@ -107,17 +107,17 @@ class VerificationPage(Page[Verification]):
             for finding in result.findings
             if result.limits(finding)
         ]
-        spread = spread_limits(result.sensitives or (result.sensitive,), judged)
-        shown = sentences(reader._replace(scope=result.scope, spread=spread, attack=self.attack))
+        spread = spread_limits(result.sensitives or (result.sensitive,), limited)
+        notes = sentences(reader._replace(scope=result.scope, spread=spread, attack=self.attack))
         if result.claimed_scope.word:
-            shown = [
-                CASES_OF_FILES if sentence == SEVERAL_CASES else sentence for sentence in shown
+            notes = [
+                CASES_OF_FILES if sentence == SEVERAL_CASES else sentence for sentence in notes
             ]
         if result.after:  # which were judged, too
-            shown = [
-                FURTHER_RELEASES if sentence == OTHER_RELEASES else sentence for sentence in shown
+            notes = [
+                FURTHER_RELEASES if sentence == OTHER_RELEASES else sentence for sentence in notes
             ]
-        return [*shown, *map(noted, claimed)]
+        return [*notes, *map(noted, claimed)]
 
     @property
     def assumed(self) -> Sequence[str]:
@@ -126,32 +126,34 @@ class VerificationPage(Page[Verification]):
 
     def blocks(self) -> Iterator[Block]:
         """What was found of each requirement, in which files, and which others there are."""
-        found = self.result
+        result = self.result
         yield Heading("What was found", "found")
-        yield Items([one_line(_finding(each)) for each in found.findings])
-        if found.after:
-            names = [f"{visible(n)} ({some(of, 'person', 'people')})" for n, of in found.after]
+        yield Items([one_line(_finding(finding)) for finding in result.findings])
+        if result.after:
+            names = [
+                f"{visible(n)} ({some(people, 'person', 'people')})" for n, people in result.after
+            ]
             yield Heading("Together with earlier releases", "together")
             yield Sentence(
                 f"Published after {listing(names)}, each of which was verified, too. As one "
-                f"release of {some(found.people_of_all, 'person', 'people')}, every requirement "
-                f"holds{'' if found.limits_inference else UNLIMITED}. That nobody is in two of "
+                f"release of {some(result.people_of_all, 'person', 'people')}, every requirement "
+                f"holds{'' if result.limits_inference else UNLIMITED}. That nobody is in two of "
                 "them is the publisher's word."
             )
-            yield Items([one_line(_finding(each)) for each in found.together])
+            yield Items([one_line(_finding(finding)) for finding in result.together])
         yield Heading("Which files", "files")
-        yield Sentence(f"Judged: {', '.join(map(visible, _whole(found.files)))}.")
-        rest = [name for name in found.not_judged if name not in found.to_keep]
-        if found.unchanged:
+        yield Sentence(f"Judged: {', '.join(map(visible, _whole(result.files)))}.")
+        not_judged = [name for name in result.not_judged if name not in result.to_keep]
+        if result.unchanged:
             yield Sentence(
-                f"{_listed(found.unchanged)} is what was certified, by its digest; what it says "
+                f"{_listed(result.unchanged)} is what was certified, by its digest; what it says "
                 "was not judged again."
             )
-        if rest:
-            yield Sentence(f"In the same folder, and not judged: {_listed(rest)}.")
-        if found.to_keep:
+        if not_judged:
+            yield Sentence(f"In the same folder, and not judged: {_listed(not_judged)}.")
+        if result.to_keep:
             yield Sentence(
-                f"Keep {_listed(found.to_keep)} to yourself: not to be published. Do not send the "
+                f"Keep {_listed(result.to_keep)} to yourself: not to be published. Do not send the "
                 "folder whole; move what is for you elsewhere, as to its name with .owner after "
                 "it.",
                 "warning",
@@ -159,29 +161,31 @@ class VerificationPage(Page[Verification]):
 
     def as_they_are(self) -> Iterable[str]:
         """Columns, values and groups that findings name, and what is said of people."""
-        found = self.result
-        yield from (*found.sensitives, *found.groups, *TOLD_OF_PEOPLE)
-        texts = [text for each in found.findings for text in (each.group, each.value)]
-        yield from (x for x in (*texts, *found.scope.unprotected, *found.scope.apart) if x)
-        for required in found.requirements:
+        result = self.result
+        yield from (*result.sensitives, *result.groups, *TOLD_OF_PEOPLE)
+        texts = [text for finding in result.findings for text in (finding.group, finding.value)]
+        yield from (x for x in (*texts, *result.scope.unprotected, *result.scope.apart) if x)
+        for required in result.requirements:
             yield from _texts_of(_secret(required))
 
 
 def _texts_of(secret: Secret) -> Iterator[str]:
     """Every value, and every name of a set, that a secret mentions."""
     yield from map(str, (*(secret.values or ()), *secret.excluded, *filter(None, secret.sets)))
-    for own in secret.sets.values():
-        yield from map(str, own if isinstance(own, tuple) else ())
+    for members in secret.sets.values():
+        yield from map(str, members if isinstance(members, tuple) else ())
 
 
 def _finding(finding: Verdict) -> str:
     """What was found of a requirement at one of its points."""
-    of = f"{finding.requirement['sensitive']}: " if "sensitive" in finding.requirement else ""
+    of_column = (
+        f"{finding.requirement['sensitive']}: " if "sensitive" in finding.requirement else ""
+    )
     ((key, setting),) = finding.judged.items()
     if finding.of_groups:
         divided = f" in groups divided by {_all(finding.known)}" if finding.known else ""
-        alike = f"who has the same {_all(finding.alike)}, which are published exactly"
-        counted = alike if finding.alike else "groups"
+        who = f"who has the same {_all(finding.alike)}, which are published exactly"
+        unit = who if finding.alike else "groups"
         kind = next(kind for kind in criteria.CRITERIA if kind.key == key)
         attained = f"attained is {finding.reached}"
         if kind.of_labels:
@@ -189,20 +193,21 @@ def _finding(finding: Verdict) -> str:
         elif hasattr(kind, "unit") and finding.reached is not None:
             # The owner may have counted households, or people of several cases: files do not.
             attained = f"attained is {some(int(finding.reached), 'person', 'people')}"
-        return f"{of}{key} = {setting_text(setting)}{divided}: {attained}; {about(kind, counted)}"
+        return (
+            f"{of_column}{key} = {setting_text(setting)}{divided}: {attained}; {about(kind, unit)}"
+        )
     required = finding.required
     reached, limit = exact_text(finding.found.exact), finding.limit
     if required.relative:
         limit = f"{_above(limit)}, {required.amount} times the prior. {RELATIVE}"
     limit = f"{'not above' if required.inclusive else 'below'} {limit}"
-    more = f" and the {_all(finding.known)} of everybody" if finding.known else ""
+    knowledge = f" and the {_all(finding.known)} of everybody" if finding.known else ""
     whose = "nobody has a value" if finding.value is None else named(finding.value)
     secret = _secret(finding.requirement)
     whom = "" if secret == Secret() else f", about {secret_words(secret, most=20)}"
     worst = f"{NEAREST}:" if required.relative else "at most"
-    return (
-        f"{of}against {key} {_amounts(setting)}{more}{whom}: {worst} {reached} ({whose}), {limit}"
-    )
+    adversary = f"{of_column}against {key} {_amounts(setting)}{knowledge}{whom}"
+    return f"{adversary}: {worst} {reached} ({whose}), {limit}"
 
 
 def _above(limit: Fraction) -> str:
@@ -225,17 +230,17 @@ def _secret(required: Mapping[str, Any]) -> Secret:
     return Secret(*AskedTable.model_validate(required).secret)
 
 
-def _listed(labels: Iterable[Any], most: int = 6, joined: str = "and") -> str:
-    return listing([named(label) for label in labels], joined, most=most)
+def _listed(labels: Iterable[Any], limit: int = 6, joined: str = "and") -> str:
+    return listing([named(label) for label in labels], joined, n_shown=limit)
 
 
 def _all(names: Iterable[str]) -> str:
-    shown = [visible(name) for name in names]
-    return listing(shown, most=len(shown))
+    texts = [visible(name) for name in names]
+    return listing(texts, n_shown=len(texts))
 
 
 def _whole(files: Iterable[str]) -> Iterator[str]:
     """Files by their names, parts of a table by how many they are."""
-    many = Counter(name.partition("/")[0] for name in files)
-    for name, parts in many.items():
+    n_parts = Counter(name.partition("/")[0] for name in files)
+    for name, parts in n_parts.items():
         yield name if name in files else f"{name} ({some(parts, 'part', 'parts')})"
