@@ -147,9 +147,8 @@ def _verdicts_on_knowledge(
             raise CertificateError("no-rules", kind)
         if table.below is None and table.limits and not judge.relative:
             raise CertificateError("limit-of-priors", next(iter(table.limits)))
-        worst = Worst.among(
-            (Worst(*judge.judge(question, settings)) for question in questions), relative
-        )
+        cases = [Worst(*judge.judge(question, settings)) for question in questions]
+        worst = Worst.among(cases, relative)
         worst = release.worst_of_people(worst, kind, settings, questions, sight)
         value, group, chance, before = worst
         limit = Limit(amount, table.below is None and bool(table.limits), relative)

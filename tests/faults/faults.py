@@ -56,8 +56,8 @@ _ROWS = [
     (
         "relative-by-chance",
         "foreknow_judge.verdicts:_verdicts_on_knowledge",
-        "for question in questions), relative)",
-        "for question in questions), False)",
+        "worst = Worst.among(cases, relative)",
+        "worst = Worst.among(cases, False)",
         "of sets under a relative limit, the likeliest is judged and not the nearest to its limit",
         "adversaries/test_any_of_priors",
     ),
