@@ -249,7 +249,7 @@ class Certificate:
 
     @property
     def in_cases(self) -> bool:
-        """Whether rows are cases instead of people."""
+        """True if rows are cases instead of people."""
         return bool(self.schema.get("unit") == "row")
 
     @property

@@ -38,7 +38,7 @@ def gauge_t_closeness(groups: GroupBags, settings: TClosenessSettings) -> Measur
 
 
 def is_of_equal_distance(settings: TClosenessSettings) -> bool:
-    """Whether all values are equally far apart, so that a set of them can count as one value."""
+    """True if all values are equally far apart, so that a set of them can count as one value."""
     return settings.distance == "equal"
 
 
@@ -177,7 +177,7 @@ def _branches(values: Sequence[str], tree: Sequence[Sequence[Any]]) -> list[dict
 
 
 def _exceeds(number: Fraction, limit: Fraction) -> bool:
-    """Whether the logarithm of a number is above a limit; the two are never equal."""
+    """True if the logarithm of a number is above a limit; the two are never equal."""
     for digits in (50, 200, 1000):
         with localcontext() as context:
             context.prec = digits

@@ -38,7 +38,7 @@ class Gauge(NamedTuple):
 
 
 def limits_values(gauge: Gauge, settings: Any, groups: GroupBags, arguments: Sequence[Any]) -> bool:
-    """Whether some group of these people could fail a criterion by its values.
+    """True if some group of these people could fail a criterion by its values.
 
     If any could, so does one in which everybody has the same value.
     """

@@ -73,7 +73,7 @@ _FIELDS = {
 
 
 def _same(key: str, now: Table, then: Table) -> bool:
-    """Whether a field is as certified; a probability may be written with all its digits."""
+    """True if a field is as certified; a probability may be written with all its digits."""
     now_value, then_value = now.get(key), then.get(key)
     if key == "exact" and now_value is not None and then_value is not None:
         return bool(now_value == then_value or now_value == exact_text(Fraction(then_value)))

@@ -83,7 +83,7 @@ def _effective(shape: tuple[int, ...]) -> Fraction:
 
 
 def _keeps(shape: tuple[int, ...], limit: Fraction) -> bool:
-    """Whether the entropy is at least log(least): total^total against least^total * n^n ..."""
+    """True if the entropy is at least log(least): total^total against least^total * n^n ..."""
     common = gcd(*shape)
     shape = tuple(n // common for n in shape)
     total = sum(shape)

@@ -108,7 +108,7 @@ _OPEN_ALREADY = ("/proc/", "/dev/fd/")
 
 
 def is_named_pipe(path: Path) -> bool:
-    """Whether a path is a pipe that a reader may wait for without an end; a shell's is none."""
+    """True if a path is a pipe that a reader may wait for without an end; a shell's is none."""
     pipe = stat.S_ISFIFO(path.stat().st_mode)
     return pipe and not os.path.realpath(path).startswith(_OPEN_ALREADY)
 

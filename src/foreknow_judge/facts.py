@@ -300,7 +300,7 @@ def times(first: Ratio, second: Ratio) -> Ratio:
 
 
 def is_less(first: Ratio, second: Ratio) -> bool:
-    """Whether one ratio is below another."""
+    """True if one ratio is below another."""
     return first[0] * second[1] < second[0] * first[1]
 
 

@@ -83,7 +83,7 @@ def _columns_of(connection: Any, path: Path) -> list[tuple[Any, ...]]:
 
 
 def holds_rows_alone(connection: Any, path: Path) -> bool:
-    """Whether a Parquet file has the layout of a release, and so holds nothing but its rows."""
+    """True if a Parquet file has the layout of a release, and so holds nothing but its rows."""
     from foreknow_judge.parquet_layout import ROWS, is_ours
 
     query = (
@@ -144,7 +144,7 @@ def count_rows(
 
 
 def has_few_texts(file: File | None) -> bool:
-    """Whether a file is a CSV file of so few bytes that its texts are soon read without Arrow."""
+    """True if a file is a CSV file of so few bytes that its texts are soon read without Arrow."""
     return isinstance(file, CsvFile) and file.path.stat().st_size <= _SMALL
 
 

@@ -117,7 +117,7 @@ def wrong_companions(
 
 
 def _is_document(path: Path) -> bool:
-    """Whether a name is that of a document, and not of a part of a release."""
+    """True if a name is that of a document, and not of a part of a release."""
     name = path.name.lower()
     stem, *suffixes = name.split(".")
     return name in _ALSO or (stem not in _NAMES and not _DOCUMENTS.isdisjoint(suffixes[-1:]))

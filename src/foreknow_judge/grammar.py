@@ -72,7 +72,7 @@ class Secret(NamedTuple):
 
     @property
     def singly(self) -> bool:
-        """Whether each value is a secret by itself."""
+        """True if each value is a secret by itself."""
         return not self.sets and self.width is None
 
 
@@ -178,12 +178,12 @@ class RequireTable(Settings):
 
     @property
     def says_known(self) -> bool:
-        """Whether it says which columns are known of everybody, even if none are."""
+        """True if it says which columns are known of everybody, even if none are."""
         return self.knowing is not None
 
     @property
     def of_whole_groups(self) -> bool:
-        """Whether it says only what a criterion allows: no single values, and no limit."""
+        """True if it says only what a criterion allows: no single values, and no limit."""
         return not self.said.keys() - {"name", "sensitive", "knowing", "any_of"}
 
     @property

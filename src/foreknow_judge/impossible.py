@@ -104,7 +104,7 @@ def is_opaque(hierarchy: Mapping[str, Any]) -> bool:
 
 
 def _same(first: str, second: str) -> bool:
-    """Whether two texts are the same number; 07 is a code."""
+    """True if two texts are the same number; 07 is a code."""
     codes = [text.startswith("0") and text[1:2].isdigit() for text in (first, second)]
     places = place_of(first), place_of(second)
     return not any(codes) and None not in places and places[0] == places[1]
@@ -300,7 +300,7 @@ def numbers_of_group(
 def _are_alike(
     first: frozenset[int], kind: frozenset[int], partly: Collection[frozenset[int]]
 ) -> bool:
-    """Whether values of two kinds are dealt to the same people."""
+    """True if values of two kinds are dealt to the same people."""
     return first == kind if kind in partly else first not in partly
 
 

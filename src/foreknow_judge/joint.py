@@ -57,7 +57,7 @@ def surest(
     }
 
     def may_take_from(kind: frozenset[int], other_kind: frozenset[int]) -> bool:
-        """Whether values of another kind may take people from those who can have a kind."""
+        """True if values of another kind may take people from those who can have a kind."""
         may_stand_beside = l > 0 and not holders[other_kind]
         return may_stand_beside or any(
             who.perhaps & other_kind and not who.surely & kind for who, _ in people

@@ -161,7 +161,7 @@ def _judge_negations(question: Question, settings: AmountSettings) -> Worst:
 
 
 def _are_exchanges(settings: PriorSettings) -> bool:
-    """Whether people are known or linked on top of priors: then the result is an upper bound."""
+    """True if people are known or linked on top of priors: then the result is an upper bound."""
     return settings.facts is not None and bool(settings.facts.k or settings.facts.m)
 
 

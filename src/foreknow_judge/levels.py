@@ -54,7 +54,7 @@ def gauge_levels(
 
 
 def shows_more(label: str | None, settings: LevelSettings, are_integers: bool = True) -> bool:
-    """Whether a label shows more than its table allows; `are_integers` is about its numbers."""
+    """True if a label shows more than its table allows; `are_integers` is about its numbers."""
     level, hierarchy = settings.at_least, settings.hierarchy
     if settings.top is None and level is None:
         raise CertificateError("wrong-setting", "levels")
@@ -94,7 +94,7 @@ def _exactly(text: str) -> Fraction:
 
 
 def _is_coarse(label: str, hierarchy: Table, level: int, are_integers: bool) -> bool:
-    """Whether a label is of a level of a hierarchy, or of a coarser one."""
+    """True if a label is of a level of a hierarchy, or of a coarser one."""
     kinds: dict[str, Callable[[str, Table, int], bool]]
     kinds = {
         "mask": _masked,
@@ -108,7 +108,7 @@ def _is_coarse(label: str, hierarchy: Table, level: int, are_integers: bool) -> 
 
 
 def _masked(label: str, hierarchy: Table, level: int) -> bool:
-    """Whether the last `level` characters are masked, and a level in the label is not finer."""
+    """True if the last `level` characters are masked, and a level in the label is not finer."""
     length, character = hierarchy["mask"], str(hierarchy.get("character", "*"))
     if not isinstance(length, int) or level >= length or len(character) != 1:
         raise CertificateError("no-level")
@@ -120,7 +120,7 @@ def _masked(label: str, hierarchy: Table, level: int) -> bool:
 
 
 def _wide(label: str, hierarchy: Table, level: int, are_integers: bool) -> bool:
-    """Whether a range begins and ends where intervals of the level do."""
+    """True if a range begins and ends where intervals of the level do."""
     if level > len(hierarchy["intervals"]):
         raise CertificateError("no-level")
     width, origin = map(
@@ -144,7 +144,7 @@ def _wide(label: str, hierarchy: Table, level: int, are_integers: bool) -> bool:
 
 
 def _long(label: str, hierarchy: Table, level: int) -> bool:
-    """Whether a period is at least as long as that of the level."""
+    """True if a period is at least as long as that of the level."""
     periods = list(_PERIODS)
     if level > len(hierarchy["dates"]) or hierarchy["dates"][level - 1] not in periods:
         raise CertificateError("no-level")
@@ -153,7 +153,7 @@ def _long(label: str, hierarchy: Table, level: int) -> bool:
 
 
 def _node(label: str, hierarchy: Table, level: int) -> bool:
-    """Whether a label is a node of the level or coarser, with a name that no finer node has."""
+    """True if a label is a node of the level or coarser, with a name that no finer node has."""
     rows = hierarchy["rows"]
     if not isinstance(rows, list) or not rows or level >= len(rows[0]):
         raise CertificateError("no-level")

@@ -68,7 +68,7 @@ def as_threshold(number: Number) -> Fraction:
 
 
 def is_long(number: int) -> bool:
-    """Whether a whole number has too many digits."""
+    """True if a whole number has too many digits."""
     return number.bit_length() > _MOST_BITS
 
 
@@ -120,7 +120,7 @@ def exact(number: float | Decimal) -> Decimal:
 
 
 def is_usual(number: Decimal) -> bool:
-    """Whether a number is finite and has no more digits than a float may have."""
+    """True if a number is finite and has no more digits than a float may have."""
     exponent = number.as_tuple().exponent
     if isinstance(exponent, str):
         return False

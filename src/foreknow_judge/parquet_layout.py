@@ -62,7 +62,7 @@ def write(parts: Iterable[pa.Table], path: Path) -> int:
 
 
 def is_ours(path: Path) -> bool:
-    """Whether a file is, byte for byte, what `write` makes of its rows.
+    """True if a file is, byte for byte, what `write` makes of its rows.
 
     This reads one row group at a time, so check first that row groups are small.
     """

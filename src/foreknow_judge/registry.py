@@ -24,17 +24,17 @@ class Kinds(NamedTuple):
     packages: Mapping[str, str] = {}
 
     def counts_people(self, key: str) -> bool:
-        """Whether a criterion is about how many people there are, whatever their values."""
+        """True if a criterion is about how many people there are, whatever their values."""
         return key in self.gauges and self.gauges[key].of_people
 
     def by_other_columns(self, key: str) -> bool:
-        """Whether a criterion tells people apart by other published columns too, by default."""
+        """True if a criterion tells people apart by other published columns too, by default."""
         if not self.counts_people(key):
             return False
         return not (self.gauges[key].of_population or self.gauges[key].of_labels)
 
     def compares_population(self, key: str) -> bool:
-        """Whether a criterion compares groups with a population."""
+        """True if a criterion compares groups with a population."""
         return key in self.gauges and self.gauges[key].of_population
 
 

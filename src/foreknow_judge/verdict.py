@@ -30,11 +30,11 @@ class Limit:
 
     @property
     def limits(self) -> bool:
-        """Whether the limit can be broken at all; always True for a relative limit."""
+        """True if the limit can be broken at all; always True for a relative limit."""
         return self.relative or self.limits_from(None)
 
     def limits_from(self, prior: Fraction | None) -> bool:
-        """Whether somebody with this prior could break it: no probability is above 1."""
+        """True if somebody with this prior could break it: no probability is above 1."""
         limit = self.at(prior)
         return limit is None or not self.inclusive or limit < 1
 
@@ -46,7 +46,7 @@ class Limit:
         return Fraction(1) if prior is None else min(Fraction(1), self.amount * prior)
 
     def holds(self, reached: Fraction, prior: Fraction | None = None) -> bool:
-        """Whether the probability that was reached keeps the limit, exactly."""
+        """True if the probability that was reached keeps the limit, exactly."""
         limit: Fraction = self.at(prior)
         return reached <= limit if self.inclusive else reached < limit
 
@@ -148,7 +148,7 @@ class Figure:
 
     @property
     def of_groups(self) -> bool:
-        """Whether a criterion was judged, which is about groups and not about knowledge."""
+        """True if a criterion was judged, which is about groups and not about knowledge."""
         return self.required.amount is None
 
     @property
@@ -163,7 +163,7 @@ class Figure:
 
     @property
     def idle(self) -> bool:
-        """Whether it requires nothing, since nobody has a value that it is about."""
+        """True if it requires nothing, since nobody has a value that it is about."""
         return not self.of_groups and not self.probability
 
     @property
@@ -190,7 +190,7 @@ class Figure:
 
     @property
     def bounded(self) -> bool:
-        """Whether the figure reached is only an upper bound."""
+        """True if the figure reached is only an upper bound."""
         return bool(getattr(self.found, "bounded", False))
 
     @property

@@ -128,12 +128,12 @@ class Verification(Plain):
 
     @property
     def in_cases(self) -> bool:
-        """Whether a row is a case, of which a person may have several."""
+        """True if a row is a case, of which a person may have several."""
         return self.scope.cases
 
     @property
     def idle(self) -> bool:
-        """Whether nothing was judged, since nobody has a value that must stay hidden."""
+        """True if nothing was judged, since nobody has a value that must stay hidden."""
         return all(finding.idle for finding in (*self.findings, *self.together))
 
     @property

@@ -81,7 +81,7 @@ class Disclosure(Plain):
         return self._witness()
 
     def below(self, threshold: Number) -> bool:
-        """Whether the probability is strictly below a threshold, settled exactly.
+        """True if the probability is strictly below a threshold, settled exactly.
 
         An estimate settles nothing: it is never below a threshold of 1 or less.
 
@@ -102,19 +102,19 @@ class Disclosure(Plain):
         return self._is(lt, bound)
 
     def at_most(self, threshold: Number) -> bool:
-        """Whether the probability is at most a threshold, settled as `below` is."""
+        """True if the probability is at most a threshold, settled as `below` is."""
         bound = as_fraction(threshold)
         if self.estimated or abs(self.probability - float(bound)) > CLOSE:
             return self.below(bound) or bound >= 1
         return bound >= 1 or self._is(le, bound)
 
     def _is(self, compared: Callable[[Any, Any], bool], bound: Fraction) -> bool:
-        """Whether the fraction is below a bound, or reaches it; not where there is no fraction."""
+        """True if the fraction is below a bound, or reaches it; not where there is no fraction."""
         fraction = self.settled
         return fraction is not None and compared(fraction, bound)
 
     def keeps(self, limit: Limit) -> bool:
-        """Whether the probability keeps a limit, settled as `below` and `at_most` are."""
+        """True if the probability keeps a limit, settled as `below` and `at_most` are."""
         bound = limit.at(self.prior)
         return self.at_most(bound) if limit.inclusive else self.below(bound)
 

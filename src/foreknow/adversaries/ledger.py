@@ -61,7 +61,7 @@ class Measure(ABC):
 
     @property
     def has_fractions(self) -> bool:
-        """Whether its cells have a detail by which fractions decide."""
+        """True if its cells have a detail by which fractions decide."""
         return False
 
     @property
@@ -121,16 +121,16 @@ class MinLedger:
 
     @property
     def exact(self) -> bool:
-        """Whether fractions decide what is close to the threshold, rather than refuse it."""
+        """True if fractions decide what is close to the threshold, rather than refuse it."""
         return self.falling and self.measure.has_fractions
 
     @property
     def looks_back(self) -> bool:
-        """Whether minima rise again where groups leave."""
+        """True if minima rise again where groups leave."""
         return not self.falling
 
     def admits(self, removed: GroupCounts | None, added: GroupCounts) -> bool:
-        """Whether the release stays safe when `added` replaces `removed`."""
+        """True if the release stays safe when `added` replaces `removed`."""
         return self._evaluate_one(removed, added).safe_jointly(np.ones(1, dtype=bool))
 
     def fewest_leaving(self, counts: GroupCounts) -> IntArray:
@@ -409,7 +409,7 @@ class MinEvaluation:
         return np.asarray((broken == 0) & (mended == np.count_nonzero(unsafe)))
 
     def safe_jointly(self, chosen: BoolArray) -> bool:
-        """Whether the release stays safe with all the chosen proposals."""
+        """True if the release stays safe with all the chosen proposals."""
         ledger = self.ledger
         if ledger.falling and (ledger.unsafe() or np.any(chosen & ~self._possible)):
             return False

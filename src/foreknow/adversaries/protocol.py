@@ -39,7 +39,7 @@ class Evaluation(Protocol):
         """Whether the release stays safe with each proposal by itself, shape (proposals,)."""
 
     def safe_jointly(self, chosen: BoolArray) -> bool:
-        """Whether the release stays safe with all the chosen proposals."""
+        """True if the release stays safe with all the chosen proposals."""
 
     def commit(self, chosen: BoolArray) -> None:
         """Note that the chosen proposals were carried out."""
@@ -59,7 +59,7 @@ class Ledger(Protocol):
     """
 
     def admits(self, removed: GroupCounts | None, added: GroupCounts) -> bool:
-        """Whether the release stays safe when some groups are replaced by others."""
+        """True if the release stays safe when some groups are replaced by others."""
 
     def commit(self, removed: GroupCounts | None, added: GroupCounts) -> None:
         """Note the replacement."""
@@ -101,7 +101,7 @@ class Adversary(Protocol):
         """How sure it can be of each person, as `Chances`; None where that is not counted."""
 
     def monotone(self, semantics: Semantics = "single") -> bool:
-        """Whether merging groups never raises a disclosure."""
+        """True if merging groups never raises a disclosure."""
 
     def to_dict(self) -> dict[str, Any]:
         """The table that stands for it in a policy file."""

@@ -161,7 +161,7 @@ def _names(microdata: Microdata, person: str | None) -> list[object]:
 
 
 def _names_file(method: str | None) -> bool:
-    """Whether a method is given as FILE.py:NAME."""
+    """True if a method is given as FILE.py:NAME."""
     return method is not None and (".py:" in method or method.endswith(".py"))
 
 

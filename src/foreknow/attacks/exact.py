@@ -57,7 +57,7 @@ class Posteriors:
 
     @property
     def exact(self) -> bool:
-        """Whether these are posteriors, not estimates."""
+        """True if these are posteriors, not estimates."""
         return bool(self.known.all())
 
     @property

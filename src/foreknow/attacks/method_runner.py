@@ -286,7 +286,7 @@ class Runs:
 
     @property
     def _settled(self) -> bool:
-        """Whether it is known to make one release of each table, and seed."""
+        """True if it is known to make one release of each table, and seed."""
         if self._seeded and _is_foreknows(self.method):
             return True
         # An adversary of the user's own might answer otherwise each time.
@@ -382,7 +382,7 @@ def settings_of(method: Any) -> Mapping[str, Any]:
 
 
 def _is_foreknows(instance: Any) -> bool:
-    """Whether an object is of a class of this library, not of one that inherits from it."""
+    """True if an object is of a class of this library, not of one that inherits from it."""
     return type(instance).__module__.startswith("foreknow.")
 
 

@@ -27,7 +27,7 @@ from foreknow_judge.file_names import CERTIFICATE, MEMBERS, OWNER, owners_folder
 
 
 def is_release(release: Any) -> bool:
-    """Whether it is a folder that `publish` wrote, or what `publish` returned."""
+    """True if it is a folder that `publish` wrote, or what `publish` returned."""
     if isinstance(release, (str, Path)):
         return (Path(release) / CERTIFICATE).is_file()
     return hasattr(release, "certificate") and hasattr(release, "placed")
@@ -138,7 +138,7 @@ def source_of(folder: Path, owner: Path) -> Path:
 
 
 def can_be_attacked(folder: Path, policy: Policy | None, table: Path | None = None) -> bool:
-    """Whether an attack knows all that a release is, and all that it takes is at hand."""
+    """True if an attack knows all that a release is, and all that it takes is at hand."""
     owner = owners_folder(folder)
     if not (owner / MEMBERS).is_file():
         return False

@@ -218,7 +218,7 @@ class _Asked:
         return min(1.0, math.prod(chance_by_group.values()) * (1 + _UP))
 
     def moves(self, worlds: Worlds, random: np.random.Generator) -> bool:
-        """Whether it goes otherwise in one of some worlds that are drawn."""
+        """True if it goes otherwise in one of some worlds that are drawn."""
         halves = self._halves(worlds)
         tables = [drawn_tables(bag, sizes, _FIRST, random) for bag, sizes, _ in halves]
         return not self.holds(np.concatenate(tables, axis=1), *self._places(worlds)).all()
@@ -229,7 +229,7 @@ class _Asked:
         return math.prod(n_taken(bag, size) for bag, sizes, _ in halves for size in sizes[:-1])
 
     def is_idle(self, worlds: Worlds, most_assignments: int) -> bool:
-        """Whether it is seen to go as it did in every world."""
+        """True if it is seen to go as it did in every world."""
         values, sides = self._places(worlds)
         tables = np.zeros((1, 0, len(values)), dtype=np.int32)
         for bag, sizes, _ in self._halves(worlds):

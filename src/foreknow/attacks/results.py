@@ -50,12 +50,12 @@ class PersonBelief(Plain):
 
     @property
     def surer(self) -> bool:
-        """Whether the adversary becomes surer by knowing the algorithm."""
+        """True if the adversary becomes surer by knowing the algorithm."""
         return (self.exact or self.low) > self.share
 
     @property
     def certain(self) -> bool:
-        """Whether the posterior is exactly 1, though the release itself does not say so."""
+        """True if the posterior is exactly 1, though the release itself does not say so."""
         return self.exact == 1 and self.share < 1
 
     @property
@@ -103,12 +103,12 @@ class Attack(Result):
 
     @property
     def in_cases(self) -> bool:
-        """Whether rows are cases, of which a person may have several."""
+        """True if rows are cases, of which a person may have several."""
         return self._microdata.schema.unit == "row"
 
     @property
     def limited(self) -> bool:
-        """Whether the policy limits how sure of any value somebody may become."""
+        """True if the policy limits how sure of any value somebody may become."""
         return bool(self._limits)
 
     @property
@@ -123,7 +123,7 @@ class Attack(Result):
 
     @property
     def exact(self) -> bool:
-        """Whether posteriors are exact: every world was looked at, or a proof says them."""
+        """True if posteriors are exact: every world was looked at, or a proof says them."""
         return self._posteriors.exact
 
     @property
@@ -142,7 +142,7 @@ class Attack(Result):
 
     @property
     def kept(self) -> bool:
-        """Whether a proof says (`how` is "bound") that no posterior reaches a limit of the policy.
+        """True if a proof says (`how` is "bound") that no posterior reaches a limit of the policy.
 
         That holds for adversaries with the knowledge that the policy names, too.
         """
@@ -298,12 +298,12 @@ class Attack(Result):
 
     @property
     def found(self) -> bool:
-        """Whether the attack found anything: a limit reached, or certainty."""
+        """True if the attack found anything: a limit reached, or certainty."""
         return bool(self.breaches or self.certain)
 
     @property
     def undecided(self) -> bool:
-        """Whether it found nothing, but not everybody is settled."""
+        """True if it found nothing, but not everybody is settled."""
         return not self.found and bool(self.unsettled)
 
     def posterior(self, row: int, value: Label) -> Fraction | float:
@@ -429,7 +429,7 @@ class Attack(Result):
         return self._is_reached(self._codes[case.value], case.exact or case.probability)
 
     def _is_reached(self, code: int, probability: Fraction | float) -> bool:
-        """Whether a probability reaches the limit for a value."""
+        """True if a probability reaches the limit for a value."""
         if code not in self._limits:
             return False
         limit, inclusive = self._limits[code]

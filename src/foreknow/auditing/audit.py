@@ -120,22 +120,22 @@ class Audit(Result):
 
     @property
     def safe(self) -> bool:
-        """Whether every requirement holds, and some requirement asks something of the table."""
+        """True if every requirement holds, and some requirement asks something of the table."""
         return not self.idle and not self.failures
 
     @property
     def idle(self) -> bool:
-        """Whether nothing was judged: nobody has a value that is to be hidden."""
+        """True if nothing was judged: nobody has a value that is to be hidden."""
         return all(verdict.idle for verdict in self.verdicts)
 
     @property
     def limits_inference(self) -> bool:
-        """Whether any requirement limits what is inferred, and not only who looks alike."""
+        """True if any requirement limits what is inferred, and not only who looks alike."""
         return any(map(self.limits_people, self.verdicts))
 
     @property
     def limits_cases(self) -> bool:
-        """Whether it is limited of each case alone, where people may have several."""
+        """True if it is limited of each case alone, where people may have several."""
         return not self.limits_inference and any(map(self.limits, self.verdicts))
 
     def limits_people(self, verdict: Verdict) -> bool:
@@ -143,13 +143,13 @@ class Audit(Result):
         return self.limits(verdict) and not self.policy.counts_cases(verdict.requirement)
 
     def limits(self, verdict: Verdict) -> bool:
-        """Whether the requirement of a verdict limits what is inferred of anybody, or any case."""
+        """True if the requirement of a verdict limits what is inferred of anybody, or any case."""
         asks = verdict.required.limits and not verdict.idle
         return asks and self.counted_of(verdict).limits_inference
 
     @property
     def in_cases(self) -> bool:
-        """Whether a row is a case, of which a person may have several."""
+        """True if a row is a case, of which a person may have several."""
         return self.scope.cases
 
     @property
@@ -478,7 +478,7 @@ def _counts_at_hand(counts: GroupCounts, policy: Policy, people: Any) -> Iterato
 
 
 def _rules(policy: Policy) -> bool:
-    """Whether the schema says what some people cannot have."""
+    """True if the schema says what some people cannot have."""
     return policy.schema is not None and bool(policy.schema.impossible)
 
 
@@ -546,7 +546,7 @@ def _refuse_unshown(policy: Policy) -> None:
 
 
 def _is_open(requirement_counts: RequirementCounts) -> bool:
-    """Whether it is open of somebody whether they can have a value."""
+    """True if it is open of somebody whether they can have a value."""
     able = counts_of(requirement_counts.seen).able
     return able is not None and bool((able.most > able.members).any())
 

@@ -192,7 +192,7 @@ def _owned_by(policy: Policy) -> set[str]:
 
 
 def has_owner(release: Release, policy: Policy, sight: Release | Sight) -> bool:
-    """Whether a table is at hand with all columns that only the owner has."""
+    """True if a table is at hand with all columns that only the owner has."""
     owned_columns = _owned_by(policy)
     if (owners := _owners_rows(release, sight)) is not None:
         people, _ = owners

@@ -71,7 +71,7 @@ def _lists(required: Requirement) -> Iterator[list[str]]:
 
 
 def _is_there(text: str, printed_values: Collection[str]) -> bool:
-    """Whether somebody has a value that a text names."""
+    """True if somebody has a value that a text names."""
     return text in printed_values or (is_pattern(text) and bool(matching(text, printed_values)))
 
 

@@ -373,7 +373,7 @@ def tally_of(rules: Policy) -> list[str]:
 
 
 def is_published(path: Path) -> bool:
-    """Whether a path is a folder that `foreknow publish` wrote."""
+    """True if a path is a folder that `foreknow publish` wrote."""
     from foreknow_judge.file_names import CERTIFICATE
 
     return path.is_dir() and (path / CERTIFICATE).is_file()

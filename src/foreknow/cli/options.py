@@ -274,7 +274,7 @@ def _in_a_policy(option: str) -> str | None:
 
 
 def _are_columns(args: list[str], place: int) -> bool:
-    """Whether a word names columns: what is read was named before, and it is no option or file."""
+    """True if a word names columns: what is read was named before, and it is no option or file."""
     word = args[place] if place < len(args) else "-"
     has_source = any(before[:1] != "-" for before in args[: place - 1])
     return has_source and word[:1] != "-" and not Path(word).exists()
@@ -378,7 +378,7 @@ def listed(text: str) -> list[str]:
 
 
 def is_whole(text: str) -> bool:
-    """Whether a text is a whole number from 0, no longer than Python reads."""
+    """True if a text is a whole number from 0, no longer than Python reads."""
     return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
 
 

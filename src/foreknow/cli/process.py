@@ -120,7 +120,7 @@ class Interrupts:
 
 
 def _deaf(frame: FrameType | None) -> bool:
-    """Whether what is raised now could be lost: in the hook, or in modules that are imported.
+    """True if what is raised now could be lost: in the hook, or in modules that are imported.
 
     Modules that are compiled swallow it, or end the process, where they import others themselves.
     """
@@ -180,7 +180,7 @@ class Stream:
 
     @property
     def heard(self) -> bool:
-        """Whether what was written so far arrived, as far as can be told."""
+        """True if what was written so far arrived, as far as can be told."""
         self.flush()
         return self.lost is None and not self._closed
 

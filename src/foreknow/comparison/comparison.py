@@ -126,7 +126,7 @@ class Candidate(Plain):
 
     @property
     def safe(self) -> bool:
-        """Whether there is a release that holds the policy at the limit."""
+        """True if there is a release that holds the policy at the limit."""
         return self.status in ("safe", "holds")
 
 
@@ -175,12 +175,12 @@ class Comparison(Result):
 
     @property
     def in_cases(self) -> bool:
-        """Whether rows are cases, of which a person may have several."""
+        """True if rows are cases, of which a person may have several."""
         return self.policy.needed_schema.unit == "row"
 
     @property
     def limits_inference(self) -> bool:
-        """Whether any requirement limits what is inferred, and not only who looks alike."""
+        """True if any requirement limits what is inferred, and not only who looks alike."""
         if self.safe:  # then it is known whether the table has what requirements are about
             return any(candidate.status == "safe" for candidate in self.safe)
         return self.policy.limits_inference

@@ -53,7 +53,7 @@ class _OfTable(OfGroups):
     speaks: ClassVar[Any] = KnowledgeReach(1)
 
     def limits_values(self, counts: GroupCounts | None = None) -> bool:
-        """Whether a group of a single value fails: distances are convex, so none is farther."""
+        """True if a group of a single value fails: distances are convex, so none is farther."""
         if counts is None:
             return True
         codes = self._extremes(counts)
@@ -220,7 +220,7 @@ class TCloseness(_OfTable):
             set_fields(self, tree=tuple(sorted(set(tree.rows))))
 
     def limits_values(self, counts: GroupCounts | None = None) -> bool:
-        """Whether a group can be so far: no distance is above 1."""
+        """True if a group can be so far: no distance is above 1."""
         return self._most < 1 and super().limits_values(counts)
 
     def _extremes(self, counts: GroupCounts) -> IntArray:
@@ -533,7 +533,7 @@ class DeltaDisclosure(_OfTable):
 
 
 def _log_is_below(number: Fraction, limit: Fraction) -> bool:
-    """Whether the natural logarithm of a number is below a limit above 0: they are never equal."""
+    """True if the natural logarithm of a number is below a limit above 0: they are never equal."""
     digits = 40
     while True:
         with localcontext() as context:

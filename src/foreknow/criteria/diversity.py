@@ -287,7 +287,7 @@ class AlphaK(_OfValues):
 
 
 def is_recursively_diverse(release: HasCounts, c: Number, l: int) -> bool:
-    """Whether every group is recursively (c, l)-diverse, in the strict form.
+    """True if every group is recursively (c, l)-diverse, in the strict form.
 
     The most frequent value of each group occurs strictly less than c times as often as all values
     together that come after the l - 1 most frequent ones.
@@ -360,7 +360,7 @@ def _ordinal(place: Any) -> str:
 
 
 def at_least(counts: Sequence[int], l: Fraction) -> bool:
-    """Whether the entropy of positive counts is at least log(l).
+    """True if the entropy of positive counts is at least log(l).
 
     >>> at_least([1, 1, 1], Fraction(3)), at_least([2, 1, 1], Fraction(3))
     (True, False)

@@ -268,7 +268,7 @@ def _plain(hierarchy: Any) -> dict[str, Any]:
 
 
 def _below(label: str, top: Any) -> bool:
-    """Whether a label shows no number from a top on, in any way in which it can be read."""
+    """True if a label shows no number from a top on, in any way in which it can be read."""
     bare = label.removesuffix(OR_MISSING)
     ways = meanings_of(bare)
     if any(way.everything for way in ways):
@@ -289,7 +289,7 @@ def _ends_below(way: Any, top: Any) -> bool:
 
 
 def _is_coarse(label: str, hierarchy: Any, level: int, are_whole: bool) -> bool:
-    """Whether a label is of a level of a hierarchy, or of a coarser one.
+    """True if a label is of a level of a hierarchy, or of a coarser one.
 
     Of numbers it is told whether all are whole, so that 5 is all from 5 to below 6.
     """
@@ -340,7 +340,7 @@ def _cuts(way: Any) -> Iterable[Fraction]:
 
 
 def _begins(moment: Any, period: str) -> bool:
-    """Whether a period of a kind begins at a moment."""
+    """True if a period of a kind begins at a moment."""
     months = moment.year * 12 + moment.month - 1
     if months % MONTHS.get(period, 1):
         return False
@@ -351,7 +351,7 @@ def _begins(moment: Any, period: str) -> bool:
 
 
 def _is_node(label: str, rows: Sequence[Sequence[Any]], level: int) -> bool:
-    """Whether a label is a node from a level on, and is called like nothing below it."""
+    """True if a label is a node from a level on, and is called like nothing below it."""
     columns = [{*column} for column in zip(*rows, strict=True)]
     if re.fullmatch(r"\*+", label) and label not in columns[0]:
         return True

@@ -75,11 +75,11 @@ class Criterion(Protocol):
 
     @property
     def of_labels(self) -> bool:
-        """Whether it asks how labels look, and counts nobody."""
+        """True if it asks how labels look, and counts nobody."""
 
     @property
     def of_cases(self) -> bool:
-        """Whether it is right also of rows that are cases of people; else it is refused there.
+        """True if it is right also of rows that are cases of people; else it is refused there.
 
         Only what a class says in its own body counts: one that inherits from it may count rows.
         """
@@ -101,7 +101,7 @@ class Criterion(Protocol):
         """How many people a group has at least; 0 where it does not say."""
 
     def limits_values(self, counts: GroupCounts | None = None) -> bool:
-        """Whether any group could fail it by its values, and not only by who is in it.
+        """True if any group could fail it by its values, and not only by who is in it.
 
         Of a table whose counts are known: whether any group of its people could.
         """
@@ -117,10 +117,10 @@ class Criterion(Protocol):
         """What a release attains."""
 
     def holds(self, release: HasCounts) -> bool:
-        """Whether a release attains what is required."""
+        """True if a release attains what is required."""
 
     def monotone(self, semantics: Semantics = "single") -> bool:
-        """Whether merging groups can never make a release fail it."""
+        """True if merging groups can never make a release fail it."""
 
     def ledger(self, semantics: Semantics = "single", whole: Any = None) -> Ledger:
         """Start a ledger for a search; `whole` is how many of the table have each value, int64."""
@@ -129,7 +129,7 @@ class Criterion(Protocol):
         """Which groups of a whole release fail; None where it is not asked of single groups."""
 
     def beyond_groups(self, release: HasCounts) -> bool:
-        """Whether it fails by more than single groups."""
+        """True if it fails by more than single groups."""
 
     def under(self, schema: Any, sensitive: str | None = None) -> Criterion:
         """The same with what it needs of a schema."""
@@ -194,7 +194,7 @@ class OfGroups:
         return self.attained(release).amount
 
     def holds(self, release: HasCounts) -> bool:
-        """Whether a release attains what is required."""
+        """True if a release attains what is required."""
         return self.attained(release).holds
 
     def monotone(self, semantics: Semantics = "single") -> bool:
@@ -270,7 +270,7 @@ def refuse_cases(criterion: Any, schema: Any) -> None:
 
 
 def by_other_columns(criterion: Any) -> bool:
-    """Whether a criterion, or its class, tells people apart by what is published beside labels."""
+    """True if a criterion, or its class, tells people apart by what is published beside labels."""
     return bool(criterion.of_people) and not (
         criterion.of_labels is True or Need.POPULATION in criterion.needs
     )
@@ -363,11 +363,11 @@ class SumLedger:
 
     @property
     def looks_back(self) -> bool:
-        """Whether it matters which groups are replaced."""
+        """True if it matters which groups are replaced."""
         return True
 
     def admits(self, removed: GroupCounts | None, added: GroupCounts) -> bool:
-        """Whether the sums hold when `added` replaces `removed`."""
+        """True if the sums hold when `added` replaces `removed`."""
         return bool(self.holds((self.now + self._change(removed, added))[None])[0])
 
     def commit(self, removed: GroupCounts | None, added: GroupCounts) -> None:
@@ -410,7 +410,7 @@ class SumEvaluation:
         return self.ledger.holds(self.ledger.now + self.changes)
 
     def safe_jointly(self, chosen: BoolArray) -> bool:
-        """Whether they hold with all the chosen proposals."""
+        """True if they hold with all the chosen proposals."""
         return bool(self.ledger.holds((self.ledger.now + self.changes[chosen].sum(0))[None])[0])
 
     def risk_ratio(self) -> FloatArray:
@@ -440,7 +440,7 @@ class EachGroup(SumLedger):
 
     @property
     def looks_back(self) -> bool:
-        """Whether a group fails that could be replaced."""
+        """True if a group fails that could be replaced."""
         return bool(np.any(self.now))
 
     def fewest_leaving(self, counts: GroupCounts) -> IntArray:

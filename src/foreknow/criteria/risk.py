@@ -76,7 +76,7 @@ class Limits(OfGroups):
         return f"{type(self).__name__}({', '.join(settings)})"
 
     def keeps(self, amount: Fraction, limit: Fraction) -> bool:
-        """Whether a figure keeps its limit."""
+        """True if a figure keeps its limit."""
         return amount < limit if self.strict else amount <= limit
 
     def least_of(self, key: str) -> int:
@@ -87,7 +87,7 @@ class Limits(OfGroups):
         return floor(number) + 1 if self.strict else ceil(number)
 
     def too_many(self, people: int, everybody: int) -> bool:
-        """Whether so many are unique that their limit does not hold."""
+        """True if so many are unique that their limit does not hold."""
         limit = self.limits.get("uniqueness")
         return limit is not None and not self.keeps(Fraction(people, everybody), limit)
 
@@ -177,7 +177,7 @@ class Risk(Limits):
 
     @property
     def _of_all(self) -> bool:
-        """Whether it asks something of all groups together."""
+        """True if it asks something of all groups together."""
         return not self.limits.keys() <= {"prosecutor"}
 
     def attained(self, release: HasCounts) -> Attained:
@@ -213,7 +213,7 @@ class Risk(Limits):
         return fails | is_unique if self.too_many(int(is_unique.sum()), counts.n_people) else fails
 
     def beyond_groups(self, release: HasCounts) -> bool:
-        """Whether the average fails, which no group does by itself."""
+        """True if the average fails, which no group does by itself."""
         counts = classes_of(release)
         amount, limit = Fraction(counts.n_groups, counts.n_people), self.limits.get("average")
         return limit is not None and not self.keeps(amount, limit)

@@ -228,7 +228,7 @@ class KAnonymity(GroupSize):
         return not self.lists
 
     def monotone(self, semantics: Semantics = "single") -> bool:
-        """Whether merging groups never hurts; of lists it can: others may need their labels."""
+        """True if merging groups never hurts; of lists it can: others may need their labels."""
         return not self.lists
 
     def attained(self, release: HasCounts) -> Attained:

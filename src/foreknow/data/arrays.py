@@ -138,7 +138,7 @@ def combine(
 
 
 def nearly_all_differ(columns: Sequence[NDArray[Any]]) -> bool:
-    """Whether more than nine in ten rows differ, by all rows of some combinations; not of few.
+    """True if more than nine in ten rows differ, by all rows of some combinations; not of few.
 
     >>> nearly_all_differ([np.arange(10**6) // 10]), nearly_all_differ([np.arange(10**6)])
     (False, True)

@@ -318,11 +318,11 @@ class Wording:
 
     @cached_property
     def _quoted(self) -> bool:
-        """Whether values are quoted, since one of them holds what joins them."""
+        """True if values are quoted, since one of them holds what joins them."""
         return any(text is not None and self._joins(text) for text in self._taken)
 
     def _joins(self, text: str) -> bool:
-        """Whether a value holds what joins values."""
+        """True if a value holds what joins values."""
         raise NotImplementedError
 
     @cached_property

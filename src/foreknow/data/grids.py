@@ -82,7 +82,7 @@ def _widths(places: NDArray[Any]) -> Iterator[int]:
 
 
 def _hides(cells: NDArray[Any], people: IntArray) -> bool:
-    """Whether enough values share their cell, and enough people."""
+    """True if enough values share their cell, and enough people."""
     new = np.concatenate(([True], cells[1:] != cells[:-1]))
     starts = np.flatnonzero(new)
     values = np.diff(starts, append=len(cells))

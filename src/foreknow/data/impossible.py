@@ -49,7 +49,7 @@ class OneOf(tuple[str, ...]):
         return ways | {True} if label in self else ways
 
     def _has(self, text: str) -> bool:
-        """Whether a text is one of these, or the same number."""
+        """True if a text is one of these, or the same number."""
         if text in self:
             return True
         number = None if is_code(text) else read_number(text)

@@ -215,7 +215,7 @@ def text_of(value: Any) -> str:
 
 
 def is_missing(label: Any) -> bool:
-    """Whether a label stands for a missing value: None, NaN, NaT or NA, of any library.
+    """True if a label stands for a missing value: None, NaN, NaT or NA, of any library.
 
     All but None are told by this: they do not equal themselves, so each would be a value of its
     own. So would be a tuple or a set with one of them.
@@ -238,7 +238,7 @@ def is_missing(label: Any) -> bool:
 
 
 def is_label(value: Any) -> bool:
-    """Whether a value can be looked up."""
+    """True if a value can be looked up."""
     try:
         hash(value)
     except TypeError:
@@ -275,7 +275,7 @@ def in_order(labels: Iterable[Label]) -> list[Label]:
 
 
 def is_pattern(text: str) -> bool:
-    """Whether a text in a policy stands for every value that begins like it."""
+    """True if a text in a policy stands for every value that begins like it."""
     return text.endswith("*")
 
 

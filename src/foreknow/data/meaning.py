@@ -273,7 +273,7 @@ class Values:
         return self._known[text, exactly]
 
     def misread(self, text: str) -> bool:
-        """Whether a value would be taken for a label that others fall in, or none of it does."""
+        """True if a value would be taken for a label that others fall in, or none of it does."""
         try:
             return bool((self._read(text) != self._alone(text)).any())
         except DataError:

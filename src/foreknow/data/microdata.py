@@ -1010,7 +1010,7 @@ class Microdata:
 
     @property
     def was_read(self) -> bool:
-        """Whether its rows are at hand already."""
+        """True if its rows are at hand already."""
         return self._table_read is not None
 
     def _repr_html_(self) -> str:
@@ -1152,7 +1152,7 @@ def grids_of(attributes: Iterable[Attribute]) -> dict[str, str]:
 
 
 def lists_values(attribute: Attribute, style: str | None) -> bool:
-    """Whether labels of an attribute list its values, and nobody insists on all of them."""
+    """True if labels of an attribute list its values, and nobody insists on all of them."""
     return style == "set" or (style is None and attribute.order == "nominal")
 
 
@@ -1204,7 +1204,7 @@ def _too_rare(
 
 
 def _ends_at_values(attribute: Attribute, style: str | None) -> bool:
-    """Whether its ranges begin and end at values of members, and nobody insists on that."""
+    """True if its ranges begin and end at values of members, and nobody insists on that."""
     if attribute.cells is not None or attribute.order != "ordered":
         return False
     return style == "range" or (style is None and not attribute.ancestors)

@@ -162,13 +162,13 @@ class Reading:
 
     @property
     def converts(self) -> bool:
-        """Whether it says anything of values."""
+        """True if it says anything of values."""
         value_settings = (self.decimal, self.date_format, self.thousands, self.currency)
         return any(part is not None for part in value_settings)
 
     @property
     def guesses_century(self) -> bool:
-        """Whether years are written with two digits, and nothing says of which century."""
+        """True if years are written with two digits, and nothing says of which century."""
         return self.latest_year is None and "%y" in (self.date_format or "")
 
     @cached_property
@@ -389,7 +389,7 @@ def with_part(path: Path, part: str) -> Path:
 
 
 def is_address(source: str | Path) -> bool:
-    """Whether a source is the address of a database, and no path.
+    """True if a source is the address of a database, and no path.
 
     >>> is_address("postgresql://localhost/clinic"), is_address("clinic.csv")
     (True, False)

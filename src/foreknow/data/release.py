@@ -794,7 +794,7 @@ class Release(Plain):
 
     @property
     def _leaves_out(self) -> bool:
-        """Whether rows that lack one of several sensitive values are not counted for that one."""
+        """True if rows that lack one of several sensitive values are not counted for that one."""
         tables = self.tables
         return len(self.sensitives) > 1 and isinstance(tables, ValuesTable) and bool(tables.needed)
 
@@ -923,7 +923,7 @@ class Release(Plain):
 
     @property
     def cases(self) -> bool:
-        """Whether rows are cases, of which a person may have several."""
+        """True if rows are cases, of which a person may have several."""
         return self.schema is not None and self.schema.unit == "row"
 
     @property
@@ -1016,17 +1016,17 @@ class Release(Plain):
 
     @property
     def by_values(self) -> bool:
-        """Whether a group is everybody with equal `group_columns`, not one that a column names."""
+        """True if a group is everybody with equal `group_columns`, not one that a column names."""
         return self.tables.null_groups
 
     @property
     def settled(self) -> bool:
-        """Whether its table gives the same rows however often it is read."""
+        """True if its table gives the same rows however often it is read."""
         return self.tables.table.settled
 
     @property
     def tallied(self) -> bool:
-        """Whether others counted the table, so that nobody in it can be told from the others."""
+        """True if others counted the table, so that nobody in it can be told from the others."""
         return isinstance(self.tables.table, Tally) and not self.releases
 
     @property
@@ -1086,7 +1086,7 @@ class Release(Plain):
 
     @property
     def partly_left_out(self) -> bool:
-        """Whether rows lack one sensitive value, so that this was not counted, and show another."""
+        """True if rows lack one sensitive value, so that this was not counted, and show another."""
         return self.values_shown is not None and self.values_shown.partly
 
     def refuse_partly_left_out(self, why: str) -> None:

@@ -268,7 +268,7 @@ class Schema:
 
     @property
     def counts_people(self) -> bool:
-        """Whether rows are cases, and a column says whose they are."""
+        """True if rows are cases, and a column says whose they are."""
         return self.unit == "row" and self.person is not None
 
     @property

@@ -79,7 +79,7 @@ class Sight:
 
     @property
     def cases(self) -> bool:
-        """Whether rows are cases, of which a person may have several."""
+        """True if rows are cases, of which a person may have several."""
         return self._microdata.schema.unit == "row"
 
     @property

@@ -76,7 +76,7 @@ class Spellings:
 
 
 def look_alike(first: str, second: str) -> bool:
-    """Whether two texts look like one value; see `Spellings`."""
+    """True if two texts look like one value; see `Spellings`."""
     numbers, other_numbers = _numbers(first), _numbers(second)
     if numbers and other_numbers:
         return not numbers.isdisjoint(other_numbers)
@@ -127,7 +127,7 @@ def _numbers(text: str) -> frozenset[int | Fraction]:
 
 
 def _same_signs(first: str, second: str) -> bool:
-    """Whether two texts are one, where letters may stand for the digits that they look like."""
+    """True if two texts are one, where letters may stand for the digits that they look like."""
     return (
         len(first) == len(second) > 0
         and any(map(str.isalnum, first))
@@ -136,7 +136,7 @@ def _same_signs(first: str, second: str) -> bool:
 
 
 def _same_word(first: str, second: str, min_letters: int) -> bool:
-    """Whether two words are one, or one misspells the other, of so many letters at least."""
+    """True if two words are one, or one misspells the other, of so many letters at least."""
     if _same_signs(_key(first), _key(second)):
         return True
     letters = first + second

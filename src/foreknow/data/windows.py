@@ -190,7 +190,7 @@ class Range:
         return f"{self.low} and more" if self.high is None else f"{self.low} to {self.high}"
 
     def holds(self, text: str) -> bool:
-        """Whether it holds a value, by its text; what has no digits is no number, and in none.
+        """True if it holds a value, by its text; what has no digits is no number, and in none.
 
         Raises
         ------

@@ -69,7 +69,7 @@ class EvidenceReport(Result):
 
     @property
     def in_cases(self) -> bool:
-        """Whether a row is a case, of which a person may have several."""
+        """True if a row is a case, of which a person may have several."""
         return self.certificate.in_cases
 
     def _content(self) -> dict[str, Any]:

@@ -253,7 +253,7 @@ def _uncounted(requirement_counts: RequirementCounts) -> str:
 
 
 def _names_people(looked: Looked) -> bool:
-    """Whether statements can name people; who they are is only looked up when one is asked."""
+    """True if statements can name people; who they are is only looked up when one is asked."""
     try:
         _named_release(looked, look=False)
     except InputError:

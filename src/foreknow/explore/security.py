@@ -111,11 +111,11 @@ class Keys:
         return cookie, secret
 
     def knows(self, cookie: str) -> bool:
-        """Whether it is the cookie of a browser that had a token."""
+        """True if it is the cookie of a browser that had a token."""
         return any([_same(cookie, browser_cookie) for browser_cookie in self._secrets])  # noqa: C419 - all of them
 
     def agree(self, cookie: str, secret: str) -> bool:
-        """Whether a secret was given together with a cookie."""
+        """True if a secret was given together with a cookie."""
         return self.knows(cookie) and _same(secret, self._secrets[cookie])
 
 
@@ -282,7 +282,7 @@ class Strangers:
 
 
 def _is_ours(name: bytes) -> bool:
-    """Whether a header is set here: no answer widens what is allowed."""
+    """True if a header is set here: no answer widens what is allowed."""
     lower = name.lower().decode("latin-1")
     return lower in HEADERS or lower.startswith("access-control-")
 
@@ -344,7 +344,7 @@ def inside(folder: Path, name: str) -> Path:
 
 
 def is_device(name: str) -> bool:
-    """Whether Windows takes a name for a device, whatever its ending.
+    """True if Windows takes a name for a device, whatever its ending.
 
     >>> is_device("CON.toml"), is_device("lpt1"), is_device("console.toml")
     (True, True, False)

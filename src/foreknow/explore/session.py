@@ -92,7 +92,7 @@ class Draft:
 
     @property
     def is_broken(self) -> bool:
-        """Whether it is no TOML at all."""
+        """True if it is no TOML at all."""
         try:
             from_toml(self.text)
         except ValueError:
@@ -109,7 +109,7 @@ class Draft:
 
     @property
     def has_paths(self) -> bool:
-        """Whether it names other files."""
+        """True if it names other files."""
         return next(_paths(from_toml(self.text)), None) is not None
 
     def check_paths(self, table: Any) -> None:
@@ -374,7 +374,7 @@ class Session:
             self._drafts[name] = self._before[name].pop()
 
     def can_undo(self, name: str) -> bool:
-        """Whether the policy of something was changed."""
+        """True if the policy of something was changed."""
         return bool(self._before.get(name))
 
     # ---- what is looked at --------------------------------------------------------------------
@@ -458,7 +458,7 @@ def _refuse_links(release: Path, folder: Path) -> None:
 
 
 def _is_no_file(path: Path) -> bool:
-    """Whether it is a pipe or a device, which whoever reads it may wait for without an end."""
+    """True if it is a pipe or a device, which whoever reads it may wait for without an end."""
     file = named_part(path)[0]
     return file.exists() and not (file.is_file() or file.is_dir())
 
@@ -496,7 +496,7 @@ def path_keys() -> frozenset[str]:
 
 
 def _is_path(says: Mapping[str, Any]) -> bool:
-    """Whether a text of a key is a path, or texts of a list are."""
+    """True if a text of a key is a path, or texts of a list are."""
     return says.get("format") == "path" or any(
         map(_is_path, [*says.get("anyOf", ()), *filter(None, [says.get("items")])])
     )

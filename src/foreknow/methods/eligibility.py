@@ -138,7 +138,7 @@ _OTHER = 'publish by another method, such as method = "mondrian", whose groups m
 
 
 def _implied(requirements: Sequence[Requirement], people: int, l: int) -> bool:
-    """Whether a limit on every value fails in a smallest group: one has as many as the average."""
+    """True if a limit on every value fails in a smallest group: one has as many as the average."""
     share = Fraction(1, people // (people // l))
     return any(
         share >= point.below

@@ -58,7 +58,7 @@ class Points:
 
     @property
     def are_people(self) -> bool:
-        """Whether each is one person, with one value."""
+        """True if each is one person, with one value."""
         return bool((self.weights == 1).all() and (self.cells == 1).all())
 
     def __len__(self) -> int:

@@ -68,7 +68,7 @@ class Proof:
         return NOT_JUDGED if self.highest is None else f"{AT_MOST}{self.highest}"
 
     def may_be(self, words: str, form: str) -> bool:
-        """Whether it could be said of a release of the method in a form, by some policy."""
+        """True if it could be said of a release of the method in a form, by some policy."""
         if words.startswith(AT_MOST):
             return words == f"{AT_MOST}{self.highest}"
         if words == FREQUENCIES:
@@ -76,11 +76,11 @@ class Proof:
         return self.by_frequencies(form) or not self.frequencies
 
     def by_frequencies(self, form: str | None) -> bool:
-        """Whether everybody's posterior is the frequency in their group, in a form."""
+        """True if everybody's posterior is the frequency in their group, in a form."""
         return self.frequencies and form == "bucketized"
 
     def equally_large(self, people: int) -> bool:
-        """Whether all groups of so many people are."""
+        """True if all groups of so many people are."""
         return self.equal is not None and not people % self.equal
 
     def limit_of_boxes(
@@ -113,7 +113,7 @@ def by_values_alone(l: int, equal: int | None) -> Proof:
 
 
 def _of_one_person(policy: Policy) -> bool:
-    """Whether all limits are about one person's values, for those who know of nobody else's."""
+    """True if all limits are about one person's values, for those who know of nobody else's."""
     reaches = (point.adversary.speaks for point in policy.points)
     of_one = all(
         reach is not None and reach._replace(alike=False) == KnowledgeReach(1) for reach in reaches

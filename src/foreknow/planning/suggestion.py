@@ -535,7 +535,7 @@ def _repeats(profile: Profile) -> bool:
 
 
 def _is_remark(word: str, profile: Profile) -> bool:
-    """Whether a column that may be one of marks, by a word, is one of remarks by its values."""
+    """True if a column that may be one of marks, by a word, is one of remarks by its values."""
     return word in _AMBIGUOUS and profile.kind == "text" and profile.distinct > 5 * _FEW
 
 
@@ -564,7 +564,7 @@ def _person_numbers(table: Table, profiles: Sequence[Profile]) -> list[_PersonNu
 
 
 def _may_number(profile: Profile) -> bool:
-    """Whether values may number people who have several rows."""
+    """True if values may number people who have several rows."""
     if (
         profile.problem
         or profile.kind == "date"
@@ -590,7 +590,7 @@ def _is_named(name: str) -> bool:
 
 
 def _tells_apart(profiles: Sequence[Profile]) -> bool:
-    """Whether each row has a number that is of a person by its name, and none repeats."""
+    """True if each row has a number that is of a person by its name, and none repeats."""
     return any(is_of_person(e.name) and e.distinct == e.rows for e in profiles)
 
 
@@ -695,7 +695,7 @@ def _identifier(profile: Profile) -> tuple[Role, str] | None:
 
 
 def _names_some(profile: Profile) -> bool:
-    """Whether there are enough values: two that many people have, such as yes and no, name none."""
+    """True if there are enough values: two that many people have, such as yes and no, name none."""
     return not _repeats(profile) or profile.distinct >= 2 * _K
 
 
@@ -714,7 +714,7 @@ def _has_number_of_person(profile: Profile) -> bool:
 
 
 def _is_count(profile: Profile) -> bool:
-    """Whether a name says how many of something there are: number_of_calls."""
+    """True if a name says how many of something there are: number_of_calls."""
     return profile.kind == "number" and _COUNT.match(profile.name) is not None
 
 
@@ -744,7 +744,7 @@ _NAMING: tuple[tuple[Callable[[Profile], bool], str], ...] = (
 
 
 def _no_measure(profile: Profile) -> bool:
-    """Whether values that hardly repeat are texts, or whole numbers without a gap."""
+    """True if values that hardly repeat are texts, or whole numbers without a gap."""
     if (_SECRET | _KNOWN).keys() & words_of(profile.name):
         return False
     if profile.kind == "text":
@@ -942,7 +942,7 @@ def _code_length(profile: Profile) -> int | None:
 
 
 def _lost_zeros(profile: Profile) -> bool:
-    """Whether whole numbers are of a few lengths, most of them of the longest."""
+    """True if whole numbers are of a few lengths, most of them of the longest."""
     lengths = [len(str(value)) for value in profile.domain]
     longest = max(lengths)
     return longest > 3 and min(lengths) < longest and 2 * lengths.count(longest) > len(lengths)
@@ -1020,7 +1020,7 @@ def _column_of(path: Path, table: Path, columns: Sequence[Profile]) -> Profile |
 
 
 def _covers(tree: Tree, profile: Profile, by_content: bool) -> bool:
-    """Whether a tree lists all values of a column; by content, and hardly any others."""
+    """True if a tree lists all values of a column; by content, and hardly any others."""
     if by_content and (profile.distinct <= _FEW_VALUES or 2 * profile.distinct < len(tree.listed)):
         return False
     try:

@@ -158,7 +158,7 @@ class RequirementCounts:
 
     @cached_property
     def limits_inference(self) -> bool:
-        """Whether it limits what can be inferred about this table, given its values and priors."""
+        """True if it limits what can be inferred about this table, given its values and priors."""
         requirement, criterion = self.requirement, self.requirement.criterion
         if not requirement.limits_inference:
             return False
@@ -308,7 +308,7 @@ class RequirementCounts:
 
     @property
     def apart(self) -> bool:
-        """Whether some adversary needs the values of its sets kept apart."""
+        """True if some adversary needs the values of its sets kept apart."""
         return self.requirement.about_sets and self.requirement.has_priors
 
     def parts(self, semantics: Semantics, everyone: GroupCounts | None = None) -> list[Part]:

@@ -157,7 +157,7 @@ def _refuse_two(rules: Policy, schema: Schema | None, arguments: Mapping[str, An
 
 
 def _is_points(policy: Any) -> bool:
-    """Whether it is only knowledge without a limit, such as points of a skyline."""
+    """True if it is only knowledge without a limit, such as points of a skyline."""
     if policy is None or isinstance(policy, (Policy, Requirement, str, Path)):
         return False
     if isinstance(policy, Mapping):

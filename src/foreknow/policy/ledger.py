@@ -38,12 +38,12 @@ class PolicyLedger:
 
     @property
     def exact(self) -> bool:
-        """Whether it decides cases close to a limit exactly instead of refusing them."""
+        """True if it decides cases close to a limit exactly instead of refusing them."""
         return all(getattr(part.ledger, "exact", False) for part in self.parts)
 
     @property
     def looks_back(self) -> bool:
-        """Whether the groups that a proposal replaces matter: a refused one may be safe later.
+        """True if the groups that a proposal replaces matter: a refused one may be safe later.
 
         False if merging never hurts, or if every group is judged by itself and none fails; but
         always True if something is added up over all groups (`sums_up`).
@@ -61,7 +61,7 @@ class PolicyLedger:
         )
 
     def admits(self, removed: GroupCounts | None, added: GroupCounts) -> bool:
-        """Whether every requirement still holds when `added` replaces `removed`."""
+        """True if every requirement still holds when `added` replaces `removed`."""
         return all(part.ledger.admits(*part.of(removed, added)) for part in self.parts)
 
     def commit(self, removed: GroupCounts | None, added: GroupCounts) -> None:
@@ -133,7 +133,7 @@ class PolicyEvaluation:
         return np.asarray(np.logical_and.reduce([part.safe_each() for part in self.parts]))
 
     def safe_jointly(self, chosen: BoolArray) -> bool:
-        """Whether all requirements hold if the chosen proposals are all carried out."""
+        """True if all requirements hold if the chosen proposals are all carried out."""
         return all(part.safe_jointly(chosen) for part in self.parts)
 
     def commit(self, chosen: BoolArray) -> None:

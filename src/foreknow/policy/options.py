@@ -176,7 +176,7 @@ class PublishOptions:
 
     @property
     def labelled(self) -> bool:
-        """Whether quasi-identifiers are published as labels of groups, in the generalized form."""
+        """True if quasi-identifiers are published as labels of groups, in the generalized form."""
         return self.written == "generalized"
 
     def to_dict(self) -> dict[str, Any]:

@@ -394,7 +394,7 @@ class Policy:
 
     @property
     def sums_cases(self) -> bool:
-        """Whether probabilities are added up over the cases of people."""
+        """True if probabilities are added up over the cases of people."""
         return self.schema is not None and self.schema.counts_people and bool(self.points)
 
     @property
@@ -438,16 +438,16 @@ class Policy:
 
     @property
     def owned(self) -> bool:
-        """Whether only the owner can count something: people behind cases, unpublished columns."""
+        """True if only the owner can count something: people behind cases, unpublished columns."""
         return any(map(self.asks_owner, self.requirements))
 
     def asks_owner(self, requirement: Requirement) -> bool:
-        """Whether only the owner can judge one of its requirements."""
+        """True if only the owner can judge one of its requirements."""
         return self._by_row(requirement) or bool(self._unshown(requirement))
 
     @property
     def by_row(self) -> bool:
-        """Whether the owner must look at each row, instead of counts of equal rows."""
+        """True if the owner must look at each row, instead of counts of equal rows."""
         return any(map(self._by_row, self.requirements))
 
     def _by_row(self, requirement: Requirement) -> bool:
@@ -457,7 +457,7 @@ class Policy:
         return bool(requirement.owned(schema) or (schema.counts_people and requirement.points))
 
     def _unshown(self, requirement: Requirement) -> bool:
-        """Whether a release does not show, unchanged, columns that say who cannot have a value."""
+        """True if a release does not show, unchanged, columns that say who cannot have a value."""
         schema, in_rows = self.schema, self.options.written == "generalized"
         if schema is None:
             return False
@@ -589,7 +589,7 @@ class Policy:
 
     @property
     def limits_inference(self) -> bool:
-        """Whether a requirement limits what can be inferred, not only who looks alike."""
+        """True if a requirement limits what can be inferred, not only who looks alike."""
         return any(requirement.limits_inference for requirement in self._of_people_alone)
 
     def limits_inference_of(self, everyone: Any) -> bool:
@@ -607,12 +607,12 @@ class Policy:
         ]
 
     def counts_cases(self, requirement: Requirement) -> bool:
-        """Whether it is a criterion and counts cases, where people may have several."""
+        """True if it is a criterion and counts cases, where people may have several."""
         people = self.schema is not None and self.schema.counts_people
         return people and requirement.criterion is not None
 
     def monotone(self) -> bool:
-        """Whether merging groups can never make a safe release unsafe.
+        """True if merging groups can never make a safe release unsafe.
 
         It can if some people cannot have a value: they become more likely to have another value
         when they are merged with people who have that value.

@@ -71,12 +71,12 @@ class Point(NamedTuple):
 
     @property
     def inclusive(self) -> bool:
-        """Whether the limit may be reached."""
+        """True if the limit may be reached."""
         return self.limit.inclusive
 
     @property
     def relative(self) -> bool:
-        """Whether the limit is a multiple of each person's prior."""
+        """True if the limit is a multiple of each person's prior."""
         return self.limit.relative
 
     @property
@@ -101,7 +101,7 @@ class Point(NamedTuple):
         return list(self.adversary.disclosures(release).values())
 
     def limits(self, release: HasCounts, sets: Iterable[Sequence[str]]) -> bool:
-        """Whether the limit could be broken for somebody who has a value of one of some sets."""
+        """True if the limit could be broken for somebody who has a value of one of some sets."""
         if not self.relative:
             return self.limit.limits
         assert isinstance(self.adversary, Gaining)
@@ -330,12 +330,12 @@ class Requirement:
 
     @property
     def of_people(self) -> bool:
-        """Whether it is a criterion about numbers of people, whatever their values."""
+        """True if it is a criterion about numbers of people, whatever their values."""
         return self.subject.of_people
 
     @property
     def has_priors(self) -> bool:
-        """Whether an adversary knows how likely values are."""
+        """True if an adversary knows how likely values are."""
         return any(isinstance(kind, Gaining) for kind in self.judged)
 
     @property
@@ -345,7 +345,7 @@ class Requirement:
 
     @property
     def limits_inference(self) -> bool:
-        """Whether it limits how sure an adversary may become, or which values a group may have."""
+        """True if it limits how sure an adversary may become, or which values a group may have."""
         if self.criterion is not None:
             return not self.of_people and self.criterion.limits_values()
         return any(point.limit.limits for point in self.points)
@@ -384,12 +384,12 @@ class Requirement:
 
     @property
     def about_sets(self) -> bool:
-        """Whether its secrets are sets of values, such as one illness of several codes."""
+        """True if its secrets are sets of values, such as one illness of several codes."""
         return self.secret.as_one
 
     @property
     def of_windows(self) -> bool:
-        """Whether its secrets are windows of numbers or dates."""
+        """True if its secrets are windows of numbers or dates."""
         return self.within is not None
 
     def sets(self, values: Labels) -> dict[str, tuple[str, ...]]:
@@ -588,16 +588,16 @@ class Requirement:
 
     @property
     def by_counts(self) -> bool:
-        """Whether it needs only the number of people with each value in each group."""
+        """True if it needs only the number of people with each value in each group."""
         return not (self.known or self.has_priors or self.unit)
 
     def monotone(self, semantics: Semantics) -> bool:
-        """Whether merging groups can never make a release fail it."""
+        """True if merging groups can never make a release fail it."""
         return all(kind.monotone(semantics) for kind in self.judged)
 
     @property
     def searched_exactly(self) -> bool:
-        """Whether a search in which merging cannot hurt never refuses groups that hold."""
+        """True if a search in which merging cannot hurt never refuses groups that hold."""
         # In windows, target and linked people are assumed to have values near each other.
         reaches = [kind.speaks for kind in self.judged]
         return not self.of_windows or not any(reach is None or reach.groups for reach in reaches)

@@ -36,7 +36,7 @@ class Values:
 
     @property
     def of_classes(self) -> bool:
-        """Whether it asks about people who look alike instead of groups."""
+        """True if it asks about people who look alike instead of groups."""
         return False
 
     def sight(self, layout: Layout) -> Seen:
@@ -81,7 +81,7 @@ class People(Values):
 
     @property
     def of_classes(self) -> bool:
-        """Whether it asks about people who look alike instead of groups."""
+        """True if it asks about people who look alike instead of groups."""
         return self.criterion.of_groups is not None
 
     def sight(self, layout: Layout) -> Seen:

@@ -90,12 +90,12 @@ class Secret(NamedTuple):
 
     @property
     def as_one(self) -> bool:
-        """Whether sets of values are one secret each."""
+        """True if sets of values are one secret each."""
         return bool(self.sets) or self.label is not None or self.level is not None
 
     @property
     def singly(self) -> bool:
-        """Whether each value is a secret by itself."""
+        """True if each value is a secret by itself."""
         return not self.as_one and self.width is None
 
 

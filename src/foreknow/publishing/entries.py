@@ -436,7 +436,7 @@ def _source(microdata: Microdata, policy: Policy) -> Source | str:
 
 
 def _is_small(source: Source) -> bool:
-    """Whether it fits in what memory is allowed: to read it is faster, and takes less beside."""
+    """True if it fits in what memory is allowed: to read it is faster, and takes less beside."""
     limit = memory_limit()
     if limit is None:
         limit = machine_memory() // 4

@@ -61,7 +61,7 @@ class Extent:
 
     @property
     def exact(self) -> bool:
-        """Whether it is one value."""
+        """True if it is one value."""
         is_one = self.size + self.missing == 1 and self.lower == self.upper
         return is_one and not self.everything
 
@@ -115,7 +115,7 @@ class Extents:
 
     @property
     def of_days(self) -> bool:
-        """Whether dates have no time of day."""
+        """True if dates have no time of day."""
         return self.step == _DAY
 
     def value(self, step: int) -> int | float | date | datetime:

@@ -177,7 +177,7 @@ def draw_flat(folder: str | Path, seed: int | None = None) -> pa.Table:
 
 
 def are_dealt_lists(table: pa.Table) -> bool:
-    """Whether values of people who may have several were dealt out."""
+    """True if values of people who may have several were dealt out."""
     return any(
         pa.types.is_list(column.type) and column.name.endswith(SHUFFLED) for column in table.schema
     )
@@ -376,7 +376,7 @@ class _Apart:
         return self._given(people, sizes, copies, random)
 
     def _contradicts(self, sizes: IntArray) -> bool:
-        """Whether counts cannot be those of groups of such sizes."""
+        """True if counts cannot be those of groups of such sizes."""
         nobody, largest = (sizes[self.of_row] == 0).any(), self.counts.max(initial=0)
         return bool(nobody or largest > _MOST_VALUES or self.counts.sum() > _MOST_VALUES)
 

@@ -70,7 +70,7 @@ def _marked(requirement: Requirement, microdata: Microdata) -> Requirement:
 
 
 def _is_own(table: PriorTable, microdata: Microdata, sensitive: str | None = None) -> bool:
-    """Whether a row of priors is how frequent values are in the microdata, or all nearly are."""
+    """True if a row of priors is how frequent values are in the microdata, or all nearly are."""
     columns_of_people = [*microdata.schema.quasi_identifiers, *microdata.schema.other]
     if not set(table.attributes) <= set(columns_of_people):
         return False

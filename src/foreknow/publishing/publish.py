@@ -866,7 +866,7 @@ TRIED = "an attacker who learns from the release by {} was tried, and stopped no
 
 
 def _is_beyond_search(verdict: Verdict) -> bool:
-    """Whether a search asked for something else in its place, which is near it."""
+    """True if a search asked for something else in its place, which is near it."""
     adversary = verdict.judged
     return isinstance(adversary, Gaining) and adversary.in_search is not None
 
@@ -988,7 +988,7 @@ def _uncertified(draft: _Draft, policy_tables: Mapping[str, Any], policy: Policy
 
 
 def _is_loose(policy: Policy) -> bool:
-    """Whether a search asks for more than a requirement does."""
+    """True if a search asks for more than a requirement does."""
     return not all(required.searched_exactly for required in policy.requirements)
 
 

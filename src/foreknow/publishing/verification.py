@@ -307,7 +307,7 @@ def _never_proved(certificate: CertificateRead) -> Iterator[str]:
 
 
 def same_groups(bags_of_files: GroupBags, counts: GroupCounts) -> bool:
-    """Whether files have the groups of a release, with as many people of each value."""
+    """True if files have the groups of a release, with as many people of each value."""
     groups: Any = counts.groups
     parts = groups.parts if isinstance(groups, GroupLabels) else [(groups, np.arange(len(groups)))]
     labels = [Column.of(_texts(part_labels), codes) for part_labels, codes in parts]
@@ -334,7 +334,7 @@ def _texts(labels: Iterable[Any]) -> list[str | None]:
 
 
 def _equal(first: Column, second: Column) -> bool:
-    """Whether two columns have the same texts in their rows."""
+    """True if two columns have the same texts in their rows."""
     texts, other_texts = (
         np.array(column.texts, dtype=object)[column.codes] for column in (first, second)
     )

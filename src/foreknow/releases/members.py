@@ -253,7 +253,7 @@ class OwnRelease:
 
     @property
     def of_rows(self) -> bool:
-        """Whether nothing but the position of a row tells who it is about."""
+        """True if nothing but the position of a row tells who it is about."""
         certificate = self.published.certificate
         return not [name for name in self.rows.column_names[1:] if name not in certificate.groups]
 
@@ -275,7 +275,7 @@ class OwnRelease:
 
     @cached_property
     def some_forgotten(self) -> bool:
-        """Whether the names of some people were erased."""
+        """True if the names of some people were erased."""
         return any(name.startswith(FORGOTTEN) for name in map(str, self.people.names))
 
     def called(self, names: Sequence[str]) -> list[str]:

@@ -269,5 +269,5 @@ def hints_of(certificate: CertificateRead, column: str) -> dict[str, Any]:
 
 
 def is_text(certificate: CertificateRead, column: str) -> bool:
-    """Whether a certificate says that a column is texts, whatever they look like."""
+    """True if a certificate says that a column is texts, whatever they look like."""
     return hints_of(certificate, column).get("about") == "text"

@@ -150,7 +150,7 @@ class Table(Block):
 
     @property
     def cards(self) -> bool:
-        """Whether its rows are cards where there is little room."""
+        """True if its rows are cards where there is little room."""
         return len(self.head) > 3 and not self.joined
 
     @property

@@ -247,12 +247,12 @@ def describe(
 
 
 def are_facts(adversary: Any) -> bool:
-    """Whether it is put into the words of `Terms.legend`."""
+    """True if it is put into the words of `Terms.legend`."""
     return isinstance(adversary, (Facts, Negations))
 
 
 def is_learned(adversary: Any) -> bool:
-    """Whether it knows priors that were learned from the table, and are kept with its owner."""
+    """True if it knows priors that were learned from the table, and are kept with its owner."""
     return isinstance(adversary, Priors) and any(table.learned for table in adversary.tables)
 
 

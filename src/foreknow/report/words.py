@@ -280,12 +280,12 @@ def times_text(times: Fraction) -> str:
 
 
 def is_certain(disclosure: Disclosure, limit: Fraction) -> bool:
-    """Whether the probability is 1, exactly."""
+    """True if the probability is 1, exactly."""
     return _settled(disclosure, limit) == 1
 
 
 def reaches_just(disclosure: Disclosure, limit: Fraction) -> bool:
-    """Whether the probability equals the limit, exactly."""
+    """True if the probability equals the limit, exactly."""
     return _settled(disclosure, limit) == limit
 
 

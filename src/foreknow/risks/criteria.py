@@ -537,7 +537,7 @@ class DeltaPresence(OfPopulation):
         return lowest, ends[1][0], ends[1][1], addition
 
     def beyond_groups(self, release: HasCounts) -> bool:
-        """Whether it fails by more than groups: they overlap, or leave out who must be present."""
+        """True if it fails by more than groups: they overlap, or leave out who must be present."""
         placement = self.population.place(classes_of(release))
         low, high = as_fraction(self.lowest), as_fraction(self.highest)
         return (low > 0 and placement.outside > 0) or (placement.overlap and (low > 0 or high < 1))

@@ -81,7 +81,7 @@ class Marketer(_WithFloats):
 
     @property
     def estimate(self) -> bool:
-        """Whether it rests on a model of the population."""
+        """True if it rests on a model of the population."""
         return self.against == "model"
 
 
@@ -101,7 +101,7 @@ class PopulationUniques(_WithFloats):
 
     @property
     def exact(self) -> bool:
-        """Whether it was counted, not estimated."""
+        """True if it was counted, not estimated."""
         return self.uniques is not None
 
     @property

@@ -146,7 +146,7 @@ class CrossedGroups:
         return GroupCounts.counted(self.sizes, offsets, codes, counts, values=values, semantics=how)
 
     def _agrees(self, bags: _Bags) -> bool:
-        """Whether nothing is left of groups whose cells are all settled, and nowhere less."""
+        """True if nothing is left of groups whose cells are all settled, and nowhere less."""
         open_groups = np.zeros(int(self.first[-1]), dtype=bool)
         unsettled = self.groups[~self.settled] + self.first[:-1]
         open_groups[unsettled[self.groups[~self.settled] != ABSENT]] = True

@@ -44,7 +44,7 @@ TOO_FEW = f"If too few people are new, {WAIT}."
 
 
 def _of_same_columns(certificate: Certificate, schema: Schema) -> bool:
-    """Whether a release has a sensitive column and a quasi-identifier of a schema."""
+    """True if a release has a sensitive column and a quasi-identifier of a schema."""
     of_same = not {*certificate.sensitives}.isdisjoint(schema.sensitives)
     return of_same and not {*certificate.known}.isdisjoint(schema.quasi_identifiers)
 

@@ -320,7 +320,7 @@ def known_again(parts: Sequence[Part]) -> list[Members]:
 
 
 def _is_after(part: Part, earlier: Part) -> bool:
-    """Whether one was published after the other, of other people."""
+    """True if one was published after the other, of other people."""
     assert part.owned is not None
     assert earlier.owned is not None
     digest = digest_of(earlier.owned.published.folder / CERTIFICATE)

@@ -60,7 +60,7 @@ class DisclosureCurves(Result):
 
     @property
     def in_cases(self) -> bool:
-        """Whether rows are cases, of which a person may have several."""
+        """True if rows are cases, of which a person may have several."""
         return self.scope.cases
 
     @property

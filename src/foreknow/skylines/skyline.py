@@ -101,7 +101,7 @@ class SkylineReport(Result):
 
     @property
     def in_cases(self) -> bool:
-        """Whether rows are cases, of which a person may have several."""
+        """True if rows are cases, of which a person may have several."""
         return self.scope.cases
 
     @property
@@ -155,7 +155,7 @@ class SkylineReport(Result):
         return int(self.counts.totals[self.counts.code(value)])
 
     def withstands(self, value: Label, point: Point) -> bool:
-        """Whether an adversary with these amounts stays below the confidence."""
+        """True if an adversary with these amounts stays below the confidence."""
         facts = Facts(*_three(point))
         amounts = min(facts.l, self.most_l), facts.k, facts.m
         return any(

@@ -108,7 +108,7 @@ class SkylinePage(CountsPage[SkylineReport]):
 
 
 def _too_many(report: SkylineReport) -> bool:
-    """Whether there are so many classes of values that not even one value of each is told of."""
+    """True if there are so many classes of values that not even one value of each is told of."""
     return report.by_class is not None and len(report.by_class.classes) > _MOST_LISTED
 
 

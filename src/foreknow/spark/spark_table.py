@@ -71,7 +71,7 @@ class SparkTable:
         return f"c{self.columns.index(column)}"
 
     def is_text(self, column: str) -> bool:
-        """Whether a column is of texts."""
+        """True if a column is of texts."""
         return bool(self._kinds[column].startswith(("string", "char", "varchar")))
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:

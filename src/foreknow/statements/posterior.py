@@ -46,7 +46,7 @@ class Posterior(Plain):
         return float(self.exact)
 
     def below(self, threshold: Number) -> bool:
-        """Whether the probability is strictly below a threshold."""
+        """True if the probability is strictly below a threshold."""
         return self.exact < as_fraction(threshold)
 
     def __repr__(self) -> str:

@@ -486,7 +486,7 @@ class Statements:
         return {value: case.highest(code) for code, value in enumerate(case.model.counts.values)}
 
     def monotone(self, semantics: Semantics = "single") -> bool:
-        """Whether merging groups never raises a disclosure: not with statements."""
+        """True if merging groups never raises a disclosure: not with statements."""
         return False
 
     def chances(self, release: HasCounts) -> None:

@@ -163,7 +163,7 @@ class WeighedCase:
     # ---- what is said ---------------------------------------------------------------------
 
     def _holds(self, formula: said.Formula, has: Mapping[int, int]) -> bool:
-        """Whether a statement holds where people have these values."""
+        """True if a statement holds where people have these values."""
         people, values = self.model.people, self.model.values
         match formula:
             case said.Has(person, value):

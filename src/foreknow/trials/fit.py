@@ -141,7 +141,7 @@ class Fit:
 
     @property
     def converged(self) -> bool:
-        """Whether steps had come to an end."""
+        """True if steps had come to an end."""
         return self.change <= TOLERANCE
 
     @cached_property

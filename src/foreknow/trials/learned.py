@@ -396,7 +396,7 @@ class _Way:
 
     @property
     def teaches(self) -> bool:
-        """Whether a kind has two people or more on average.
+        """True if a kind has two people or more on average.
 
         One alone teaches nothing, and a second one little where much is smoothed.
         """

@@ -525,7 +525,7 @@ def _edges(numbers: FloatArray) -> FloatArray:
 
 
 def _are_numbers(values: Sequence[Any]) -> bool:
-    """Whether they are numbers or dates, or all read as such."""
+    """True if they are numbers or dates, or all read as such."""
     if all(isinstance(value, str) for value in values):
         return read_as(values) != "string"
     kinds = int, float, Decimal, date

@@ -109,7 +109,7 @@ class Facts:
 
     @property
     def of_rows(self) -> bool:
-        """Whether it heeds what some people cannot have in a column beside the secret."""
+        """True if it heeds what some people cannot have in a column beside the secret."""
         return not self.m
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
@@ -173,7 +173,7 @@ class Facts:
         return replace(chances, overlap=counts.semantics != "single", alike=kind_of_cell)
 
     def monotone(self, semantics: Semantics = "single") -> bool:
-        """Whether merging groups never raises the breach probability (Theorem 4: ``single``)."""
+        """True if merging groups never raises the breach probability (Theorem 4: ``single``)."""
         return semantics == "single"
 
     def ledger(

@@ -164,7 +164,7 @@ class Implications:
         )
 
     def monotone(self, semantics: Semantics = "single") -> bool:
-        """Whether merging groups never raises the breach probability (Theorem 15)."""
+        """True if merging groups never raises the breach probability (Theorem 15)."""
         return semantics == "single"
 
     def ledger(
@@ -320,7 +320,7 @@ class Negations:
         return Facts(l=self.k).chances(self._counts(release))
 
     def monotone(self, semantics: Semantics = "single") -> bool:
-        """Whether merging groups never raises the breach probability."""
+        """True if merging groups never raises the breach probability."""
         return semantics == "single"
 
     def ledger(

@@ -321,7 +321,7 @@ class ReleasePosteriors:
         )
 
     def _settles(self, bounded: NDArray[np.bool_]) -> bool:
-        """Whether there are fractions of bounds: of those with facts on top, and of no others."""
+        """True if there are fractions of bounds: of those with facts on top, and of no others."""
         return self._known is not None or not bounded.any()
 
     def _prior(self, secret: _Secret, cell: int) -> Fraction:

@@ -119,7 +119,7 @@ class Known:
         return Bounds(high, low, np.zeros(len(upper), dtype=bool))
 
     def _may_have(self, codes: Sequence[int], case: int, place: int) -> bool:
-        """Whether people of one signature of a case have one of some values in some world."""
+        """True if people of one signature of a case have one of some values in some world."""
         people, counts, rows, secret = self._part(codes, case)
         can_have = possible(np.array([[p > 0 for p in row] for row in rows]), people, counts)
         return can_have is not None and bool(can_have[place, secret].any())
@@ -317,7 +317,7 @@ class Known:
 
     @cached_property
     def _extreme(self) -> bool:
-        """Whether products of chances may be beyond floats, so that nothing is a lower bound."""
+        """True if products of chances may be beyond floats, so that nothing is a lower bound."""
         arrays = [self.matrix.chances]
         if self.posteriors.mode == "binary":
             arrays.append(self.matrix.complements)

@@ -66,7 +66,7 @@ def _reader(date_format: str) -> Any:
 
 
 def _is_date(date_format: str, value: str) -> bool:
-    """Whether a text is a date of a format."""
+    """True if a text is a date of a format."""
     try:
         _reader(date_format)(value)
     except ValueError:
@@ -75,7 +75,7 @@ def _is_date(date_format: str, value: str) -> bool:
 
 
 def has_decimal_commas(values: Sequence[Any]) -> bool:
-    """Whether all texts are numbers, some with a decimal comma."""
+    """True if all texts are numbers, some with a decimal comma."""
     texts = [value for value in values if isinstance(value, str)][:_ENOUGH]
     return any("," in value for value in texts) and all(map(_COMMA.fullmatch, texts))
 
@@ -89,7 +89,7 @@ def comma_ways(values: Sequence[Any]) -> str:
 
 
 def has_unclear_commas(values: Sequence[Any]) -> bool:
-    """Whether all commas of numbers may stand between thousands, as well as before decimals."""
+    """True if all commas of numbers may stand between thousands, as well as before decimals."""
     texts = [value for value in values if isinstance(value, str) and "," in value]
     return bool(texts) and all(map(_THOUSANDS.fullmatch, texts))
 

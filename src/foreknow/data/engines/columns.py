@@ -243,7 +243,7 @@ def _amounts(reading: Reading, values: list[Any]) -> list[_Reader]:
 
 
 def _is_marked(value: Any) -> bool:
-    """Whether a value is a text, and no plain number."""
+    """True if a value is a text, and no plain number."""
     return isinstance(value, str) and not re.fullmatch(_READERS[1][2], value, re.ASCII)
 
 
@@ -266,7 +266,7 @@ class Column:
 
     @property
     def has_null(self) -> bool:
-        """Whether the column holds a null; its code is then 0."""
+        """True if the column holds a null; its code is then 0."""
         return bool(self.domain) and self.domain[0] is None
 
     def first_row(self, code: int) -> int:
@@ -345,7 +345,7 @@ def as_plain_texts(
 
 
 def is_zoned(array: pa.ChunkedArray) -> bool:
-    """Whether a column that begins with the text of a day has texts of times with their zones."""
+    """True if a column that begins with the text of a day has texts of times with their zones."""
     if not is_text(array.type) or len(array) == array.null_count:
         return False
     first = next(chunk.drop_null()[0].as_py() for chunk in _heads(array) if _knows_any(chunk))

@@ -277,7 +277,7 @@ class DuckTable:
             return values_of(sample.aggregate(f"{value}, count(*)", value).to_arrow_table())
 
     def is_text(self, column: str) -> bool:
-        """Whether a column is of texts."""
+        """True if a column is of texts."""
         return self._kinds[column] == "VARCHAR"
 
     def holding(self, columns: Sequence[str], spellings: Collection[str]) -> list[str]:

@@ -415,7 +415,7 @@ class PeopleTable:
     def _as_counted(
         self, counts: GroupCounts, positions: IntArray, rows: pa.Table, weights: IntArray | None
     ) -> bool:
-        """Whether rows that are read again are those that were counted."""
+        """True if rows that are read again are those that were counted."""
         sizes = np.bincount(positions, weights=weights, minlength=counts.n_groups)
         return np.array_equal(sizes, counts.sizes)
 
@@ -439,7 +439,7 @@ class PeopleTable:
         return rows.filter(pa.array(kept_rows)), None if weights is None else weights[kept_rows]
 
     def _in_order(self, weights: IntArray | None) -> bool:
-        """Whether what was read has the numbers of the rows."""
+        """True if what was read has the numbers of the rows."""
         return weights is None or getattr(self.table, "in_order", False)
 
     def _columns(self, *names: str) -> list[str]:
@@ -532,7 +532,7 @@ class ValuesTable(PeopleTable):
     def _as_counted(
         self, counts: GroupCounts, positions: IntArray, rows: pa.Table, weights: IntArray | None
     ) -> bool:
-        """Whether rows that are read again are those that were counted, with their values."""
+        """True if rows that are read again are those that were counted, with their values."""
         if not super()._as_counted(counts, positions, rows, weights) or not self.tied:
             return super()._as_counted(counts, positions, rows, weights)
         rows = self._settled(rows, weights, in_order=False).rows
@@ -820,7 +820,7 @@ def changed(table: Table) -> DataError:
 
 
 def _same_labels(labels: Any, other_labels: Any) -> bool:
-    """Whether groups in order are called the same."""
+    """True if groups in order are called the same."""
     if not (isinstance(labels, GroupLabels) and isinstance(other_labels, GroupLabels)):
         return bool(labels == other_labels)
     return all(

@@ -20,7 +20,7 @@ from foreknow_judge.errors import DataError
 
 
 def drops(missing: Missing) -> bool:
-    """Whether people without a value are left out."""
+    """True if people without a value are left out."""
     return missing == "drop" and not isinstance(missing, Relabel)
 
 
@@ -91,12 +91,12 @@ class Shown:
 
     @property
     def complete(self) -> bool:
-        """Whether each row shows all values."""
+        """True if each row shows all values."""
         return all(lacks is None for lacks in self.lacking.values())
 
     @property
     def partly(self) -> bool:
-        """Whether some rows show values of some columns, and not of all."""
+        """True if some rows show values of some columns, and not of all."""
         return not self.complete and not np.array_equal(self.of_each, self.of_any)
 
     @property

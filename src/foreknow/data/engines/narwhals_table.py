@@ -114,7 +114,7 @@ class NarwhalsTable(Table):
 
 
 def _is_mixed(column: Any) -> bool:
-    """Whether a column of pandas holds texts beside other things."""
+    """True if a column of pandas holds texts beside other things."""
     kind = getattr(column.dtype, "categories", column)
     looks = sys.modules["pandas"].api.types.infer_dtype
     return bool(kind.dtype == object and looks(kind, skipna=True).startswith("mixed"))

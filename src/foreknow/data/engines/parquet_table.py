@@ -186,7 +186,7 @@ def _refused(path: Path, hidden: bool) -> str | None:
 
 
 def _is_summary(path: Path) -> bool:
-    """Whether a file only says what others hold, as ``_metadata`` does."""
+    """True if a file only says what others hold, as ``_metadata`` does."""
     with suppress(pa.ArrowException, OSError):
         metadata = pq.read_metadata(path)
         row_groups = (metadata.row_group(i) for i in range(metadata.num_row_groups))

@@ -92,29 +92,29 @@ def _split(name: str) -> list[str]:
 
 
 def is_number_of_person(name: str) -> bool:
-    """Whether a name says that a column is the number of a person: `patient_id`."""
+    """True if a name says that a column is the number of a person: `patient_id`."""
     return _NUMBER_OF_PERSON.fullmatch("".join(_split(name))) is not None
 
 
 def is_of_person(name: str) -> bool:
-    """Whether a name is that of a person, or of the number of one: `subject`, `patient_id`."""
+    """True if a name is that of a person, or of the number of one: `subject`, `patient_id`."""
     joined = "".join(_split(name))
     of_one = _ONE_PERSON.fullmatch(joined) or _MAY_BE_COUNT.fullmatch(joined)
     return of_one is not None or is_number_of_person(name)
 
 
 def is_of_rows(name: str) -> bool:
-    """Whether a name is that of a number of whatever the rows are about: `id`, `idcode`."""
+    """True if a name is that of a number of whatever the rows are about: `id`, `idcode`."""
     return _OF_ROWS.fullmatch("".join(_split(name))) is not None
 
 
 def is_plain_number(name: str) -> bool:
-    """Whether a name says that a column is a number, and not of what: `nr`."""
+    """True if a name says that a column is a number, and not of what: `nr`."""
     return _PLAIN_NUMBER.fullmatch("".join(_split(name))) is not None
 
 
 def may_be_trait(name: str) -> bool:
-    """Whether a name is that of what is constant of a person, or nearly: sex, birth, age."""
+    """True if a name is that of what is constant of a person, or nearly: sex, birth, age."""
     return not {*f"{_OF_ONE} {_OF_MANY} {_AGE}".split()}.isdisjoint(words_of(name))
 
 
@@ -131,7 +131,7 @@ def coded_values(
 
 
 def are_codes(values: Sequence[Any]) -> bool:
-    """Whether values are whole numbers, or codes: short texts with a digit and no blank."""
+    """True if values are whole numbers, or codes: short texts with a digit and no blank."""
     return bool(values) and all(map(_is_code, values[:_LOOK]))
 
 
@@ -202,7 +202,7 @@ def evidence(column: Coded, columns: Sequence[Coded]) -> str:
 
 
 def may_repeat(column: Coded) -> bool:
-    """Whether there are enough values, and some are those of several rows."""
+    """True if there are enough values, and some are those of several rows."""
     if column.n < LEAST_NAMED:
         return False
     if int(column.codes.max()) >= column.n:  # some are missing
@@ -211,13 +211,13 @@ def may_repeat(column: Coded) -> bool:
 
 
 def is_contradicted(column: Coded, columns: Sequence[Coded]) -> bool:
-    """Whether rows of one value differ in what never changes of a person."""
+    """True if rows of one value differ in what never changes of a person."""
     fixed = [c for c in traits(columns) if _is(c, f"{_OF_ONE} {_OF_MANY}") and c is not column]
     return any(agreement(column, trait) is False for trait in fixed)
 
 
 def names_two_people(column: Coded, columns: Sequence[Coded]) -> bool:
-    """Whether each name that repeats is of rows that differ in sex or birth.
+    """True if each name that repeats is of rows that differ in sex or birth.
 
     A number is another's by mistake only, so that one which differs so is no proof.
     """
@@ -271,18 +271,18 @@ def _by_all_columns(column: Coded, columns: Sequence[Coded]) -> str:
 
 
 def _may_number_people(column: Coded) -> bool:
-    """Whether values are numbers of something that is no group by its name."""
+    """True if values are numbers of something that is no group by its name."""
     return column.n >= LEAST_PEOPLE and not _is(column, _GROUPS) and are_codes(column.some)
 
 
 def _is_even(column: Coded) -> bool:
-    """Whether no value is very frequent, as 0 is where a number is a product."""
+    """True if no value is very frequent, as 0 is where a number is a product."""
     rows = column.rows_of_each
     return bool(rows.max() <= _MOST_OF_ROWS * rows.sum())
 
 
 def _follows(column: Coded, trait: Coded) -> bool:
-    """Whether a column is another spelling of a trait, such as its square: each tells the other."""
+    """True if a column is another spelling of a trait, such as its square: each tells the other."""
     pairs = np.unique(
         column.codes.astype(np.int64) * (trait.n + 1) + np.minimum(trait.codes, trait.n)
     )
@@ -336,7 +336,7 @@ def _by_chance(times: IntArray, of_trait: IntArray) -> float:
 
 
 def _apart(column: Coded, trait: Coded) -> bool:
-    """Whether ages within a value lie no nearer to each other than those of all rows."""
+    """True if ages within a value lie no nearer to each other than those of all rows."""
     has_both = (column.codes < column.n) & (trait.codes < trait.n)
     try:
         age = np.array([float(value) for value in trait.some])[trait.codes[has_both]]

@@ -74,7 +74,7 @@ def _has_name(text: str) -> bool:
 
 
 def _fit(texts: Sequence[str], fits: Callable[[str], Any], min_share: float = _MOST) -> bool:
-    """Whether such a share of texts fits; of the first few at least some must."""
+    """True if such a share of texts fits; of the first few at least some must."""
     first_texts = texts[:_FIRST]
     if not any(map(fits, first_texts)):
         return False
@@ -92,7 +92,7 @@ def _digits(text: str) -> list[int]:
 
 
 def _is_identity(text: str) -> bool:
-    """Whether it has the form, or the check digit, of a number of an identity or an account."""
+    """True if it has the form, or the check digit, of a number of an identity or an account."""
     if _FORMS.fullmatch(text) or _is_iban(text) or _is_insurance(text):
         return True
     digits = _digits(text)

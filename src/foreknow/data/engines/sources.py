@@ -333,7 +333,7 @@ def _unzipped(path: Path, mode: str, **how: Any) -> Any:
 
 
 def _is_binary(first: bytes) -> bool:
-    """Whether a file that begins so has many control characters, or some and zeros."""
+    """True if a file that begins so has many control characters, or some and zeros."""
     kinds = {*first} & _CONTROLS
     return len(kinds) >= (_FEW_CONTROLS if 0 in kinds else _MANY_CONTROLS)
 

@@ -138,7 +138,7 @@ class Spelled:
 
 
 def is_untyped(table: Table, column: str) -> bool:
-    """Whether the texts of a column may be numbers or dates.
+    """True if the texts of a column may be numbers or dates.
 
     Those of a file of texts may; and those beside a spelling of what is missing, for which such a
     column had to be one of texts.

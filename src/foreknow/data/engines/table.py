@@ -178,17 +178,17 @@ _LISTS += (pa.ListViewType, pa.LargeListViewType)
 
 
 def is_listed(kind: pa.DataType) -> bool:
-    """Whether a type is one of lists."""
+    """True if a type is one of lists."""
     return isinstance(kind, _LISTS)
 
 
 def holds_lists(table: Table, column: str) -> bool:
-    """Whether a column may hold lists: of a file of texts one with separators."""
+    """True if a column may hold lists: of a file of texts one with separators."""
     return not table.untyped or column in getattr(table, "divided", ())
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether a type is one of texts, as they are or as codes."""
+    """True if a type is one of texts, as they are or as codes."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     return bool(

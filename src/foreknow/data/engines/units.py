@@ -123,7 +123,7 @@ _NO_NAME = (
 
 
 def _is_in_each_row(table: Table, name: str) -> bool:
-    """Whether each row has a value of a column, and none repeats."""
+    """True if each row has a value of a column, and none repeats."""
     rows, counts = _distinct(table, [name])
     return bool(counts[name] == (rows, rows))
 
@@ -151,7 +151,7 @@ def refuse_rows_of_one(table: Table, person: str) -> None:
 
 
 def _is_number(table: Table, name: str) -> bool:
-    """Whether a column is the number of a person, or of what rows are about, and no name.
+    """True if a column is the number of a person, or of what rows are about, and no name.
 
     One that is called as a person is, such as `patient`, is a number if most of its values are.
     """
@@ -276,7 +276,7 @@ def largest(table: Table, name: str, person: str | None = None) -> tuple[int, in
 
 
 def agrees(table: Table, name: str, column: str) -> bool:
-    """Whether all rows of each household have one value of a column."""
+    """True if all rows of each household have one value of a column."""
     rows = fetch(table, [name, column])
     (homes, of_homes), (values, of_values) = map(codes_of, rows.columns)
     has_home = homes < len(of_homes) - of_homes.null_count
@@ -303,12 +303,12 @@ def _times(column: pa.ChunkedArray) -> tuple[pa.Array, IntArray]:
 
 
 def _is_named_so(name: str) -> bool:
-    """Whether the name of a column says that relatives, or people who live together, share it."""
+    """True if the name of a column says that relatives, or people who live together, share it."""
     return is_household(name) or not _words(name).isdisjoint(_OFTEN_SHARED.split())
 
 
 def is_household(name: str) -> bool:
-    """Whether the name of a column says that people who live together share its values."""
+    """True if the name of a column says that people who live together share its values."""
     words = _words(name)
     return bool(words & {*_LIVE_TOGETHER.split()}) and words.isdisjoint(_MEASURED.split())
 
@@ -319,7 +319,7 @@ def _words(name: str) -> set[str]:
 
 
 def _may_be(head: pa.ChunkedArray, is_named: bool) -> bool:
-    """Whether the first rows have as many different values as households would have."""
+    """True if the first rows have as many different values as households would have."""
     codes, distinct, _ = _known_of(head)
     is_varied = bool(len(codes)) and len(codes) <= _MOST_EACH * len(distinct)
     return is_varied and _may_be_shared(distinct, is_named)
@@ -341,7 +341,7 @@ def _counted(table: Table, name: str, person: str | None) -> tuple[pa.Array, Int
 
 
 def _is_shared(counts: tuple[pa.Array, IntArray], share: int, is_named: bool) -> bool:
-    """Whether most rows share their value with a few others; one of so many values was found."""
+    """True if most rows share their value with a few others; one of so many values was found."""
     values, times = counts
     if not _are_few(times):
         return False
@@ -350,13 +350,13 @@ def _is_shared(counts: tuple[pa.Array, IntArray], share: int, is_named: bool) ->
 
 
 def _are_few(times: IntArray) -> bool:
-    """Whether most rows have a value that a few rows have."""
+    """True if most rows have a value that a few rows have."""
     is_few = (times >= _LEAST) & (times <= _MOST)
     return 2 * int(times[is_few].sum()) > int(times.sum())
 
 
 def _may_be_shared(values: pa.Array, is_named: bool) -> bool:
-    """Whether values may name households: codes of letters and digits; others by a name alone.
+    """True if values may name households: codes of letters and digits; others by a name alone.
 
     A fraction is that of a measure, and names nobody.
     """

@@ -312,7 +312,7 @@ class _Evenly:
 
 
 def _hopeful(problem: ArtProblem, parts: list[IntArray]) -> bool:
-    """Whether no guess is far above a limit, and the worst parts by guesses are safe."""
+    """True if no guess is far above a limit, and the worst parts by guesses are safe."""
     guesses = guess_of_groups(problem, parts)  # (parts,)
     worst = np.argsort(-guesses, kind="stable")[:_SAMPLE].tolist()
     return bool(guesses.max() < FAR and safe_lists(problem, [parts[part] for part in worst]).all())

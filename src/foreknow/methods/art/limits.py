@@ -263,7 +263,7 @@ class LimitTable:
         return Fraction(int(self.num[cell]), int(self.den[cell])), bool(self.strict[cell])
 
     def holds(self, signature: int, value: int, posterior: Fraction) -> bool:
-        """Whether a posterior keeps its limit."""
+        """True if a posterior keeps its limit."""
         limit, strict = self.share(signature, value)
         return posterior < limit if strict else posterior <= limit
 

@@ -146,7 +146,7 @@ class ArtProblem:
 
     @cached_property
     def with_facts(self) -> bool:
-        """Whether facts are known on top of some priors."""
+        """True if facts are known on top of some priors."""
         return any(any(prior_table.amounts) for prior_table in self.known)
 
     @cached_property

@@ -139,7 +139,7 @@ def _check(policy: Policy) -> None:
 
 
 def _is_kept(policy: Policy) -> bool:
-    """Whether it keeps all limits of a policy; others it refuses."""
+    """True if it keeps all limits of a policy; others it refuses."""
     try:
         _check(policy)
     except InputError:

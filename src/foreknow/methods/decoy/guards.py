@@ -58,7 +58,7 @@ class Guard:
 
     @cached_property
     def alike(self) -> bool:
-        """Whether a group is as safe if values change places, all of them in any way."""
+        """True if a group is as safe if values change places, all of them in any way."""
         return _alike(self.secret, self.speaks)
 
     def counted(self, groups: GroupCounts) -> GroupCounts:
@@ -110,7 +110,7 @@ class Guard:
 
 
 def _alike(secret: RequirementCounts, speaks: KnowledgeReach) -> bool:
-    """Whether it does not matter which value is which, nor which other groups there are."""
+    """True if it does not matter which value is which, nor which other groups there are."""
     rule = secret.requirement.criterion
     if rule is not None and rule.of_people:
         return True
@@ -213,7 +213,7 @@ class Guards:
 
     @cached_property
     def coupled(self) -> bool:
-        """Whether it matters to one group which others there are."""
+        """True if it matters to one group which others there are."""
         return any(guard.speaks.groups for guard in self.each)
 
     @property
@@ -223,7 +223,7 @@ class Guards:
 
     @cached_property
     def alike(self) -> bool:
-        """Whether it does not matter which value is which."""
+        """True if it does not matter which value is which."""
         return all(guard.alike for guard in self.each)
 
     def kinds(self, bags: IntArray) -> tuple[IntArray, IntArray, NDArray[Any]]:

@@ -57,7 +57,7 @@ class BestFirst:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing can be better than the best."""
+        """True if nothing can be better than the best."""
         return not self.gap
 
     def judged(self, node: Node) -> tuple[View, NodeVerdict]:
@@ -96,7 +96,7 @@ class BestFirst:
         self._hopeless = np.vstack((self._hopeless, np.array(node, np.int16)))
 
     def _is_hopeless(self, node: Node) -> bool:
-        """Whether it is unsafe, since a node at or above it is, by too many people."""
+        """True if it is unsafe, since a node at or above it is, by too many people."""
         return bool((self._hopeless >= np.array(node)).all(axis=1).any())
 
     def search(self) -> None:
@@ -155,7 +155,7 @@ class BestFirst:
         return _Box(max(floor, lowest), sum(low), low, high, losses)
 
     def _may_be_best(self, box: _Box) -> bool:
-        """Whether a node of a box may lose less than the best, or come before it."""
+        """True if a node of a box may lose less than the best, or come before it."""
         return self.best is None or box[:3] <= self._place(self.best)
 
     def _climb_down(self) -> None:

@@ -285,7 +285,7 @@ class FullDomain(Grouper):
         return Replay.of(self, microdata, policy)
 
     def _is_minimal(self, policy: Policy) -> bool:
-        """Whether no node below the chosen one is safe."""
+        """True if no node below the chosen one is safe."""
         return policy.monotone() and not self.suppression and self.seconds is None
 
     def to_dict(self) -> dict[str, Any]:

@@ -292,7 +292,7 @@ class LatticeResult(Result):
         return _WORDS[UNKNOWN if place is None else self.status[place]]
 
     def was_judged(self, node: Node) -> bool:
-        """Whether a node was judged itself; its status may follow from others."""
+        """True if a node was judged itself; its status may follow from others."""
         place = self._number(node)
         return place is not None and bool(self.checked[place])
 

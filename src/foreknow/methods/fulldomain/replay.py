@@ -104,7 +104,7 @@ class Replay:
         self.decisions.append(Refusal.of(np.flatnonzero(inside), group_of, *bag))
 
     def same(self, codes: NDArray[Any]) -> bool:
-        """Whether the same node is chosen in a world of equal bags."""
+        """True if the same node is chosen in a world of equal bags."""
         for decision in self.decisions:
             table = np.zeros((1, *decision.fixed.shape), dtype=np.int64)
             np.add.at(table[0], (decision.child, codes[decision.people]), 1)

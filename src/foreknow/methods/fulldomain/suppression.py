@@ -58,7 +58,7 @@ class Judge:
 
     @property
     def at_once(self) -> bool:
-        """Whether many nodes take less to judge together than one by one."""
+        """True if many nodes take less to judge together than one by one."""
         return self.most > 0
 
     def judge(self, view: View) -> NodeVerdict:
@@ -106,7 +106,7 @@ class Judge:
         return self._ledger.fewest_leaving(counts)
 
     def _safe(self, counts: GroupCounts) -> bool:
-        """Whether a release is safe, to the last digit."""
+        """True if a release is safe, to the last digit."""
         weighed = self._ledger.evaluate(None, counts, np.zeros(counts.n_groups, dtype=np.int64))
         if weighed.safe_jointly(np.ones(1, dtype=bool)):
             return True
@@ -177,7 +177,7 @@ class Judge:
         return high
 
     def _helps(self, counts: GroupCounts, unsafe: BoolArray, joining: IntArray) -> bool:
-        """Whether the release is safe once the unsafe groups and some more are suppressed."""
+        """True if the release is safe once the unsafe groups and some more are suppressed."""
         outliers = unsafe.copy()
         outliers[joining] = True
         members = np.flatnonzero(outliers)

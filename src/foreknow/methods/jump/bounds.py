@@ -31,7 +31,7 @@ MARGIN = Fraction(1, 10**6)
 
 
 def surely_safe(exact: Exact, parts: Sequence[Part], levels: Sequence[int]) -> bool:
-    """Whether the disclosure set has the property for certain; False says nothing."""
+    """True if the disclosure set has the property for certain; False says nothing."""
     loss = most_lost(exact, parts, levels)
     return loss < 1 and all(
         survives(

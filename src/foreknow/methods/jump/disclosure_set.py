@@ -96,7 +96,7 @@ class Strategy:
         permutation_safe: Callable[[int], bool],
         disclosure_safe: Callable[[int], bool],
     ) -> bool:
-        """Whether function i is evaluated, by the verdicts on earlier ones (Definition 2)."""
+        """True if function i is evaluated, by the verdicts on earlier ones (Definition 2)."""
         j = 0
         while j < i:
             if needs[j] is not EarlierNeed.ALWAYS and not permutation_safe(j):
@@ -156,12 +156,12 @@ class Exact:
         return self._limits[key]
 
     def allows(self, row: Sequence[tuple[int, int]], total: int, size: int) -> bool:
-        """Whether someone in a group of that size may have such values in so many tables."""
+        """True if someone in a group of that size may have such values in so many tables."""
         values = [(self.palette[colour], count) for colour, count in row if count]
         return self.strategy.property.allows(values, total, size)
 
     def permutation_safe(self, parts: Sequence[Part]) -> bool:
-        """Whether the permutation set has the property: every group's average person does."""
+        """True if the permutation set has the property: every group's average person does."""
         return all(
             self.allows([(colour, row[g]) for colour, row in columns], size, size)
             for block, columns in parts
@@ -169,7 +169,7 @@ class Exact:
         )
 
     def disclosure_safe(self, i: int, parts: Sequence[Part]) -> bool:
-        """Whether a disclosure set has the property: counted in few steps, bounded, or in all."""
+        """True if a disclosure set has the property: counted in few steps, bounded, or in all."""
         key = key_of(parts)
         steps, self.budget.used = self.budget.steps, 0
         try:
@@ -200,7 +200,7 @@ class Exact:
         return tuple(needs)
 
     def _fit(self, block: Block, columns: tuple[Column, ...], j: int) -> bool:
-        """Whether a block's values may fit into and fill the groups of level j. No false no."""
+        """True if a block's values may fit into and fill the groups of level j. No false no."""
         key = (block.number, columns, j)
         if key not in self._fits:
             values = [(colour, sum(counts)) for colour, counts in columns]
@@ -257,7 +257,7 @@ class Exact:
         return self._verdicts[j, key]
 
     def _judged(self, counts: TableCounts) -> bool:
-        """Whether everybody's values have the property; nobody's when there are no tables."""
+        """True if everybody's values have the property; nobody's when there are no tables."""
         return counts.size > 0 and all(
             self.allows(
                 [(column[0], part.tables[column][cell]) for column in part.columns],
@@ -320,7 +320,7 @@ def _stopped(
 
 
 def _lost(views: Seen) -> bool:
-    """Whether no level has a safe permutation set."""
+    """True if no level has a safe permutation set."""
     return all(view is None for view in views)
 
 

@@ -95,7 +95,7 @@ class Function:
 
     @property
     def symmetric(self) -> bool:
-        """Whether a function of rows looks at quasi-identifiers alone, not at the order of rows."""
+        """True if a function of rows looks at quasi-identifiers alone, not at the order of rows."""
         return self.levels is not None
 
     @property

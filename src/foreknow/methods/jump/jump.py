@@ -96,7 +96,7 @@ class InOrder(Grouper):
 
     @builtins.property
     def symmetric(self) -> bool:
-        """Whether all functions look at quasi-identifiers alone, whatever the order of rows."""
+        """True if all functions look at quasi-identifiers alone, whatever the order of rows."""
         return self.functions is None or all(function.symmetric for function in self.functions)
 
     def to_dict(self) -> dict[str, Any]:
@@ -244,7 +244,7 @@ class InOrder(Grouper):
         )
 
     def _foresees(self, policy: Policy) -> bool:
-        """Whether disclosure sets were judged by what the policy requires."""
+        """True if disclosure sets were judged by what the policy requires."""
         with suppress(PolicyError):
             return self._kind != "naive" and self.property == property_of(policy)
         return False

@@ -29,7 +29,7 @@ class Property(Protocol):
 
     @property
     def convex(self) -> bool:
-        """Whether a mixture of two persons' probabilities has the property if both have.
+        """True if a mixture of two persons' probabilities has the property if both have.
 
         Then a permutation set without the property has no subset with it (Lemma 3): the people
         of a group have, on average, the group's values. So checking the permutation set first
@@ -39,7 +39,7 @@ class Property(Protocol):
 
     @property
     def complete(self) -> bool:
-        """Whether `limit` alone decides about a permutation set."""
+        """True if `limit` alone decides about a permutation set."""
 
     def colour(self, value: Hashable) -> Hashable:
         """Values of one colour are treated alike: exchanging them changes no verdict."""
@@ -48,7 +48,7 @@ class Property(Protocol):
         """How often a value may occur in a group of that size at most, or the group fails."""
 
     def allows(self, row: Row, total: int, size: int) -> bool:
-        """Whether a person of a group of that size may have these values in so many tables."""
+        """True if a person of a group of that size may have these values in so many tables."""
 
 
 class _About:
@@ -392,7 +392,7 @@ class All:
         )
 
     def allows(self, row: Row, total: int, size: int) -> bool:
-        """Whether all do."""
+        """True if all do."""
         return all(
             part.allows([(_each(colour)[i], count) for colour, count in row], total, size)
             for i, part in enumerate(self.parts)
@@ -422,7 +422,7 @@ def as_property(given: Any) -> Property:
 
 
 def survives(given: Property, row: Row, total: int, size: int, loss: Fraction) -> bool:
-    """Whether a person keeps the property when a share of the tables, at most `loss`, goes.
+    """True if a person keeps the property when a share of the tables, at most `loss`, goes.
 
     True only where that is certain. A probability a becomes a / (1 - loss) at most, and
     (a - loss) / (1 - loss) at least.

@@ -162,11 +162,11 @@ class TableRun:
         return self.exact.parts(i, self.codes, self.colours)
 
     def permutation_safe(self, i: int) -> bool:
-        """Whether the permutation set of function i has the property."""
+        """True if the permutation set of function i has the property."""
         return self.exact.permutation_safe(self.parts(i))
 
     def disclosure_safe(self, i: int) -> bool:
-        """Whether the disclosure set of function i has the property."""
+        """True if the disclosure set of function i has the property."""
         try:
             return self.exact.disclosure_safe(i, self.parts(i))
         except BeyondReach as error:

@@ -257,7 +257,7 @@ class _Moves:
         return cls(counts, distinct_keys // width, distinct_keys % width == 0)
 
     def accepted(self, plans: IntArray, ledger: PolicyLedger) -> bool:
-        """Whether the ledger accepts some plans together; if so, they are carried out."""
+        """True if the ledger accepts some plans together; if so, they are carried out."""
         mine = np.isin(self._owner, plans)
         leaving = mine & self._out
         used = np.flatnonzero(mine | (self._suppressed & leaving.any()))

@@ -102,7 +102,7 @@ class _Shape:
         return group
 
     def worth(self, cells: int, people: int, most_frequent: int) -> bool:
-        """Whether a block is to be divided: if that can fail for nothing, or there is room."""
+        """True if a block is to be divided: if that can fail for nothing, or there is room."""
         if cells >> self.failures:
             return False
         now = self.group(cells, people, most_frequent) if cells > 1 else self.least
@@ -111,7 +111,7 @@ class _Shape:
         )
 
     def room(self, people: int, most_frequent: int) -> bool:
-        """Whether some people are clearly eligible, so that their halves may well be."""
+        """True if some people are clearly eligible, so that their halves may well be."""
         return 20 * self.least * most_frequent <= 17 * people
 
     def batches(self, rows: IntArray) -> tuple[list[tuple[IntArray, int]], IntArray]:

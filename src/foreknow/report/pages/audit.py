@@ -214,7 +214,7 @@ class AuditPage(Page[Audit]):
 
     @property
     def _foreseen(self) -> bool:
-        """Whether the headline says that it holds from who knows the method, too."""
+        """True if the headline says that it holds from who knows the method, too."""
         audit = self.result
         return audit.safe and audit.limits_inference and audit.scope.method == AS_REQUIRED
 
@@ -430,12 +430,12 @@ def _is_idle(verdict: Verdict) -> bool:
 
 
 def _is_unproved(verdict: Verdict) -> bool:
-    """Whether it holds by the word of another package alone."""
+    """True if it holds by the word of another package alone."""
     return verdict.safe and bool(package_of(type(verdict.judged)))
 
 
 def limits_of(audit: Audit, verdict: Verdict) -> bool:
-    """Whether a verdict limits inference; whom learned priors say nothing of stays untold."""
+    """True if a verdict limits inference; whom learned priors say nothing of stays untold."""
     untold = verdict.idle and is_learned(verdict.judged)
     return untold or (audit.limits_people(verdict) and not _is_unproved(verdict))
 
