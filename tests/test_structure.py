@@ -6,12 +6,13 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 SOURCES = [*(ROOT / "src").rglob("*.py")]
 # Pronouns, participles, prepositions and quantifiers that name nothing where they stand alone.
-EMPTY = set(
-    "own each of about at said found held asked made known given told kept met there here alone "
-    "alike beside again together others other many few more most least some any every all one two "
-    "both rest left still whole wanted meant seen read written shown named called open opened "
-    "taken judged counted settled".split()
-)
+WORDS = """
+own each of about at said found held asked made known given told kept met there here alone alike
+beside again together others other many few more most least some any every all one two both rest
+left still whole wanted meant seen read written shown named called open opened taken judged counted
+settled
+"""
+EMPTY = {*WORDS.split()}
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
