@@ -163,8 +163,8 @@ def test_the_requirement_that_binds_is_found_by_leaving_out_and_relaxing_each():
     assert (first.place, first.line) == (1, "")
     assert (second.place, second.line[:18]) == (1, "t_closeness = { t ")
     eased = asking(roles, loose, {"t_closeness": {"t": 0.04}})
-    assert fk.publish(table, asking(roles, loose)).counts.n_groups == first.made.groups
-    assert fk.publish(table, eased).counts.n_groups == second.made.groups
+    assert fk.publish(table, asking(roles, loose)).counts.n_groups == first.kept_detail.groups
+    assert fk.publish(table, eased).counts.n_groups == second.kept_detail.groups
     told = fk.publish(table, asking(roles, loose, close)).advice
     assert any(said.startswith("require[1] (t_closeness) costs much") for said in told)
     without = re.compile(r"Without 'zip' the other columns would be generalized by \d+%, not \d+%")

@@ -354,7 +354,7 @@ def test_a_query_asks_for_the_numbers_of_a_label_whoever_is_there(tmp_path):
         fk.query_error(release, microdata, queries=60).estimated
         for release in (made, tmp_path / "out", read)
     ]
-    (attribute,), (wanted,) = asked.attributes, asked.asked
+    (attribute,), (wanted,) = asked.attributes, asked.asked_values
     column = range(min(ages), max(ages) + 1)
     for query in range(60):
         values = [age for age, yes in zip(attribute.domain, wanted[:, query], strict=True) if yes]

@@ -189,7 +189,7 @@ def test_overall_counts_answer_by_ranges_and_frequencies_alone():
     (attribute,) = microdata.attributes
     wanted = []
     for query in range(200):
-        run = [a for a, on in zip(attribute.domain, asked.asked[0][:, query], strict=True) if on]
+        run = [a for a, on in zip(attribute.domain, asked.asked_values[0][:, query], strict=True) if on]
         some = [v for v, on in zip(microdata.values, asked.values[:, query], strict=True) if on]
         share = (max(run) - min(run) + 1) / (39 - 20 + 1)
         wanted.append(float(share) * sum(values.count(value) for value in some))
@@ -226,7 +226,7 @@ def test_two_policies_are_asked_the_same_queries():
             answers = [
                 sum(
                     all(
-                        asked.asked[wanted[name]][
+                        asked.asked_values[wanted[name]][
                             asked.attributes[wanted[name]].domain.index(value), query
                         ]
                         for name, value in (("zip", row[0]), ("age", row[1]))
@@ -246,8 +246,8 @@ def test_two_policies_are_asked_the_same_queries():
             assert found.attributes == tuple(each.name for each in like.attributes)
         assert own.values.tolist() == other.values.tolist()
     assert (
-        draw_queries(plain, queries=50).asked[0].tolist()
-        != draw_queries(plain, queries=50, like=masked).asked[1].tolist()
+        draw_queries(plain, queries=50).asked_values[0].tolist()
+        != draw_queries(plain, queries=50, like=masked).asked_values[1].tolist()
     )
 
 

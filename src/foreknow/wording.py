@@ -85,7 +85,7 @@ def _of_cases(match: re.Match[str]) -> str:
 def listing(parts: Sequence[str], last: str = "and", n_shown: int = 6) -> str:
     """Join the parts of a list; where there are more than `n_shown`, the rest only as a number.
 
-    >>> listing(["A", "B", "C"]), listing(list("ABCDE"), "or", most=3)
+    >>> listing(["A", "B", "C"]), listing(list("ABCDE"), "or", n_shown=3)
     ('A, B and C', 'A, B, C or 2 others')
     """
     if len(parts) > n_shown + 1:

@@ -32,4 +32,4 @@ def test_the_most_even_thresholds_of_all_are_the_candidates(most):
             }
             expected = sorted(every, key=lambda last: (unevenness[last], last))[:most]
             there = np.isfinite(found.gain[g])
-            assert found.at[g][there].tolist() == expected
+            assert found.cut_code[g][there].tolist() == expected
