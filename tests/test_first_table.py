@@ -1,4 +1,4 @@
-"""The page "your first table": every command on it is run, in order, on the public tables.
+"""The page "your first table": every command on it is run, in order, on a public table.
 
 Output is compared where it is stable: verdicts, exit codes, numbers that follow from the tables and
 policies. "..." on the page stands for anything, so that another layout of a table, other cuts or
@@ -95,7 +95,7 @@ def run(command, code, patch):
 
 
 def test_every_command_says_what_the_page_shows(walked):
-    assert sum(command.startswith("foreknow ") for command, _, _ in walked[1]) >= 15
+    assert sum(command.startswith("foreknow ") for command, _, _ in walked[1]) >= 5
     for command, said, output in walked[1]:
         assert is_said(said, output), f"$ {command}\n{output}"
 
@@ -127,14 +127,9 @@ def test_the_results_are_about_those_of_the_page(walked, monkeypatch):
         assert found["people"] == people
         assert found["groups"] == pytest.approx(groups, rel=0.25), out
         assert found["smallest_group"] == pytest.approx(smallest, abs=3), out
-        # The bucketized form has no NCP: its quasi-identifiers are exact.
-        assert (found["average_ncp"] or 0) == pytest.approx(lost / 100, abs=0.08), out
+        assert found["average_ncp"] == pytest.approx(lost / 100, abs=0.08), out
     # What the page says of single columns.
-    survey, twenty, six = (detail[out] for out in ("survey-release", "health-20", "health-6"))
-    assert survey["gender"] == survey["children"] == 0
-    assert len(twenty) == 20
-    assert all(twenty[name] > 0.5 for name in ("age", "income", "school"))
-    assert all(six[name] < twenty[name] for name in ("age", "income", "school", "marital"))
+    assert detail["survey-release"]["gender"] == detail["survey-release"]["children"] == 0
 
 
 def made(folder, policy, table):
@@ -186,25 +181,6 @@ def test_ruling_out_one_of_two_values_cannot_be_withstood(walked):
     policy = changed(walked[0], "survey.toml", ("k = 2", "l = 1"))
     with pytest.raises(fk.NoSafeRelease, match="150 of 601 people have 'some'"):
         published(walked[0], policy, "recoded.csv")
-
-
-def test_a_hundred_patients_lose_detail_as_the_page_says(walked):
-    def detail(*pairs):
-        policy = changed(walked[0], "transplants.toml", *pairs)
-        return made(walked[0], policy, "transplants.csv").audit.utility
-
-    as_is = detail()
-    assert detail(("k = 2", "k = 3")).groups <= as_is.groups
-    assert detail(("below = 0.5", "below = 0.4")).groups < as_is.groups
-    assert detail(("below = 0.5", "below = 0.3")).groups == 1
-
-    birth, accept = (
-        '"birth.dt" = { dates = ["year", "decade"] }',
-        '"accept.dt" = { dates = ["quarter", "year"] }',
-    )
-    assert detail((birth, ""), (accept, "")).average_ncp < as_is.average_ncp
-    assert detail(('"birth.dt", ', ""), (birth, "")).ncp["accept.dt"] < as_is.ncp["accept.dt"]
-    assert detail((', "accept.dt"', ""), (accept, "")).ncp["birth.dt"] < as_is.ncp["birth.dt"]
 
 
 def test_utility_from_another_table_says_which_to_give(walked, monkeypatch):
