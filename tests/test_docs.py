@@ -12,6 +12,7 @@ from benchmarks.figures.diagrams import DRAWINGS
 import foreknow
 from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.cli.entry import app
+from foreknow.cli.options import Files
 from foreknow.criteria.registry import OURS
 from foreknow.methods.registry import METHODS, kind_of
 from foreknow.policy.file import policy_settings
@@ -33,13 +34,18 @@ def section(page, heading):
 
 
 COMMANDS = app
+# Options that nearly every command takes, and which the page explains once.
+SHARED = {"quiet", *Files.__annotations__}
 
 
 @pytest.mark.parametrize("name", ["", *sorted(COMMANDS.commands)])
 def test_every_option_is_in_the_reference(name):
     command = COMMANDS.commands[name] if name else COMMANDS
-    text = section("docs/reference/command-line.md", f"## `{name or 'foreknow'}`")
+    page = "docs/reference/command-line.md"
+    its_section = section(page, f"## `{name or 'foreknow'}`")
+    shared = section(page, "## Common options")
     for parameter in command.params:
+        text = shared if parameter.name in SHARED else its_section
         named = parameter.opts if parameter.param_type_name == "option" else []
         for option in [*named, *parameter.secondary_opts]:
             assert f"`{option}`" in text, f"{name}: {option} is not in the page"
