@@ -443,7 +443,7 @@ class Policy:
 
     def asks_owner(self, requirement: Requirement) -> bool:
         """True if only the owner can judge one of its requirements."""
-        return self._by_row(requirement) or bool(self._unshown(requirement))
+        return self._by_row(requirement) or bool(self._hides_rule_columns(requirement))
 
     @property
     def by_row(self) -> bool:
@@ -456,14 +456,15 @@ class Policy:
             return False
         return bool(requirement.owned(schema) or (schema.counts_people and requirement.points))
 
-    def _unshown(self, requirement: Requirement) -> bool:
-        """True if a release does not show, unchanged, columns that say who cannot have a value."""
-        schema, in_rows = self.schema, self.options.written == "generalized"
+    def _hides_rule_columns(self, requirement: Requirement) -> bool:
+        """True if a release leaves out or changes a column by which a rule (`impossible`) goes."""
+        schema = self.schema
         if schema is None:
             return False
-        exact = {*schema.other, *(() if in_rows else schema.quasi_identifiers)}
-        rules = self._rules_on(requirement)
-        return not all({*rule.where} <= exact - {*self.options.unlinked} for rule in rules)
+        shown = {*schema.other} - {*self.options.unlinked}
+        if self.options.written != "generalized":
+            shown |= {*schema.quasi_identifiers} - {*self.options.unlinked}
+        return any({*rule.where} - shown for rule in self._rules_on(requirement))
 
     def _rules_on(self, requirement: Requirement) -> list[Rule]:
         """The rules on the column of a requirement, and on those that stand beside it."""
