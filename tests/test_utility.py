@@ -189,7 +189,8 @@ def test_overall_counts_answer_by_ranges_and_frequencies_alone():
     (attribute,) = microdata.attributes
     wanted = []
     for query in range(200):
-        run = [a for a, on in zip(attribute.domain, asked.asked_values[0][:, query], strict=True) if on]
+        asked_of_query = asked.asked_values[0][:, query]
+        run = [a for a, on in zip(attribute.domain, asked_of_query, strict=True) if on]
         some = [v for v, on in zip(microdata.values, asked.values[:, query], strict=True) if on]
         share = (max(run) - min(run) + 1) / (39 - 20 + 1)
         wanted.append(float(share) * sum(values.count(value) for value in some))

@@ -496,7 +496,7 @@ class Policy:
     def filed(self) -> Policy:
         """The policy that files are judged by; rules of a column are left out if files hide one."""
         policy, schema = self.shown, self.needed_schema
-        unshown = filter(self._unshown, self.requirements)
+        unshown = filter(self._hides_rule_columns, self.requirements)
         if columns := {required.sensitive or schema.sensitive for required in unshown}:
             rules = [rule for rule in schema.impossible if rule.sensitive not in columns]
             return policy._with(
