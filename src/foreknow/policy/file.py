@@ -154,12 +154,14 @@ def _refuse_kinds(table: Mapping[str, Any], name: str) -> None:
 
 
 def _requirement(table: Any, name: str, folder: Path) -> Requirement:
-    kinds = {kind.key: kind for kind in (*adversaries.ADVERSARIES, *criteria.CRITERIA)}
+    """Make a requirement of its table: of one adversary or criterion, or of points with limits."""
+    class_of = {kind.key: kind for kind in (*adversaries.ADVERSARIES, *criteria.CRITERIA)}
     adversary: Any = []
     for key, settings in table.kinds.items():
-        if not isinstance(settings, list):
-            adversary = kinds[key].from_settings(settings, folder)
+        if not isinstance(settings, list):  # then it is the only one, as the grammar has checked
+            adversary = class_of[key].from_settings(settings, folder)
             break
-        adversary += [(kinds[key].from_settings(point, folder), point.below) for point in settings]
+        for point in settings:
+            adversary.append((class_of[key].from_settings(point, folder), point.below))
     fields = {key: getattr(table, key) for key in PolicyTable.model_fields}
     return Requirement(adversary, **{**fields, "name": name})

@@ -485,7 +485,10 @@ def _settle(skylines_of_values: dict[int, Skyline], codes: IntArray, classes: li
 
 
 def _fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterable[Profiles]:
-    """The fronts of some values; remembered where there are few values."""
+    """Return the profiles of each value that no other one is as bad as, for l values ruled out.
+
+    Of a release with few values, the front of all of them is worked out once and remembered.
+    """
     if len(codes) == 1:
         return [fronts.front(counts, l, int(codes[0]))]
     if counts.n_values > _FEW:

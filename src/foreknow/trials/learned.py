@@ -361,7 +361,7 @@ def learnings(release: HasCounts, by: Sequence[str], effort: Effort = "full") ->
 
 
 def _ways(release: Any, counts: GroupCounts, by: Sequence[str]) -> list[_Way]:
-    """By exact values; and by bins, where there are numbers."""
+    """Return the ways to tell people apart: by exact values, and by bins if there are numbers."""
     find = signatures_of(Learned, release)
     if release.sensitive in by:
         raise DataError(

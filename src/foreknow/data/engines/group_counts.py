@@ -533,13 +533,15 @@ class ValuesTable(PeopleTable):
         self, counts: GroupCounts, positions: IntArray, rows: pa.Table, weights: IntArray | None
     ) -> bool:
         """True if rows that are read again are those that were counted, with their values."""
-        if not super()._as_counted(counts, positions, rows, weights) or not self.tied:
-            return super()._as_counted(counts, positions, rows, weights)
+        if not super()._as_counted(counts, positions, rows, weights):
+            return False
+        if not self.tied:  # the table cannot change while it is read
+            return True
         rows = self._settled(rows, weights, in_order=False).rows
         codes, values = self._values_of(rows)
-        pairs = count_pairs(positions, codes, counts.n_groups, len(values), weights)
-        earlier_pairs = counts.offsets, counts.codes, counts.counts
-        return values == counts.values and all(map(np.array_equal, pairs, earlier_pairs))
+        bags = count_pairs(positions, codes, counts.n_groups, len(values), weights)
+        bags_before = counts.offsets, counts.codes, counts.counts
+        return values == counts.values and all(map(np.array_equal, bags, bags_before))
 
     def refuse_changed(self, counts: GroupCounts) -> None:
         """Refuse a table that was counted, and is another one as it is read now."""
