@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 from tests.examples import examples
 from tests.oracle.transport import least_work, levels_apart
@@ -264,7 +264,7 @@ def test_every_small_group_at_every_limit_is_decided_as_defined():
         assert not wrong, criterion
 
 
-@examples(1000, deadline=None)
+@examples(1000, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(of_groups, bags, bags)
 def test_what_two_groups_hold_holds_of_both_together(criterion, one, other):
     assume(all(alone(criterion, bag)[1] for bag in (one, other)))
