@@ -175,12 +175,6 @@ def test_publish_says_it_in_terminal_report_and_certificate_and_verify_again(war
     assert "were left out" not in again
 
 
-def test_a_skyline_and_curves_say_what_was_left_out(ward):
-    left = f"{recount(register())['left_out']} rows have no illness and were left out"
-    assert left in ward.says("skyline", "ward.csv", "-p", "ward.toml", "-c", "0.9")
-    assert left in ward.says("curves", "ward.csv", "-p", "ward.toml", "--upto", "1")
-
-
 def test_nothing_is_said_of_what_is_not_there(desk):
     desk.put("fine.csv", "town,illness\n" + "Ulm,flu\nUlm,cold\n" * 3)
     desk.put(

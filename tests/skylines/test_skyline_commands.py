@@ -278,3 +278,13 @@ def test_the_command_of_the_docs_draws_figure_6(desk):
 
 
 # ---- utility ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("call", [("skyline", "-c", "0.9"), ("curves", "--upto", "1")])
+def test_rows_left_out_are_counted(desk, call):
+    desk.put("gaps.csv", "town,illness\n" + "Ulm,flu\nUlm,cold\n" * 3 + "Ulm,\nUlm,\n")
+    roles = '[schema]\nquasi_identifiers = ["town"]\nsensitive = "illness"\nmissing = "drop"\n'
+    desk.put("gaps.toml", roles + "[[require]]\nfacts = { l = 0 }\nbelow = 0.9\n")
+    command, *options = call
+    said = desk.says(command, "gaps.csv", "-p", "gaps.toml", *options)
+    assert "2 rows have no illness and were left out" in said
