@@ -15,7 +15,7 @@ from foreknow.data.labels import Label
 from foreknow.hints import hinted
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
-from foreknow.skylines.skyline import opened
+from foreknow.skylines.skyline_input import opened
 from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.scope import Scope
 

@@ -17,7 +17,6 @@ from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.facts.fronts import front
 from foreknow.adversaries.facts.minima import theorem2_terms
 from foreknow.adversaries.protocol import counts_of
-from foreknow.auditing.scope import scope_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels import Label
 from foreknow.data.windows import Width, Window, Windows
@@ -32,7 +31,7 @@ from foreknow.skylines.knowledge_skyline import (
     knowledge_skylines,
     near_skyline,
 )
-from foreknow.skylines.skyline_input import counted_for
+from foreknow.skylines.skyline_input import opened
 from foreknow_judge.errors import DataError, InputError, memory_for
 from foreknow_judge.numbers import Number, as_threshold
 from foreknow_judge.scope import Scope
@@ -335,24 +334,6 @@ def skyline_report(
 
 
 skyline = skyline_report
-
-
-def opened(
-    release: Any,
-    policy: Any,
-    quasi_identifiers: Sequence[str] | None,
-    sensitive: str | None,
-    knowing: Sequence[str] | None,
-    name: str | None,
-) -> tuple[Any, dict[str, Any]]:
-    """A release as an adversary sees it; with what it and its column are called, and the scope."""
-    release = counted_for(release, policy, quasi_identifiers, sensitive, knowing)
-    description = {
-        "name": name or str(getattr(release, "name", "release")),
-        "sensitive": sensitive or getattr(release, "sensitive", None),
-        "scope": scope_of(release),
-    }
-    return release, description
 
 
 def counted_as_one(

@@ -1,4 +1,4 @@
-"""Skyline input: the counts on which a skyline or a curve is drawn."""
+"""Skyline input: the release of which a skyline or a curve is drawn."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from foreknow.adversaries.protocol import counts_of
 from foreknow.auditing.audit_input import release_of
+from foreknow.auditing.scope import scope_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.release import Release
 from foreknow.errors import SchemaError
@@ -18,15 +19,17 @@ from foreknow.policy.policy import Policy
 SKYLINE = Analysis("a skyline or curve", ONE_BY_ONE)
 
 
-def counted_for(
+def opened(
     table: Any,
     policy: Any,
     quasi_identifiers: Sequence[str] | None,
     sensitive: str | None,
     knowing: Sequence[str] | None,
-) -> Release | GroupCounts:
-    """A release as somebody sees it who knows all columns published beside, or just some.
+    name: str | None,
+) -> tuple[Release | GroupCounts, dict[str, Any]]:
+    """A release as an adversary sees it, and its name, sensitive column and scope.
 
+    The adversary knows all columns that are published beside the secret, or those in `knowing`.
     Columns may be named in place of a policy, whose rules are not counted. Refused where some
     people cannot have a value, or households share one.
     """
@@ -44,8 +47,11 @@ def counted_for(
                 "knowing names columns, and counts have none: give the release in their place"
             )
     elif not release.knows or knowing:
-        if len(release.sensitives) == 1 and sensitive not in release.sensitives:
-            sensitive = None  # only what to call it
-        release = release.seen(sensitive, knowing)
+        only_a_name = len(release.sensitives) == 1 and sensitive not in release.sensitives
+        release = release.seen(None if only_a_name else sensitive, knowing)
     refuse_rules(SKYLINE, counts_of(release), SKYLINE.needs)
-    return release
+    return release, {
+        "name": name or str(getattr(release, "name", "release")),
+        "sensitive": sensitive or getattr(release, "sensitive", None),
+        "scope": scope_of(release),
+    }
