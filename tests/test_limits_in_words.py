@@ -312,7 +312,9 @@ def test_the_judge_alone_says_whose_word_it_is_that_nobody_is_in_two_releases(tm
     made.write(tmp_path / "march")
     assert judge_alone([str(tmp_path / "march"), "--after", str(tmp_path / "january")]) == 0
     said = "- that nobody is in two of these releases: it is the publisher's word"
-    assert said in capsys.readouterr().out.splitlines()
+    lines = capsys.readouterr().out.splitlines()
+    assert said in lines
+    assert "- an adversary who knows when a person came" in lines
 
 
 def test_the_judge_alone_says_that_rows_may_be_cases_of_one_person(tmp_path, capsys):

@@ -240,6 +240,9 @@ def test_texts_that_are_dates_or_numbers_but_for_a_few_are_refused(
             assert part in str(caught.value)
     with pytest.raises(fk.InputError, match=f"nearly all values read as {odd}"):
         fk.audit(source, rules)
+    spelled = [value for value in values if not value[0].isdigit()]
+    missing = policy(columns=["born", "job"], reading={"missing": ["00.00.1961", *spelled]})
+    assert not fk.audit(source, missing).safe  # a raw table fails, and is no input error
     text = policy(columns=["born", "job"], types={"born": "text"})
     with pytest.raises(fk.InputError, match="had by fewer than 5 people"):
         fk.publish(source, text)  # it is text, then, and still not to be listed

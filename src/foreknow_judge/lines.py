@@ -186,6 +186,7 @@ def _remarks(verification: Any) -> Iterator[str]:
     yield from judged_apart(scope)
     if verification.after:
         yield "that nobody is in two of these releases: it is the publisher's word"
+        yield "an adversary who knows when a person came"
     for secret, columns in scope.assumed.items():
         names = ", ".join(map(visible, columns))
         yield f"an adversary who knows {names} of everybody, for {visible(secret)}"

@@ -356,7 +356,8 @@ def test_a_policy_of_ones_own_has_the_last_word_on_what_is_published(desk, copie
     assert "a column 'note', which its policy" in refused(desk, "out", "--policy", "own.toml")
     desk.put("own.toml", POLICY.replace('"sex", ', ""))
     said = refused(desk, "out", "--policy", "own.toml")
-    assert "the certificate is for age, sex and disease, the policy for age and disease" in said
+    assert "the certificate is for age, sex and disease, the policy for age and disease; " in said
+    assert "name the policy of this release (--policy)" in said
     desk.put("own.toml", POLICY.replace("facts", 'values = ["Cough"]\nfacts'))
     code, out, err = desk.run("verify", "out", "--policy", "own.toml")
     assert (code, out) == (1, "")

@@ -65,6 +65,7 @@ def test_newcomers_are_published_and_all_are_judged_as_one(january, tmp_path):
     made.write(tmp_path / "march")
     report = (tmp_path / "march" / "report.html").read_text()
     assert "Published after one earlier release of 300 people" in report
+    assert "knows when a person came" in report
     said = json.loads((tmp_path / "march" / CERTIFICATE).read_text())["after"]
     assert [each["people"] for each in said] == [300]
     assert fk.verify(tmp_path / "march").people == 120
@@ -257,6 +258,8 @@ def test_releases_are_verified_together(january, tmp_path):
         verdict.reached for verdict in made.together.verdicts
     ]
     assert "publisher's word" in found.summary()
+    for page in (" ".join(made.together.notes), " ".join(found.summary().split())):
+        assert "knows when a person came" in page
     with refused("not-asked-for", fk.InputError, key="after"):
         fk.verify(january, after=tmp_path / "march")
     both = [january, tmp_path / "march"]

@@ -31,6 +31,7 @@ from foreknow.data.engines import frame_of
 from foreknow.data.engines.column_advice import refuse_misread
 from foreknow.data.labels import GroupLabels, Label
 from foreknow.data.microdata import Microdata
+from foreknow.data.reading import BLANKS, Reading
 from foreknow.data.release import Release
 from foreknow.data.sights import Possible, Register, Sight, seen_with
 from foreknow.data.utility import Utility, utility_of
@@ -644,11 +645,15 @@ def _refuse_other_columns(policy: Policy) -> None:
 
 
 def _refuse_misread(release: Release, counts: GroupCounts, policy: Policy) -> None:
-    """Refuse a raw table with a column of dates or numbers that a few texts make one of texts."""
+    """Refuse a raw table with a column of dates or numbers that a few texts make one of texts.
+
+    A text that stands for a missing value is not one of these.
+    """
     schema = policy.schema
     columns = release.group_columns
     if schema is None or not set(columns) <= set(schema.quasi_identifiers):
         return
+    spellings = cast("Reading", schema.reading).missing
     labels: Any = counts.groups or ()
     if not isinstance(labels, GroupLabels):
         labels = GroupLabels.of((x if isinstance(x, tuple) else (x,) for x in labels), columns)
@@ -656,7 +661,11 @@ def _refuse_misread(release: Release, counts: GroupCounts, policy: Policy) -> No
         if name in schema.types or name in schema.hierarchies:
             continue
         people = np.bincount(of_group, counts.sizes, len(names)).astype(np.int64).tolist()
-        texts = {label: n for label, n in zip(names, people, strict=True) if isinstance(label, str)}
+        texts = {
+            label: n
+            for label, n in zip(names, people, strict=True)
+            if isinstance(label, str) and label.strip(BLANKS) not in spellings
+        }
         refuse_misread(name, [*texts], [*texts.values()], labels=True)
 
 

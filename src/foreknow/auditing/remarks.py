@@ -48,8 +48,9 @@ OTHER_RELEASES = (
     "of the same register too, may find out more."
 )
 FURTHER_RELEASES = (
-    "A person is taken to have the same value in all these releases. Whoever has further releases "
-    "of the same people may find out more."
+    "A person is taken to have the same value in all these releases. Somebody who has further "
+    "releases of the same people may find out more, and somebody who knows when a person came may "
+    "know more of their value; only trials say anything about that."
 )
 _LIMITING_NOTHING = (
     "By a proof, what is required holds also against an adversary who knows the method; nothing of "
@@ -489,10 +490,6 @@ def _say_releases(releases: Iterable[tuple[str, int]], reader: Reader) -> Iterat
         date = f", written on {dates[name]}" if name in dates else ""
         releases_in_words.append(f"{visible(name)} ({some(people, 'person', 'people')}{date})")
     yield f"Judged together, as one release: {listing(releases_in_words)}. {FURTHER_RELEASES}"
-    yield (
-        "Somebody who knows when a person came may know more of their value; only trials say "
-        "anything about that."
-    )
 
 
 def _say_earlier(people: Sequence[int], reader: Reader) -> Iterator[str]:

@@ -80,7 +80,7 @@ def audit(
     is_beside = columns.sensitive is not None and columns.policy is not None
     if not counts and (is_beside or count is not None):
         option = "--count" if columns.sensitive is None else "--sensitive"
-        raise InputError(f"{option} is for a tally, which --counts says; the policy has the rest")
+        raise InputError(f"{option} is for a tally (--counts); of a table, the policy names it")
     rules = columns.given if counts and columns.given else columns.rules(release[0])
     with output.progress("Counting the release"):
         if len(release) > 1:

@@ -127,7 +127,7 @@ _KNOWN = _vocabulary(
 _SECRET = _vocabulary(
     """
     diagnosis diagnose diagnoses diagnosen hauptdiagnose diag dx disease illness sick sickness
-    krankheit icd icd10 cancer tumor tumour krebs
+    krankheit befund icd icd10 cancer tumor tumour krebs
     condition hiv income einkommen salary gehalt lohn wage wages earnings debt loan affairs crime
     religion religiousness injury severity schwere drug medication medikament abortion result
     ergebnis outcome death transplant cost costs charges score grade note vote rating

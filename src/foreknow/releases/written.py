@@ -215,7 +215,7 @@ def refuse_other_schema(certificate: Certificate, schema: Schema) -> None:
             f"the certificate is for {', '.join(certificate.groups)} and "
             f"{', '.join(certificate.sensitives)}, "
             f"the policy for {', '.join(schema.quasi_identifiers)} and "
-            f"{', '.join(schema.sensitives)}"
+            f"{', '.join(schema.sensitives)}; name the policy of this release (--policy)"
         )
     schema.refuse_other(schema_of(certificate), published=True)
     _refuse_unread_labels(certificate, schema)
