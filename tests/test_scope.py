@@ -101,6 +101,18 @@ def ward(desk):
 # ---- every place ---------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_priors_know_their_columns(known):
+    rows = pa.table({"gid": [1] * 6, "sex": list("mmmfff"), "ill": list("abcabc")})
+    release = fk.Release.from_groups(rows, group="gid", sensitive="ill", other=["sex"])
+    chances = [weight / 5 for weight in (1, 2, 2, 2, 1, 2)]
+    priors = fk.Priors(pa.table({"sex": rows["sex"], "value": rows["ill"], "probability": chances}))
+    limit = {"below": "99/100", "values": ["a"], "knowing": []}
+    policy = fk.Policy([fk.Requirement(priors if known else fk.Facts(0), **limit)])
+    found = fk.audit(release, policy, learned=False).scope
+    assert found.assumed == ({} if known else {"ill": ("sex",)})
+
+
 def test_each_field_has_one_remark():
     named = [remark.field for remark in REMARKS]
     assert sorted(named) == sorted(field.name for field in fields(Scope))
