@@ -15,6 +15,7 @@ import pytest
 
 import foreknow as fk
 from foreknow.data.engines.write import write_in_parts
+from foreknow_judge import files as judge_files
 from foreknow_judge import parquet_layout as layout
 from foreknow_judge import written as judge_written
 from foreknow_judge.errors import CertificateError, DataError
@@ -165,6 +166,30 @@ def test_hidden_bytes_come_before_errors(release, monkeypatch, refused):
     monkeypatch.setattr(judge_written, "count_rows", broken)
     why = refused(release, HIDDEN["maker"])
     assert "is not laid out as publish writes" in why
+
+
+@pytest.mark.parametrize("kind", ["VARCHAR", "INTEGER"])
+def test_chunks_count_alike(kind):
+    numbers = [30, 7, None, 7], [8, 30, 9], [None]
+    parts = [[n if kind == "INTEGER" else n and f"v{n}" for n in part] for part in numbers]
+    (encoded,) = judge_files._encoded([pa.chunked_array(parts)])
+    column = judge_files._as_printed(None, encoded, kind)
+    assert column.to_list() == [value and str(value) for part in parts for value in part]
+
+
+def test_few_texts_count_alike():
+    texts = pa.table({"c0": list("abbaa"), "c1": ["x", None, "y", "y", "x"]})
+    assert counts_of(texts, few=True) == counts_of(texts, few=False)
+    assert counts_of(texts, few=True)[0] == {("a",): 3, ("b",): 2}
+
+
+def counts_of(texts, few):
+    """How often each row occurs, for each of two sights."""
+    with duckdb.connect() as connection:
+        rows = connection.from_arrow(texts)
+        counted = judge_files.count_rows(connection, rows, [["c0"], ["c0", "c1"]], few)
+    listed = [([column.to_list() for column in columns], times) for columns, times in counted]
+    return [dict(zip(zip(*rows, strict=True), times, strict=True)) for rows, times in listed]
 
 
 def test_the_helpers_hide_something(release, monkeypatch, tmp_path):

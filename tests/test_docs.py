@@ -53,6 +53,16 @@ def test_every_option_is_in_the_reference(name):
             assert parameter.name.upper() in text, f"{name}: {parameter.name} is not in the page"
 
 
+def test_shared_options_are_shared():
+    shared = section("docs/reference/command-line.md", "## Common options")
+    (row,) = re.findall(r"^\| `--quiet`.* all commands but (.*) \|$", shared, re.MULTILINE)
+    taken = {name: {p.name for p in command.params} for name, command in COMMANDS.commands.items()}
+    assert {name for name in taken if "quiet" not in taken[name]} == {*re.findall(r"`(.*?)`", row)}
+    # Beside these, skyline calls the table by its full name.
+    files = {*Files.__annotations__} - {"part"}
+    assert all(not files & options or files <= options for options in taken.values())
+
+
 def test_no_option_is_in_the_reference_that_does_not_exist():
     text = (ROOT / "docs/reference/command-line.md").read_text("utf-8")
     known = {"--help"} | {

@@ -148,8 +148,8 @@ def aside(tmp_path, monkeypatch):
     return folder
 
 
-def start(how):
-    return subprocess.Popen([sys.executable, "-c", SPILL, how], stdout=subprocess.PIPE, text=True)
+def start(how, spill=SPILL):
+    return subprocess.Popen([sys.executable, "-c", spill, how], stdout=subprocess.PIPE, text=True)
 
 
 def test_rows_that_are_written_aside_are_private_and_swept_after_a_kill(aside, tmp_path):
@@ -187,6 +187,20 @@ def test_the_folder_goes_when_the_process_ends_also_with_an_error(aside):
     done.stdout.close()
     run(aside, code=3)
     assert list(aside.iterdir()) == []
+
+
+def test_the_judge_alone_spills_privately(aside):
+    alone = start("wait", "import os; os.umask(0o277)\n" + SPILL.replace("import foreknow\n", ""))
+    folder = Path(alone.stdout.readline().strip())
+    assert alone.stdout.readline() == "spilled\n"
+    assert [*aside.iterdir()] == [folder]
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    alone.send_signal(signal.SIGCONT)
+    alone.terminate()
+    alone.wait()
+    alone = start("end", SPILL.replace("import foreknow\n", ""))
+    assert alone.wait() == 0
+    assert [*aside.iterdir()] == [folder]
 
 
 def test_a_fork_that_ends_does_not_take_the_folder_along():

@@ -108,6 +108,31 @@ def test_what_is_published_shows_each_household_once(method, tmp_path):
     assert made.certificate.policy["require"][0]["knowing"] == ["home_shown"]
 
 
+OF_HOMES = {"k": 2, "of": "home"}
+
+
+@pytest.mark.parametrize(
+    ("form", "require", "word"),
+    [
+        ("generalized", {"k_anonymity": OF_HOMES}, "2 different home"),
+        ("generalized", {"k_anonymity": OF_HOMES, "knowing": ["job"]}, "job known of everybody"),
+        ("bucketized", {"group_size": OF_HOMES}, "2 different home"),
+        ("bucketized", {"k_anonymity": OF_HOMES}, None),
+    ],
+)
+def test_the_owner_counts_homes(form, require, word):
+    columns = {"ward": "a" * 8, "home": "11223344", "job": "xyxyxyxy", "ill": "fgfgfgfg"}
+    table = pa.table({name: list(texts) for name, texts in columns.items()})
+    schema = {"quasi_identifiers": ["ward"], "sensitive": "ill"}
+    policy = {"schema": schema, "require": [require], "publish": {"form": form}}
+    if word is None:
+        with pytest.raises(fk.InputError, match="how many different home look alike"):
+            fk.publish(table, policy, seed=1)
+        return
+    made = fk.publish(table, policy, seed=1)
+    assert word in made.audit.scope.word[0]
+
+
 @pytest.mark.complete
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
 def test_what_is_worthless_is_said_of_households_too(method):

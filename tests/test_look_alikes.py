@@ -222,3 +222,25 @@ def test_the_verifier_must_be_told_by_what_people_are_recognized():
         verify_written(written, [{"k_anonymity": 1}])
     (found,) = verify_written(written, [{"group_size": 2}])
     assert found.safe
+
+
+@pytest.mark.parametrize("know", [["job"], ["job", "pay"]])
+@pytest.mark.parametrize("jobs", ["xyxyxyxy", "xyxyxyxz"])
+def test_columns_apart_from_the_first(know, jobs, tmp_path):
+    """What is known stands in another table than the first secret."""
+    columns = {"age": "33334444", "ill": "fgfgfgfg", "job": jobs, "pay": "mmmmmmmm"}
+    table = pa.table({name: list(texts) for name, texts in columns.items()})
+    policy = {
+        "schema": {"quasi_identifiers": ["age"], "sensitive": ["ill", "job", "pay"]},
+        "require": [{"group_size": 2, "knowing": know}],
+        "publish": {"form": "bucketized", "unlinked": ["ill"]},
+    }
+    if "z" in jobs:
+        with pytest.raises(fk.NoSafeRelease, match="the least is 2"):
+            fk.publish(table, policy, seed=1)
+        return
+    made = fk.publish(table, policy, seed=1)
+    made.write(tmp_path / "out")
+    assert fk.verify(tmp_path / "out").people == 8
+    (required,) = made.certificate.policy["require"]
+    assert (required["sensitive"], required["knowing"]) == ("job", know)

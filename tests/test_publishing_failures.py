@@ -1,5 +1,6 @@
 """Whatever fails while a release is written, nothing of it is left behind."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from foreknow.errors import InternalError, NoSafeRelease, OutputError
 from foreknow.methods.protocol import Traits
 from foreknow.publishing import entries, formats
 from foreknow.publishing import publish as publishing
+from foreknow_judge import duckdb_files
 from foreknow_judge.errors import CertificateError, NotEnoughMemory
+from foreknow_judge.scratch import CONTENT
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +67,42 @@ def test_a_failure_at_any_step_leaves_nothing(step, error, kind, said, tmp_path,
     assert type(caught.value) is kind
     assert kind is OutputError or error in (caught.value, caught.value.__cause__)
     assert list(tmp_path.iterdir()) == []
+
+
+ASIDE = {"write": (formats, "write_csv"), "judge": (publishing, "findings_of")}
+# Of files that are written and judged aside something else is said.
+OTHERWISE = {
+    ("write", "OSError"): (OutputError, r"temporary files .*: No space left on device; nothing"),
+    ("judge", "CertificateError"): (NoSafeRelease, "cannot be verified: no"),
+    ("judge", "OSError"): (OSError, "No space left on device"),
+}
+
+
+@pytest.mark.parametrize(("error", "kind", "said"), ERRORS, ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize("step", ASIDE)
+def test_a_failure_aside_leaves_nothing(step, error, kind, said, monkeypatch):
+    kind, said = OTHERWISE.get((step, type(error).__name__), (kind, said))
+    before = aside()
+    monkeypatch.setattr(*ASIDE[step], raising(error))
+    with pytest.raises(kind, match=said) as caught:
+        three_groups()
+    assert type(caught.value) is kind
+    error.with_traceback(None)  # whose frames hold the files
+    del caught
+    gc.collect()
+    assert aside() <= before
+
+
+def aside():
+    """What lies in the private folder of this process."""
+    return {*(duckdb_files.scratch() / CONTENT).rglob("*")}
+
+
+@pytest.mark.parametrize("error", [OSError(12, "Cannot allocate memory"), MemoryError()], ids=repr)
+def test_no_memory_is_no_full_disk(error, monkeypatch):
+    monkeypatch.setattr(formats.Csv, "write", raising(error))
+    with pytest.raises(NotEnoughMemory, match="use a machine with more"):
+        made()
 
 
 def three_groups(form="generalized", fmt="csv"):

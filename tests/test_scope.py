@@ -16,7 +16,7 @@ from tests.cli.conftest import desk as desk
 from tests.people import people, schema
 
 import foreknow as fk
-from foreknow.auditing.remarks import REMARKS
+from foreknow.auditing.remarks import REMARKS, Reader, said_to
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.remarks import alike
@@ -99,6 +99,46 @@ def ward(desk):
 
 
 # ---- every place ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_priors_know_their_columns(known):
+    rows = pa.table({"gid": [1] * 6, "sex": list("mmmfff"), "ill": list("abcabc")})
+    release = fk.Release.from_groups(rows, group="gid", sensitive="ill", other=["sex"])
+    chances = [weight / 5 for weight in (1, 2, 2, 2, 1, 2)]
+    priors = fk.Priors(pa.table({"sex": rows["sex"], "value": rows["ill"], "probability": chances}))
+    limit = {"below": "99/100", "values": ["a"], "knowing": []}
+    policy = fk.Policy([fk.Requirement(priors if known else fk.Facts(0), **limit)])
+    found = fk.audit(release, policy, learned=False).scope
+    assert found.assumed == ({} if known else {"ill": ("sex",)})
+
+
+@pytest.mark.parametrize(
+    ("asked", "beside", "reached"),
+    [
+        ([("ill", 0), ("ill", 1)], ("job",), {"ill": (4, 8)}),
+        ([("ill", 1), ("ill", 0)], ("job",), {"ill": (4, 8)}),
+        ([("ill", 0), ("job", 0)], ("ill", "job"), {"ill": (0, 8), "job": (1, 8)}),
+    ],
+)
+def test_several_requirements_have_one_remark(asked, beside, reached):
+    rows = pa.table({"age": ["3"] * 8, "ill": list("ffffgggh"), "job": list("xyxyxyxy")})
+    columns = {"quasi_identifiers": ["age"], "sensitive": ["ill", "job"]}
+    release = fk.Release.from_generalized(rows, **columns)
+    limits = {"below": "9/10", "knowing": []}
+    policy = [fk.Requirement(fk.Facts(facts), sensitive=name, **limits) for name, facts in asked]
+    found = fk.audit(release, fk.Policy(policy), learned=False).scope
+    assert (found.beside, found.if_known) == (beside, reached)
+
+
+@pytest.mark.parametrize(
+    ("near", "idle", "said"),
+    [("", (), "has: 'x'."), ("", ("x",), None), ("xx", ("x",), "Did you mean 'xx' for 'x'?")],
+)
+def test_an_idle_name_is_said_once(near, idle, said):
+    absent = [remark for remark in REMARKS if remark.field == "absent"]
+    sentences = [*said_to(Reader(Scope(absent=(("x", near),), idle=idle)), absent)]
+    assert [sentence.endswith(said) for sentence in sentences] == [True] * (said is not None)
 
 
 def test_each_field_has_one_remark():

@@ -464,6 +464,13 @@ def test_sorted_rows_count_alike(room, rows, wide):
         sorted_alike(rows, 1 << 40 if wide else 1)
 
 
+def test_keys_do_not_overflow():
+    rows = np.random.default_rng(0).integers(0, 3, (50, 3))
+    first, kinds = counting.distinct(*(rows << 40).T)
+    assert rows[first].tolist() == np.unique(rows, axis=0).tolist()
+    assert rows[first][kinds].tolist() == rows.tolist()
+
+
 def sorted_alike(rows, times):
     """Compare kinds and order of rows with those of Python; codes of the first column are large."""
     columns = np.array(rows, np.int64).reshape(-1, 3).T

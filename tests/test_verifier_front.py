@@ -30,5 +30,12 @@ def test_it_leaves_out_what_something_else_dominates(columns):
         ]
         assert len({*found}) == len(found)
         assert {*every} - {*found} <= dominated
+        for value, cell in found:  # nor is any kept that another one beats in two columns alone
+            beaten = [
+                more
+                for also, more in found
+                if also == value and more != cell and all(map(int.__le__, more, cell))
+            ]
+            assert all(sum(map(int.__ne__, more, cell)) > 2 for more in beaten)
         left, of = left + len(found), of + len(every)
     assert left < of

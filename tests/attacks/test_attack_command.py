@@ -4,6 +4,7 @@ import signal
 
 import pytest
 from tests.cli.conftest import desk as desk
+from tests.cli.desk import AGES
 
 TABLE = """name,age,disease
 Ann,50,flu
@@ -12,17 +13,10 @@ Cid,50,hiv
 Dora,30,flu
 Eve,30,flu
 """
-POLICY = """[schema]
-identifiers = ["name"]
-quasi_identifiers = ["age"]
-sensitive = "disease"
-
-[[require]]
-facts = { l = 0, k = 0, m = 0 }
-below = 1
+POLICY = f"""{AGES}below = 1
 
 [publish]
-labels = { age = "exact" }
+labels = {{ age = "exact" }}
 """
 
 

@@ -33,6 +33,26 @@ facts = {{ l = 0, k = 0, m = 0 }}
 below = 0.9
 {LABELS}"""
 
+NEAR = """
+[schema]
+quasi_identifiers = ["age"]
+sensitive = "pay"
+
+[[require]]
+within = {within}
+facts = {{ l = 1, k = 1, m = 1 }}
+below = 0.75
+"""
+# Of named people of some age; a limit is to follow.
+AGES = """[schema]
+identifiers = ["name"]
+quasi_identifiers = ["age"]
+sensitive = "disease"
+
+[[require]]
+facts = { l = 0, k = 0, m = 0 }
+"""
+
 
 class Desk:
     """The folder, and what the command line answers in it."""

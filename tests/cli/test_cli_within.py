@@ -1,25 +1,7 @@
 """Near numbers on the command line: published, verified, audited, in skylines, and refused."""
 
 import pytest
-
-POLICY = """
-[schema]
-quasi_identifiers = ["age"]
-sensitive = "pay"
-
-[[require]]
-within = {within}
-facts = {{ l = 1, k = 1, m = 1 }}
-below = 0.75
-"""
-
-
-@pytest.fixture
-def pay(desk):
-    rows = [f"{20 + i % 40},{30000 + 137 * i * i % 20011}" for i in range(200)]
-    desk.put("people.csv", "age,pay\n" + "\n".join(rows) + "\n")
-    desk.put("policy.toml", POLICY.format(within="2000"))
-    return desk
+from tests.cli.desk import NEAR
 
 
 def test_near_numbers_are_published_verified_and_audited(pay):
@@ -28,7 +10,7 @@ def test_near_numbers_are_published_verified_and_audited(pay):
     said = pay.says("verify", "out")
     assert "about every value to within 2,000: at most" in said
     assert "Safe" in pay.says("audit", "out", "--policy", "policy.toml")
-    pay.put("policy.toml", POLICY.format(within='"40%"'))
+    pay.put("policy.toml", NEAR.format(within='"40%"'))
     said = pay.says("audit", "out", "--policy", "policy.toml", code=1)
     assert "has a value between" in said
 
@@ -43,6 +25,6 @@ def test_near_numbers_are_published_verified_and_audited(pay):
     ],
 )
 def test_a_width_that_does_not_fit_is_refused(within, message, pay):
-    pay.put("policy.toml", POLICY.format(within=within))
+    pay.put("policy.toml", NEAR.format(within=within))
     refused = pay.refused("publish", "people.csv", "--policy", "policy.toml", "--out", "out")
     assert message in refused

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from tests.skylines.drawing import drawn_counts
 
 import foreknow as fk
 from foreknow.cli.entry import app
@@ -22,13 +23,7 @@ def drawn(semantics, seed, groups=5, values="abcd"):
     """A random release."""
     rng = np.random.default_rng(seed)
     sizes = rng.integers(2, 12, groups)
-    if semantics == "single":
-        return fk.GroupCounts.from_bags([rng.choice(list(values), n).tolist() for n in sizes])
-    most = 2 if semantics == "set" else 3
-    people = [
-        [[v for v in values for _ in range(rng.integers(0, most))] for _ in range(n)] for n in sizes
-    ]
-    return fk.GroupCounts.from_people(people, semantics=semantics)
+    return drawn_counts(rng, semantics, sizes, values)
 
 
 CASES = [(drawn(s, seed), c) for s in SEMANTICS for seed, c in enumerate(["0.5", "0.9", "1"])]

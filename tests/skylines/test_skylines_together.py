@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from tests.examples import NIGHTLY
+from tests.skylines.drawing import drawn_counts
 
 import foreknow as fk
 from foreknow.adversaries.facts import fronts
@@ -18,13 +19,7 @@ def drawn(rng, semantics):
     """A small random release in which some values are had alike."""
     values = "abcdefgh"[: rng.integers(2, 9)]
     sizes = rng.integers(1, 9, rng.integers(1, 7))
-    if semantics == "single":
-        return fk.GroupCounts.from_bags([rng.choice(list(values), n).tolist() for n in sizes])
-    most = 2 if semantics == "set" else 3
-    people = [
-        [[v for v in values for _ in range(rng.integers(0, most))] for _ in range(n)] for n in sizes
-    ]
-    return fk.GroupCounts.from_people(people, semantics=semantics)
+    return drawn_counts(rng, semantics, sizes, values)
 
 
 def below(points, amounts):

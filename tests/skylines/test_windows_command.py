@@ -2,27 +2,8 @@
 
 import json
 
-import pytest
 from tests.cli.conftest import desk as desk
-
-POLICY = """
-[schema]
-quasi_identifiers = ["age"]
-sensitive = "pay"
-
-[[require]]
-within = {within}
-facts = {{ l = 1, k = 1, m = 1 }}
-below = 0.75
-"""
-
-
-@pytest.fixture
-def pay(desk):
-    rows = [f"{20 + i % 40},{30000 + 137 * i * i % 20011}" for i in range(200)]
-    desk.put("people.csv", "age,pay\n" + "\n".join(rows) + "\n")
-    desk.put("policy.toml", POLICY.format(within="2000"))
-    return desk
+from tests.cli.conftest import pay as pay
 
 
 def test_a_skyline_of_any_window_is_asked_for(pay):

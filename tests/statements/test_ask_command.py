@@ -4,6 +4,7 @@ import json
 
 import pytest
 from tests.cli.conftest import desk as desk
+from tests.cli.desk import AGES
 
 RELEASE = """name,gid,age,disease
 Ann,1,20,AIDS
@@ -15,14 +16,7 @@ Frank,2,30,Cancer
 Gary,2,30,Flu
 Tom,2,30,AIDS
 """
-POLICY = """[schema]
-identifiers = ["name"]
-quasi_identifiers = ["age"]
-sensitive = "disease"
-
-[[require]]
-facts = { l = 0, k = 0, m = 0 }
-below = 0.9
+POLICY = f"""{AGES}below = 0.9
 """
 COLUMNS = ["--group", "gid", "--sensitive", "disease", "--person", "name"]
 

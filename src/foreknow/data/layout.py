@@ -72,7 +72,7 @@ class Layout(LayoutOfFiles):
             return Seen(secret)
         linked_columns = [name for name in linked if of_people or name != secret]
         known_columns = tuple(name for name in linked_columns if knowing is None or name in knowing)
-        if not self.of_people and known_columns and secret not in linked:
+        if not self.of_people and known_columns and secret not in self.linked:
             secret = known_columns[0]  # whose table is another
         open_to = [name for name in self.linked if name not in (secret, *known_columns)]
         return Seen(secret, known_columns, tuple(open_to) if secret in self.linked else ())
