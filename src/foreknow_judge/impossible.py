@@ -31,7 +31,10 @@ from foreknow_judge.text import plain_spelling
 from foreknow_judge.windows import place_of
 
 _FROM_TO = re.compile(r"(.*?[0-9])(?: to <?([-+.0-9].*))?", re.DOTALL)
-_COARSE = re.compile(r'.*(\*| to | \| |").*|.* or more|other\++|other|(.* or )?missing', re.DOTALL)
+_COARSE = re.compile(
+    r'.*(\*| to | \| |").*|.* or (more|less|later|earlier)|<.*|other\++|other|(.* or )?missing',
+    re.DOTALL,
+)
 # A number or a date, which may be one value or a period.
 _PERIOD = re.compile(r"[0-9]{4}(-([0-9]{2}|Q[1-4])(-[0-9]{2}( [0-9]{2}h)?)?)?|[0-9]{3}0s|[0-9]{2}h")
 

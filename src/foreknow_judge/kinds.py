@@ -124,6 +124,7 @@ class LevelSettings(Settings):
     """How much one column may show, in a policy file; the hierarchy is a certificate's."""
 
     top: Any = None
+    bottom: Any = None
     at_least: int | None = None
     hierarchy: dict[str, Any] | None = None
 

@@ -18,6 +18,7 @@ from foreknow_judge.counting import GroupBags, Measured
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.kinds import LevelSettings
 from foreknow_judge.numbers import as_fraction
+from foreknow_judge.population import edges_of_period
 from foreknow_judge.settings import Table
 
 _NUMBER = r"[-+]?[0-9]{1,300}(?:[.][0-9]*)?(?:[eE][-+]?[0-9]{1,3})?"
@@ -56,13 +57,16 @@ def gauge_levels(
 def shows_more(label: str | None, settings: LevelSettings, are_integers: bool = True) -> bool:
     """True if a label shows more than its table allows; `are_integers` is about its numbers."""
     level, hierarchy = settings.at_least, settings.hierarchy
-    if settings.top is None and level is None:
+    top, bottom = map(_limit, (settings.top, settings.bottom))
+    if (top, bottom, level) == (None, None, None) or (
+        isinstance(top, str) != isinstance(bottom, str) and None not in (top, bottom)
+    ):
         raise CertificateError("wrong-setting", "levels")
     if label is None:
         return False
     bare_label = label.removesuffix(" or missing")
-    topped = settings.top is not None and label != "missing"
-    if topped and _reaches(bare_label, as_fraction(settings.top)):
+    has_ends = (top, bottom) != (None, None) and label != "missing"
+    if has_ends and _shows_an_end(bare_label, top, bottom):
         return True
     if level is None:
         return False
@@ -73,20 +77,60 @@ def shows_more(label: str | None, settings: LevelSettings, are_integers: bool = 
     return label != "missing" and not _is_coarse(bare_label, hierarchy, level, are_integers)
 
 
-def _reaches(label: str, top: Fraction) -> bool:
+def _shows_an_end(label: str, top: Any, bottom: Any) -> bool:
+    """True if a label tells values from the top on, or up to the bottom, apart."""
     if _ALL.fullmatch(label):
         return False
     parts = label.split(" | ")
     if len(parts) > 1:
-        return any(part != "missing" and _reaches(part, top) for part in parts)
-    if match := re.fullmatch(f"({_NUMBER}) or more", label):
-        return _exactly(match[1]) > top
+        return any(part != "missing" and _shows_an_end(part, top, bottom) for part in parts)
+    dated = isinstance(bottom if top is None else top, str)
+    ends = _ends_of_days(label) if dated else _ends_of_numbers(label)
+    if ends is None:
+        return True
+    low, high, is_below = ends
+    if top is not None:
+        if high is None and low > top:
+            return True
+        if high is not None and (high > top or (high == top and not is_below)):
+            return True
+        if low is not None and high is not None and low >= top:
+            return True
+    if bottom is None:
+        return False
+    if low is None:
+        return bool(high < bottom or (high == bottom and is_below))
+    return bool(low <= bottom or (high is not None and high <= bottom))
+
+
+def _ends_of_numbers(label: str) -> tuple[Any, Any, bool] | None:
+    """The ends of a range, None where it has none; and whether the last is outside."""
+    if match := re.fullmatch(f"({_NUMBER}) or (more|less)", label):
+        number = _exactly(match[1])
+        return (number, None, False) if match[2] == "more" else (None, number, False)
+    if match := re.fullmatch(f"<({_NUMBER})", label):
+        return None, _exactly(match[1]), True
     if match := re.fullmatch(f"({_NUMBER}) to (<?)({_NUMBER})", label):
-        low, high = _exactly(match[1]), _exactly(match[3])
-        return low >= top or (high > top if match[2] else high >= top)
+        return _exactly(match[1]), _exactly(match[3]), bool(match[2])
     if re.fullmatch(_NUMBER, label) and not re.fullmatch("0[0-9]+", label):
-        return _exactly(label) >= top
-    return True
+        return _exactly(label), _exactly(label), False
+    return None
+
+
+def _ends_of_days(label: str) -> tuple[Any, Any, bool] | None:
+    """The same of days and periods, as ISO texts, which sort like days."""
+    match: Any = re.fullmatch("(.*?)(?: or (later|earlier)| to (.*))?", label, re.DOTALL)
+    first, last = edges_of_period(match[1]), edges_of_period(match[3] or match[1])
+    if first is None or last is None:
+        return None
+    low = None if match[2] == "earlier" else first[0]
+    return low, None if match[2] == "later" else last[1], False
+
+
+def _limit(setting: Any) -> Any:
+    """A top or bottom: a number, or a day as text."""
+    dated = isinstance(setting, str) and re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", setting)
+    return setting if dated or setting is None else as_fraction(setting)
 
 
 def _exactly(text: str) -> Fraction:
@@ -133,8 +177,12 @@ def _wide(label: str, hierarchy: Table, level: int, are_integers: bool) -> bool:
     finest = as_fraction(hierarchy["intervals"][0])
     are_integers = are_integers and finest.denominator == origin.denominator == 1
     cuts = []
-    if match := re.fullmatch(f"({_NUMBER}) or more", label):
+    if (match := re.fullmatch(f"({_NUMBER}) or more", label)) or (
+        match := re.fullmatch(f"<({_NUMBER})", label)
+    ):
         cuts = [_exactly(match[1])]
+    elif are_integers and (match := re.fullmatch(f"({_NUMBER}) or less", label)):
+        cuts = [_exactly(match[1]) + 1]
     elif match := re.fullmatch(f"({_NUMBER}) to <({_NUMBER})", label):
         cuts = [_exactly(match[1]), _exactly(match[2])]
     elif are_integers and (match := re.fullmatch(f"({_NUMBER})(?: to ({_NUMBER}))?", label)):

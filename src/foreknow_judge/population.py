@@ -273,7 +273,7 @@ class _LabelReader:
         yield self._in_period(low, high)
 
     def _in_period(self, low: str, high: str) -> set[Any]:
-        first, last = _edges(low), _edges(high)
+        first, last = edges_of_period(low), edges_of_period(high)
         if first is None or last is None:
             return set()
         return {text for text, moment in self._moments.items() if first[0] <= moment <= last[1]}
@@ -292,7 +292,7 @@ def _decimal(text: str) -> Decimal | None:
     return None if digits is None else Decimal(text)
 
 
-def _edges(text: str) -> tuple[str, str] | None:
+def edges_of_period(text: str) -> tuple[str, str] | None:
     """Texts that enclose the moments of a period, as ISO texts: ``~`` comes after all digits."""
     if re.fullmatch(
         r"[0-9]{4}|[0-9]{4}-(0[1-9]|1[0-2])|[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}h", text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -41,6 +41,7 @@ from foreknow_judge.kinds import CRITERIA
 from foreknow_judge.numbers import as_fraction
 from foreknow_judge.text import people_text
 
+_ENDS = ("top", "bottom")
 _FRACTION = re.compile("[.<]")  # in labels of numbers that are not all whole
 
 
@@ -50,19 +51,23 @@ class Levels(OfGroups):
 
     It is judged on what is written, and methods that generalize see these columns no finer. With a
     `top` of 90, all ages from 90 on are one value, ``90 or more``, and no label has an end above;
-    with `at_least` 2, each label is one or several whole nodes of level 2 of its hierarchy.
+    with a `bottom` of 15, all up to 15 are one, ``15 or less``. Days are ``2020-01-01 or later``
+    and ``1936-12-31 or earlier``. With `at_least` 2, each label is one or several whole nodes of
+    level 2 of its hierarchy.
     `measure` is how many people have a label that shows more; it holds where that is nobody.
 
     Parameters
     ----------
     limits : mapping of column to mapping
-        Such as ``{"age": {"top": 90}, "zip": {"at_least": 2}}``; both may be given of one column.
-        A top is for numbers, with intervals or without a hierarchy. `at_least` is from 1, for
-        columns with intervals, a mask, dates or a tree.
+        Such as ``{"age": {"bottom": 15, "top": 90}, "zip": {"at_least": 2}}``; one column may have
+        several. Top and bottom are for numbers, with intervals or without a hierarchy, and for
+        days without a hierarchy (a date, or a text such as "1936-12-31"). `at_least` is from 1,
+        for columns with intervals, a mask, dates or a tree.
 
     Notes
     -----
-    A label that cannot be read as a number shows more than a top allows. Other columns than
+    A label that cannot be read as a number, or as days, shows more than a top allows. Other
+    columns than
     quasi-identifiers are not looked at.
 
     Examples
@@ -97,12 +102,13 @@ class Levels(OfGroups):
             if (
                 not isinstance(setting, Mapping)
                 or not setting
-                or setting.keys() - {"top", "at_least"}
+                or setting.keys() - {*_ENDS, "at_least"}
             ):
-                raise InputError(f"Levels: {column!r} has a top, at_least or both, not {setting!r}")
-            limit = dict[str, Any]()
-            if setting.get("top") is not None:
-                limit["top"] = as_fraction(setting["top"])
+                raise InputError(
+                    f"Levels: {column!r} has a top, a bottom or at_least, not {setting!r}"
+                )
+            limit = {key: _limit(setting[key]) for key in _ENDS if setting.get(key) is not None}
+            _check_ends(column, limit)
             if setting.get("at_least") is not None:
                 limit["at_least"] = whole_number(
                     setting["at_least"], f"Levels: {column}: at_least", 1
@@ -131,7 +137,7 @@ class Levels(OfGroups):
     def levels(self) -> dict[str, Level]:
         """How fine methods may see each column."""
         return {
-            column: Level(limit.get("top"), limit.get("at_least", 0))
+            column: Level(limit.get("top"), limit.get("at_least", 0), limit.get("bottom"))
             for column, limit in self.limits.items()
         }
 
@@ -187,7 +193,9 @@ class Levels(OfGroups):
     def _words(self) -> Iterable[str]:
         for column, limit in self.limits.items():
             if "top" in limit:
-                yield f"{column} from {as_setting(limit['top'])} on"
+                yield f"{column} from {_setting(limit['top'])} on"
+            if "bottom" in limit:
+                yield f"{column} up to {_setting(limit['bottom'])}"
             if "at_least" in limit:
                 yield f"{column} below level {limit['at_least']}"
 
@@ -218,7 +226,8 @@ class Levels(OfGroups):
     ) -> bool:
         if label is None:
             return True
-        if "top" in limit and label != MISSING and not _below(label, limit["top"]):
+        has_ends = "top" in limit or "bottom" in limit
+        if has_ends and label != MISSING and _tells_ends_apart(label, limit):
             return False
         if "at_least" not in limit:
             return True
@@ -231,8 +240,7 @@ class Levels(OfGroups):
         return {
             self.key: {
                 column: {
-                    key: as_setting(value) if key == "top" else value
-                    for key, value in limit.items()
+                    key: _setting(value) if key in _ENDS else value for key, value in limit.items()
                 }
                 for column, limit in self.limits.items()
             }
@@ -267,25 +275,79 @@ def _plain(hierarchy: Any) -> dict[str, Any]:
 # ---- what a label shows ---------------------------------------------------------------------
 
 
-def _below(label: str, top: Any) -> bool:
-    """True if a label shows no number from a top on, in any way in which it can be read."""
+def _tells_ends_apart(label: str, limit: Mapping[str, Any]) -> bool:
+    """True if a label shows values beyond a top or bottom apart, in any way to read it."""
     bare = label.removesuffix(OR_MISSING)
     ways = meanings_of(bare)
     if any(way.everything for way in ways):
-        return True
+        return False
     listed = [way.members for way in ways if len(way.members) > 1]
     if listed:
-        return all(m == MISSING or _below(m, top) for members in listed for m in members)
-    numbers = [way for way in ways if isinstance(way.lower, (int, Decimal))]
-    return bool(numbers) and all(_ends_below(way, top) for way in numbers)
+        return any(
+            member != MISSING and _tells_ends_apart(member, limit)
+            for members in listed
+            for member in members
+        )
+    dated = any(isinstance(limit.get(key), date) for key in _ENDS)
+    kinds = (datetime,) if dated else (int, Decimal)
+    ranges = [way for way in ways if way.ends_given and isinstance(way.ends_given[0], kinds)]
+    return not ranges or any(_shows_an_end(way, limit) for way in ranges)
 
 
-def _ends_below(way: Any, top: Any) -> bool:
-    if way.upper is None:
-        return bool(Fraction(way.lower) <= top)
-    upper = Fraction(way.upper)
-    ends = upper <= top if way.below else upper < top
-    return bool(ends and Fraction(way.lower) < top)  # "95 to 1" shows 95
+def _shows_an_end(way: Any, limit: Mapping[str, Any]) -> bool:
+    """True if a range reaches a top or a bottom, but does not stand for all beyond it."""
+    low, high = (None if end is None else _exactly(end) for end in (way.lower, way.upper))
+    if "top" in limit:
+        top = _exactly(limit["top"])
+        if low is not None and (low > top or (low == top and high is not None)):
+            return True  # "95 to 1" shows 95
+        if high is not None and (high > top or (high == top and not way.below)):
+            return True
+    if "bottom" not in limit:
+        return False
+    bottom = _exactly(limit["bottom"])
+    if isinstance(limit["bottom"], date):  # all of this day, up to where the next begins
+        bottom += timedelta(days=1)
+        return bool(high < bottom if low is None else low < bottom or (high or low) < bottom)
+    if low is None:
+        return bool(high < bottom or (high == bottom and way.below))
+    return bool(low <= bottom or (high is not None and high <= bottom))
+
+
+def _exactly(end: Any) -> Any:
+    if isinstance(end, datetime):
+        return end
+    return datetime(end.year, end.month, end.day) if isinstance(end, date) else Fraction(end)
+
+
+def _limit(setting: Any) -> Any:
+    """A top or bottom: a number, or a day."""
+    if isinstance(setting, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", setting):
+        try:
+            return date.fromisoformat(setting)
+        except ValueError:
+            raise InputError(f"Levels: {setting!r} is no day; write such as 1936-12-31") from None
+    is_day = isinstance(setting, date) and not isinstance(setting, datetime)
+    return setting if is_day else as_fraction(setting)
+
+
+def _check_ends(column: str, limit: Mapping[str, Any]) -> None:
+    """Refuse a bottom that is not below the top."""
+    if len(limit) < len(_ENDS):
+        return
+    top, bottom = limit["top"], limit["bottom"]
+    if isinstance(top, date) != isinstance(bottom, date):
+        raise InputError(f"Levels: {column}: bottom and top are two days, or two numbers")
+    if bottom >= top:
+        raise InputError(
+            f"Levels: {column}: the bottom is {_setting(bottom)}, which is not below the top, "
+            f"{_setting(top)}"
+        )
+
+
+def _setting(limit: Any) -> Any:
+    """A top or bottom as a policy file has it."""
+    return limit.isoformat() if isinstance(limit, date) else as_setting(limit)
 
 
 def _is_coarse(label: str, hierarchy: Any, level: int, are_whole: bool) -> bool:
@@ -314,7 +376,9 @@ def _is_coarse(label: str, hierarchy: Any, level: int, are_whole: bool) -> bool:
         )
     if isinstance(hierarchy, Intervals):
         width, origin = Fraction(str(hierarchy.widths[level - 1])), Fraction(str(hierarchy.origin))
-        numbers = [way for way in ways if isinstance(way.lower, (int, Decimal))]
+        numbers = [
+            way for way in ways if way.ends_given and isinstance(way.ends_given[0], (int, Decimal))
+        ]
         finest = Fraction(str(hierarchy.widths[0])), origin
         are_whole = are_whole and all(number.denominator == 1 for number in finest)
         if not are_whole and any(way.upper is not None and not way.below for way in numbers):
@@ -334,7 +398,8 @@ def _is_coarse(label: str, hierarchy: Any, level: int, are_whole: bool) -> bool:
 
 def _cuts(way: Any) -> Iterable[Fraction]:
     """Where a range of numbers begins and ends; the last of whole numbers is in it."""
-    yield Fraction(way.lower)
+    if way.lower is not None:
+        yield Fraction(way.lower)
     if way.upper is not None:
         yield Fraction(way.upper) + (not way.below)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 from pydantic import Field
@@ -28,9 +29,20 @@ from foreknow.needs import Need, Needs
 from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.frozen import set_fields
 from foreknow_judge.kinds import CRITERIA
+from foreknow_judge.settings import FromOne, Settings
 from foreknow_judge.text import people_text
 
 _GROUP_SIZE, _K_ANONYMITY = CRITERIA["group_size"], CRITERIA["k_anonymity"]
+
+
+Lists: TypeAlias = tuple[tuple[str, ...], ...]
+
+
+class _OfCombinations(Settings):
+    """``{ k = 3, of = 2 }`` in a policy file; a certificate lists the pairs of columns."""
+
+    k: FromOne
+    of: FromOne
 
 
 @hints()
@@ -161,8 +173,9 @@ class KAnonymity(GroupSize):
     ----------
     k : int
         From 1.
-    of : str, or sequence of str, or several of these, optional
-        One column, as a text, that numbers households, or other units: see `GroupSize`. A list of
+    of : str, int, or sequence of str, or several of these, optional
+        One column, as a text, that numbers households, or other units: see `GroupSize`. A number
+        n stands for all lists of n quasi-identifiers (n = 2: all pairs). A list of
         columns, or of such lists: everybody shares with at least k people, themselves included,
         what is published in all columns of each list. They are quasi-identifiers, or columns that
         a requirement says are known (`knowing`). Two labels are shared where they are equal as
@@ -193,14 +206,25 @@ class KAnonymity(GroupSize):
     of: Any = None
     key: ClassVar[str] = "k_anonymity"
     settings: ClassVar[Any] = Annotated[
-        _K_ANONYMITY, Field(description="people who look alike", examples=[5])
+        _K_ANONYMITY | _OfCombinations, Field(description="people who look alike", examples=[5])
     ]
     of_look_alikes: ClassVar[bool] = True  # and not only who is in a group
 
     def __post_init__(self) -> None:
-        if not isinstance(self.of, (str, type(None))):
+        if isinstance(self.of, int):
+            numbers.whole_number(self.of, "KAnonymity: of", 1)
+        elif not isinstance(self.of, (str, type(None))):
             set_fields(self, of=_lists_of(self.of))
         numbers.whole_number(self.k, type(self).__name__, 1)
+
+    def under(self, schema: Any, sensitive: str | None = None) -> GroupSize:
+        """The same of people where rows are their cases, and with all lists of so many columns."""
+        criterion = super().under(schema, sensitive)
+        if not isinstance(self.of, int):
+            return criterion
+        return replace(
+            cast(KAnonymity, criterion), of=_combinations(schema.quasi_identifiers, self.of)
+        )
 
     @property
     def unit(self) -> str | None:
@@ -208,7 +232,12 @@ class KAnonymity(GroupSize):
         return self.of if isinstance(self.of, str) else None
 
     @property
-    def lists(self) -> tuple[tuple[str, ...], ...]:
+    def by_columns(self) -> bool:
+        """True if it is about people who share some columns, and not all."""
+        return isinstance(self.of, (int, tuple))
+
+    @property
+    def lists(self) -> Lists:
         """The lists of columns that people share; none where they look alike by all."""
         return self.of if isinstance(self.of, tuple) else ()
 
@@ -225,22 +254,22 @@ class KAnonymity(GroupSize):
     @property
     def of_cases(self) -> bool:  # type: ignore[override]
         """Where it is of people, and not of rows that share some columns."""
-        return not self.lists
+        return not self.by_columns
 
     def monotone(self, semantics: Semantics = "single") -> bool:
         """True if merging groups never hurts; of lists it can: others may need their labels."""
-        return not self.lists
+        return not self.by_columns
 
     def attained(self, release: HasCounts) -> Attained:
         """The smallest group of a release, or the fewest people whose exact columns are equal."""
-        if not self.lists:
+        if not self.by_columns:
             return self._least(groups_of(release) if self.unit else classes_of(release))
         counts = classes_of(release)
-        sharing = self._sharing(counts)
+        lists, sharing = self._sharing(counts)
         fewest = sharing.min(axis=1)
         worst = int(np.argmin(fewest))
         n_people, group = int(fewest[worst]), int(np.argmin(sharing[worst]))
-        shared = " and ".join(self.lists[worst])
+        shared = " and ".join(lists[worst]) or "columns"
         verb = "shares" if n_people == 1 else "share"
         words = (
             f"{people_text(n_people)} {verb} what is published of their {shared}, the fewest who do"
@@ -252,18 +281,23 @@ class KAnonymity(GroupSize):
 
     def fails(self, counts: GroupCounts) -> BoolArray | None:
         """Which groups have people who share some columns with too few."""
-        if not self.lists:
+        if not self.by_columns:
             return super().fails(counts)
-        return np.asarray((self._sharing(counts) < self.k).any(axis=0))
+        return np.asarray((self._sharing(counts)[1] < self.k).any(axis=0))
 
-    def _sharing(self, counts: GroupCounts) -> IntArray:
-        """For each list of columns, how many people share them with those of each group.
+    def _sharing(self, counts: GroupCounts) -> tuple[Lists, IntArray]:
+        """Lists of columns; for each, how many people share them with those of each group.
 
         Groups without labels are those of a search: their people share every column.
         """
         labels, sharing = counts.groups, []
         if not isinstance(labels, GroupLabels):
-            return np.tile(counts.sizes, (len(self.lists), 1))
+            lists = self.lists or ((),)
+            return lists, np.tile(counts.sizes, (len(lists), 1))
+        lists = self.lists
+        if isinstance(self.of, int):
+            columns_of_people = [name for name in labels.columns if name != labels.cohort]
+            lists = _combinations(columns_of_people, self.of)
         for name in self.columns:
             if name not in labels.columns:
                 hint = did_you_mean(name, labels.columns)
@@ -272,13 +306,13 @@ class KAnonymity(GroupSize):
                     f"quasi-identifiers, or columns that are also in knowing{hint}"
                 )
         apart = [labels.cohort] if labels.cohort in labels.columns else []
-        for columns in self.lists:
+        for columns in lists:
             places = [labels.columns.index(name) for name in (*apart, *columns)]
             keys = [tuple(label[place] for place in places) for label in labels]
             which = {key: number for number, key in enumerate(dict.fromkeys(keys))}
             of_group = np.array([which[key] for key in keys])
             sharing.append(np.bincount(of_group, counts.sizes)[of_group].astype(np.int64))
-        return np.stack(sharing)
+        return lists, np.stack(sharing)
 
     def to_dict(self) -> dict[str, Any]:
         """What stands for it in a policy file, such as ``{"k_anonymity": 5}``."""
@@ -302,7 +336,17 @@ class Anybody(GroupSize):
         return self
 
 
-def _lists_of(setting: Any) -> tuple[tuple[str, ...], ...]:
+def _combinations(columns: Sequence[str], n_columns: int) -> Lists:
+    """All lists of so many columns, in their order."""
+    if n_columns > len(columns):
+        raise InputError(
+            f"KAnonymity: of = {n_columns} is of more columns than the {len(columns)} by which "
+            f"groups differ; write of = {len(columns)}, or leave of out"
+        )
+    return tuple(combinations(columns, n_columns))
+
+
+def _lists_of(setting: Any) -> Lists:
     """Lists of columns; a list of texts is one."""
     setting = list(setting) if isinstance(setting, (list, tuple)) else [setting]
     lists = [setting] if all(isinstance(name, str) for name in setting) else setting

@@ -25,15 +25,17 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import BoolArray, IntArray, combine, count_pairs
 from foreknow.data.labels import text_of
+from foreknow.data.levels import has_dates
 from foreknow.data.meaning import (
     AMONG,
     MISSING,
     OR_MISSING,
-    OR_MORE,
     UP_TO,
     Meaning,
+    from_on,
     meanings_of,
     quote,
+    up_to,
 )
 from foreknow.data.microdata import Attribute, merged
 from foreknow.errors import InternalError, did_you_mean
@@ -206,10 +208,24 @@ def meant_by_sets(
 def exact_labels(attribute: Attribute) -> list[str | None]:
     """How each value is published where it is exact: a null stays a null."""
     texts = [None if value is None else text_of(value) for value in attribute.domain]
-    if attribute.top is None or attribute.cells is not None:
-        return texts
-    ends = [not isinstance(value, str) and value == attribute.top for value in attribute.domain]
-    return [f"{t}{OR_MORE}" if end else t for t, end in zip(texts, ends, strict=True)]
+    if attribute.cells is None:
+        bottomless, endless = open_codes(attribute)
+        if endless is not None:
+            texts[endless] = from_on(str(texts[endless]), has_dates(attribute))
+        if bottomless is not None:
+            texts[bottomless] = up_to(str(texts[bottomless]), has_dates(attribute))
+    return texts
+
+
+def open_codes(attribute: Attribute) -> tuple[int | None, int | None]:
+    """The codes of the values that stand for all up to them, and from them on; None for none."""
+    domain, first, last = attribute.domain, 0, len(attribute.domain) - 1
+    if attribute.cells is not None or last < 0:
+        return None, None
+    first += domain[0] is None and last > 0
+    has_top = attribute.top is not None and domain[last] == attribute.top
+    has_bottom = attribute.bottom is not None and domain[first] == attribute.bottom
+    return first if has_bottom else None, last if has_top else None
 
 
 class Wording:
@@ -459,6 +475,8 @@ class RangeWording(Wording):
         null_too = (low == 0) & (high > 0) & (self._attribute.domain[0] is None)
         rows = np.stack((null_too, first, high), axis=1)
         rows[_suppressed(self._attribute, floors)] = -1
+        # A range without either end is everything.
+        rows[self._bottomless[first] & self._endless[high]] = -1
         distinct, of_group = _distinct(rows)
         return [() if row[0] < 0 else row for row in distinct], of_group
 
@@ -468,9 +486,13 @@ class RangeWording(Wording):
             return self.exact[low]
         ends = (low,) if low == high else (low, high)
         text = UP_TO.join(map(self._part, ends))
-        if low != high and (self._attribute.cells is not None or high == self._endless):
-            begin, end = self._texts[low][0], self._texts[high][1]
-            text = f"{begin}{UP_TO}{end}" if end else f"{begin}{OR_MORE}"
+        begin, end = self._texts[low][0], self._texts[high][1]
+        if low != high and self._bottomless[low]:
+            text = up_to(str(end), has_dates(self._attribute))
+        elif low != high and self._endless[high]:
+            text = from_on(str(begin), has_dates(self._attribute))
+        elif low != high and self._attribute.cells is not None:
+            text = f"{begin}{UP_TO}{end}"
         return self._distinct_from_values(f"{text}{OR_MISSING}" if null_too else text)
 
     def _ends_of(self, *codes: int) -> tuple[int, int]:
@@ -511,25 +533,41 @@ class RangeWording(Wording):
     @cached_property
     def _codes_of_ends(self) -> tuple[Mapping[str | None, int], ...]:
         """The code of what a range begins with, and of what it ends with."""
-        if self._attribute.cells is None and self._endless is None:
+        if self._attribute.cells is None and not (self._bottomless | self._endless).any():
             return self.codes, self.codes
         return tuple({pair[i]: code for code, pair in enumerate(self._texts)} for i in (0, 1))
 
     @cached_property
     def _texts(self) -> Sequence[tuple[str | None, str | None]]:
         """What each value begins and ends with in ranges; one that has no end, with nothing."""
+        if self._attribute.cells is not None:
+            return self._attribute.cells.texts
+        return [
+            ("" if is_bottomless else text, "" if is_endless else text)
+            for text, is_bottomless, is_endless in zip(
+                self.exact, self._bottomless, self._endless, strict=True
+            )
+        ]
+
+    @cached_property
+    def _endless(self) -> BoolArray:
+        """Which values stand for all from them on."""
+        return self._open(1)
+
+    @cached_property
+    def _bottomless(self) -> BoolArray:
+        """Which values stand for all up to them."""
+        return self._open(0)
+
+    def _open(self, end: int) -> BoolArray:
         cells = self._attribute.cells
         if cells is not None:
-            return cells.texts
-        return [(t, "" if code == self._endless else t) for code, t in enumerate(self.exact)]
-
-    @property
-    def _endless(self) -> int | None:
-        """The code of the number that stands for all from it on, if it is there."""
-        attribute, last = self._attribute, len(self.exact) - 1
-        if attribute.top is None or attribute.cells is not None or last < 0:
-            return None
-        return last if attribute.domain[last] == attribute.top else None
+            return np.array([not texts[end] for texts in cells.texts], dtype=bool)
+        is_open = np.zeros(len(self.exact), dtype=bool)
+        code = open_codes(self._attribute)[end]
+        if code is not None:
+            is_open[code] = True
+        return is_open
 
 
 _WORDINGS = {"range": RangeWording, "hierarchy": NodeWording, "set": SetWording}

@@ -1,4 +1,4 @@
-"""Levels: how fine labels may be: numbers from some on as one, a hierarchy from a level on.
+"""Levels: how fine labels may be: the highest or lowest numbers as one, a level of a hierarchy.
 
 What is not to be shown is not there: methods see a column only as fine as it may be published.
 """
@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date, datetime, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,9 +17,10 @@ import numpy as np
 from foreknow.data.engines.columns import narrowest
 from foreknow.data.hierarchy import DateLevels, Intervals, Tree
 from foreknow.data.labels import text_of
-from foreknow.data.meaning import MISSING, OR_MORE, UP_TO
+from foreknow.data.meaning import MISSING, UP_TO, from_on, meanings_of, up_to
 from foreknow.errors import SchemaError
-from foreknow_judge.numbers import exact, read_number
+from foreknow_judge.errors import PolicyError
+from foreknow_judge.numbers import exact
 
 if TYPE_CHECKING:
     from foreknow.data.engines import Column
@@ -27,48 +30,142 @@ if TYPE_CHECKING:
 class Level(NamedTuple):
     """How fine a column may be published."""
 
-    top: Any = None  # numbers from this one on are one value
+    top: Any = None  # numbers or dates from this one on are one value
     at_least: int = 0  # labels are of this level of its hierarchy, or of a coarser one
+    bottom: Any = None  # numbers or dates up to this one are one value
+
+    @property
+    def has_ends(self) -> bool:
+        """True if the highest or the lowest values are one."""
+        return self.top is not None or self.bottom is not None
 
     def with_(self, second: Level) -> Level:
         """What keeps both."""
         tops = [level.top for level in (self, second) if level.top is not None]
-        return Level(min(tops, default=None), max(self.at_least, second.at_least))
+        bottoms = [level.bottom for level in (self, second) if level.bottom is not None]
+        at_least = max(self.at_least, second.at_least)
+        try:
+            return Level(min(tops, default=None), at_least, max(bottoms, default=None))
+        except TypeError:
+            raise PolicyError(
+                "levels: two requirements say where one column ends, by a number and by a date; "
+                "write both as dates, or both as numbers"
+            ) from None
 
 
-def topped(column: Column, top: Any) -> tuple[Column, Any]:
-    """A column of numbers with all from a top on as that number, and the number."""
-    first = int(column.domain[0] is None)
-    if column.kind != "number":
+def coded_at_ends(column: Column, level: Level) -> tuple[Column, Level]:
+    """A column with its highest and lowest values as one each; and these two values.
+
+    >>> from foreknow.data.engines import Column
+    >>> ages = Column("age", np.array([0, 1, 2, 3]), [17, 18, 60, 95], "number", True)
+    >>> coded_at_ends(ages, Level(top=90, bottom=20))[0].domain
+    [20, 60, 90]
+    """
+    if column.kind not in ("number", "date") or any(
+        isinstance(value, datetime) for value in column.domain
+    ):
+        what = "a time of day" if column.kind == "date" else column.kind
         raise SchemaError(
-            f"levels: a top is for numbers, and {column.name!r} is read as {column.kind}; say "
-            f'at_least, or types = {{ {column.name} = "number" }} in [schema]'
+            f"levels: top and bottom are for numbers and days, and {column.name!r} is read as "
+            f'{what}; say at_least, or types = {{ {column.name} = "number" }} in [schema]'
         )
-    if all(type(value) is int for value in column.domain[first:]) and top != int(top):
-        raise SchemaError(f"levels: the numbers of {column.name!r} are whole, and top is {top}")
-    top = int(top) if top == int(top) else Decimal(top.numerator) / Decimal(top.denominator)
-    below = [value is None or exact(value) < exact(top) for value in column.domain]
-    n_below = below.index(False) if False in below else len(below)
-    codes = np.minimum(column.codes, n_below).astype(column.codes.dtype)
-    return replace(column, codes=codes, domain=[*column.domain[:n_below], top][: len(below)]), top
-
-
-def without_end(attribute: Attribute, top: Any) -> Attribute:
-    """An attribute of such a column, in whose labels numbers from the top on have no end."""
-    return replace(
-        attribute, labels=tuple(opened(names, top) for names in attribute.labels), top=top
+    top, bottom = (
+        _end(column, limit, key) for key, limit in level._asdict().items() if key != "at_least"
     )
+    first = int(column.domain[0] is None)
+    values = column.domain[first:]
+    low = (
+        0 if bottom is None else sum(exact_place(value) <= exact_place(bottom) for value in values)
+    )
+    high = (
+        len(values)
+        if top is None
+        else sum(exact_place(value) < exact_place(top) for value in values)
+    )
+    n_low, has_high = max(low - 1, 0), high < len(values)
+    place = np.arange(len(values))
+    place = np.maximum(np.minimum(place, high) - n_low, 0)
+    of_value = np.concatenate([np.arange(first), place + first])
+    domain = [
+        *column.domain[:first],
+        *([bottom] if low else []),
+        *values[low:high],
+        *([top] if has_high else []),
+    ]
+    codes = of_value.astype(column.codes.dtype)[column.codes]
+    return replace(column, codes=codes, domain=domain), Level(top, bottom=bottom)
 
 
-def opened(names: Sequence[Any], top: Any) -> tuple[Any, ...]:
-    """Ascending labels of numbers, of which the last has no end if it reaches a number."""
-    *lower_names, last = names
-    low, _, high = (last or "").partition(UP_TO)
-    end = read_number((high or low).removeprefix("<"))
-    if end is None:
+def _end(column: Column, limit: Any, key: str) -> Any:
+    """The value of a column that stands for all beyond a limit."""
+    if limit is None:
+        return None
+    if column.kind == "date":
+        if isinstance(limit, date):
+            return limit
+        day = "1936-12-31" if key == "bottom" else "2020-01-01"
+        raise SchemaError(
+            f"levels: {column.name!r} has dates, and its {key} is {limit}; write a date, such as "
+            f'{key} = "{day}"'
+        )
+    if isinstance(limit, date):
+        raise SchemaError(f"levels: {column.name!r} has numbers, and its {key} is {limit}")
+    values = column.domain[int(column.domain[0] is None) :]
+    if all(type(value) is int for value in values) and limit != int(limit):
+        raise SchemaError(f"levels: the numbers of {column.name!r} are whole, and {key} is {limit}")
+    whole = limit == int(limit)
+    return int(limit) if whole else Decimal(limit.numerator) / Decimal(limit.denominator)
+
+
+def exact_place(value: Any) -> Fraction | int:
+    """Where a number or a day lies among others."""
+    return value.toordinal() if isinstance(value, date) else Fraction(exact(value))
+
+
+def with_open_ends(attribute: Attribute, level: Level) -> Attribute:
+    """An attribute whose lowest and highest labels have no end where values were made one."""
+    ended = replace(attribute, top=level.top, bottom=level.bottom)
+    return replace(ended, labels=tuple(opened(ended, names) for names in attribute.labels))
+
+
+def has_dates(attribute: Attribute) -> bool:
+    """True if the values that stand for those beyond them are days."""
+    return isinstance(attribute.top, date) or isinstance(attribute.bottom, date)
+
+
+def opened(attribute: Attribute, names: Sequence[Any]) -> tuple[Any, ...]:
+    """Ascending labels, of which the last and the first have no end if they reach a limit."""
+    first = int(attribute.domain[0] is None)
+    texts = [*names]
+    if not texts[first:] or texts[-1] == "*":
         return tuple(names)
-    reaches = end > top if high.startswith("<") else end >= top
-    return (*lower_names, f"{low}{OR_MORE}" if reaches else last)
+    is_date = has_dates(attribute)
+    is_top = attribute.top is not None and _reaches(texts[-1], top=attribute.top)
+    is_bottom = attribute.bottom is not None and _reaches(texts[first], bottom=attribute.bottom)
+    if is_top and is_bottom and len(texts) == first + 1:
+        return (*texts[:first], "*")
+    if is_top:
+        texts[-1] = from_on(texts[-1].partition(UP_TO)[0], is_date)
+    if is_bottom:
+        texts[first] = up_to(texts[first].rpartition(UP_TO)[2], is_date)
+    return tuple(texts)
+
+
+def _reaches(label: str, top: Any = None, bottom: Any = None) -> bool:
+    """True if a label covers a value from a top on, or up to a bottom."""
+    is_day = isinstance(top if bottom is None else bottom, date)
+    kinds = (datetime,) if is_day else (int, Decimal)
+    for way in meanings_of(label):
+        if not isinstance(way.lower, kinds) or not isinstance(way.upper, kinds):
+            continue
+        low: Any = way.lower
+        high: Any = way.upper
+        if is_day:
+            low, high = low.date(), (high - timedelta(microseconds=1)).date()
+        if bottom is not None:
+            return bool(low <= bottom)
+        return bool(high > top or (high == top and (is_day or not way.below)))
+    return False
 
 
 def from_level(attribute: Attribute, level: int, hierarchy: Any) -> Attribute:
@@ -107,6 +204,7 @@ def from_level(attribute: Attribute, level: int, hierarchy: Any) -> Attribute:
         positions=np.arange(len(leaf), dtype=np.float64),
         listed=frozenset(),
         top=None,
+        bottom=None,
     )
 
 

@@ -31,13 +31,17 @@ Keys: TypeAlias = tuple[list[Any], list[int]]
 
 # How labels join values; `foreknow.data.generalization` writes them so.
 AMONG, UP_TO, OR_MISSING, MISSING = " | ", " to ", " or missing", "missing"
-OR_MORE = " or more"  # of numbers of which the highest are one value
+# Of numbers or dates of which the highest, or the lowest, are one value.
+OR_MORE, OR_LATER, OR_LESS, OR_EARLIER = " or more", " or later", " or less", " or earlier"
 
+_OPEN = re.compile(f"(.*)({OR_MORE}|{OR_LATER}|{OR_LESS}|{OR_EARLIER})", re.DOTALL)
 _EVERYTHING = re.compile(r"\*+( \(level \d+\))?")
 _MASKED = re.compile(r".*?(\*+)", re.DOTALL)
 _LEVELLED = re.compile(r"(.+) \(level (\d{1,3})\)", re.DOTALL)
 # What a plus may be added to, where a value is called so.
 _PLUS = re.compile(r"(.*(?:[*)\"]| or missing))\++", re.DOTALL)
+_ENDS_OF_NUMBERS: tuple[Any, Any] = Decimal("-Infinity"), Decimal("Infinity")
+_ENDS_OF_TIME: tuple[Any, Any] = datetime.min, datetime.max
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _PERIOD = re.compile(
     r"(?P<year>\d{4})(?P<decade>s)?(-Q(?P<quarter>[1-4])|-(?P<month>\d\d)(-(?P<day>\d\d)"
@@ -57,8 +61,8 @@ class Meaning:
     ends : tuple of str
         The first and the last value of a range, as they print.
     lower, upper : Decimal or datetime, optional
-        The numbers or moments from one to the other; all numbers from `lower` on, where there is
-        no `upper`.
+        The numbers or moments from one to the other; all from `lower` on, where there is no
+        `upper`, and all up to `upper`, where there is no `lower`.
     below : bool
         Whether `upper` is the first that is outside.
     start, length : str and int
@@ -94,6 +98,11 @@ class Meaning:
     text: str = ""
 
     @property
+    def ends_given(self) -> list[Any]:
+        """Its `lower` and `upper`, without one that is missing."""
+        return [end for end in (self.lower, self.upper) if end is not None]
+
+    @property
     def middle(self) -> Decimal | datetime | None:
         """Half way between `lower` and `upper`."""
         low, high = self.lower, self.upper
@@ -118,9 +127,10 @@ def _meanings(text: str) -> Iterator[Meaning]:
         yield Meaning(everything=True)
     if (number := read_number(text)) is not None and not is_code(text):
         yield Meaning(lower=number, upper=number)
-    low = text.removesuffix(OR_MORE)
-    if low != text and (number := read_number(low)) is not None:
-        yield Meaning(ends=(low, ""), lower=number)
+    if open_ended := _OPEN.fullmatch(text):
+        yield from _half_line(*open_ended.groups())
+    if text.startswith("<") and (number := read_number(text[1:])) is not None:
+        yield Meaning(ends=("", text), upper=number, below=True)
     if text.endswith(")") and (levelled := _LEVELLED.fullmatch(text)):
         if _MASKED.fullmatch(levelled[1]):
             yield from _masked(levelled[1], int(levelled[2]))
@@ -180,6 +190,29 @@ def _range(low: str, high: str) -> Iterator[Meaning]:
         yield Meaning(ends=ends, lower=start[0], upper=end[1], below=True)
     if (first is None or last is None) and (start is None or end is None):
         yield Meaning(ends=ends)
+
+
+def from_on(text: str, is_date: bool) -> str:
+    """The label of all numbers, or days, from one on."""
+    return f"{text}{OR_LATER if is_date else OR_MORE}"
+
+
+def up_to(text: str, is_date: bool) -> str:
+    """The label of all numbers, or days, up to one, or below one such as ``<15``."""
+    return text if text.startswith("<") else f"{text}{OR_EARLIER if is_date else OR_LESS}"
+
+
+def _half_line(end: str, words: str) -> Iterator[Meaning]:
+    """All numbers or moments from one on, or up to one."""
+    number, period = read_number(end), _period(end)
+    if words == OR_MORE and number is not None:
+        yield Meaning(ends=(end, ""), lower=number)
+    elif words == OR_LESS and number is not None:
+        yield Meaning(ends=("", end), upper=number)
+    elif words == OR_LATER and period is not None:
+        yield Meaning(ends=(end, ""), lower=period[0])
+    elif words == OR_EARLIER and period is not None:
+        yield Meaning(ends=("", end), upper=period[1], below=True)
 
 
 def _parts(text: str, joint: str) -> list[str]:
@@ -344,13 +377,15 @@ class Values:
         if meaning.ends is not None and self._order.keys() >= {*meaning.ends}:
             first, last = map(self._order.__getitem__, meaning.ends)
             return np.array([first <= self._order.get(t or "", -1) <= last for t in self.texts])
-        if meaning.lower is None:
+        if not meaning.ends_given:
             return self._none
-        numbers = not isinstance(meaning.lower, datetime)
+        numbers = not isinstance(meaning.ends_given[0], datetime)
+        low, high = _ENDS_OF_NUMBERS if numbers else _ENDS_OF_TIME
+        low = low if meaning.lower is None else meaning.lower
+        high = high if meaning.upper is None else meaning.upper
         keys = self._numbers if numbers else self._moments
         inside = self._none
-        upper = Decimal("Infinity") if meaning.upper is None else meaning.upper
-        inside[_from_to(keys, meaning.lower, upper, below=meaning.below)] = True
+        inside[_from_to(keys, low, high, below=meaning.below)] = True
         return inside & ~self._codes if numbers and meaning.ends is None else inside
 
     def _among(self, meaning: Meaning) -> BoolArray:

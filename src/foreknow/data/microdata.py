@@ -42,8 +42,7 @@ from foreknow.data.hierarchy import DateLevels, Hierarchy, Intervals, Ordered, T
 from foreknow.data.impossible import Fired, about_of, fired, refuse_unfit
 from foreknow.data.labels import Bags, GroupLabels, JointLabels, Labels, text_of
 from foreknow.data.layout import Layout
-from foreknow.data.levels import Level, from_level, opened, topped, without_end
-from foreknow.data.meaning import OR_MORE
+from foreknow.data.levels import Level, coded_at_ends, from_level, opened, with_open_ends
 from foreknow.data.people import CASES, numbered
 from foreknow.data.possible_values import Classes
 from foreknow.data.prepare import Prepared, prepare
@@ -74,7 +73,9 @@ class Attribute:
     listed: frozenset[str] = frozenset()  # values of the hierarchy, had by someone or not
     # where the domain is not of values, but of cells that they are in
     cells: GridCells | None = None
-    top: Any = None  # of numbers: the one that stands for all from it on (see `levels`)
+    # of numbers and days: those that stand for all from one on, and up to one (see `levels`)
+    top: Any = None
+    bottom: Any = None
 
     @property
     def ends(self) -> NDArray[np.float64]:
@@ -1062,16 +1063,16 @@ class Microdata:
     def _attribute(self, column: Column) -> Attribute:
         level = self.schema.levels.get(column.name, Level())
         hierarchy = self.schema.hierarchies.get(column.name)
-        if level.top is not None and not isinstance(hierarchy, (Intervals, type(None))):
+        if level.has_ends and not isinstance(hierarchy, (Intervals, type(None))):
             raise SchemaError(
-                f"levels: a top is for numbers with intervals, or without a hierarchy, and "
-                f"{column.name!r} has another one: say at_least"
+                f"levels: top and bottom are for columns with intervals, or without a hierarchy, "
+                f"and {column.name!r} has another one: say at_least"
             )
-        if level.top is None:
-            attribute = self._laid_out(column)
+        if level.has_ends:
+            column, ends = coded_at_ends(column, level)
+            attribute = with_open_ends(self._laid_out(column), ends)
         else:
-            column, top = topped(column, level.top)
-            attribute = without_end(self._laid_out(column), top)
+            attribute = self._laid_out(column)
         return from_level(attribute, level.at_least, hierarchy) if level.at_least else attribute
 
     def leveled(self, levels: Mapping[str, Level]) -> Microdata:
@@ -1275,10 +1276,13 @@ def _in_cells(attribute: Attribute, grid: Grid | None, times: IntArray | None = 
     of_value[levels.order] = levels.ancestors[0]
     names = levels.labels[0]
     texts = [name.split(" to ") for name in names]
-    if attribute.top is not None:
-        names = opened(names, attribute.top)
-        if names[-1].endswith(OR_MORE):
+    opened_names = opened(attribute, names)
+    if opened_names != names:
+        if opened_names[-1] != names[-1]:
             texts[-1] = [texts[-1][0], ""]  # it has no end
+        if opened_names[first] != names[first]:
+            texts[first] = ["", texts[first][-1]]
+        names = opened_names
     places = ends_of(grid, levels, domain)
     if not np.isfinite(np.ptp(places)) or not np.isfinite(places).all():
         places = np.arange(len(names) - first)[:, None] + np.array([0.0, 1.0])

@@ -156,10 +156,10 @@ class Policy:
                     f"levels: {column!r} is a column of priors, which are about its values as "
                     "they are; leave it out of one of them"
                 )
-            if level.top is not None and self.compared:
+            if level.has_ends and self.compared:
                 raise PolicyError(
-                    f"levels: a top of {column!r} cannot be compared with a population, which has "
-                    "its values as they are; leave one of them out"
+                    f"levels: a top or bottom of {column!r} cannot be compared with a population, "
+                    "which has its values as they are; leave one of them out"
                 )
             style = self.options.labels.get(column)
             if level.at_least and style not in (None, "hierarchy"):

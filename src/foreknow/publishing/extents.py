@@ -128,9 +128,8 @@ class Extents:
     def _numbers(self, meanings: Mapping[str | None, Meaning]) -> dict[str | None, Extent] | None:
         ranges = {}
         for text, meaning in meanings.items():
-            ends: tuple[Any, Any] = meaning.lower, meaning.upper
-            if ends[0] is not None:
-                ranges[text] = Decimal(ends[0]), Decimal(ends[0] if ends[1] is None else ends[1])
+            if ends := [Decimal(end) for end in meaning.ends_given]:
+                ranges[text] = ends[0], ends[-1]
         numbers = [number for pair in ranges.values() for number in pair]
         highest = max(map(abs, numbers))
         if highest >= _MOST:
@@ -148,15 +147,22 @@ class Extents:
             low, high = ranges[text]
             first, last = (floor_of(number, self.decimals) for number in (low, high))
             last = max(first, last - meaning.below)
-            upper = None if meaning.upper is None else as_number(high)  # of all from a number on
-            extents[text] = Extent(as_number(low), upper, first, last, missing=meaning.missing)
+            lower = None if meaning.lower is None else as_number(low)
+            upper = None if meaning.upper is None else as_number(high)
+            extents[text] = Extent(lower, upper, first, last, missing=meaning.missing)
         return extents
 
     def _dates(self, meanings: Mapping[str | None, Meaning]) -> dict[str | None, Extent]:
         periods = {}
         for text, meaning in meanings.items():
-            ends: tuple[Any, Any] = meaning.lower, meaning.upper
-            if ends[0] is not None:
+            ends = meaning.ends_given
+            if len(ends) == 1:  # all days from one on, or up to one: the day that is named
+                ends = (
+                    [ends[0], ends[0] + _DAY]
+                    if meaning.upper is None
+                    else [ends[0] - _DAY, ends[0]]
+                )
+            if ends:
                 start, end = (moment - _START for moment in ends)
                 # A period ends where the next one begins, a moment right after itself.
                 period = not end % _UNITS[1]
@@ -170,7 +176,8 @@ class Extents:
                 continue
             start, end, period = periods[text]
             first, last = start // self.step, end // self.step - period
-            lower, upper = map(self.value, (first, last))
+            lower = None if meaning.lower is None else self.value(first)
+            upper = None if meaning.upper is None else self.value(last)
             extents[text] = Extent(lower, upper, first, last, missing=meaning.missing)
         return extents
 
@@ -219,7 +226,9 @@ def _on_a_line(texts: Iterable[str | None], kind: str) -> dict[str | None, Meani
     for text in texts:
         ways = _NOTHING[:1] if text is None else meanings_of(text)
         for way in ways:
-            if isinstance(way.lower, kinds) and not any(map(is_code, way.ends or ())):
+            if isinstance((way.ends_given or [None])[0], kinds) and not any(
+                map(is_code, way.ends or ())
+            ):
                 meaning_of[text] = way
                 break
         else:
@@ -227,7 +236,7 @@ def _on_a_line(texts: Iterable[str | None], kind: str) -> dict[str | None, Meani
             if unsaid is None:
                 return None
             meaning_of[text] = unsaid
-    return meaning_of if any(way.lower is not None for way in meaning_of.values()) else None
+    return meaning_of if any(way.ends_given for way in meaning_of.values()) else None
 
 
 def _unsaid(meaning: Meaning) -> Extent:

@@ -1,0 +1,67 @@
+"""K-anonymity of all pairs, or triples, of quasi-identifiers: every combination is counted."""
+
+import json
+import random
+from itertools import combinations
+
+import pyarrow as pa
+import pytest
+
+import foreknow as fk
+
+COLUMNS = ["age", "sex", "zip", "job"]
+
+
+def drawn(draw):
+    """A release whose groups are uneven, so that pairs differ."""
+    size = draw.randint(4, 40)
+    rows = [[draw.choice("aab"), draw.choice("xy"), draw.choice("mmn"), "j"] for _ in range(size)]
+    table = dict(zip(COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
+    return pa.table(table | {"ill": draw.choices("fgh", k=size)}), rows
+
+
+def fewest_alike(rows, n_columns):
+    """The fewest rows that share one combination of so many columns with a row."""
+    return min(
+        sum(all(row[i] == second[i] for i in places) for second in rows)
+        for places in combinations(range(len(COLUMNS)), n_columns)
+        for row in rows
+    )
+
+
+def policy_of(k, n_columns):
+    schema = {"quasi_identifiers": COLUMNS, "sensitive": "ill"}
+    return {"schema": schema, "require": [{"k_anonymity": {"k": k, "of": n_columns}}]}
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 3, 4])
+def test_all_combinations_are_counted(n_columns):
+    for seed in range(25):
+        table, rows = drawn(random.Random(f"{n_columns} {seed}"))
+        release = fk.Release.from_generalized(table, quasi_identifiers=COLUMNS, sensitive="ill")
+        fewest = fewest_alike(rows, n_columns)
+        assert fk.KAnonymity(3, of=n_columns).measure(release) == fewest
+        for k in (fewest, fewest + 1):
+            (verdict,) = fk.audit(release, policy_of(k, n_columns)).criteria
+            assert (verdict.reached, verdict.safe) == (fewest, k == fewest)
+
+
+def test_a_certificate_lists_the_pairs(tmp_path):
+    table, _ = drawn(random.Random(1))
+    made = fk.publish(table, policy_of(3, 2), seed=1)
+    made.write(tmp_path / "out")
+    (finding,) = fk.verify(tmp_path / "out").findings
+    pairs = [list(pair) for pair in combinations(COLUMNS, 2)]
+    assert finding.judged == {"k_anonymity": {"k": 3, "of": pairs}}
+    assert fk.verify(tmp_path / "out", fk.Policy.from_dict(policy_of(3, 2)))
+    path = tmp_path / "out" / "certificate.json"
+    text = json.dumps(json.loads(path.read_text("utf-8"))).replace(json.dumps(pairs), "2")
+    path.write_text(text, "utf-8")
+    with pytest.raises(fk.InputError):
+        fk.verify(tmp_path / "out")
+
+
+@pytest.mark.parametrize("n_columns", [0, -1, 5, True, 1.5])
+def test_wrong_numbers_are_refused(n_columns):
+    with pytest.raises(fk.InputError, match="of"):
+        fk.Policy.from_dict(policy_of(3, n_columns))
