@@ -51,7 +51,7 @@ from foreknow_judge.settings import Table
 from foreknow_judge.text import people_text, some
 from foreknow_judge.verdict import NOTHING_JUDGED, Verdict
 from foreknow_judge.verdicts import read_requirements, verdicts
-from foreknow_judge.written import Written, count_people, read_population
+from foreknow_judge.written import Written, count_people, not_rounded, read_population
 
 
 @dataclass(frozen=True, repr=False)
@@ -470,6 +470,7 @@ def _judge_files(
             for finding in verdicts(release, [table], kinds.judges, kinds.gauges, number)
         ]
         scope = remarks_of_files(certificate, release, required, kinds)
+        problems += Problem.each("other-figures", not_rounded(as_written, release))
         further_problems = list[Problem]()
         if further is not None and not problems:
             files = release if own_policy is None else written_of(as_written, place.tables, {})

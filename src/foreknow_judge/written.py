@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, get_args
 
@@ -31,6 +32,7 @@ from foreknow_judge.files import (
 from foreknow_judge.grammar import AskedTable, Form
 from foreknow_judge.impossible import Rules
 from foreknow_judge.kinds import PopulationSettings
+from foreknow_judge.numbers import as_fraction, read_number
 from foreknow_judge.population import Population
 
 _COUNT = re.compile(r"[1-9][0-9]{0,14}")
@@ -187,6 +189,22 @@ def suppressed_columns(release: Written) -> tuple[str, ...]:
         for column, labels in zip(labelled, release.held.labels, strict=False)
         if all(set(label or "") == {"*"} for label in labels.texts)
     )
+
+
+def not_rounded(certificate: Any, release: Written) -> Iterator[str]:
+    """Messages about numbers that are no multiples of what the policy says."""
+    table = "release" if "release" in release.tables else "people"
+    for column, setting in certificate.policy.get("publish", {}).get("round", {}).items():
+        step = as_fraction(setting)
+        if column in certificate.sensitives:
+            texts: Any = release.groups_of(column, ()).names
+        else:
+            texts = release.count_rows(table, [column]).column(column).texts
+        for text in texts:
+            number = None if text is None else read_number(text)
+            if number is not None and Fraction(number) % step:
+                yield f"{text} in {column!r} is no multiple of {setting}, as its policy says"
+                break
 
 
 def count_people(release: Written) -> tuple[int, int]:

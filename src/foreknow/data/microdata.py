@@ -1075,6 +1075,13 @@ class Microdata:
             attribute = self._laid_out(column)
         return from_level(attribute, level.at_least, hierarchy) if level.at_least else attribute
 
+    def with_rounding(self, steps: Mapping[str, int | float]) -> Microdata:
+        """The same people, with numbers of some columns as multiples of these."""
+        if dict(self.schema.rounding) == dict(steps):
+            return self
+        schema = replace(self.schema, rounding=steps)
+        return Microdata(self.prepared, schema, beside=self.beside)
+
     def leveled(self, levels: Mapping[str, Level]) -> Microdata:
         """The same people, with columns no finer than may be published."""
         if dict(self.schema.levels) == dict(levels):

@@ -79,7 +79,14 @@ class Prepared:
             return self.source
         missing = self.schema.missing
         label = str(missing) if isinstance(missing, Relabel) else ""
-        return ReadValues(self.source, self.kinds, self.reading, label=label, raw=self.raw)
+        return ReadValues(
+            self.source,
+            self.kinds,
+            self.reading,
+            label=label,
+            raw=self.raw,
+            rounding=self.schema.rounding if self.raw else {},
+        )
 
     @property
     def name(self) -> str:
@@ -241,6 +248,8 @@ def prepare(
         kinds[header] = schema.types.get(name)
     for name in _shared_values(table):  # which were read before
         kinds.pop(name, None)
+    if raw:
+        kinds |= dict.fromkeys(schema.rounding, "number")
     return Prepared(table, schema, file_reading, raw, kinds)
 
 

@@ -117,6 +117,8 @@ class Schema:
     impossible: Sequence[Any] = ()
     # how fine quasi-identifiers may be published, as the policy says (`Levels`)
     levels: Mapping[str, Level] = field(default_factory=dict, repr=False)
+    # to multiples of what numbers of other columns are rounded, as the policy says
+    rounding: Mapping[str, int | float] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("quasi_identifiers", "identifiers", "other"):

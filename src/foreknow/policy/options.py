@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any, get_args
 
 import numpy as np
@@ -56,6 +57,9 @@ class PublishOptions:
     weights : mapping of column to number
         The weight of a quasi-identifier, by default 1, in Mondrian's choice of cuts, in
         FullDomain's loss, and in the average NCP.
+    round : mapping of column to number
+        Numbers of a sensitive or other column are published as the nearest multiple of this one,
+        halves away from 0. They are rounded before anything is counted.
     rows_per_part : int, optional
         Write each table of Parquet as a folder of files, of at most so many rows each.
     delimiter : "," or ";" or "tab" or "|", optional
@@ -75,6 +79,7 @@ class PublishOptions:
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     unlinked: Sequence[str] = ()
     weights: Mapping[str, Any] = field(default_factory=dict)
+    round: Mapping[str, Any] = field(default_factory=dict)
     rows_per_part: int | None = None
     delimiter: str | None = None
     decimal: str | None = None
@@ -84,6 +89,7 @@ class PublishOptions:
         if isinstance(self.unlinked, str):
             raise PolicyError(f"publish.unlinked must be a list, such as [{self.unlinked!r}]")
         set_fields(self, unlinked=tuple(self.unlinked), weights=weights_of(self.weights))
+        set_fields(self, round=_steps_of(self.round))
         for name, value, choices in (
             ("form", self.form, get_args(Form)),
             ("format", self.format, get_args(FileFormat)),
@@ -138,7 +144,8 @@ class PublishOptions:
         return replace(self, format=file_format, **how)
 
     def check_columns(self, schema: Schema) -> None:
-        """Refuse columns in `unlinked` and `weights` that cannot be meant."""
+        """Refuse columns in `unlinked`, `weights` and `round` that cannot be meant."""
+        self._check_rounded(schema)
         for name in self.unlinked:
             if name not in (*schema.sensitives, *schema.other):
                 raise PolicyError(
@@ -162,6 +169,36 @@ class PublishOptions:
                 raise PolicyError(
                     f"publish.weights: {name!r} is no quasi-identifier"
                     f"{did_you_mean(name, schema.quasi_identifiers)}"
+                )
+
+    def _check_rounded(self, schema: Schema) -> None:
+        """Refuse to round columns that have no numbers, or whose values rules are about."""
+        for name in self.round:
+            if name in schema.quasi_identifiers:
+                raise PolicyError(
+                    f"publish.round: {name!r} is a quasi-identifier, whose labels are ranges; give "
+                    f"it a hierarchy, such as {name} = {{ intervals = [{self.round[name]}] }}"
+                )
+            if name not in (*schema.sensitives, *schema.other):
+                raise PolicyError(
+                    f"publish.round: {name!r} is neither sensitive nor among other"
+                    f"{did_you_mean(name, [*schema.sensitives, *schema.other])}"
+                )
+            if schema.types.get(name) in ("text", "date"):
+                raise PolicyError(
+                    f"publish.round: {name!r} is of type {schema.types[name]}; only numbers are "
+                    "rounded"
+                )
+            if name in schema.several:
+                raise PolicyError(
+                    f"publish.round: a person may have several values of {name!r}; round them in "
+                    "the table, and leave it out of publish.round"
+                )
+            if schema.impossible or schema.shared is not None:
+                rule = "impossible" if schema.impossible else "shared"
+                raise PolicyError(
+                    f"publish.round: rules of {rule!r} are about values as the table has them; "
+                    f"round {name!r} in the table, and leave it out of publish.round"
                 )
 
     def weights_of(self, columns: Iterable[str]) -> NDArray[np.float64] | None:
@@ -214,6 +251,25 @@ def weights_of(table: Any) -> dict[str, int | float]:
             )
         weights[str(column)] = int(number) if number.is_integer() else number
     return weights
+
+
+def _steps_of(table: Any) -> dict[str, int | float]:
+    """Read what columns are rounded to: decimal numbers above 0."""
+    if not isinstance(table, Mapping):
+        raise PolicyError(f"publish.round must be a table, such as {{ cost = 100 }}, not {table!r}")
+    steps: dict[str, int | float] = {}
+    for column, setting in table.items():
+        try:
+            step = Fraction(0) if isinstance(setting, bool) else as_fraction(setting)
+        except InputError:
+            step = Fraction(0)
+        if step <= 0 or Fraction(repr(float(step))) != step:
+            raise PolicyError(
+                f"publish.round: {column!r} is rounded to multiples of a number above 0, such as "
+                f"100 or 0.05, not {setting!r}"
+            )
+        steps[str(column)] = int(step) if step.denominator == 1 else float(step)
+    return steps
 
 
 def refuse_export_format(file_format: Any) -> None:

@@ -117,7 +117,11 @@ class Policy:
                 )
         if schema is not None:
             ours = tuple(requirement.under(schema) for requirement in self.requirements)
-            set_fields(self, requirements=ours, schema=replace(schema, levels=self.levels))
+            set_fields(
+                self,
+                requirements=ours,
+                schema=replace(schema, levels=self.levels, rounding=self.options.round),
+            )
         if not self.requirements:
             raise PolicyError("the policy requires nothing; add at least one [[require]] table")
         if self.schema is not None:

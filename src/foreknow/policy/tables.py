@@ -238,6 +238,7 @@ class PublishTable(Settings):
     )
     unlinked: list[str] = Field(default=[], description="columns that are published apart")
     weights: Any = Field(default={})  # read by PublishOptions
+    round: Any = Field(default={}, description="numbers to multiples of these")  # read there, too
     rows_per_part: int | None = Field(default=None, description="of a file of Parquet, at most")
 
 

@@ -400,7 +400,8 @@ def table_schema(policy: Policy | None, certificate: Certificate) -> Schema:
     for required in certificate.policy["require"]:
         for column, level in levels_of(required).items():
             levels[column] = level.with_(levels.get(column, level))
-    return replace(schema_read, levels=levels)
+    rounding = certificate.policy.get("publish", {}).get("round", {})
+    return replace(schema_read, levels=levels, rounding=rounding)
 
 
 def _text(label: Any, escaped: bool = False) -> Any:

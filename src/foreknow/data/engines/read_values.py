@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from math import floor
 from typing import Any
 
 import numpy as np
@@ -20,8 +23,11 @@ from foreknow.data.engines.columns import (
 )
 from foreknow.data.engines.households import ELSEWHERE
 from foreknow.data.engines.table import Derived, Table, is_listed, is_text
+from foreknow.data.labels import text_of
 from foreknow.data.reading import Reading
+from foreknow.numbers import decimal_text
 from foreknow_judge.errors import DataError
+from foreknow_judge.numbers import read_number
 
 
 class ReadValues(Derived):
@@ -40,6 +46,8 @@ class ReadValues(Derived):
         Whether this is surely the raw table. A release holds numbers and dates that were read
         already: it is recognized by values that the reading could not have, and refused where
         its values could be either.
+    rounding : mapping of str to number, optional
+        To multiples of what numbers of some columns are rounded.
     """
 
     def __init__(
@@ -50,10 +58,12 @@ class ReadValues(Derived):
         *,
         label: str = "",
         raw: bool = False,
+        rounding: Mapping[str, int | float] | None = None,
     ) -> None:
         super().__init__(table)
         self.settled = table.settled
         self._kinds, self._reading, self._raw = kinds, reading, raw
+        self._rounding = rounding or {}
         self._labels = pa.array([label, ELSEWHERE], pa.string())
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
@@ -80,6 +90,8 @@ class ReadValues(Derived):
         for name in rows.column_names:
             if name in self._kinds:
                 values = self._values(name, rows.column(name))
+                if name in self._rounding:
+                    values = rounded(self.name, name, values, self._rounding[name])
                 rows = rows.set_column(rows.column_names.index(name), name, values)
         return rows
 
@@ -135,6 +147,43 @@ class ReadValues(Derived):
             f"a raw table, add {raw}, or give fk.Microdata(table, schema) in Python; of a release, "
             f"name its folder, or add {released}, in Python the same to the schema's reading"
         )
+
+
+def rounded(
+    table_name: str, name: str, column: pa.ChunkedArray, step: int | float
+) -> pa.ChunkedArray:
+    """The column with each number as the nearest multiple of a step, halves away from 0.
+
+    >>> rounded("table", "pay", pa.chunked_array([[149, 150, None, -150]]), 100).to_pylist()
+    [100, 200, None, -200]
+    >>> rounded("table", "pay", pa.chunked_array([["1.12", "1.13"]]), 0.05).to_pylist()
+    ['1.1', '1.15']
+    """
+    if is_listed(column.type):
+        raise DataError(f"{table_name}: {name!r} has lists, whose numbers are not rounded")
+    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    array = coded.unify_dictionaries().combine_chunks()
+    digits = -min(int(Decimal(str(step)).as_tuple().exponent), 0)
+    units = int(Decimal(str(step)).scaleb(digits))
+    texts = []
+    for value in array.dictionary.to_pylist():
+        number = None if isinstance(value, bool) else read_number(text_of(value))
+        if number is None:
+            raise DataError(
+                f"{table_name}: {value!r} in {name!r} is no number, and the policy rounds it; "
+                "name it under missing in [schema.reading] if it stands for a missing value"
+            )
+        steps = floor(abs(Fraction(number)) / Fraction(units, 10**digits) + Fraction(1, 2))
+        texts.append(decimal_text(-steps * units if number < 0 else steps * units, digits))
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    values: list[Any] = texts
+    if pa.types.is_floating(kind):
+        values, kind = [*map(float, texts)], pa.float64()
+    elif pa.types.is_integer(kind) and not digits:
+        values, kind = [*map(int, texts)], pa.int64()
+    else:
+        kind = pa.string()
+    return pa.chunked_array([pa.array(values, kind).take(array.indices)])
 
 
 def read_otherwise(texts: Sequence[str], plain_texts: Sequence[str]) -> dict[str, str]:

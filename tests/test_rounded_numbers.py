@@ -1,0 +1,156 @@
+"""Numbers that a policy rounds: before anything is counted, from every source, and judged."""
+
+import json
+import random
+from collections import Counter
+from decimal import ROUND_HALF_UP, Decimal
+
+import duckdb
+import pyarrow as pa
+import pyarrow.csv as pc
+import pytest
+
+import foreknow as fk
+
+STEPS = {"pay": 100, "cost": 0.5}
+READING = {"missing": ["k.A."]}
+
+
+def nearest(number, step):
+    """The nearest multiple, halves away from 0."""
+    step = Decimal(str(step))
+    return (Decimal(str(number)) / step).quantize(Decimal(1), ROUND_HALF_UP) * step
+
+
+def drawn(seed, size=80):
+    draw = random.Random(f"rounded {seed}")
+    pay = [Decimal(draw.randint(-40, 900)) * 25 / 10 for _ in range(size)]
+    cost = [draw.choice([None, Decimal(draw.randint(-300, 300)) / 100]) for _ in range(size)]
+    ages = [draw.randint(20, 40) for _ in range(size)]
+    return {"age": ages, "pay": pay, "cost": cost, "ill": draw.choices("abc", k=size)}
+
+
+def policy_of(reading=READING, **publish):
+    schema = {
+        "quasi_identifiers": ["age"],
+        "sensitive": ["ill", "pay"],
+        "other": ["cost"],
+        "types": {"pay": "number"},
+        "reading": reading,
+    }
+    require = [
+        {"sensitive": "ill", "facts": {}, "below": 0.9, "knowing": []},
+        {"sensitive": "pay", "facts": {}, "below": 0.9, "within": 100, "knowing": []},
+    ]
+    return {"schema": schema, "require": require, "publish": {"round": STEPS, **publish}}
+
+
+def floats(columns, folder):
+    as_floats = [[None if n is None else float(n) for n in columns[name]] for name in STEPS]
+    return pa.table({**columns, **dict(zip(STEPS, as_floats, strict=True))}), {}
+
+
+def exact(columns, folder):
+    return pa.table(columns), {}
+
+
+def texts(columns, folder):
+    as_texts = {name: [None if n is None else str(n) for n in columns[name]] for name in STEPS}
+    return pa.table({**columns, **as_texts}), {}
+
+
+def commas(columns, folder):
+    path = folder / "table.csv"
+    rows = zip(*columns.values(), strict=True)
+    lines = [";".join("k.A." if cell is None else str(cell) for cell in row) for row in rows]
+    path.write_text(
+        "\n".join([";".join(columns), *lines]).replace(".", ",").replace("k,A,", "k.A.")
+    )
+    return path, {"decimal": ","}
+
+
+def relation(columns, folder):
+    pc.write_csv(texts(columns, folder)[0], folder / "table.csv")
+    return duckdb.sql(f"select * from read_csv('{folder / 'table.csv'}')"), {}
+
+
+@pytest.mark.parametrize("source", [floats, exact, texts, commas, relation])
+def test_every_source_is_rounded(source, tmp_path):
+    columns = drawn(source.__name__)
+    table, reading = source(columns, tmp_path)
+    policy = policy_of(READING | reading, **({"decimal": "."} if reading else {}))
+    made = fk.publish(table, policy, seed=1)
+    made.write(tmp_path / "out")
+    assert fk.verify(tmp_path / "out").people == len(columns["age"])
+    published = made.to_arrow()
+    for name, step in STEPS.items():
+        wanted = Counter(None if n is None else nearest(n, step) for n in columns[name])
+        values = [None if n is None else Decimal(str(n)) for n in published[name].to_pylist()]
+        assert Counter(values) == wanted
+    assert fk.audit(tmp_path / "out", policy).safe
+
+
+def test_measures_take_the_raw_table(tmp_path):
+    table, _ = exact(drawn(7), tmp_path)
+    fk.publish(table, policy_of(), seed=1).write(tmp_path / "out")
+    assert fk.utility_report(tmp_path / "out", table, policy=policy_of())
+
+
+def test_a_table_given_as_microdata_is_rounded():
+    table, _ = floats(drawn(8), None)
+    policy = policy_of()
+    schema = fk.Schema(**policy["schema"])
+    made = fk.publish(fk.Microdata(table, schema), policy, seed=1)
+    assert all(pay % 100 == 0 for pay in map(Decimal, made.to_arrow()["pay"].to_pylist()))
+
+
+@pytest.mark.parametrize("column", ["pay", "cost"])
+def test_a_forged_step_is_refused(column, tmp_path):
+    fk.publish(exact(drawn(9), None)[0], policy_of(), seed=1).write(tmp_path / "out")
+    path = tmp_path / "out" / "certificate.json"
+    certificate = json.loads(path.read_text("utf-8"))
+    certificate["policy"]["publish"]["round"][column] = 700
+    path.write_text(json.dumps(certificate), "utf-8")
+    with pytest.raises(fk.InputError, match=f"in '{column}' is no multiple of 700"):
+        fk.verify(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ({"age": 5}, "'age' is a quasi-identifier"),
+        ({"payed": 5}, "did you mean 'pay'"),
+        ({"pay": 0}, "a number above 0"),
+        ({"pay": -5}, "a number above 0"),
+        ({"pay": "much"}, "a number above 0"),
+        ({"pay": True}, "a number above 0"),
+        ({"ill": 5}, "'ill' must hold a number in every row"),
+        (5, "must be a table"),
+    ],
+)
+def test_what_is_not_rounded_is_refused(steps, message):
+    with pytest.raises(fk.InputError, match=message):
+        fk.publish(exact(drawn(1), None)[0], policy_of(round=steps))
+
+
+@pytest.mark.parametrize(
+    ("schema", "message"),
+    [
+        ({"types": {"pay": "text"}}, "is of type text"),
+        (
+            {"impossible": [{"sensitive": "ill", "values": ["a"], "where": {"age": [20]}}]},
+            "rules of 'impossible'",
+        ),
+        (
+            {"semantics": {"ill": "single", "pay": "set"}, "person": "who"},
+            "several values of 'pay'",
+        ),
+    ],
+)
+def test_crossings_are_refused(schema, message):
+    policy = policy_of()
+    policy["schema"] |= schema
+    table, _ = texts(drawn(2), None)
+    table = table.append_column("who", [[str(i) for i in range(len(table))]])
+    with pytest.raises(fk.InputError, match=message):
+        fk.publish(table, policy)
