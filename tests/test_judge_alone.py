@@ -233,4 +233,4 @@ def test_judge_stays_small():
     for path in JUDGE.glob("*.py"):
         with path.open("rb") as file:
             tokens += sum(token.type not in LAYOUT for token in tokenize.tokenize(file.readline))
-    assert tokens <= 73_100
+    assert tokens <= 73_700

@@ -350,6 +350,7 @@ class SchemaTable(Settings):
     other: list[str] = Field(default=[])
     person: str | None = None
     group: str | None = None
+    weights: str | None = None
     unit: Unit = "person"
     shared: SharedTable | None = None
     impossible: list[ImpossibleTable] = Field(default=[])

@@ -81,6 +81,9 @@ class Schema:
         ``{"by": "household_id", "values": ["income"]}``: all rows of a household have one value of
         these sensitive columns, and everybody knows it. `publish` shows it once for each household,
         in its first row that is published, and requirements on it count households.
+    weights : str, optional
+        Of a survey, the column that says how many people of the population each row stands for.
+        It is not published; `risk_report` estimates risks by it.
     impossible : sequence of mappings
         What cannot be, as everybody knows: ``{"values": ["O04"], "where": {"sex": ["m"]}}``, or
         ``{"age": {"to": 11}}``. Who cannot have a value is not counted among those who might.
@@ -117,6 +120,8 @@ class Schema:
     impossible: Sequence[Any] = ()
     # how fine quasi-identifiers may be published, as the policy says (`Levels`)
     levels: Mapping[str, Level] = field(default_factory=dict, repr=False)
+    # of a survey, how many people of the population a row stands for; never published
+    weights: str | None = None
     # to multiples of what numbers of other columns are rounded, as the policy says
     rounding: Mapping[str, int | float] = field(default_factory=dict, repr=False)
 
@@ -127,7 +132,7 @@ class Schema:
                 raise SchemaError(f"{name} must be a list of columns, such as [{setting!r}]")
             object.__setattr__(self, name, tuple(setting))
         self._settle_sensitive()
-        for name in ("sensitive", "person", "group"):
+        for name in ("sensitive", "person", "group", "weights"):
             setting = getattr(self, name)
             if not isinstance(setting, str) and (setting is not None or name == "sensitive"):
                 raise SchemaError(f"{name} must be the name of one column, not {setting!r}")
@@ -146,6 +151,11 @@ class Schema:
                     twice = "twice" if roles[column] == role else f"and as {roles[column]}"
                     raise SchemaError(f"column {column!r} is given as {role} {twice}; keep one")
                 roles[column] = role
+        if self.weights in roles:
+            raise SchemaError(
+                f"column {self.weights!r} is given as weights and as {roles[self.weights]}: "
+                "weights are never published, so take it out of the other role"
+            )
         object.__setattr__(self, "semantics", semantics_of_each(self.semantics, self.sensitives))
         object.__setattr__(self, "reading", Reading.of(self.reading))
         for name in cast("Reading", self.reading).separators:

@@ -21,6 +21,7 @@ from foreknow.report.blocks import (
 from foreknow.report.chart import LIMIT, OWN, Axis, Bar, Chart, amounts, bar_table
 from foreknow.report.page import Page
 from foreknow.report.words import limit_text, listing, number, some, visible
+from foreknow.risks.individual import IndividualRisk
 from foreknow.risks.population import SMALL, UniquesEstimate
 from foreknow.risks.risk import ColumnSet, Contribution, PopulationUniques, Risk, RiskReport
 from foreknow_judge.numbers import as_fraction
@@ -55,6 +56,8 @@ class RiskPage(Page[RiskReport]):
             "sizes", "People by how many share their values", _figure(report), _BARS, level=3
         )
         yield from _part("Three adversaries", [_knowledge(report)], _adversaries(report))
+        if report.individual is not None:
+            yield from _part("In a survey's population", *_individual(report.individual, report))
         if report.population is not None:
             yield from _part("In the population", *_population(report, report.population))
         if report.sets:
@@ -144,6 +147,26 @@ def _adversaries(report: RiskReport) -> Table:
     rows.append(("marketer", "", average, "", "", _how(marketer.estimate)))
     above = f"above {limit_text(report.threshold)}"
     return Table(("adversary", "highest", "average", above, "of all", ""), rows, (0, 5))
+
+
+def _individual(risk: IndividualRisk, report: RiskReport) -> tuple[list[str], Table]:
+    """What the weights of a survey say of the population."""
+    sentence = (
+        f"By its weights ({risk.weights}), the table stands for {number(round(risk.population))} "
+        "people. The risk of a person is that somebody who picks one of all who share the values "
+        "picks the right one. It is an estimate."
+    )
+    above = Cell(number(risk.above), "unsafe" if risk.above else "")
+    rows = [
+        (
+            _share(risk.highest, estimate=True),
+            _share(risk.average, estimate=True),
+            f"{risk.expected:,.1f}",
+            above,
+        )
+    ]
+    head = ("highest", "average", "expected to be found", f"above {limit_text(report.threshold)}")
+    return [sentence], Table(head, rows)
 
 
 def _knowledge(report: RiskReport) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -24,7 +24,7 @@ from foreknow.data.counts import GroupCounts, RowCounts
 from foreknow.data.engines import open_table
 from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.group_counts import combinations_of
-from foreknow.data.engines.table import require
+from foreknow.data.engines.table import Table, require
 from foreknow.data.microdata import Microdata
 from foreknow.data.reading import Reading
 from foreknow.data.release import Release
@@ -33,6 +33,7 @@ from foreknow.hints import Plain, hinted
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
+from foreknow.risks.individual import IndividualRisk, individual_risk
 from foreknow.risks.population import (
     Histogram,
     UniquesEstimate,
@@ -159,6 +160,8 @@ class RiskReport(_WithFloats, Result):
     contributions : tuple of Contribution
         Of each column, then of each pair, the most first.
     suda : SpecialUniques or None
+    individual : IndividualRisk or None
+        Of a survey with weights, what these say of the population. An estimate.
     beside : tuple of str or None
         Other columns of the table, which are not looked at; None where they are not known.
     in_cases : bool
@@ -170,7 +173,8 @@ class RiskReport(_WithFloats, Result):
     format = "foreknow risk"
     _told = (
         "table=name columns by_values people classes class_sizes=_class_sizes threshold uniques "
-        "unique_share prosecutor journalist marketer population sets contributions suda beside"
+        "unique_share prosecutor journalist marketer population sets contributions suda beside "
+        "individual?"
     )
 
     name: str
@@ -189,6 +193,7 @@ class RiskReport(_WithFloats, Result):
     contributions: tuple[Contribution, ...]
     suda: SpecialUniques | None
     beside: tuple[str, ...] | None
+    individual: IndividualRisk | None = None
     in_cases: bool = False
     person: str | None = None
 
@@ -224,6 +229,7 @@ def risk_report(
     quasi_identifiers: Sequence[str] | None = None,
     group: str | None = None,
     sampling_fraction: Number | None = None,
+    weights: str | None = None,
     threshold: Number = "1/5",
     subsets: int = 2,
     suda: int = 3,
@@ -251,6 +257,10 @@ def risk_report(
     sampling_fraction : number, optional
         In place of a population table: which share of the population is in the table, above 0,
         at most 1. What follows are estimates that take the table for a simple random sample.
+    weights : str, optional
+        Of a raw table that is a survey: the column that says how many people of the population a
+        row stands for; when left out, as the schema says. The risk of each person in that
+        population is estimated, as sdcMicro does.
     threshold : number
         Which risk of a person is too high; people above it are counted.
     subsets : int
@@ -325,6 +335,7 @@ def risk_report(
         contributions=tuple(_contributions(classes)) if table.by_values else (),
         suda=special_uniques(classes, suda, fraction) if table.by_values and suda else None,
         beside=table.other_columns,
+        individual=table.individual_risk(weights, limit),
         in_cases=table.in_cases,
         person=table.person,
     )
@@ -368,6 +379,21 @@ class _Classes:
     other_columns: tuple[str, ...] | None
     in_cases: bool = False
     person: str | None = None
+    raw: Table | None = None
+    reading: Reading = field(default_factory=Reading)
+    weights: str | None = None  # what the schema names
+
+    def individual_risk(self, weights: str | None, limit: Fraction) -> IndividualRisk | None:
+        """What weights say of the population; None without any."""
+        name = weights or self.weights
+        if name is None or (weights is None and self.raw is None):
+            return None
+        if self.raw is None or not self.by_values or self.in_cases or self.person is not None:
+            raise InputError(
+                f"{self.name}: weights are for a raw table with a row for each person; leave "
+                "weights out, or give that table"
+            )
+        return individual_risk(self.raw, self.classes.columns, name, self.reading, limit)
 
     @classmethod
     def of(
@@ -399,7 +425,12 @@ class _Classes:
         by_values = release.by_values or bool(release.recognized)
         person = _person_of_cases(release)
         classes, in_cases = release.combinations(person), release.cases and person is None
-        return cls(classes, by_values, release.alike().name, other_columns, in_cases, person)
+        name, raw = release.alike().name, release.raw
+        if raw is None or not release.by_values:
+            return cls(classes, by_values, name, other_columns, in_cases, person)
+        named = raw.schema.weights
+        survey = raw.source, raw.reading, named if named in raw.source.columns else None
+        return cls(classes, by_values, name, other_columns, in_cases, person, *survey)
 
     @classmethod
     def _by_columns(
@@ -429,7 +460,9 @@ class _Classes:
         table = open_table(source, reading)
         require(table, columns)
         other_columns = tuple(column for column in table.columns if column not in columns)
-        return cls(combinations_of(table, columns), True, table.name, other_columns, in_cases)
+        classes = combinations_of(table, columns)
+        survey = None, table, reading or Reading()
+        return cls(classes, True, table.name, other_columns, in_cases, *survey)
 
 
 def _says_itself(source: Any) -> bool:
