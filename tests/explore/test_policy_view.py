@@ -139,7 +139,7 @@ def test_every_key_has_a_field(browser):
     by_columns = ["sensitive", "knowing"]
     assert {*fields, *by_columns} == {*known_keys(PolicyTable)}
     shown = {field["key"] for field in made["publish"]}
-    assert shown == {*known_keys(PublishTable)} - {"labels", "weights"}
+    assert shown == {*known_keys(PublishTable)} - {"labels", "weights", "round"}
     assert {field["key"] for field in made["methods"]["fulldomain"]} >= {"suppression", "find"}
 
 
