@@ -33,10 +33,12 @@ from foreknow.data.engines import (
     write_csv,
     write_in_parts,
 )
+from foreknow.data.engines.table import Table
 from foreknow.data.generalization import Coarsened, KnownLabels
 from foreknow.data.labels import GroupLabels, Label, Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.prepare import header_of_shuffled
+from foreknow.data.reading import Dialect
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
 from foreknow.data.utility import Utility, utility_of
@@ -102,6 +104,7 @@ from foreknow_judge.file_names import (
     CODE_BOOK,
     LATTICE,
     MEMBERS,
+    NEWCOMERS,
     OWNER,
     PRIORS,
     REPORT,
@@ -158,6 +161,7 @@ class Publication:
     advice: tuple[str, ...] = field(repr=False, default=())
     since: CohortChanges | None = field(repr=False, default=None)
     together: Audit | None = field(repr=False, default=None)
+    _newcomers: Microdata | None = field(repr=False, default=None)  # the rows of those who are new
     titles: Mapping[str, str] = field(repr=False, default_factory=dict)
 
     @property
@@ -254,6 +258,8 @@ class Publication:
             into it: ``owner.json`` (the key of the source's digest, the seed, and the day) and
             ``members.parquet`` (who is in which group). After a full-domain search also
             ``lattice.html`` (what else was safe, and what was not, tells more than the release).
+            After earlier releases also ``newcomers.csv`` or ``.parquet``: the rows of the table
+            that are published here, which measures of this release take.
             Where priors were learned from the table also ``priors.json`` (they can state someone's
             value as certain; `foreknow verify` asks for them).
         key : path, optional
@@ -292,6 +298,8 @@ class Publication:
             write_whole(for_owner / OWNER, as_json(private), private=True)
             _log.info("writing who is in which group")
             self.placed.write(for_owner / MEMBERS, digests)
+            if self._newcomers is not None:
+                _write_rows(self._newcomers.source, for_owner)
             if self._kept is not None:
                 write_whole(for_owner / PRIORS, as_json(kept_as_written(self._kept)), private=True)
         return certificate
@@ -795,7 +803,18 @@ def _after(folders: Any, microdata: Microdata, policy: Policy, how: _Choices) ->
     )
     # Of sets that a hierarchy or a level names, it must be certified what is in any release.
     publication = _certified(replace(draft, audit=audit), values, earlier)
-    return replace(publication, since=since, together=joint_audit)
+    return replace(publication, since=since, together=joint_audit, _newcomers=newcomers)
+
+
+def _write_rows(table: Table, folder: Path) -> None:
+    """Write a table into a folder, for its owner, as it came: CSV, or else Parquet."""
+    rows = table.arrow(list(table.columns))
+    path = folder / f"{NEWCOMERS}.{'csv' if table.untyped else 'parquet'}"
+    with replaced(path, private=True) as aside:
+        if table.untyped:
+            write_csv(rows, aside, delimiter=getattr(table, "dialect", Dialect()).delimiter)
+        else:
+            write_in_parts([rows], aside, None)
 
 
 def _with_method(
