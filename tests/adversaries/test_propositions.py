@@ -1,78 +1,28 @@
-"""Propositions 3 and 4 of the skyline paper: older criteria are requirements about `Facts`."""
+"""What facts and implications can say, and older criteria as facts: by enumeration."""
 
 from fractions import Fraction
-from itertools import accumulate, combinations_with_replacement, pairwise
+from itertools import accumulate, pairwise, product
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.adversaries.judging import some
-from tests.examples import examples
-from tests.oracle.languages import Space, conjunctions, negations
+from tests.examples import NIGHTLY, examples
+from tests.oracle.languages import (
+    Space,
+    basic_implications,
+    conjunctions,
+    facts,
+    facts_up_to,
+    fewest,
+    negations,
+    tables,
+    worst_implications,
+)
 from tests.oracle.worlds import small_releases, worlds, worst_cases
 
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.data.counts import GroupCounts
-from foreknow_judge.errors import InputError
-
-
-def safe(facts, counts, below):
-    """Below the limit for every value: the basic criterion, for all sensitive values."""
-    verdicts = {found.below(below) for found in facts.disclosures(counts).values()}
-    together = facts.disclosure(counts).below(below)
-    assert together == (verdicts == {True})
-    return together
-
-
-# ---- proposition 3: k-anonymity --------------------------------------------------------------
-
-
-def identities(sizes):
-    """Groups of these sizes, where everybody's value is who they are."""
-    ends = list(accumulate(sizes, initial=0))
-    return GroupCounts.from_bags([range(*pair) for pair in pairwise(ends)])
-
-
-SIZES = st.lists(st.integers(1, 12), min_size=1, max_size=8)
-
-
-@examples(100)
-@given(SIZES, st.integers(2, 13))
-def test_k_anonymity_is_a_limit_of_certainty_for_who_knows_k_less_two_others(sizes, k):
-    assert safe(Facts(k=k - 2), identities(sizes), 1) == (min(sizes) >= k)
-
-
-@pytest.mark.parametrize("k", [2, 3, 4, 5, 6])
-def test_k_anonymity_by_enumeration(k):
-    for sizes in ([n] for n in range(1, 7)):
-        check_anonymity(sizes, k)
-    for sizes in combinations_with_replacement(range(1, 4), 2):
-        check_anonymity(sizes, k)
-
-
-def check_anonymity(sizes, k):
-    letters = iter("abcdef")
-    bags = ["".join(next(letters) for _ in range(size)) for size in sizes]
-    truth = [worst_cases(bags, who, (0, k - 2, 0))[0, k - 2, 0] for who in "".join(bags)]
-    assert (max(truth) < 1) == (min(sizes) >= k) == safe(Facts(k=k - 2), identities(sizes), 1)
-
-
-@examples(100)
-@given(SIZES, st.tuples(*[st.integers(0, 5)] * 3))
-def test_with_identities_every_kind_of_fact_is_an_anonymity(sizes, point):
-    # Each rules out one more: who the target is not, or where the identity is not.
-    l, k, m = point  # noqa: E741
-    assert safe(Facts(*point), identities(sizes), 1) == (min(sizes) >= k + max(l, m) + 2)
-
-
-@examples(100)
-@given(SIZES)
-def test_one_anonymity_is_below_every_adversary(sizes):
-    # Every release is 1-anonymous; who knows nothing is certain of whoever is alone.
-    assert safe(Facts(), identities(sizes), 1) == (min(sizes) >= 2)
-    with pytest.raises(InputError, match="k must be 0 or more, not -1"):
-        Facts(k=1 - 2)
-
 
 COUNTS = st.lists(
     st.dictionaries(st.sampled_from("abcdefg"), st.integers(1, 9), min_size=1),
@@ -81,19 +31,127 @@ COUNTS = st.lists(
 )
 
 
+BOB, TOM = 0, 1
+RELEASES = [bags for people in range(1, 6) for bags in small_releases(people, 3, 4)]
+
+
+def implication(space, one, x, other, y):
+    """If one person has x, another has y."""
+    return space.implies(space.has(one, x), space.has(other, y))
+
+
+def space_of(bags):
+    return Space(worlds(bags), sorted(set("".join(bags))))
+
+
+# ---- what can be said ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("people", "values"), [(2, "af"), (2, "acf"), (3, "af")])
+def test_what_facts_can_say(people, values):
+    space = tables(people, values)
+    said = space.has(BOB, "f")  # somebody else's value is one fact
+    assert said in facts(space, TOM, "a", (0, 1, 0))
+    # Without it, not at all; nor can it be said of the target, unless all else is ruled out.
+    assert said not in facts_up_to(space, TOM, "a", (2, 0, 2))
+    assert said not in facts_up_to(space, BOB, "a", (len(values) - 2, 2, 2))
+    assert said in facts(space, BOB, "a", (len(values) - 1, 0, 0))
+    # Amounts must mean "at most": with exactly one fact more of another kind it cannot be said.
+    for point in [(1, 1, 0), (0, 1, 1), (1, 1, 1)]:
+        assert said not in facts(space, TOM, "a", point)
+        assert said in facts_up_to(space, TOM, "a", point)
+    # Of implications, only those about one person or one value; all of them are basic ones.
+    sayable = set().union(
+        *(facts_up_to(space, t, v, (2, 2, 2)) for t in range(people) for v in values)
+    )
+    for one, x, other, y in product(range(people), values, range(people), values):
+        said = implication(space, one, x, other, y) in sayable
+        assert said == (one == other or x == y), (one, x, other, y)
+    assert implication(space, BOB, "f", TOM, "a") in basic_implications(space)
+
+
+@pytest.mark.parametrize(("people", "values"), [(2, "ab"), (2, "abcd"), (3, "abc")])
+def test_how_many_implications_it_takes(people, values):
+    space = tables(people, values)
+    one_of_two = space.has(BOB, "a") | space.has(TOM, "a")
+    alike = space.where(lambda world: world[BOB] == world[TOM])
+    said = [space.lacks(BOB, "a"), implication(space, BOB, "b", TOM, "a"), space.has(BOB, "a")]
+    many = [fewest(basic_implications(space), what, 4) for what in [*said, one_of_two, alike]]
+    assert many == [1, 1, *[len(values) - 1] * 2, len(values)]
+    if len(values) > 2:
+        assert not facts_up_to(space, TOM, "a", (2, 2, 2)) & {said[0], one_of_two, alike}
+
+
+# ---- how far it gets -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("people", [1, 2, 3, 4])
+def test_theorem_9_for_each_value(people):
+    """Implications of one atom that share their consequent are the worst."""
+    for bags in some(small_releases(people, 3, 3)):
+        space = space_of(bags)
+        language = basic_implications(space)
+        for value in space.values:
+            found = worst_implications(space, value, 2)
+            assert space.highest(language, value) == found[1], (bags, value)
+            if len(language) < 600:
+                assert space.highest(conjunctions(language, 2), value) == found[2], (bags, value)
+
+
+def test_implications_get_as_far_as_facts():
+    compared = 0
+    for bags in some(RELEASES):
+        space = space_of(bags)
+        others = min(len(set(bag)) for bag in bags) - 1
+        implied = {
+            value: worst_implications(space, value, max(others, 3)) for value in space.values
+        }
+        # With one for each other value no release is safe, nor against as many ruled out values.
+        assert max(chances[others] for chances in implied.values()) == 1
+        assert Facts(l=others).disclosure(GroupCounts.from_bags(bags)).exact == 1
+        for value in space.values:
+            for point, chance in worst_cases(bags, value, (3, 3, 3)).items():
+                if sum(point) <= 3:
+                    compared += 1
+                    assert chance <= implied[value][sum(point)], (bags, value, point)
+    assert compared > (5000 if NIGHTLY else 60)
+    # Of {a,a,b,b} one known person can be withstood, and one implication cannot.
+    assert Facts(k=1).disclosure(GroupCounts.from_bags(["aabb"])).below("3/4")
+    assert worst_implications(space_of(["aabb"]), "a", 1)[1] == 1
+
+
 @examples(100)
-@given(COUNTS, st.integers(2, 12))
-def test_of_other_values_the_requirement_asks_more_than_k_anonymity(bags, k):
-    if safe(Facts(k=k - 2), GroupCounts.from_bags(bags), 1):
-        assert min(sum(bag.values()) for bag in bags) >= k
+@given(COUNTS, st.tuples(*[st.integers(0, 12)] * 3))
+def test_known_people_help_least(bags, point):
+    """No more than a ruled out value or a relative: so the test before holds for any size."""
+    l, k, m = point  # noqa: E741
+    counts = GroupCounts.from_bags(bags)
+    instead = [Facts(l + k, 0, m), Facts(l, 0, k + m), Facts(l + k + m, 0, 0)]
+    for value, found in Facts(l, k, m).disclosures(counts).items():
+        assert found.exact <= max(facts.disclosure(counts, value).exact for facts in instead)
 
 
-def test_a_group_of_one_value_is_anonymous_and_tells_it():
-    assert not safe(Facts(), GroupCounts.from_bags(["aa"]), 1)
-    assert safe(Facts(), identities([2]), 1)
+# ---- proposition 3: k-anonymity; proposition 4: (c, l)-diversity ------------------------------
 
 
-# ---- proposition 4: (c, l)-diversity; for large groups and limits see test_negations ----------
+def safe(facts, counts, below):
+    """Below the limit for every value: the basic criterion, for all sensitive values."""
+    together = facts.disclosure(counts).below(below)
+    assert together == all(found.below(below) for found in facts.disclosures(counts).values())
+    return together
+
+
+@examples(150)
+@given(
+    st.lists(st.integers(1, 12), min_size=1, max_size=8),
+    st.tuples(*[st.integers(0, 5)] * 3) | st.tuples(st.just(0), st.integers(0, 11), st.just(0)),
+)
+def test_identities_make_facts_an_anonymity(sizes, point):
+    """Each rules out one more: who the target is not, or where the identity is not."""
+    ends = list(accumulate(sizes, initial=0))
+    counts = GroupCounts.from_bags([range(*pair) for pair in pairwise(ends)])
+    l, k, m = point  # noqa: E741
+    assert safe(Facts(*point), counts, 1) == (min(sizes) >= k + max(l, m) + 2)
 
 
 def tail(bag, l):  # noqa: E741
@@ -107,63 +165,36 @@ def diverse(bags, c, l):  # noqa: E741
     return all(first < c * rest for first, rest in (tail(bag, l) for bag in bags))
 
 
-L = st.integers(2, 7)
-C = st.one_of(
-    st.fractions(Fraction(1, 10), 10, max_denominator=12),
-    st.sampled_from([Fraction(1, 2), Fraction(1), Fraction(2), Fraction(3)]),
-)
+@examples(150)
+@given(COUNTS, st.integers(2, 7), st.fractions(Fraction(1, 10), 10, max_denominator=12))
+def test_ruled_out_values_are_diversity(bags, l, c):  # noqa: E741
+    counts = GroupCounts.from_bags(bags)
+    truth = max(Fraction(first, first + rest) for first, rest in (tail(bag, l) for bag in bags))
+    assert Facts(l=l - 2).disclosure(counts).exact == truth
+    # Without a limit: l values in every group. With l = 1 the limit is c itself.
+    assert safe(Facts(l=l - 2), counts, 1) == (min(map(len, bags)) >= l)
+    assert safe(Facts(), counts, c) == diverse(bags, c, 1)
+    if safe(Facts(k=l - 2), counts, 1):  # and k-anonymity of other values than identities
+        assert min(sum(bag.values()) for bag in bags) >= l
 
 
-@examples(100)
-@given(COUNTS, L)
-def test_the_most_frequent_value_of_a_group_is_the_most_exposed(bags, l):  # noqa: E741
-    parts = [tail(bag, l) for bag in bags]
-    truth = max(Fraction(first, first + rest) for first, rest in parts)
-    assert Facts(l=l - 2).disclosure(GroupCounts.from_bags(bags)).exact == truth
-
-
-@pytest.mark.parametrize("people", [1, 2, 3, 4, 5, 6])
-def test_diversity_by_enumeration(people):
-    limits = [Fraction(1, 2), Fraction(1), Fraction(3, 2), Fraction(2), Fraction(3)]
+@pytest.mark.parametrize("people", [2, 4, 6])
+def test_propositions_by_enumeration(people):
     for bags in some(small_releases(people, 3, 4)):
         tallies = [{x: bag.count(x) for x in bag} for bag in bags]
-        worst = [worst_cases(bags, x, (3, 0, 0)) for x in set("".join(bags))]
+        worst = {x: worst_cases(bags, x, (3, 0, 0)) for x in set("".join(bags))}
         for l in range(2, 6):  # noqa: E741
-            highest = max(cases[l - 2, 0, 0] for cases in worst)
-            for c in limits:
+            highest = max(cases[l - 2, 0, 0] for cases in worst.values())
+            for c in map(Fraction, ("1/2", "1", "3/2", "3")):
                 assert (highest < c / (c + 1)) == diverse(tallies, c, l), (bags, c, l)
-
-
-@examples(100)
-@given(COUNTS, C)
-def test_with_l_1_the_limit_is_c_itself(bags, c):
-    # n1 < c (n1 + ... + n_m): the share of a value. There is no Facts(l=-1).
-    assert safe(Facts(), GroupCounts.from_bags(bags), c) == diverse(bags, c, 1)
-
-
-@examples(100)
-@given(COUNTS, L)
-def test_without_a_limit_it_is_to_have_l_values_in_every_group(bags, l):  # noqa: E741
-    # c beyond all bounds: c / (c + 1) tends to 1.
-    assert safe(Facts(l=l - 2), GroupCounts.from_bags(bags), 1) == (min(map(len, bags)) >= l)
-    assert diverse(bags, 10**6, l) == (min(map(len, bags)) >= l)
-
-
-@pytest.mark.parametrize("people", [1, 2, 3, 4, 5])
-def test_who_rules_out_values_of_several_people_gets_no_further(people):
-    # The step of the proof that "can easily be seen"; for every value, not just the worst one.
-    for bags in some(small_releases(people, 3, 4)):
-        values = sorted(set("".join(bags)))
-        space = Space(worlds(bags), values)
+        if people > 4:
+            continue
+        # The step of the proof that "can easily be seen": of several people is no further.
+        space = space_of(bags)
         anybody = negations(space) | {space.everywhere}
-        for value in values:
-            of_target = worst_cases(bags, value, (3, 0, 0))
-            for n in (1, 2, 3):
-                found = space.highest(conjunctions(anybody, n), value)
-                assert found == of_target[n, 0, 0], (bags, value, n)
-
-
-# ---- section 7.3: what (3, 6)-diversity brings with it ----------------------------------------
+        for value, n in product(space.values, (1, 2, 3)):
+            found = space.highest(conjunctions(anybody, n), value)
+            assert found == worst[value][n, 0, 0], (bags, value, n)
 
 
 def held(least, most):
@@ -178,7 +209,8 @@ def held(least, most):
 )
 @example(dict.fromkeys("abcdef", 1) | {"a": 2})
 @example(dict.fromkeys("abcdefg", 1) | {"a": 5})
-def test_three_six_diversity_withstands_four_known_people_and_perhaps_not_five(bag):
+def test_three_six_diversity(bag):
+    """Section 7.3: it withstands four known people and perhaps not five."""
     counts = GroupCounts.from_bags([bag])
     for value, found in Facts(k=4).disclosures(counts).items():
         assert found.exact <= Facts(l=4).disclosure(counts, value).exact < Fraction(3, 4)
