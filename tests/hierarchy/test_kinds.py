@@ -1,18 +1,22 @@
-"""All kinds of hierarchy: what they refuse, their tables in a policy file; masks and orders."""
+"""All kinds of hierarchy: their tables in a policy file, what they refuse, and their levels."""
 
 import json
-from datetime import date
+from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.examples import examples
-from tests.hierarchy.laying import DISEASES, in_leaf_order, lay, refusal
+from tests.hierarchy.laying import DISEASES, in_leaf_order, lay, path_of, refusal
 
 from foreknow.data.hierarchy import DateLevels, Intervals, Mask, Ordered, Tree, hierarchy_from
 from foreknow.errors import HierarchyError
+
+# ---- tables in a policy file -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("empty", [[], [None]])
@@ -20,7 +24,7 @@ from foreknow.errors import HierarchyError
     "hierarchy",
     [Intervals([5, 10]), Mask(3), DateLevels(["day", "year"]), Tree(DISEASES), Ordered(["a"])],
 )
-def test_levels_do_not_depend_on_the_values(hierarchy, empty):
+def test_levels_without_values(hierarchy, empty):
     levels = lay(hierarchy, empty)
     inner = max(len(levels.labels) - 1, 0)
     assert len(levels.labels) == (0 if isinstance(hierarchy, Ordered) else 3)
@@ -32,6 +36,10 @@ def test_levels_do_not_depend_on_the_values(hierarchy, empty):
     [
         ({"intervals": [5, 10]}, Intervals([5, 10])),
         ({"intervals": [0.1, "0.5"], "origin": 18}, Intervals([0.1, "0.5"], 18)),
+        (
+            {"intervals": ["0.10", "1E+1"], "origin": "-2.5"},
+            Intervals([Decimal("0.10"), Decimal("1E+1")], Decimal("-2.5")),
+        ),
         ({"mask": 5}, Mask(5)),
         ({"mask": 5, "character": "x"}, Mask(5, "x")),
         ({"dates": ["month", "year"]}, DateLevels(["month", "year"])),
@@ -39,28 +47,25 @@ def test_levels_do_not_depend_on_the_values(hierarchy, empty):
         ({"rows": [list(row) for row in DISEASES]}, Tree(DISEASES)),
     ],
 )
-def test_policy_tables_go_round(spec, hierarchy):
+def test_tables_go_round(spec, hierarchy):
     assert hierarchy_from(spec, "c", Path()) == hierarchy
     assert hierarchy.to_dict() == spec
     assert hierarchy_from(json.loads(json.dumps(spec)), "c", Path()) == hierarchy
     assert hash(hierarchy) == hash(hierarchy_from(spec, "c", Path()))
 
 
-def test_decimals_go_round_as_text():
-    hierarchy = Intervals([Decimal("0.10"), Decimal("1E+1")], Decimal("-2.5"))
-    assert hierarchy.to_dict() == {"intervals": ["0.10", "1E+1"], "origin": "-2.5"}
-    assert hierarchy_from(hierarchy.to_dict(), "c", Path()) == hierarchy
-
-
-def test_files_start_at_the_folder_and_stay_relative(tmp_path):
+def test_files_stay_relative(tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "h.csv").write_text("a;x;*\n")
     tree = hierarchy_from({"file": "sub/h.csv"}, "c", tmp_path)
     assert tree.to_dict() == {"file": "sub/h.csv"}
     assert hierarchy_from(tree.to_dict(), "c", tmp_path) == tree
-    assert repr(tree) == "Tree(1 values, 2 levels from 'sub/h.csv')"
     whole = str(tmp_path / "sub" / "h.csv")
     assert hierarchy_from({"file": whole}, "c", Path("elsewhere")).to_dict() == {"file": whole}
+    assert repr(tree) == "Tree(1 values, 2 levels from 'sub/h.csv')"
+    assert repr(Tree(DISEASES)) == "Tree(4 values, 3 levels)"
+    assert repr(DateLevels(["year"])) == "DateLevels(levels=('year',))"
+    assert repr(Mask(5)) == "Mask(length=5, character='*')"
 
 
 @pytest.mark.parametrize(
@@ -99,19 +104,13 @@ def test_files_start_at_the_folder_and_stay_relative(tmp_path):
         ({"rows": []}, "column 'age', 'rows': a tree needs at least one row"),
     ],
 )
-def test_policy_tables_are_checked(spec, message):
+def test_tables_are_checked(spec, message):
     with pytest.raises(HierarchyError) as caught:
         hierarchy_from(spec, "age", Path())
     assert str(caught.value).startswith(message)
 
 
-def test_reprs():
-    assert repr(DateLevels(["year"])) == "DateLevels(levels=('year',))"
-    assert repr(Mask(5)) == "Mask(length=5, character='*')"
-    assert repr(Tree(DISEASES)) == "Tree(4 values, 3 levels)"
-
-
-# ---- what is refused ----------------------------------------------------------------------------
+# ---- what is refused ---------------------------------------------------------------------------
 
 DATES = "date levels need dates, date-times or text like 2024-03-05"
 BIG = 10**5000
@@ -143,7 +142,7 @@ BIG = 10**5000
     ],
     ids=str,
 )
-def test_a_value_outside_a_hierarchy_is_named(hierarchy, value, shown, why):
+def test_values_outside_are_named(hierarchy, value, shown, why):
     inside = {Intervals: 3, DateLevels: "2024-03-05", Ordered: None, Tree: "flu"}
     first = inside.get(type(hierarchy), "1" * getattr(hierarchy, "length", 1))
     assert refusal(hierarchy, [first, value], "age").startswith(
@@ -216,13 +215,13 @@ SIZE = "must be a number of usual size, not"
     ],
     ids=lambda value: None if isinstance(value, list) else str(value)[:20],
 )
-def test_a_hierarchy_is_checked_where_it_is_made(make, given, message):
+def test_hierarchies_refused(make, given, message):
     with pytest.raises(HierarchyError) as caught:
         make(*given)
     assert message in str(caught.value)
 
 
-# ---- masks and orders ---------------------------------------------------------------------------
+# ---- masks, orders, dates and intervals --------------------------------------------------------
 
 
 def test_masks():
@@ -241,7 +240,7 @@ def test_masks():
 
 
 @examples(100)
-@given(st.lists(st.text(min_size=4, max_size=4) | st.none(), unique=True))
+@given(st.lists(st.text("ab1*\0é", min_size=4, max_size=4) | st.none(), unique=True))
 def test_masks_keep_prefixes(domain):
     levels = lay(Mask(4), domain)
     assert len(levels.labels) == 4
@@ -262,3 +261,138 @@ def test_orders():
     spelled = Ordered(["2", "0.50", "true", "2024-03-05", "7"])
     found = in_leaf_order(spelled, [7.0, date(2024, 3, 5), True, Decimal("0.50"), 2])
     assert list(map(str, found)) == ["2", "0.50", "True", "2024-03-05", "7.0"]
+
+
+def test_dates():
+    domain = [date(2024, 12, 31), date(2024, 3, 5), None, date(2019, 4, 1), date(24, 4, 1)]
+    levels = lay(DateLevels(("day", "month", "quarter", "year", "decade")), domain)
+    assert DateLevels().periods == ("month", "quarter", "year", "decade")
+    assert [domain[i] for i in levels.order] == [None, *sorted(d for d in domain if d)]
+    path = path_of(levels, domain, date(2024, 3, 5))
+    assert path == ["2024-03-05", "2024-03", "2024-Q1", "2024", "2020s", "*"]
+    path = path_of(levels, domain, date(24, 4, 1))
+    assert path[1:] == ["0024-04", "0024-Q2", "0024", "0020s", "*"]
+
+
+def test_moments_follow_their_own_clock():
+    west = timezone(timedelta(hours=-5))
+    domain = [
+        datetime(2024, 3, 6, 0, 10, tzinfo=UTC),
+        datetime(2024, 3, 5, 23, 30, tzinfo=west),  # later, but the day before
+        datetime(2024, 3, 6, 12),
+        "2024-03-05T10:00:00",
+        date(2024, 3, 5),
+    ]
+    levels = lay(DateLevels(["day"]), domain)
+    assert levels.order.tolist() == [4, 3, 1, 0, 2]
+    assert levels.labels[0] == ("2024-03-05", "2024-03-06")
+
+
+@examples(100)
+@given(
+    st.lists(st.datetimes() | st.dates().map(date.isoformat) | st.none(), unique=True),
+    st.sets(st.sampled_from(["day", "month", "quarter", "year", "decade"]), min_size=1),
+)
+def test_dates_keep_time_order(domain, periods):
+    chosen = [p for p in ("day", "month", "quarter", "year", "decade") if p in periods]
+    levels = lay(DateLevels(chosen), domain)
+    days = [str(domain[i])[:10] for i in levels.order if domain[i] is not None]
+    assert days == sorted(days)
+    assert all(a < b for names in levels.labels[:-1] for a, b in pairwise(names) if a != "missing")
+
+
+def test_intervals_of_whole_numbers():
+    domain = [27, None, 3, -1, 40]
+    levels = lay(Intervals([5, 20]), domain)
+    assert [domain[i] for i in levels.order] == [None, -1, 3, 27, 40]
+    assert levels.labels == (
+        ("missing", "-5 to -1", "0 to 4", "25 to 29", "40 to 44"),
+        ("missing", "-20 to -1", "0 to 19", "20 to 39", "40 to 59"),
+        ("*",),
+    )
+    assert [a.tolist() for a in levels.ancestors] == [[0, 1, 2, 3, 4], [0, 1, 2, 3, 4], [0] * 5]
+
+
+def test_intervals_start_at_the_origin():
+    levels = lay(Intervals([10, 50], origin=18), [17])
+    assert path_of(levels, [17], 17) == ["8 to 17", "-32 to 17", "*"]
+    assert lay(Intervals([10], origin="0.5"), [10]).labels[0] == ("0.5 to <10.5",)
+    assert lay(Intervals([1, 2]), [4, 5]).labels[:2] == (("4", "5"), ("4 to 5",))
+
+
+def test_boundaries_are_decimal():
+    domain = [n / 10 for n in range(-20, 20)]
+    levels = lay(Intervals([0.1, "0.5"]), domain)
+    assert path_of(levels, domain, 0.3) == ["0.3 to <0.4", "0 to <0.5", "*"]
+    assert path_of(levels, domain, -0.3) == ["-0.3 to <-0.2", "-0.5 to <0", "*"]
+    assert levels.ancestors[0].tolist() == list(range(40))
+    assert 0.3 // 0.1 == 2, "which is why"
+
+
+def test_labels_half_open_unless_whole():
+    domains = [7], [7.0], [Decimal("7.5")], [7, 7.5], [None, 7]
+    for width in (5, Decimal(5)):
+        labels = [lay(Intervals([width]), domain).labels[0][-1] for domain in domains]
+        assert labels == ["5 to 9", *["5 to <10"] * 3, "5 to 9"]
+    domain = [Decimal("0.30"), 0.25, 1, Decimal("-1E+30"), 2**70]
+    assert in_leaf_order(Intervals(["0.1"]), domain) == sorted(domain)
+    assert lay(Intervals(["2.5", 5]), [7]).labels[1] == ("5 to <10",)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_integers_beyond_machines(sign):
+    domain = [sign * 2**63, sign * (2**63 + 10), sign * 10**300, 3]
+    for width in (10, "0.1", 10**100):
+        levels = lay(Intervals([width]), domain)
+        assert [domain[i] for i in levels.order] == sorted(domain)
+    assert path_of(lay(Intervals([10]), domain), domain, 10**300 * sign)[0].startswith(
+        str(sign * 10**300)[:50]
+    )
+    edge = [2**62 - 1, -(2**62), 2**63 - 1, -(2**63)]
+    assert in_leaf_order(Intervals([7]), edge) == sorted(edge)
+    assert lay(Intervals([1e-300]), [1e-300, 0.0, 1.0]).labels[0][0] == (
+        "0 to <0." + "0" * 299 + "1"
+    )
+
+
+decimals = st.decimals(-1000, 1000, places=3)
+
+
+numbers = st.one_of(
+    st.integers(), st.floats(allow_nan=False, allow_infinity=False), decimals, st.integers(-50, 50)
+)
+
+
+def bounds(label):
+    """The ends of an interval, of which the upper is left out."""
+    if " to <" in label:
+        return [Fraction(end) for end in label.split(" to <")]
+    low, _, last = label.partition(" to ")
+    return Fraction(low), Fraction(last or low) + 1
+
+
+@example([0], Decimal("125.000"), [], Decimal("0.000"))
+@examples(100)
+@given(
+    st.lists(numbers | st.none(), unique=True),
+    decimals.filter(lambda width: width > 0),
+    st.lists(st.integers(2, 5), max_size=3),
+    decimals,
+)
+def test_intervals_contain_their_values(domain, width, factors, origin):
+    widths = [width]
+    for factor in factors:
+        widths.append(widths[-1] * factor)
+    levels = lay(Intervals(widths, origin), domain)
+    for leaf, position in enumerate(levels.order.tolist()):
+        value = domain[position]
+        if value is None:
+            continue
+        exact = Fraction(str(value))
+        for each, nodes, labels in zip(widths, levels.ancestors, levels.labels, strict=False):
+            low, high = bounds(labels[nodes[leaf]])
+            assert low <= exact < high
+            assert high - low == Fraction(each)
+            assert (low - Fraction(origin)) % Fraction(each) == 0
+    values = [Fraction(str(domain[i])) for i in levels.order if domain[i] is not None]
+    assert values == sorted(values)
