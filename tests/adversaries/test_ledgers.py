@@ -6,14 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 from tests.adversaries import formulas
-from tests.adversaries.releases_many import (
-    VALUES,
-    counted,
-    stands,
-    started,
-    weighed,
-    worst,
-)
+from tests.adversaries.releases_many import VALUES, counted, stands, started, weighed, worst
 from tests.examples import NIGHTLY
 from tests.oracle.implication_worlds import group_by_group
 

@@ -519,11 +519,7 @@ def test_widths_that_mean_nothing(given, message):
         ([1, 2, 3], 2, "within = 2 holds every sensitive value .* from 1 to 3.*less than 2"),
         ([100, 110, 120], "25%", "holds every sensitive value.*give less than 20%"),
         ([7], 1, "one value has nothing to hide"),
-        (
-            [1, 2, "none", "x", "y", "z"],
-            1,
-            r"of 6 .* are neither: 'none', 'x', 'y' and 1 more",
-        ),
+        ([1, 2, "none", "x", "y", "z"], 1, r"of 6 .* are neither: 'none', 'x', 'y' and 1 more"),
         (["1,5", "2"], 1, "neither: '1,5'"),
         (["1e999999", "2"], 1, "neither"),
         ([True, 2], 1, "neither: 'True'"),

@@ -124,12 +124,7 @@ LABELS = [
     ({"intervals": [10], "origin": 5}, 1, "25 to <35|25 to <45", "20 to <30|25 to <36"),
     # A number is an interval only among whole numbers.
     ({"intervals": [1, 10]}, 1, "5", "5;6 to <7|5;6.5 to <7.5"),
-    (
-        {"intervals": ["0.5", 10]},
-        1,
-        "5 to <5.5|5 or more",
-        "5|5.5|5 to 5|5 to 5.5",
-    ),
+    ({"intervals": ["0.5", 10]}, 1, "5 to <5.5|5 or more", "5|5.5|5 to 5|5 to 5.5"),
 ]
 
 

@@ -58,8 +58,7 @@ def assert_worst(criterion, measured, amounts):
 
 @examples(4000, daily=150, deadline=None)
 @given(
-    CRITERIA,
-    st.lists(st.lists(st.integers(1, 5), min_size=1, max_size=7), min_size=1, max_size=5),
+    CRITERIA, st.lists(st.lists(st.integers(1, 5), min_size=1, max_size=7), min_size=1, max_size=5)
 )
 def test_measures_by_definition(criterion, groups):
     everybody = [value for bag in groups for value in bag]
@@ -173,9 +172,7 @@ def people(n=300, seed=4):
 
 
 SCHEMA = fk.Schema(
-    quasi_identifiers=["age", "sex"],
-    sensitive="grade",
-    hierarchies={"age": {"intervals": [5, 20]}},
+    quasi_identifiers=["age", "sex"], sensitive="grade", hierarchies={"age": {"intervals": [5, 20]}}
 )
 
 
