@@ -371,20 +371,6 @@ def test_missing_attributes():
         fk.Priors(priors_table(known, ["race"])).disclosure(grouped(frame))
 
 
-def test_groups_may_be_an_attribute():
-    frame = pa.table({"ward": ["x", "x", "y", "y"], "sex": list("mfmf"), "disease": list("abab")})
-    rows = {
-        (ward, sex): {"a": f"{i}/9", "b": f"{9 - i}/9"}
-        for i, (ward, sex) in enumerate([("x", "m"), ("x", "f"), ("y", "m"), ("y", "f")], 1)
-    }
-    release = fk.Release.from_groups(frame, group="ward", sensitive="disease")
-    found = fk.Priors(priors_table(rows, ["ward", "sex"])).disclosure(release, "a")
-    # ward x: 1/9 and 2/9; ward y: 3/9 and 4/9.
-    assert found.exact == max(Fraction(2 * 8, 2 * 8 + 1 * 7), Fraction(4 * 6, 4 * 6 + 3 * 5))
-    alone = {("x",): {"a": "1/9", "b": "8/9"}, ("y",): {"a": "1/3", "b": "2/3"}}
-    assert fk.Priors(priors_table(alone, ["ward"])).disclosure(release).exact == HALF
-
-
 def test_people_left_out():
     frame = table("ma fb fb", extra=[1, 2, 3])
     frame = frame.set_column(2, "disease", pa.array(["a", "b", None]))
@@ -444,13 +430,6 @@ def test_mistakes_are_said(make, says):
     assert not fk.Policy([fk.Requirement(SIMPLE, at_most="1/2")]).monotone()
     assert not hasattr(SIMPLE, "ledger")
     assert len(later(SIMPLE, at_most="3/4").requirements) == 2  # an absolute one beside it
-
-
-def test_equal_tables_are_one_adversary():
-    other = fk.Priors(by_sex(f="a 1/4 b 3/4", m="a 0.5 b 0.5"))
-    assert (other, hash(other)) == (SIMPLE, hash(SIMPLE))
-    assert fk.Priors(SIMPLE.tables, "binary") != SIMPLE
-    assert repr(SIMPLE) == "Priors(sex: joint)"
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,7 @@ from tests.oracle.languages import (
     Space,
     basic_implications,
     conjunctions,
-    facts,
-    facts_up_to,
-    fewest,
     negations,
-    tables,
     worst_implications,
 )
 from tests.oracle.worlds import small_releases, worlds, worst_cases
@@ -31,55 +27,11 @@ COUNTS = st.lists(
 )
 
 
-BOB, TOM = 0, 1
 RELEASES = [bags for people in range(1, 6) for bags in small_releases(people, 3, 4)]
-
-
-def implication(space, one, x, other, y):
-    """If one person has x, another has y."""
-    return space.implies(space.has(one, x), space.has(other, y))
 
 
 def space_of(bags):
     return Space(worlds(bags), sorted(set("".join(bags))))
-
-
-# ---- what can be said ------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("people", "values"), [(2, "af"), (2, "acf"), (3, "af")])
-def test_what_facts_can_say(people, values):
-    space = tables(people, values)
-    said = space.has(BOB, "f")  # somebody else's value is one fact
-    assert said in facts(space, TOM, "a", (0, 1, 0))
-    # Without it, not at all; nor can it be said of the target, unless all else is ruled out.
-    assert said not in facts_up_to(space, TOM, "a", (2, 0, 2))
-    assert said not in facts_up_to(space, BOB, "a", (len(values) - 2, 2, 2))
-    assert said in facts(space, BOB, "a", (len(values) - 1, 0, 0))
-    # Amounts must mean "at most": with exactly one fact more of another kind it cannot be said.
-    for point in [(1, 1, 0), (0, 1, 1), (1, 1, 1)]:
-        assert said not in facts(space, TOM, "a", point)
-        assert said in facts_up_to(space, TOM, "a", point)
-    # Of implications, only those about one person or one value; all of them are basic ones.
-    sayable = set().union(
-        *(facts_up_to(space, t, v, (2, 2, 2)) for t in range(people) for v in values)
-    )
-    for one, x, other, y in product(range(people), values, range(people), values):
-        said = implication(space, one, x, other, y) in sayable
-        assert said == (one == other or x == y), (one, x, other, y)
-    assert implication(space, BOB, "f", TOM, "a") in basic_implications(space)
-
-
-@pytest.mark.parametrize(("people", "values"), [(2, "ab"), (2, "abcd"), (3, "abc")])
-def test_how_many_implications_it_takes(people, values):
-    space = tables(people, values)
-    one_of_two = space.has(BOB, "a") | space.has(TOM, "a")
-    alike = space.where(lambda world: world[BOB] == world[TOM])
-    said = [space.lacks(BOB, "a"), implication(space, BOB, "b", TOM, "a"), space.has(BOB, "a")]
-    many = [fewest(basic_implications(space), what, 4) for what in [*said, one_of_two, alike]]
-    assert many == [1, 1, *[len(values) - 1] * 2, len(values)]
-    if len(values) > 2:
-        assert not facts_up_to(space, TOM, "a", (2, 2, 2)) & {said[0], one_of_two, alike}
 
 
 # ---- how far it gets -------------------------------------------------------------------------

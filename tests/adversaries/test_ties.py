@@ -3,7 +3,6 @@
 import json
 import random
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -128,20 +127,6 @@ def test_bags_keep_their_order():
         found = adversary.disclosure(counts)
         assert (found.value, found.witness.target_group) == ("Flu", "z")
         assert adversary.disclosures(counts)["HIV"].witness.target_group == "z"
-
-
-def test_the_first_of_equal_groups():
-    rng = np.random.default_rng(3)
-    for _ in range(20):
-        bags = [["a", "b", "c", "c"], ["b", "a", "d", "d"], ["a"] * 2 + ["b"] * 6 + ["e"] * 3]
-        order = rng.permutation(np.repeat(np.arange(3), 3)).tolist()
-        counts = GroupCounts.from_bags([bags[i] for i in order])
-        for value in "ab":
-            for adversary in (fk.Facts(1, 0, 0), fk.Facts(1, 1, 1), fk.Implications(2)):
-                witness = adversary.disclosures(counts)[value].witness
-                alike = bags[order[witness.target_position]]
-                first = min(p for p, i in enumerate(order) if sorted(bags[i]) == sorted(alike))
-                assert witness.target_position == first
 
 
 def findings(rows):

@@ -458,29 +458,6 @@ def test_certificates_of_another_width(tmp_path):
         fk.publish(people(60), policy(fk.Facts(), "1/9", within=9000, schema=SCHEMA))
 
 
-def test_one_of_several_columns(tmp_path):
-    """Windows of salary in the sight of the job."""
-    table = people(200).append_column("job", [["abc"[i % 3] for i in range(200)]])
-    schema = fk.Schema(quasi_identifiers=["age", "sex"], sensitive=["job", "salary"])
-    near = {"sensitive": "salary", "within": "10%", "knowing": ["job"]}
-    rules = [
-        fk.Requirement(fk.Facts(1, 1, 1), below="3/4", **near),
-        fk.Requirement(fk.Facts(1), below="4/5", sensitive="job", knowing=[]),
-    ]
-    made = fk.publish(table, fk.Policy(rules, schema))
-    made.write(tmp_path / "out")
-    fk.verify(tmp_path / "out")
-    bags = {}
-    with (tmp_path / "out" / "release.csv").open() as lines:
-        for row in csv.DictReader(lines):
-            key = row["age"], row["sex"], row["job"]
-            bags.setdefault(key, []).append(Fraction(row["salary"]))
-    found = made.audit.verdicts[0].disclosure
-    low, high = ends_of(found.value)
-    inside = {x for bag in bags.values() for x in bag if low <= x <= high}
-    assert one_by_one(bags.values(), fk.Facts(1, 1, 1), [inside]) == found.exact < Fraction(3, 4)
-
-
 # ---- the policy, the report, and what is refused ---------------------------------------------
 
 

@@ -22,7 +22,7 @@ from tests.verdicts import altered
 import foreknow as fk
 from foreknow.report.blocks import Items, Sentence, Table
 from foreknow.report.pages.audit import AuditPage
-from foreknow.report.pages.lattice import LatticePage, lattice_figure
+from foreknow.report.pages.lattice import LatticePage
 from foreknow.report.pages.verification import VerificationPage, _finding
 from foreknow.result import page_of
 from foreknow_judge.counting import Column, GroupBags
@@ -319,20 +319,6 @@ def test_lattices_by_counts(required):
     assert "safe" not in LatticePage(found).html().partition("<body")[2].lower()
     asks = fk.Policy([SECRET(values=["a", "zzz"])], schema)
     assert fk.FullDomain().search(fk.Microdata(pa.table(THREE), schema), asks).limits_inference
-
-
-def test_lattices_say_holds_and_fails():
-    method, rules = fk.FullDomain(find="minimal"), policy_of({"k_anonymity": 5})
-    alone = method.search(fk.Microdata(ROWS, rules.schema), rules)
-    made = fk.publish(ROWS, policy_of({"k_anonymity": 5}, IDLE), method=method, learned=False)
-    for found in (alone, made.audit.lattice):
-        assert found.to_dict()["limits_inference"] is False
-        html = LatticePage(found).html()
-        assert "safe" not in html.partition("<body")[2].lower().replace("unsafe", "")
-        assert all(series.color != "#2f9150" for series in lattice_figure(found).series)
-    assert [series.name for series in lattice_figure(alone).series] == ["", "fails: 1", "chosen"]
-    limited = method.search(fk.Microdata(ROWS, rules.schema), policy_of({"l_diversity": 2}))
-    assert "not safe: " in LatticePage(limited).html()
 
 
 # ---- sentences -------------------------------------------------------------------------------
@@ -704,25 +690,6 @@ def looked_at(tmp_path, table, schema, *required):
     from foreknow.explore.session import Looked
 
     return Looked("t", tmp_path / "t.csv", False, fk.Policy(required, schema), table)
-
-
-@pytest.mark.parametrize("secret", [{"values": ["zzz"]}, {"any_of": ["zzz", "yyy"]}], ids=str)
-def test_dials_of_what_nobody_has(secret, tmp_path):
-    required = fk.Requirement(fk.Facts(), below="1/2", **secret)
-    looked = looked_at(tmp_path, pa.table(MIXED), fk.Schema(**SCHEMA), required)
-    from foreknow.explore.release import judged, overview
-
-    told = judged(looked, {})
-    assert told["mood"] == overview(looked)["mood"] == "plain"
-    assert "safe" not in told
-    assert [row[1]["mood"] for row in told["counts"]["rows"]] == [""]
-    html = looked.audit.to_html()
-    assert not re.search('class="[^"]* safe"', html)
-    beside = looked_at(
-        tmp_path, pa.table(MIXED), looked.policy.schema, fk.Requirement(fk.Facts(), below="2/3")
-    )
-    assert judged(beside, {})["mood"] == "safe"
-    assert judged(beside, {"limit": "0.1"})["mood"] == "unsafe"
 
 
 def test_skylines_need_rows_of_people(tmp_path):

@@ -314,29 +314,6 @@ def test_suppressed_people_as_they_are_written(place):
     assert kept.findings[0].reached == least
 
 
-def test_several_sensitive_columns():
-    ages = [20, 21, 24, 26, 27, 33, 34, 38] * 3
-    table = pa.table({"age": ages, "ill": ["flu", "cold"] * 12, "pay": [1, 2, 3] * 8})
-    schema = fk.Schema(
-        quasi_identifiers=["age"],
-        sensitive=["ill", "pay"],
-        hierarchies={"age": fk.Intervals([10, 20])},
-    )
-    everybody = pa.table({"age": ages * 2 + [29] * 2})
-    asked = [
-        fk.Requirement(fk.KMap(20, everybody)),
-        fk.Requirement(fk.DeltaPresence(0, "1/2", everybody)),
-        fk.Requirement(fk.Facts(), below=1, sensitive="ill", knowing=["pay"]),
-        fk.Requirement(fk.KAnonymity(10)),
-    ]
-    made = fk.publish(table, fk.Policy(asked, schema=schema), method="fulldomain")
-    assert made.audit.safe
-    tens = [sum(age // 10 == decade for age in everybody["age"].to_pylist()) for decade in (2, 3)]
-    whole = made.release.counts.n_groups == 1
-    least = made.audit.criteria[0].reached
-    assert least == (sum(tens) if whole else min(tens))
-
-
 # ---- what is refused, and the ways out ---------------------------------------------------------
 
 REGISTER = as_table(register()[0])

@@ -356,17 +356,6 @@ def test_attacks_run_the_published_method(tmp_path):
         fk.attack(found, fk.Mondrian(), policy, groups=unrounded, worlds=20, seconds=60)
 
 
-def test_columns_of_priors_stay_exact():
-    ages = [30, 30, 40, 40, 50, 50]
-    table = pa.table({"age": ages, "d": ["a", "b"] * 3})
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive="d")
-    priors = fk.Priors.learn(table, ["age"], "d")
-    policy = fk.Policy([fk.Requirement(priors, at_most="3/4")], schema)
-    made = fk.publish(fk.Microdata(table, schema), policy, method="art")
-    assert (made.grids, made.audit.safe) == ({}, True)
-    assert set(made.tables["release"]["age"].to_pylist()) == {"30", "40", "50"}
-
-
 def test_grids_are_stated(tmp_path):
     _, made = published({"age": [*range(20, 60)]}, tmp_path / "out")
     path = tmp_path / "out" / "certificate.json"

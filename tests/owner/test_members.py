@@ -6,7 +6,6 @@ import shlex
 import stat
 from collections import Counter
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
@@ -407,51 +406,3 @@ def test_members_in_the_folder(desk):
         with pytest.raises(fk.InputError, match="it is for the owner only"):
             fk.verify(desk.folder / "out")
         moved.rename(own / "members.parquet")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["skyline", "out", "-c", "95%"], "'95%' is not a number; write one such as 0.95"),
-        (["audit", "out", "-p", "one.toml"], "one.toml: write [[require]], in two brackets"),
-        (["audit", "out", "-p", "policy.toml", "--html", "r.pdf"], "name it 'r.html', not .pdf"),
-    ],
-)
-def test_refusals_say_what_to_type(desk, arguments, said):
-    desk.says(*desk.publish("-q"))
-    rules = (desk.folder / "policy.toml").read_text()
-    desk.put("one.toml", rules.replace("[[require]]", "[require]"))
-    assert said in desk.refused(*arguments)
-    desk.says(*desk.audit("--html", "page.HTM", "-q", release="out"))
-
-
-@pytest.mark.complete
-def test_reports_of_published_folders(desk):
-    desk.says(*desk.publish("-q", "--method", "fulldomain"))
-    desk.says(*desk.audit("--html", "page.html", "-q", release="out"))
-    assert "generalized, by fulldomain" in (desk.folder / "out" / "report.html").read_text()
-    text = (desk.folder / "page.html").read_text()
-    assert "by mondrian" not in text
-    assert "by fulldomain" not in text
-
-
-def test_the_method_that_was_used():
-    class Everybody:
-        def partition(self, microdata, policy=None, seed=None):
-            return np.zeros(microdata.n_rows, dtype=np.int64)
-
-    settings = {"mondrian": {"cuts": 2}, "fulldomain": {"find": "chain"}}
-    options = fk.PublishOptions(settings=settings)
-    said = fk.Policy([fk.Requirement(fk.Facts(), "0.9", knowing=[])], options=options)
-    for method, key, settings in (
-        (fk.FullDomain(suppression=0.25), "fulldomain", {"suppression": 0.25}),
-        (fk.Mondrian(cuts=7), "mondrian", {"cuts": 7}),
-        ("fulldomain", "fulldomain", {"find": "chain"}),
-        (Everybody(), "Everybody", {}),
-        (None, "mondrian", {"cuts": 2}),
-    ):
-        publication = fk.publish(fk.Microdata(people(), schema()), said, method=method, seed=1)
-        options = publication.certificate.policy["publish"]
-        assert options["method"] == key
-        assert settings.items() <= options.get(key, {}).items()
-        assert publication.audit.policy.options.method == key
