@@ -66,7 +66,7 @@ def below_label(label):
 # ---- against enumeration ---------------------------------------------------------------------
 
 
-@examples(500, daily=12)
+@examples(500, daily=6)
 @given(
     st.lists(st.lists(st.sampled_from("ABCD"), min_size=1, max_size=3), min_size=1).filter(
         lambda bags: sum(map(len, bags)) <= 5 and len({x for bag in bags for x in bag}) > 2

@@ -64,7 +64,7 @@ def some_windows(bags, within):
 # ---- by enumeration --------------------------------------------------------------------------
 
 
-@examples(400, daily=10, deadline=None)
+@examples(400, daily=6, deadline=None)
 @given(
     st.lists(st.lists(st.sampled_from(NUMBERS), min_size=1, max_size=4), min_size=1).filter(
         lambda bags: sum(map(len, bags)) <= (5 if NIGHTLY else 4)
@@ -109,7 +109,7 @@ def ends_of(name):
     return Fraction(ends[0]), Fraction(ends[-1])
 
 
-@examples(600, daily=25, deadline=None)
+@examples(600, daily=18, deadline=None)
 @given(
     BAGS,
     st.sampled_from([*WIDTHS, 11]),
@@ -271,7 +271,7 @@ def test_searches_as_judged_afresh(bags, within, amounts, below):
         ledger.commit(removed, added)
 
 
-@examples(50, daily=6, deadline=None)
+@examples(50, daily=4, deadline=None)
 @given(
     st.lists(st.lists(st.integers(0, 12), min_size=2, max_size=3), min_size=1, max_size=2),
     st.sampled_from([1, 3, "50%"]),

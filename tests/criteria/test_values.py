@@ -56,7 +56,7 @@ def assert_worst(criterion, measured, amounts):
         assert measured == worst
 
 
-@examples(4000, daily=150, deadline=None)
+@examples(4000, daily=100, deadline=None)
 @given(
     CRITERIA, st.lists(st.lists(st.integers(1, 5), min_size=1, max_size=7), min_size=1, max_size=5)
 )
