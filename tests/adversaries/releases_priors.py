@@ -8,6 +8,7 @@ import pyarrow as pa
 from tests.oracle.posterior_worlds import binary, joint
 
 import foreknow as fk
+from foreknow_judge.written import Written
 
 SETS = (("sex",), ("race",), ("sex", "race"))
 LABELS = {"sex": ("m", "f"), "race": ("w", "b", None)}
@@ -59,6 +60,15 @@ class Scene:
         """The release by a published quasi-identifier, with the exact ones beside it."""
         frame = self.frame.rename_columns({"gid": "band"})
         return fk.Release.from_generalized(frame, quasi_identifiers=["band"], sensitive="disease")
+
+    def written(self, form):
+        """The tables of the release as they would be published."""
+        if form == "generalized":
+            return Written(form, ("gid",), "disease", {"release": self.frame})
+        tally = self.frame.group_by(["gid", "disease"]).aggregate([([], "count_all")])
+        tally = tally.rename_columns({"count_all": "count"})
+        people = self.frame.drop_columns("disease").take(list(reversed(range(len(self.people)))))
+        return Written(form, ("gid",), "disease", {"people": people, "sensitive": tally})
 
     def priors(self, reading, only=None):
         chosen = self.tables if only is None else {only: self.tables[only]}

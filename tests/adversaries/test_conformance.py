@@ -2,6 +2,8 @@
 
 import dataclasses
 from fractions import Fraction
+from functools import partial
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -39,11 +41,16 @@ from foreknow.policy.ledger import Part, PolicyLedger
 from foreknow_judge.errors import InputError, UnsupportedError
 
 ADVERSARIES = registry.ADVERSARIES
-# Those that read labels of finished groups need more than bags: see tests/test_population.py.
+
+
+# Those that read labels of finished groups need more than bags: see tests/criteria.
 CRITERIA = tuple(kind for kind in criteria.CRITERIA if Need.FINISHED not in kind.needs)
 
-SEMANTICS = ["single", "set", "multiset"]
+
+SEARCHABLE = [kind for kind in ADVERSARIES if hasattr(kind, "ledger")]
 LETTERS = "abcdz"
+
+
 BAGS = st.lists(
     st.dictionaries(st.sampled_from("abcd"), st.integers(1, 30), min_size=1), min_size=1, max_size=6
 )
@@ -65,7 +72,11 @@ def made(kind, *given, reading="joint"):
 
 
 SHARES = st.fractions(min_value="1/8", max_value=1, max_denominator=8)
+
+
 TIMES = st.fractions(min_value="1/3", max_value=4, max_denominator=6)
+
+
 DRAWN = {
     fk.LDiversity: st.one_of(
         st.builds(fk.LDiversity, st.integers(1, 4)),
@@ -109,8 +120,6 @@ def each(kinds, name="kind"):
 
 of_each = each(ADVERSARIES)
 of_amounts = each([kind for kind in ADVERSARIES if amounts(kind)])
-LIMITED = [(kind, name) for kind in ADVERSARIES for name in amounts(kind)]
-of_each_amount = pytest.mark.parametrize(("kind", "name"), LIMITED)
 
 
 # ---- disclosures -----------------------------------------------------------------------------
@@ -119,7 +128,7 @@ of_each_amount = pytest.mark.parametrize(("kind", "name"), LIMITED)
 @of_each
 @examples(100)
 @given(data=st.data(), bags=BAGS)
-def test_one_value_all_values_and_the_worst_agree_in_every_number(kind, data, bags):
+def test_all_disclosures_agree(kind, data, bags):
     adversary, release = data.draw(known(kind)), release_of(bags)
     at_once = adversary.disclosures(release)
     assert list(at_once) == list(release.counts.values)
@@ -134,51 +143,28 @@ def test_one_value_all_values_and_the_worst_agree_in_every_number(kind, data, ba
 
 
 @of_each
-def test_a_value_that_nobody_has_is_never_disclosed(kind):
+def test_values_of_nobody(kind):
     release = release_of(["ab", "ac"])
     cases = [(release, "z")]
     if kind is not fk.Priors:  # they need a release
-        without_c = release.counts.take([0])
+        nobody, without_c = fk.GroupCounts.from_bags([]), release.counts.take([0])
         cases.append((without_c, "c"))
         assert made(kind, 9, 9, 9).disclosures(without_c)["c"].exact == 0
-    for amount in (0, 1, 5, 10**9):
-        for judged, value in cases:
-            found = made(kind, amount, amount, amount).disclosure(judged, value)
-            assert (found.value, found.exact, found.probability) == (value, Fraction(0), 0.0)
-            assert found.witness is None
-            assert found.below("1/1000000000000")
-            assert not found.below(0)
-
-
-@of_amounts
-def test_a_release_without_anybody_discloses_nothing(kind):
-    nobody, adversary = fk.GroupCounts.from_bags([]), made(kind, 1, 1, 1)
-    found = adversary.disclosure(nobody)
-    assert (found.value, found.exact, found.probability, found.witness) == (None, 0, 0.0, None)
-    assert adversary.disclosures(nobody) == {}
-
-
-@of_amounts
-@examples(100)
-@given(data=st.data(), bags=BAGS)
-def test_more_knowledge_never_lowers_a_disclosure_and_repeated_groups_do_not_matter(
-    kind, data, bags
-):
-    adversary, counts = data.draw(known(kind)), fk.GroupCounts.from_bags(bags)
-    less = adversary.disclosures(counts)
-    for name in amounts(kind):
-        richer = dataclasses.replace(adversary, **{name: getattr(adversary, name) + 1})
-        for value, found in richer.disclosures(counts).items():
-            assert less[value].exact <= found.exact
-    if amounts(kind) == ["k"]:  # who needs no people of other groups like it
-        again = adversary.disclosures(fk.GroupCounts.from_bags(bags * 2))
-        assert {v: d.exact for v, d in again.items()} == {v: d.exact for v, d in less.items()}
+        found = made(kind, 1, 1, 1).disclosure(nobody)
+        assert (found.value, found.exact, found.probability, found.witness) == (None, 0, 0.0, None)
+        assert made(kind, 1, 1, 1).disclosures(nobody) == {}
+    for amount, (judged, value) in product((0, 1, 10**9), cases):
+        found = made(kind, amount, amount, amount).disclosure(judged, value)
+        assert (found.value, found.exact, found.probability) == (value, Fraction(0), 0.0)
+        assert found.witness is None
+        assert found.below("1/1000000000000")
+        assert not found.below(0)
 
 
 @each([*ADVERSARIES, *CRITERIA])
 @examples(150)
 @given(data=st.data(), bags=BAGS)
-def test_where_it_is_called_monotone_merging_groups_never_hurts(kind, data, bags):
+def test_merging_never_hurts_where_monotone(kind, data, bags):
     asked = data.draw(known(kind, least=int(kind in CRITERIA), most=12))
     if not asked.monotone():
         return
@@ -195,13 +181,13 @@ def test_where_it_is_called_monotone_merging_groups_never_hurts(kind, data, bags
         assert asked.disclosure(coarse).exact <= asked.disclosure(counts).exact
 
 
-# ---- as values -------------------------------------------------------------------------------
+# ---- as values, and what is refused ----------------------------------------------------------
 
 
 @each([*ADVERSARIES, *CRITERIA])
 @examples(50)
 @given(st.data())
-def test_what_is_written_in_a_policy_is_read_back(kind, data):
+def test_policies_are_read_back(kind, data):
     asked = data.draw(known(kind, least=1))
     written = asked.to_dict()
     assert list(written) == [kind.key]
@@ -214,17 +200,13 @@ def test_what_is_written_in_a_policy_is_read_back(kind, data):
     assert (back, hash(back)) == (asked, hash(asked))
 
 
-@of_each_amount
-@pytest.mark.parametrize("wrong", [-1, 1.0, 0.5, "1", None, True, False, [1]])
-def test_amounts_that_are_no_whole_numbers_from_0_are_refused(kind, name, wrong):
-    says = "0 or more, not -1" if wrong == -1 else "a whole number"
-    with pytest.raises(InputError, match=f"{kind.__name__}: {name} must be {says}"):
-        kind(**{name: wrong})
-
-
 @of_amounts
-def test_amounts_are_plain_frozen_equal_and_hashable(kind):
+def test_amounts_are_whole_and_hashable(kind):
     names = amounts(kind)
+    for name, wrong in product(names, [-1, 1.0, "1", None, True, [1]]):
+        says = "0 or more, not -1" if wrong == -1 else "a whole number"
+        with pytest.raises(InputError, match=f"{kind.__name__}: {name} must be {says}"):
+            kind(**{name: wrong})
     one = kind(*[np.uint8(i + 1) for i in range(len(names))])
     assert one == kind(**{name: i + 1 for i, name in enumerate(names)})
     assert {type(getattr(one, name)) for name in names} == {int}
@@ -234,17 +216,13 @@ def test_amounts_are_plain_frozen_equal_and_hashable(kind):
         setattr(one, names[0], 1)
 
 
-# ---- what is refused -------------------------------------------------------------------------
-
-
 @of_each
-def test_a_release_or_anything_with_counts_is_judged_and_nothing_else(kind):
+def test_only_counts_are_judged(kind):
     adversary, release = made(kind, 1, 1, 1), release_of(["aab", "bc"])
     if amounts(kind):
         stand_in = SimpleNamespace(counts=release.counts)
         assert adversary.disclosure(stand_in).exact == adversary.disclosure(release.counts).exact
-        assert adversary.disclosures(stand_in).keys() == {"a", "b", "c"}
-    for wrong in (None, ["aab"], {"a": 1}, SimpleNamespace(counts="aab")):
+    for wrong in (None, ["aab"], SimpleNamespace(counts="aab")):
         for judge in (adversary.disclosure, adversary.disclosures):
             with pytest.raises(InputError, match="expected a Release or a GroupCounts, not"):
                 judge(wrong)
@@ -253,22 +231,22 @@ def test_a_release_or_anything_with_counts_is_judged_and_nothing_else(kind):
 
 
 @of_each
-@pytest.mark.parametrize("semantics", SEMANTICS)
-def test_another_semantics_is_judged_or_refused_at_every_door(kind, semantics):
+@pytest.mark.parametrize("semantics", ["single", "set", "multiset"])
+def test_semantics_at_every_door(kind, semantics):
     adversary, release = made(kind, 1, 1, 1), release_of(["aab", "bc"], semantics)
     doors = [
-        lambda: adversary.disclosure(release),
-        lambda: adversary.disclosure(release, "a"),
-        lambda: adversary.disclosures(release),
+        partial(adversary.disclosure, release),
+        partial(adversary.disclosure, release, "a"),
+        partial(adversary.disclosures, release),
     ]
     if isinstance(adversary, Searchable):
-        doors.append(lambda: adversary.ledger("1/2", semantics=semantics))
+        doors.append(partial(adversary.ledger, "1/2", semantics=semantics))
     assert adversary.monotone(semantics) is (semantics == "single" and kind is not fk.Priors)
     if semantics == "single" or kind is fk.Facts:
         assert all(door() is not None for door in doors)
         return
-    if isinstance(adversary, Searchable) and kind is fk.Implications:
-        doors.append(lambda: adversary.ledger("1/2").admits(None, release.counts))
+    if kind is fk.Implications:
+        doors.append(partial(adversary.ledger("1/2").admits, None, release.counts))
     for door in doors:
         with pytest.raises(UnsupportedError, match=semantics):
             door()
@@ -277,11 +255,8 @@ def test_another_semantics_is_judged_or_refused_at_every_door(kind, semantics):
 # ---- ledgers ---------------------------------------------------------------------------------
 
 SEARCHED = [
-    *((kind, "single", False) for kind in ADVERSARIES if hasattr(kind, "ledger")),
-    (fk.Facts, "set", True),
-    (fk.Facts, "multiset", True),
-    (fk.Facts, "single", True),
-    *((kind, "single", False) for kind in CRITERIA),
+    *((kind, "single", False) for kind in (*SEARCHABLE, *CRITERIA)),
+    *((fk.Facts, semantics, True) for semantics in ("single", "set", "multiset")),
     (fk.KAnonymity, "set", False),
 ]
 of_each_ledger = pytest.mark.parametrize(
@@ -331,7 +306,7 @@ class Search:
 @of_each_ledger
 @examples(120, daily=5)
 @given(data=st.data())
-def test_every_change_of_a_history_is_judged_as_from_scratch(kind, semantics, rising, data):
+def test_histories_as_from_scratch(kind, semantics, rising, data):
     search = Search(data, kind, semantics, rising)
     search.limit(data, *search.stages)
     first = search.counted(search.stages[0])
@@ -349,9 +324,9 @@ def test_every_change_of_a_history_is_judged_as_from_scratch(kind, semantics, ri
 
 
 @of_each_ledger
-@examples(150, daily=5)
+@examples(150, daily=4)
 @given(data=st.data())
-def test_proposals_are_evaluated_alone_together_and_carried_out(kind, semantics, rising, data):
+def test_proposals_alone_and_together(kind, semantics, rising, data):
     search = Search(data, kind, semantics, rising, steps=2)
     groups, proposals = search.stages[-1], search.proposals(data)
     outcomes = [groups, after(groups, proposals), *(after(groups, [p]) for p in proposals)]
@@ -396,7 +371,7 @@ def test_proposals_are_evaluated_alone_together_and_carried_out(kind, semantics,
 @of_each_ledger
 @examples(100, daily=5)
 @given(data=st.data())
-def test_groups_may_come_without_others_leaving(kind, semantics, rising, data):
+def test_groups_that_come(kind, semantics, rising, data):
     search = Search(data, kind, semantics, rising, steps=0)
     groups = data.draw(groupings(semantics, 2, 5))
     search.limit(data, groups, *([group] for group in groups))
@@ -415,9 +390,7 @@ def test_groups_may_come_without_others_leaving(kind, semantics, rising, data):
 @of_each_ledger
 @examples(100, daily=5)
 @given(data=st.data())
-def test_what_is_accepted_greedily_is_safe_and_in_order_where_nothing_mends(
-    kind, semantics, rising, data
-):
+def test_greedily_accepted_is_safe(kind, semantics, rising, data):
     search = Search(data, kind, semantics, rising, steps=1)
     groups, proposals = search.stages[-1], search.proposals(data)
     search.limit(data, groups, after(groups, proposals))
@@ -434,18 +407,11 @@ def test_what_is_accepted_greedily_is_safe_and_in_order_where_nothing_mends(
                 single.commit(*asked)
 
 
-SEARCHABLE = [kind for kind in ADVERSARIES if hasattr(kind, "ledger")]
-
-
 @each(SEARCHABLE)
-@pytest.mark.parametrize("threshold", [0, -1, "3/2", "half", None])
-def test_thresholds_outside_0_to_1_are_refused(kind, threshold):
-    with pytest.raises(InputError):
-        made(kind, 1, 1, 1).ledger(threshold)
-
-
-@each(SEARCHABLE)
-def test_other_labels_are_a_bug_of_the_search_and_other_masks_an_error(kind):
+def test_ledgers_refuse_mistakes(kind):
+    for threshold in (0, -1, "3/2", "half", None):
+        with pytest.raises(InputError):
+            made(kind, 1, 1, 1).ledger(threshold)
     counts, others = (fk.GroupCounts.from_bags([bag]) for bag in ("ab", "abc"))
     ledger = made(kind).ledger("1/2")
     ledger.commit(None, counts)
@@ -456,12 +422,9 @@ def test_other_labels_are_a_bug_of_the_search_and_other_masks_an_error(kind):
         ledger.admits(None, counts)
 
 
-HUGE = [2**31, 2**62 - 1, 2**62, 2**63 - 1, 2**63, 2**64, 10**30]
-
-
 @each(SEARCHABLE)
-@pytest.mark.parametrize("amount", [3, *HUGE])
-def test_enough_knowledge_discloses_everything_and_is_never_admitted(kind, amount):
+@pytest.mark.parametrize("amount", [3, 2**31, 2**62, 2**63, 10**30])
+def test_enough_knowledge_discloses_everything(kind, amount):
     counts = fk.GroupCounts.from_bags(["aab", "bccd", "ad"])
     for adversary in [
         *(kind(**{name: amount}) for name in amounts(kind)),
@@ -482,7 +445,7 @@ def test_enough_knowledge_discloses_everything_and_is_never_admitted(kind, amoun
 @each(SEARCHABLE)
 @examples(200, daily=5)
 @given(data=st.data(), bags=BAGS)
-def test_a_threshold_that_is_attained_is_refused_however_floats_are_rounded(kind, data, bags):
+def test_attained_thresholds_are_refused(kind, data, bags):
     adversary, counts = data.draw(known(kind)), fk.GroupCounts.from_bags(bags)
     truth = adversary.disclosure(counts).exact
     ledger = adversary.ledger(truth)

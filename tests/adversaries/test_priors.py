@@ -1,24 +1,34 @@
-"""Priors on whole releases, against enumerated worlds: every value, person and reading."""
+"""Priors against enumerated worlds, any of a set by them, and limits relative to them."""
 
+import json
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from random import Random
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.releases_priors import priors_table, random_scene
 from tests.examples import NIGHTLY, examples
+from tests.oracle.sets import worst_of_set_by_priors
 
 import foreknow as fk
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.priors import disclosure as priors_judged
-from foreknow_judge.errors import DataError, InputError, UnsupportedError
+from foreknow.certificates import Certificate
+from foreknow.report.pages.audit import verdict_sentence
+from foreknow_judge.errors import CertificateError, DataError
+from foreknow_judge.verdict import Limit
+from foreknow_judge.verdicts import verdicts as verify
+from foreknow_judge.written import Written
 
 SEEDS = st.integers(0, 2**40)
 READINGS = ["joint", "binary"]
-HALF = Fraction(1, 2)
+BOTH = pytest.mark.parametrize("reading", READINGS)
+HALF, LITTLE = Fraction(1, 2), Fraction(1, 10**30)
 
 
 def highest(truth, value):
@@ -79,10 +89,14 @@ def plain(group):
     return group[0] if isinstance(group, tuple) else group
 
 
+def asked(priors, times, **more):
+    return fk.Policy([fk.Requirement(priors, at_most_times=times, **more)])
+
+
 # ---- against enumeration -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("reading", READINGS)
+@BOTH
 @pytest.mark.parametrize(
     ("groups", "most", "made", "many"),
     [
@@ -92,7 +106,7 @@ def plain(group):
         pytest.param(8, 5, ["release", "bucketized", "generalized"], 2500, marks=pytest.mark.slow),
     ],
 )
-def test_disclosures_are_those_of_enumerated_worlds(reading, groups, most, made, many):
+def test_disclosures_by_enumeration(reading, groups, most, made, many):
     @examples(many)
     @given(SEEDS, st.sampled_from(made))
     def check(seed, made):
@@ -104,8 +118,8 @@ def test_disclosures_are_those_of_enumerated_worlds(reading, groups, most, made,
 
 @examples(120)
 @given(SEEDS)
-@pytest.mark.parametrize("reading", READINGS)
-def test_a_group_that_the_priors_forbid_is_an_error(reading, seed):
+@BOTH
+def test_groups_that_priors_forbid(reading, seed):
     scene = random_scene(Random(seed), n_groups=3, kind="zeros", possible=False)
     truth = scene.truth(reading)
     if truth is not None:
@@ -116,25 +130,59 @@ def test_a_group_that_the_priors_forbid_is_an_error(reading, seed):
             getattr(scene.priors(reading), ask)(scene.release)
 
 
-@examples(60)
-@given(SEEDS)
-def test_requirements_are_settled_exactly(seed):
-    random = Random(seed)
-    scene = random_scene(random, n_groups=3)
-    reading = random.choice(READINGS)
-    truth = scene.truth(reading)
-    value = random.choice([x for _, _, x in scene.people])
-    exact = highest(truth.values(), value)
-    little = Fraction(1, 10**20)
-    for limit in {exact, exact - little, exact + little, HALF}:
-        if not 0 < limit <= 1:
+@examples(50, daily=5)
+@given(SEEDS, st.data())
+@BOTH
+def test_verdicts_by_enumeration(reading, seed, data):
+    """Of audit and verifier, below, at most, and at most so many times, at the very limit."""
+    scene = random_scene(Random(seed), n_groups=4)
+    release, priors, truth = scene.release, scene.priors(reading), scene.truth(reading)
+    values = sorted({x for _, _, x in scene.people})
+    about = data.draw(st.lists(st.sampled_from(values), unique=True, min_size=1), label="about")
+    exact = highest(truth.values(), about[0])
+    for limit in {exact, exact + LITTLE, HALF}:
+        if 0 < limit <= 1:
+            limits = {"below": limit}, {"at_most": limit}
+            rules = [fk.Requirement(priors, values=about[:1], **own) for own in limits]
+            verdicts = fk.audit(release, fk.Policy(rules)).verdicts
+            assert [verdict.safe for verdict in verdicts] == [exact < limit, exact <= limit]
+    ratios = {cell: ratio for cell, ratio in scene.ratios(truth).items() if cell[3] in about}
+    top = max(ratios.values())
+    for value, found in priors.gains(release).items():
+        if value in about:
+            most = max(ratio for cell, ratio in ratios.items() if cell[3] == value)
+            assert found.exact / found.prior == most
+            assert 0 <= Fraction(found.probability) - found.exact < Fraction(1, 10**12)
+    for times in {top, top - LITTLE, top * 2, Fraction(1)}:
+        if times < 1:
             continue
-        rules = [
-            fk.Requirement(scene.priors(reading), limit, values=[value]),
-            fk.Requirement(scene.priors(reading), values=[value], at_most=limit),
-        ]
-        verdicts = fk.audit(scene.release, fk.Policy(rules)).verdicts
-        assert [verdict.safe for verdict in verdicts] == [exact < limit, exact <= limit]
+        policy = asked(priors, times, values=about)
+        (verdict,) = fk.audit(release, policy).verdicts
+        assert verdict.safe == (top <= times)
+        assert bool(policy.failures(release)) == (top > times)
+        prior = verdict.disclosure.prior
+        assert verdict.disclosure.exact / prior == top
+        assert verdict.limit == min(1, times * prior)
+        assert prior == verdict.disclosure.witness.prior
+        assert all(d.exact / d.prior <= top for d in verdict.others)
+        (finding,) = verify(scene.written("bucketized"), policy.to_dict()["require"])
+        assert finding.safe == verdict.safe
+        assert finding.required == Limit(times, inclusive=True, relative=True)
+        if finding.limit < 1:  # of several as far from their limits, either may be named
+            assert finding.reached * times / finding.limit == top
+
+
+@examples(25, daily=5)
+@given(SEEDS, st.integers(7, 14))
+@BOTH
+def test_larger_groups_are_verified(reading, seed, most):
+    scene = random_scene(Random(seed), n_groups=3, most=most)
+    priors = scene.priors(reading)
+    found = priors.gain(scene.release)
+    for times in (found.exact, found.exact - LITTLE):
+        rules = asked(priors, max(times, 1)).to_dict()["require"]
+        (finding,) = verify(scene.written("generalized"), rules)
+        assert finding.safe == (found.exact <= max(times, 1))
 
 
 # ---- examples worked by hand ---------------------------------------------------------------
@@ -160,44 +208,116 @@ def grouped(frame, **how):
     return fk.Release.from_groups(frame, group="gid", sensitive="disease", **how)
 
 
-def test_two_of_each_as_in_the_papers_section_on_the_lack_of_monotony():
-    priors = by_sex(m="l 1/10 h 9/10", f="l 3/1000 h 997/1000")
-    mixed = fk.Priors(priors).disclosure(grouped(table("ml ml fh fh")), "l")
-    assert mixed.exact == Fraction(1047847, 1102414)
-    apart = fk.Priors(priors).disclosure(grouped(table("ml mh|fl fh")), "l")
-    assert apart.exact == HALF  # so merging these two groups helps the adversary
-    assert not fk.Priors(priors).monotone()
+def read(frame, value="a", reading="joint", **rows):
+    """The disclosure of a value, by priors of sexes."""
+    release = grouped(table(frame) if isinstance(frame, str) else frame)
+    return fk.Priors(by_sex(**rows), reading).disclosure(release, value)
 
 
-def test_joint_and_binary_differ_where_the_errata_say_so():
+def test_golden_examples():
+    """Of the section on the lack of monotony, and of the errata."""
+    sexes = {"m": "l 1/10 h 9/10", "f": "l 3/1000 h 997/1000"}
+    assert read("ml ml fh fh", "l", **sexes).exact == Fraction(1047847, 1102414)
+    # Merging two groups helps the adversary.
+    assert read("ml mh|fl fh", "l", **sexes).exact == HALF
+    assert not fk.Priors(by_sex(**sexes)).monotone()
     rows = {"t": "a 1/10 b 3/50 c 3/50", "u": "a 3/50 b 1/10 c 1/10"}
-    release = grouped(table("ta ub uc"))
-    assert fk.Priors(by_sex(**rows)).disclosure(release, "a").exact == Fraction(25, 43)
-    binary = fk.Priors(by_sex(**rows), "binary").disclosure(release, "a").exact
-    assert binary == Fraction(1, 9) / (Fraction(1, 9) + 2 * Fraction(3, 47))
-    assert binary < HALF
+    assert read("ta ub uc", **rows).exact == Fraction(25, 43)
+    ninth, other = Fraction(1, 9), Fraction(3, 47)
+    assert read("ta ub uc", reading="binary", **rows).exact == ninth / (ninth + 2 * other) < HALF
 
 
-def test_a_prior_that_floats_cannot_hold_apart_from_others_has_no_false_gain():
+def test_what_floats_cannot_hold_apart():
     priors = fk.Priors(by_sex(m="a 1e-200 b 0.5", f="a 0.5 b 0.5"))
     gain = priors.gain(grouped(table("ma fb")))
     assert gain.ratio < 2.001
     assert gain.exact == 2 / (1 + 2 * Fraction(1, 10**200))
-
-
-def test_the_witness_is_whoever_is_surest_by_fractions():
-    # The two groups differ in the thirtieth digit.
+    # Two groups that differ in the thirtieth digit.
     rows = {"m": "a 0.3 b 0.3", "f": "a 0.2 b 0.3", "n": f"a 0.3{'0' * 30}1 b 0.3"}
-    release = grouped(table("ma fb|na fb|ma fb"))
-    found = fk.Priors(by_sex(**rows)).disclosure(release, "a")
-    assert found.witness.signature == {"sex": "n"}
-    assert found.witness.group == 2
+    found = read("ma fb|na fb|ma fb", **rows)
+    assert (found.witness.signature, found.witness.group) == ({"sex": "n"}, 2)
     assert found.exact > Fraction(3, 5)
-
-
-def test_a_value_that_nobody_has_is_not_disclosed():
-    found = fk.Priors(by_sex(m="a 1/2 z 1/2")).disclosure(grouped(table("ma ma")), "z")
+    found = read("ma ma", "z", m="a 1/2 z 1/2")
     assert (found.exact, found.probability, found.witness) == (0, 0, None)
+
+
+def test_near_ties_between_groups():
+    row = {"a": Fraction(1, 4), "b": Fraction(1, 3)}
+    rows = {"p": {"a": Fraction(1, 3), "b": Fraction(1, 3)}, "q": row}
+    rows["s"] = row | {"a": Fraction(1, 4) - LITTLE}
+    top = 1 / (Fraction(1, 3) + Fraction(1, 4) - LITTLE)
+    priors = fk.Priors(priors_table({(s,): own for s, own in rows.items()}, ["sex"]))
+    for text in ("pa qb|pa sb", "pa sb|pa qb"):
+        release = grouped(table(text))
+        found = priors.gains(release)["a"]
+        assert found.exact / found.prior == top
+        for times in (top, top - LITTLE**2):
+            assert fk.audit(release, asked(priors, times, values=["a"])).safe == (times == top)
+            assert verified(table(text), asked(priors, times, values=["a"])) == (times == top)
+
+
+def verified(frame, policy):
+    """Whether the verifier calls it safe."""
+    tables = Written("generalized", ("gid",), "disease", {"release": frame})
+    (finding,) = verify(tables, policy.to_dict()["require"])
+    return finding.safe
+
+
+def test_ties_too_many_to_settle(monkeypatch):
+    half = fk.Priors(by_sex(m="a 0.5 b 0.5", f="a 0.5 b 0.5"))
+    assert fk.audit(grouped(table("ma mb|fa fb")), asked(half, 1)).safe
+    monkeypatch.setattr("foreknow.adversaries.priors.disclosure._MOST_GAINS", 1)
+    # Two groups as far from their priors, of different people.
+    priors = fk.Priors(by_sex(m="a 0.5 b 0.5", f="a 0.25 b 0.25"))
+    release = grouped(table("ma mb|fa fb fb fb"))
+    found = priors.gains(release)["a"]
+    assert (found.exact, found.bounded) == (None, True)
+    assert not fk.audit(release, asked(priors, 1, values=["a"])).safe
+    assert fk.audit(release, asked(priors, "1.001", values=["a"])).safe
+
+
+def judged_both_ways(rows, people, reading, times, values):
+    """Whether the audit and the verifier call it safe."""
+    chances = {(s,): dict(zip(values, map(Fraction, row), strict=True)) for s, row in rows.items()}
+    columns = zip(*people, strict=True)
+    frame = pa.table(dict(zip(("gid", "sex", "disease"), map(list, columns), strict=True)))
+    policy = asked(fk.Priors(priors_table(chances, ["sex"]), reading), times, values=["x"])
+    return fk.audit(grouped(frame), policy).safe, verified(frame, policy)
+
+
+@pytest.mark.parametrize("places", [(150, 200), (80, 250)])
+def test_posteriors_as_small_as_priors(places):
+    little, least = (Fraction(1, 10**n) for n in places)
+    third, twentieth = Fraction(1, 3), Fraction(1, 20)
+    rows = {
+        "t": [little, Fraction(1, 10), 0, 0, 0],
+        "s": [Fraction(1, 10), Fraction(9, 10), 0, 0, 0],
+        "r1": [0, 0, third, third, third],
+        "r2": [0, 0, Fraction(1, 2), least, least],
+        "r3": [0, 0, Fraction(1, 2), least, least],
+        "m": [twentieth, 19 * twentieth, 0, 0, 0],
+        "k": [twentieth / 3, 19 * twentieth, 0, 0, 0],
+    }
+    first = [(1, "t", "q"), (1, "s", "x"), (1, "r1", "v2"), (1, "r2", "v1"), (1, "r3", "v3")]
+    people = [*first, (2, "m", "x"), (2, "k", "q")]
+    # Who has x in group 1: t with `little`, or s with a tenth; the other has q.
+    ratio = Fraction(9, 10) / (little * Fraction(9, 10) + Fraction(1, 100))
+    values = ["x", "q", "v1", "v2", "v3"]
+    for times, safe in ((20, False), (ratio - LITTLE, False), (ratio, True)):
+        assert judged_both_ways(rows, people, "joint", times, values) == (safe, safe)
+
+
+def test_binary_weights_below_floats():
+    rows = {
+        "t": [Fraction(1, 10**290), Fraction(1, 2)],
+        "s": [Fraction(1, 10), Fraction(9, 10)],
+        "m": [Fraction(1, 20), Fraction(19, 20)],
+        "k": [Fraction(1, 60), Fraction(19, 20)],
+    }
+    people = [(1, "t", "q"), *[(1, "s", "x")] * 115, *[(1, "s", "q")] * 5]
+    people += [(2, "m", "x"), (2, "k", "q")]
+    for times, safe in ((40, False), (172, False), (173, True)):
+        assert judged_both_ways(rows, people, "binary", times, ["x", "q"]) == (safe, safe)
 
 
 # ---- labels --------------------------------------------------------------------------------
@@ -209,7 +329,7 @@ def test_a_value_that_nobody_has_is_not_disclosed():
     ids=["int", "text", "dictionary"],
 )
 @pytest.mark.parametrize("written", [[1, 1, 2, 2], ["1", "1", "2", "2"]], ids=["int", "text"])
-def test_numbers_and_texts_that_print_alike_are_one_signature(ages, written):
+def test_numbers_and_texts_alike(ages, written):
     priors = pa.table(
         {"age": written, "value": ["a", "b"] * 2, "probability": [0.1, 0.9, 0.9, 0.1]}
     )
@@ -219,7 +339,7 @@ def test_numbers_and_texts_that_print_alike_are_one_signature(ages, written):
     assert found.witness.signature == {"age": "2"}
 
 
-def test_a_float_is_not_a_whole_number_and_the_message_says_what_there_is():
+def test_floats_are_not_whole():
     priors = pa.table({"age": [1, 1], "value": ["a", "b"], "probability": [0.1, 0.9]})
     with pytest.raises(DataError, match=r"no probabilities for age 1\.0; known: '1'"):
         fk.Priors(priors).disclosure(grouped(table("ma mb", age=[1.0, 1.0])))
@@ -228,7 +348,11 @@ def test_a_float_is_not_a_whole_number_and_the_message_says_what_there_is():
     assert found.exact == HALF
 
 
-def test_values_that_are_numbers_are_compared_as_they_print():
+def test_values_as_they_print():
+    frame = pa.table({"gid": [1, 1], "sex": ["'=m", "f"], "disease": ["'+a", "b"]})
+    priors = fk.Priors(by_sex(f="+a 0.003 b 0.997", **{"=m": "+a 0.1 b 0.9"}))
+    found = priors.disclosure(grouped(frame).rearmed(), "+a")
+    assert (found.exact, found.witness.signature) == (Fraction(997, 1024), {"sex": "=m"})
     frame = pa.table({"gid": [1, 1], "sex": ["m", "f"], "disease": [7, 8]})
     priors = fk.Priors(by_sex(m="7 0.1 8 0.9", f="7 0.003 8 0.997"))
     found = priors.disclosures(grouped(frame))
@@ -236,7 +360,7 @@ def test_values_that_are_numbers_are_compared_as_they_print():
     assert priors.disclosure(grouped(frame), 7).witness.value == 7
 
 
-def test_a_missing_attribute_is_a_signature_of_its_own():
+def test_missing_attributes():
     frame = table("ma fb", race=pa.array([None, "w"]))
     rows = {(None,): {"a": "1/2", "b": "1/2"}, ("w",): {"a": "1/4", "b": "3/4"}}
     found = fk.Priors(priors_table(rows, ["race"])).disclosure(grouped(frame), "a")
@@ -247,21 +371,7 @@ def test_a_missing_attribute_is_a_signature_of_its_own():
         fk.Priors(priors_table(known, ["race"])).disclosure(grouped(frame))
 
 
-def test_the_column_of_groups_may_be_an_attribute():
-    frame = pa.table({"ward": ["x", "x", "y", "y"], "sex": list("mfmf"), "disease": list("abab")})
-    rows = {
-        (ward, sex): {"a": f"{i}/9", "b": f"{9 - i}/9"}
-        for i, (ward, sex) in enumerate([("x", "m"), ("x", "f"), ("y", "m"), ("y", "f")], 1)
-    }
-    release = fk.Release.from_groups(frame, group="ward", sensitive="disease")
-    found = fk.Priors(priors_table(rows, ["ward", "sex"])).disclosure(release, "a")
-    # ward x: 1/9 and 2/9; ward y: 3/9 and 4/9.
-    assert found.exact == max(Fraction(2 * 8, 2 * 8 + 1 * 7), Fraction(4 * 6, 4 * 6 + 3 * 5))
-    alone = {("x",): {"a": "1/9", "b": "8/9"}, ("y",): {"a": "1/3", "b": "2/3"}}
-    assert fk.Priors(priors_table(alone, ["ward"])).disclosure(release).exact == HALF
-
-
-def test_people_who_were_left_out_are_not_counted():
+def test_people_left_out():
     frame = table("ma fb fb", extra=[1, 2, 3])
     frame = frame.set_column(2, "disease", pa.array(["a", "b", None]))
     priors = fk.Priors(by_sex(m="a 1/2 b 1/2", f="a 1/4 b 3/4"))
@@ -271,41 +381,16 @@ def test_people_who_were_left_out_are_not_counted():
     assert found["?"].exact == HALF
 
 
-def test_texts_that_were_disarmed_are_taken_as_they_were():
-    frame = pa.table({"gid": [1, 1], "sex": ["'=m", "f"], "disease": ["'+a", "b"]})
-    priors = fk.Priors(by_sex(f="+a 0.003 b 0.997", **{"=m": "+a 0.1 b 0.9"}))
-    found = priors.disclosure(grouped(frame).rearmed(), "+a")
-    assert (found.exact, found.witness.signature) == (Fraction(997, 1024), {"sex": "=m"})
-
-
 # ---- what cannot be judged -----------------------------------------------------------------
 
 SIMPLE = fk.Priors(by_sex(m="a 1/2 b 1/2", f="a 1/4 b 3/4"))
+TALLY = pa.table({"group": [1, 1], "disease": ["a", "b"], "count": [1, 1]})
+GENDER = table("ma fb").rename_columns({"sex": "gender"})
+LATER = fk.Requirement(SIMPLE, at_most_times=3, name="later")
 
 
-def test_counts_without_signatures_are_refused():
-    tally = pa.table({"group": [1, 1], "disease": ["a", "b"], "count": [1, 1]})
-    alone = fk.Release.from_bucketized(tally, sensitive="disease")
-    with pytest.raises(InputError, match="sex of each person are unavailable; give a table of"):
-        SIMPLE.disclosure(alone)
-
-
-def test_what_the_priors_do_not_know_is_named():
-    with pytest.raises(DataError, match="no probabilities for sex x"):
-        SIMPLE.disclosure(grouped(table("ma xb")))
-    with pytest.raises(DataError, match=r"no probabilities of the sensitive value 'c'.*give 0"):
-        SIMPLE.disclosure(grouped(table("ma mc")))
-    frame = table("ma fb").rename_columns({"sex": "gender"})
-    with pytest.raises(DataError, match="'sex'"):
-        SIMPLE.disclosure(grouped(frame))
-
-
-def test_searching_is_refused_and_says_what_does_it():
-    policy = fk.Policy([fk.Requirement(SIMPLE, at_most="1/2")])
-    assert not policy.monotone()
-    assert not hasattr(SIMPLE, "ledger")
-    with pytest.raises(UnsupportedError, match=r'Priors needs groups that are finished.* "art"'):
-        policy.ledger(["a", "b"])
+def later(*given, **more):
+    return fk.Policy([fk.Requirement(*given, **more), LATER])
 
 
 @pytest.mark.parametrize(
@@ -318,23 +403,33 @@ def test_searching_is_refused_and_says_what_does_it():
         (lambda: fk.Requirement(SIMPLE, "1/2", at_most="1/2"), "below or at_most, not both"),
         (lambda: fk.Requirement(SIMPLE, at_most=0), "above 0 and at most 1"),
         (lambda: fk.Requirement([(SIMPLE, "1/2")], at_most="1/2"), "a skyline has a threshold in"),
+        (
+            lambda: SIMPLE.disclosure(fk.Release.from_bucketized(TALLY, sensitive="disease")),
+            "sex of each person are unavailable; give a table of",
+        ),
+        (lambda: SIMPLE.disclosure(grouped(table("ma xb"))), "no probabilities for sex x"),
+        (
+            lambda: SIMPLE.disclosure(grouped(table("ma mc"))),
+            r"no probabilities of the sensitive value 'c'.*give 0",
+        ),
+        (lambda: SIMPLE.disclosure(grouped(GENDER)), "'sex'"),
+        (
+            lambda: fk.Policy([fk.Requirement(SIMPLE, at_most="1/2")]).ledger(["a", "b"]),
+            r'Priors needs groups that are finished.* "art"',
+        ),
+        (lambda: later(SIMPLE, at_most_times="0.9"), "requirement: .* must be 1 or more .*, not"),
+        (lambda: later(SIMPLE, at_most_times="x"), "requirement: 'x' is not a number"),
+        (lambda: later(SIMPLE, "1/2", at_most_times=2), "give below or at_most_times, not both"),
+        (lambda: later([(SIMPLE, "1/2")], at_most_times=2), "a skyline has a threshold in each"),
+        (lambda: later(SIMPLE, at_most_times=2), "later: .* below 3 times the prior here"),
     ],
 )
-def test_arguments_that_cannot_be_meant(make, says):
-    with pytest.raises(InputError, match=says):
+def test_mistakes_are_said(make, says):
+    with pytest.raises(fk.ForeknowError, match=says):
         make()
-
-
-def test_equal_tables_are_one_adversary_in_whatever_order_they_are_given():
-    one = fk.Priors(by_sex(m="a 1/2 b 1/2", f="a 1/4 b 3/4"))
-    other = fk.Priors(by_sex(f="a 1/4 b 3/4", m="a 0.5 b 0.5"))
-    assert one == other
-    assert hash(one) == hash(other)
-    assert one != fk.Priors(one.tables, "binary")
-    assert repr(one) == "Priors(sex: joint)"
-
-
-# ---- a PriorTable by hand ------------------------------------------------------------------
+    assert not fk.Policy([fk.Requirement(SIMPLE, at_most="1/2")]).monotone()
+    assert not hasattr(SIMPLE, "ledger")
+    assert len(later(SIMPLE, at_most="3/4").requirements) == 2  # an absolute one beside it
 
 
 @pytest.mark.parametrize(
@@ -355,7 +450,7 @@ def test_equal_tables_are_one_adversary_in_whatever_order_they_are_given():
         ({"values": ["a", "b"], "rows": [[["m"], ["2/3", "1/2"]]]}, "add up to 1.16667, above 1"),
     ],
 )
-def test_a_written_out_table_that_is_wrong(change, says):
+def test_tables_that_are_wrong(change, says):
     right = {"attributes": ["sex"], "values": ["a"], "rows": [[["m"], ["1/2"]]]}
     assert fk.PriorTable.from_dict(right).to_dict() == right
     with pytest.raises(DataError, match=f"the priors: .*{says}"):
@@ -365,24 +460,14 @@ def test_a_written_out_table_that_is_wrong(change, says):
 # ---- out of reach: upper bounds ------------------------------------------------------------
 
 
-@pytest.fixture
-def near(monkeypatch):
-    """The engine's reach is a few states, so that most groups are bounded only."""
-
-    def limit(reach):
-        judge = partial(priors_judged.posteriors, reach=reach)
-        monkeypatch.setattr(priors_judged, "posteriors", judge)
-        exact = partial(priors_judged.exact_group, reach=reach)
-        monkeypatch.setattr(priors_judged, "exact_group", exact)
-
-    return limit
-
-
 @pytest.mark.parametrize("reach", [1, 4, 8])
-def test_bounds_are_never_too_low_and_never_make_a_release_safe_that_is_not(near, reach):
-    near(reach)
+def test_bounds_are_never_too_low(monkeypatch, reach):
+    """The engine's reach is a few states, so that most groups are bounded only."""
+    for name in ("posteriors", "exact_group"):
+        near = partial(getattr(priors_judged, name), reach=reach)
+        monkeypatch.setattr(priors_judged, name, near)
     bounded = loose = settled = 0
-    for seed in range(100 if NIGHTLY else 40):
+    for seed in range(100 if NIGHTLY else 20):
         random = Random(seed)
         scene = random_scene(random, n_groups=4)
         reading = random.choice(READINGS)
@@ -399,7 +484,8 @@ def test_bounds_are_never_too_low_and_never_make_a_release_safe_that_is_not(near
             assert found.exact in (None, exact)
             assert found.bounded or abs(Fraction(found.probability) - exact) < Fraction(1, 10**12)
             settled += found.exact is not None
-            limits = {exact, Fraction(found.probability), as_limit(found.probability), HALF}
+            above = Fraction(found.probability) + Fraction(1, 10**10)  # where floats settle nothing
+            limits = {exact, Fraction(found.probability), above, HALF}
             for limit in limits:
                 if not 0 < limit <= 1:
                     continue
@@ -418,12 +504,7 @@ def test_bounds_are_never_too_low_and_never_make_a_release_safe_that_is_not(near
     assert settled > 5 or reach == 1
 
 
-def as_limit(chance):
-    """A limit a little above or at a bound, within which floats settle nothing."""
-    return Fraction(chance) + Fraction(1, 10**10)
-
-
-def test_of_two_that_cannot_be_told_apart_the_one_without_a_fraction_counts():
+def test_without_fractions_the_bound_counts():
     # It may be above the limit; the other one, a little lower, is not.
     limit, little = HALF, Fraction(2, 10**10)
     bound = Disclosure("a", float(limit + little), bounded=True)
@@ -434,7 +515,7 @@ def test_of_two_that_cannot_be_told_apart_the_one_without_a_fraction_counts():
     assert known.below(limit)
 
 
-def test_a_group_truly_out_of_reach_is_bounded_and_can_still_be_safe():
+def test_groups_truly_out_of_reach():
     # 60 people of 30 kinds with 20 values: nobody goes through all these states.
     random = Random(5)
     values = [f"v{i}" for i in range(20)]
@@ -457,3 +538,214 @@ def test_a_group_truly_out_of_reach_is_bounded_and_can_still_be_safe():
     assert audit.safe
     assert audit.to_dict()["verdicts"][0]["worst"]["bounded"] is True
     assert found.witness.people == 2
+
+
+# ---- any of a set: posteriors are added up -------------------------------------------------
+
+
+def enumerated(scene, united, reading):
+    """The highest posterior and gain over all tables; None where a group has no world."""
+    found = []
+    for own, table in scene.tables.items():
+        groups = [
+            [(table[tuple(who[name] for name in own)], value) for who, value in members]
+            for members in scene.groups.values()
+        ]
+        found.append(worst_of_set_by_priors(groups, united, reading))
+    if None in found:
+        return None
+    return max(p for p, _ in found), max(gain for _, gain in found)
+
+
+@BOTH
+@pytest.mark.parametrize("limit", ["at_most_times", "at_most"])
+@examples(500, daily=12, deadline=None)
+@given(SEEDS, st.integers(1, 3))
+def test_sets_by_enumeration(reading, limit, seed, many):
+    scene = random_scene(Random(seed), n_groups=4)
+    present = sorted({value for _, _, value in scene.people})
+    united = present[:many]
+    truth = enumerated(scene, set(united), reading)
+    if united == present or truth is None:
+        return
+    rules = fk.Policy([fk.Requirement(scene.priors(reading), any_of=united, **{limit: 1})])
+    (verdict,) = fk.audit(scene.release, rules).verdicts
+    found = verdict.disclosure
+    (finding,) = verify(scene.written("bucketized"), rules.to_dict()["require"])
+    if limit == "at_most_times":
+        assert (found.exact or 0) / (found.prior or 1) == truth[1]
+        assert finding.reached / finding.found.prior == truth[1]
+    else:
+        assert found.exact == finding.reached == truth[0]
+        assert abs(found.probability - float(truth[0])) < 1e-12
+    assert found.value == finding.value == " or ".join(united) or not found.exact
+    if found.exact:  # somebody of this kind is in this group, and has one of the set so probably
+        witness = found.witness
+        own, signature = tuple(witness.signature), tuple(witness.signature.values())
+        members, rows = scene.groups[int(witness.group)], scene.tables[own]
+        assert witness.holders == sum(value in united for _, value in members)
+        assert witness.prior == sum(rows[signature][value] for value in united)
+        group = [(rows[tuple(who[name] for name in own)], value) for who, value in members]
+        assert worst_of_set_by_priors([group], set(united), reading)[0] >= found.exact
+
+
+@BOTH
+def test_the_nearest_limit_is_judged(reading):
+    """Of two sets, a is likelier, and b four times as likely as before."""
+    frame = pa.table({"gid": ["1"] * 5, "job": ["p"] * 5, "ill": list("aaabb")})
+    before = {"a": Fraction(3, 5), "b": Fraction(1, 10), "c": Fraction(3, 10)}
+    priors = fk.Priors(priors_table({("p",): before}, ["job"]), semantics=reading)
+    sets = fk.Requirement(priors, any_of={"one": ["a"], "two": ["b"]}, at_most_times=3)
+    held = Written("generalized", ["gid"], "ill", {"release": frame}, beside=["job"])
+    (found,) = verify(held, fk.Policy([sets]).to_dict()["require"])
+    assert (found.value, found.reached, found.safe) == ("two", Fraction(2, 5), False)
+
+
+CODES = ["B20", "Z21", "Flu", "Cold", "Gout"]
+GUESSED = fk.Priors(by_sex(**{  # nobody learned them from the table
+    sex: " ".join(f"{v} 0.{n}" for v, n in zip(CODES, tenths, strict=True))
+    for sex, tenths in (("m", "21322"), ("f", "11332"))
+}))  # fmt: skip
+PUBLIC = fk.Schema(quasi_identifiers=["sex", "age"], sensitive="disease")
+HIV = {"HIV": ["B20", "Z21"]}
+
+
+def infected():
+    random = Random(2)
+    sexes = random.choices("mf", k=120)
+    weights = {"m": [3, 2, 4, 5, 4], "f": [1, 1, 6, 5, 4]}
+    ills = [random.choices(CODES, weights[sex])[0] for sex in sexes]
+    return pa.table({"sex": sexes, "age": random.choices(range(20, 61), k=120), "disease": ills})
+
+
+@pytest.mark.parametrize("limit", [{"at_most": "1/2"}, {"below": "3/5"}, {"at_most_times": "5/2"}])
+def test_art_keeps_the_limit_of_a_set(limit, tmp_path):
+    rules = fk.Policy([fk.Requirement(GUESSED, any_of=HIV, **limit)], PUBLIC)
+    made = fk.publish(infected(), rules, method="art", form="bucketized", seed=1)
+    assert made.audit.safe
+    assert len(made.groups) > 3
+    made.write(tmp_path / "out")
+    (found,) = fk.verify(tmp_path / "out").findings
+    assert (found.value, found.reached) == ("HIV", made.audit.verdicts[0].disclosure.exact)
+    if "at_most" in limit:  # a single limit for all needs no set
+        own = {"art": {"unique": True}}
+        with pytest.raises(fk.InputError, match=r"unique = false"):
+            fk.publish(infected(), rules, method="art", form="bucketized", settings=own)
+
+
+def test_values_of_a_set_that_nobody_has():
+    scene = random_scene(Random(5), n_groups=3)
+    alone, beside, nobody = (
+        fk.audit(
+            scene.release, fk.Policy([fk.Requirement(scene.priors("joint"), any_of=of, at_most=1)])
+        ).verdicts[0]
+        for of in (["a"], ["a", "X"], ["X"])
+    )
+    assert alone.disclosure.exact == beside.disclosure.exact > 0 == nobody.disclosure.exact
+    rates = by_sex(x="A 0.1 B 0.8 C 0.1", y="A 0.5 B 0 C 0.5")
+    release = grouped(table("xA yC yC"))
+    for reading, members in (*product(READINGS, (["A", "B"], ["A", "B*"])), ("binary", ["A"])):
+        adversary = fk.Priors(rates, semantics=reading)
+        rules = fk.Policy([fk.Requirement(adversary, below="19/20", any_of=members)])
+        if reading == "binary" and len(members) > 1:
+            with pytest.raises(fk.InputError, match="nobody has 'B', which is likely"):
+                fk.audit(release, rules)
+        else:
+            assert fk.audit(release, rules).verdicts
+
+
+# ---- relative limits in files and words ----------------------------------------------------
+
+
+PRIORS = fk.Priors(by_sex(m="Flu 0.3 HIV 0.1 Gout 0.2", f="Flu 0.2 HIV 0.2 Gout 0.1"))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Six people, the first three and the last three together, and their folder."""
+
+    class Halves:
+        def partition(self, microdata, policy=None, seed=None):
+            return np.array([0, 0, 0, 1, 1, 1])
+
+    ills = ["Flu", "HIV", "Gout", "Gout", "Flu", "HIV"]
+    table = pa.table({"sex": [*"mfmfmf"], "age": [*"345678"], "disease": ills})
+    policy = fk.Policy([fk.Requirement(PRIORS, at_most_times=9)], PUBLIC)
+    made = fk.publish(table, policy, method=Halves(), form="bucketized")
+    folder = tmp_path_factory.mktemp("made") / "out"
+    made.write(folder)
+    return made, folder
+
+
+def test_relative_limits_are_read_back(tmp_path):
+    PRIORS.tables[0].to_csv(tmp_path / "sex.csv")
+    path = tmp_path / "policy.toml"
+    path.write_text('[[require]]\npriors = { file = "sex.csv" }\nat_most_times = 2.5\n')
+    policy = fk.Policy.load(path)
+    ((point,),) = (r.points for r in policy.requirements)
+    assert (point.below, point.inclusive, point.relative) == (Fraction(5, 2), True, True)
+    told = policy.to_dict()["require"][0]
+    assert (told["at_most_times"], {"below", "at_most"} & set(told)) == ("5/2", set())
+    again = fk.Policy.from_dict(policy.to_dict())
+    assert again.requirements[0].points == policy.requirements[0].points
+
+
+def test_false_certificates_of_relative_limits(made):
+    made, out = made
+    path = out / "certificate.json"
+    certificate, text = Certificate.load(path), path.read_text()
+    assert certificate.check(out) == []
+    verdict, finding = made.audit.verdicts[0], certificate.findings[0]
+    assert Fraction(finding["limit"]) == verdict.limit
+    assert Fraction(finding["exact"]) == verdict.disclosure.exact
+    assert finding["at_most_times"] == "9"
+
+    def changed(place, key, told):
+        table = json.loads(text)
+        own = table
+        for name in place:
+            own = own[name]
+        if told is None:
+            own.pop(key)
+        else:
+            own[key] = told(own[key]) if callable(told) else told
+        (out.parent / "changed.json").write_text(json.dumps(table))
+        return Certificate.load(out.parent / "changed.json").check(out)
+
+    rule = ["policy", "require", 0]
+    rows = [*rule, "priors", "tables", 0]
+
+    def larger(rows):
+        times = Fraction(5, 2)
+        return [[who, [str(Fraction(x) * times) for x in chances]] for who, chances in rows]
+
+    for place, key, told, said in (
+        (rule, "at_most_times", "2", "the limit is"),
+        (rule, "at_most_times", "8", "how many times the prior"),
+        (["findings", 0], "at_most_times", None, "how many times the prior"),
+        ([*rows, "rows", 0, 1], 0, f"1/{10**400}", "large enough"),
+        (rows, "rows", larger, "add up to at most 1"),
+    ):
+        (found,) = changed(place, key, told)
+        assert said in found
+    table = json.loads(text)
+    table["policy"]["require"][0]["below"] = "1"
+    path.with_name("changed.json").write_text(json.dumps(table))
+    with pytest.raises(CertificateError, match="give below or at_most_times, not both"):
+        Certificate.load(path.with_name("changed.json"))
+    path.with_name("changed.json").unlink()
+
+
+def test_sentences_of_relative_limits(made):
+    audit = made[0].audit
+    (verdict,) = audit.verdicts
+    said = verdict_sentence(verdict, "disease")
+    assert said.startswith("Even someone who knows that people with sex")
+    assert "9 times what was likely before (" in said
+    page = audit.to_html()
+    assert "9 × prior" in page
+    assert "is 9 times as likely as before" in page
+    assert "must become at most 9 times as sure as before the release" in page
+    json.dumps(audit.to_dict())
+    told = audit.to_dict()["verdicts"][0]
+    assert (told["at_most_times"], told["limit"]) == ("9", str(verdict.limit))

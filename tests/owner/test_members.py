@@ -1,35 +1,27 @@
-"""The owner's folder: who is in which group, and what is asked of one's own release with it."""
+"""The owner's folder: who is in which group, what is asked of it, and named worst cases."""
 
 import json
+import random
 import re
 import shlex
 import stat
 from collections import Counter
+from fractions import Fraction
 
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from tests.cli.desk import LABELS, Desk
-from tests.people import FORMS, made, people, rows_of, schema, short_report
+from tests.cli.conftest import desk as desk
+from tests.cli.desk import LABELS
+from tests.examples import NIGHTLY
+from tests.people import FORMS, made, people, rows_of, schema
 
 import foreknow as fk
 from foreknow.releases.members import OwnRelease
+from foreknow_judge.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("tiny_tables")
-
-WRITE_REPORT = fk.Audit.to_html
-
-
-@pytest.fixture(autouse=True)
-def _short_report(monkeypatch):
-    short_report(monkeypatch)
-
-
-@pytest.fixture
-def desk(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    return Desk(tmp_path, monkeypatch, capsys)
 
 
 def members_in(folder):
@@ -46,7 +38,7 @@ def groups_of(members, columns):
 
 
 @pytest.mark.parametrize(("form", "fmt"), FORMS)
-def test_members_and_the_source_together_are_the_release(form, fmt, tmp_path):
+def test_members_make_the_release(form, fmt, tmp_path):
     """The published bags, counted from the source by the groups that the owner's file says."""
     table = people(80)
     lost = [None if i % 9 == 0 else x for i, x in enumerate(table["disease"].to_pylist())]
@@ -72,9 +64,8 @@ def test_members_and_the_source_together_are_the_release(form, fmt, tmp_path):
     assert {r["row"]: r["group"] for r in own} == {str(i): g for i, (g,), x in known if x}
 
 
-@pytest.mark.parametrize("form", ["generalized"])
 @pytest.mark.parametrize("listed", [True, False])
-def test_each_row_of_a_person_with_several_values_is_in_one_group(form, listed, tmp_path):
+def test_people_with_several_values(listed, tmp_path):
     ill = [["flu", "cold"], [], ["gout"], ["flu"], ["cold", "gout"], ["flu", "gout"], ["cold"], []]
     ages = [30, 31, 30, 31, 52, 50, 52, 50]
     if listed:
@@ -90,17 +81,16 @@ def test_each_row_of_a_person_with_several_values_is_in_one_group(form, listed, 
         identifiers=["pid"] if listed else [],
     )
     policy = fk.Policy([fk.Requirement(fk.Facts(), below="0.9", knowing=[])])
-    made(form, "parquet", table=table, roles=roles, policy=policy).write(tmp_path / "out")
-    (column,) = ["group"] if form == "bucketized" else ["age"]
+    made("generalized", "parquet", table=table, roles=roles, policy=policy).write(tmp_path / "out")
     members = members_in(tmp_path / "out")
-    assert members.column_names == ["row", "pid", column]
+    assert members.column_names == ["row", "pid", "age"]
     assert members.num_rows == table.num_rows
     of = {}
     for row in members.to_pylist():
-        assert of.setdefault(row["pid"], row[column]) == row[column]
+        assert of.setdefault(row["pid"], row["age"]) == row["age"]
     found = pq.read_table(tmp_path / "out" / "sensitive.parquet").to_pylist()
     bags = Counter((of[i], x) for i, own in enumerate(ill) for x in own)
-    assert {(row[column], row["ill"]): row["count"] for row in found} == bags
+    assert {(row["age"], row["ill"]): row["count"] for row in found} == bags
     release = fk.named_release(tmp_path / "out", microdata=fk.Microdata(table, roles))
     assert sorted(release.members.names) == list(range(8))
     held = {
@@ -110,7 +100,7 @@ def test_each_row_of_a_person_with_several_values_is_in_one_group(form, listed, 
     assert held == {(i, x) for i, own in enumerate(ill) for x in own}
 
 
-def test_columns_of_the_source_never_take_the_place_of_ours(tmp_path):
+def test_columns_of_the_same_name(tmp_path):
     table = pa.table(
         {"row": list("abcd"), "group": list("wxyz"), "age": [1, 1, 2, 2], "disease": list("stst")}
     )
@@ -128,7 +118,7 @@ def test_columns_of_the_source_never_take_the_place_of_ours(tmp_path):
         assert sorted(release.members.names) == list("abcd")
 
 
-def test_sources_that_are_read_once_give_their_identifiers_too(tmp_path):
+def test_sources_read_once(tmp_path):
     import duckdb
 
     persons = table = people(40)
@@ -144,35 +134,28 @@ def test_sources_that_are_read_once_give_their_identifiers_too(tmp_path):
         assert age[name] in release.counts.groups[group][2]
 
 
-def test_the_owners_folder_may_have_another_name(desk):
+def test_owner_folders_of_another_name(desk):
     desk.says(*desk.publish("--owner", "mine", "-q"))
-    assert sorted(path.name for path in desk.folder.iterdir()) == [
-        "mine",
-        "out",
-        "policy.toml",
-        "table.csv",
-    ]
-    modes = {
-        path.name: stat.S_IMODE(path.stat().st_mode) for path in (desk.folder / "mine").iterdir()
-    }
+    names = sorted(path.name for path in desk.folder.iterdir())
+    assert names == ["mine", "out", "policy.toml", "table.csv"]
+    mine = (desk.folder / "mine").iterdir()
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in mine}
     assert modes == {"members.parquet": 0o600, "owner.json": 0o600}
     assert stat.S_IMODE((desk.folder / "mine").stat().st_mode) == 0o700
     assert "names nobody" in desk.refused("ask", "out", "-a", "Ann")
     desk.says("ask", "out", "-a", "Ann", "--members", "mine/members.parquet")
-    publication = made()
-    publication.write(desk.folder / "python", owner=desk.folder / "kept")
+    made().write(desk.folder / "python", owner=desk.folder / "kept")
     assert (desk.folder / "kept" / "members.parquet").is_file()
 
 
-@pytest.mark.parametrize("name", ["out", "out.owner", "mine"])
-def test_a_folder_that_exists_is_said_before_the_table_is_read(desk, name):
-    (desk.folder / name).mkdir()
-    more = ["--owner", "mine"] if name == "mine" else []
-    said = desk.refused(*desk.publish(*more, table="there is none.csv"))
-    assert f"'{name}' exists already" in said
-
-
-def test_one_folder_cannot_be_both(desk):
+def test_folders_that_cannot_be_written(desk):
+    """It is said before the table is read."""
+    for name in ("out", "out.owner", "mine"):
+        (desk.folder / name).mkdir()
+        more = ["--owner", "mine"] if name == "mine" else []
+        said = desk.refused(*desk.publish(*more, table="there is none.csv"))
+        assert f"'{name}' exists already" in said
+        (desk.folder / name).rmdir()
     assert "cannot be the owner's folder too" in desk.refused(*desk.publish("--owner", "out"))
     said = desk.refused(*desk.publish("--owner", "out/owner"))
     assert "cannot write 'out/owner': the folder" in said
@@ -181,10 +164,10 @@ def test_one_folder_cannot_be_both(desk):
 # ---- what is asked with it ---------------------------------------------------------------------
 
 
-@pytest.mark.thinned(2)
-@pytest.mark.parametrize(("form", "fmt"), FORMS)
-@pytest.mark.parametrize("escape", [False, True])
-def test_one_may_ask_about_named_people_of_ones_own_release(form, fmt, escape, tmp_path):
+@pytest.mark.parametrize(
+    ("form", "fmt", "escape"), [(*own, at in (0, 3)) for at, own in enumerate(FORMS)]
+)
+def test_asking_about_named_people(form, fmt, escape, tmp_path):
     table, out = people(60), tmp_path / "out"
     made(form, fmt, table=table, escape_formulas=escape).write(out)
     columns = ["group"] if form == "bucketized" else ["age", "zip", "sex"]
@@ -215,14 +198,9 @@ def test_one_may_ask_about_named_people_of_ones_own_release(form, fmt, escape, t
     assert answer.exact == named.exact == fk.Facts(1, 1).disclosure(by_hand).exact
 
 
-def test_who_is_asked_about_is_found_by_the_column_that_one_means(desk):
-    desk.put(
-        "table.csv",
-        "name,ssn,age,disease\n"
-        + "".join(
-            f"N{i % 7},{900 + i},{20 + i // 4},{['flu', 'cold'][i % 2]}\n" for i in range(16)
-        ),
-    )
+def test_columns_that_name_people(desk):
+    rows = [f"N{i % 7},{900 + i},{20 + i // 4},{['flu', 'cold'][i % 2]}\n" for i in range(16)]
+    desk.put("table.csv", "name,ssn,age,disease\n" + "".join(rows))
     rules = (desk.folder / "policy.toml").read_text().replace('["age", "sex"]', '["age"]')
     rules = rules.replace(LABELS, "")
     desk.put("policy.toml", rules.replace('["name"]', '["name", "ssn"]\nunit = "row"'))
@@ -242,7 +220,7 @@ def test_who_is_asked_about_is_found_by_the_column_that_one_means(desk):
     assert "is no sensitive column; did you mean 'disease'" in wrong
 
 
-def test_without_identifiers_people_are_called_by_their_row(desk):
+def test_people_without_identifiers(desk):
     rules = (desk.folder / "policy.toml").read_text().replace('identifiers = ["name"]\n', "", 1)
     desk.put("policy.toml", rules)
     desk.says(*desk.publish("-q"))
@@ -250,7 +228,7 @@ def test_without_identifiers_people_are_called_by_their_row(desk):
     assert "8 flu" in desk.says("ask", "out", "-a", "8")
 
 
-def test_a_worst_case_of_ones_own_release_names_people(desk):
+def test_worst_cases_name_people(desk):
     desk.says(*desk.publish("-q"))
     call = ["skyline", "out", "-c", "0.9", "-v", "flu", "--name-people"]
     said = desk.refused(*call)
@@ -272,7 +250,7 @@ def test_a_worst_case_of_ones_own_release_names_people(desk):
     assert "--table and --members are for --name-people of a published folder" in said
 
 
-def test_members_of_another_release_are_refused(desk):
+def test_members_of_another_release(desk):
     desk.says(*desk.publish("-q"))
     desk.says(*desk.publish("-q", "--form", "bucketized", out="again"))
     desk.says(*desk.publish("-q", "--form", "bucketized", out="third"))
@@ -305,58 +283,40 @@ below = 1
 """
 
 
-def test_the_published_groups_are_attacked(desk):
-    desk.put("table.csv", FIVE)
-    # On a grid, five people are one group; labels that are exact are those of the certificate.
-    desk.put("policy.toml", CERTAIN + '[publish.labels]\nage = "exact"\n')
-    desk.says(*desk.publish("-q"))
-    desk.put("policy.toml", CERTAIN)
-    call = ["attack", "table.csv", "-p", "policy.toml", "--release", "out", "--name-people"]
-    said = desk.says(*call, code=1)
-    assert all(name in said for name in ("Bob", "Dora", "Eve"))
-    assert "3 people are certain" in said
-    # Of another method's groups, which --method says in vain: the certificate says which.
-    desk.says(
-        *desk.publish(
-            "-q",
-            "--form",
-            "bucketized",
-            "--method",
-            "anatomy",
-            "--set",
-            "l=2",
-            out="random",
-            table=desk.put("four.csv", FIVE.replace("Eve,30,flu\n", "")),
-        )
-    )
-    call = ["attack", "four.csv", "-p", "policy.toml", "--release", "random"]
-    desk.run(*call, "--json", "found.json", "-q")
-    own = OwnRelease.open(desk.folder / "random")
-    rules = fk.Policy.load(desk.folder / "policy.toml")
-    table = fk.Microdata(desk.folder / "four.csv", rules.schema)
-    options = fk.PublishOptions(form="bucketized")
-    rules = fk.Policy(rules.requirements, rules.schema, options)
-    found = fk.attack(table, fk.Anatomy(2), rules, groups=own.groups).to_dict()
-    written = desk.json("found.json")
-    keys = [key for key in found if key not in ("policy", "runs", "seconds")]
-    plain = json.loads(json.dumps(found, default=str))
-    assert {key: written[key] for key in keys} == {key: plain[key] for key in keys}
-    said = desk.refused(*call, "--method", "mondrian")
-    assert "people.csv was made by Anatomy, not by Mondrian" in said or "made by Anatomy" in said
-
-
 @pytest.fixture
 def five(desk):
     """Five people, published in a folder whose groups give three of them away."""
     desk.put("table.csv", FIVE)
+    # On a grid, five people are one group; labels that are exact are those of the certificate.
     desk.put("policy.toml", CERTAIN + '[publish.labels]\nage = "exact"\n')
     desk.says(*desk.publish("-q"))
     desk.put("policy.toml", CERTAIN)
     return desk
 
 
+def test_published_groups_are_attacked(five):
+    call = ["attack", "table.csv", "-p", "policy.toml", "--release", "out", "--name-people"]
+    said = five.says(*call, code=1)
+    assert all(name in said for name in ("Bob", "Dora", "Eve"))
+    assert "3 people are certain" in said
+    # Of another method's groups, which --method says in vain: the certificate says which.
+    table = five.put("four.csv", FIVE.replace("Eve,30,flu\n", ""))
+    own = ("--form", "bucketized", "--method", "anatomy", "--set", "l=2")
+    five.says(*five.publish("-q", *own, out="random", table=table))
+    call = ["attack", "four.csv", "-p", "policy.toml", "--release", "random"]
+    five.run(*call, "--json", "found.json", "-q")
+    groups = OwnRelease.open(five.folder / "random").groups
+    rules = fk.Policy.load(five.folder / "policy.toml")
+    rules = fk.Policy(rules.requirements, rules.schema, fk.PublishOptions(form="bucketized"))
+    found = fk.attack(fk.Microdata(table, rules.schema), fk.Anatomy(2), rules, groups=groups)
+    plain, written = json.loads(json.dumps(found.to_dict(), default=str)), five.json("found.json")
+    for key in plain.keys() - {"policy", "runs", "seconds"}:
+        assert written[key] == plain[key]
+    assert "made by Anatomy" in five.refused(*call, "--method", "mondrian")
+
+
 @pytest.mark.parametrize("policy", [True, False])
-def test_a_folder_alone_is_attacked(five, policy):
+def test_folders_alone_are_attacked(five, policy):
     if not policy:  # then it is that of the certificate
         (five.folder / "policy.toml").unlink()
     code, said, _ = five.run("attack", "out")
@@ -366,7 +326,7 @@ def test_a_folder_alone_is_attacked(five, policy):
 
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
-def test_what_publish_returned_is_attacked(five, engine):
+def test_publications_are_attacked(five, engine):
     made = fk.publish("table.csv", "policy.toml", labels={"age": "exact"}, engine=engine)
     assert fk.attack(made).certain == (2, 4, 5)
     with pytest.raises(fk.InputError, match="made by Mondrian, not by FullDomain"):
@@ -375,7 +335,7 @@ def test_what_publish_returned_is_attacked(five, engine):
         fk.attack(made, groups=[0] * 5)
 
 
-def test_a_folder_without_its_table(five):
+def test_folders_without_their_table(five):
     table, moved = five.folder / "table.csv", five.folder / "moved.csv"
     table.rename(moved)
     said = five.refused("attack", "out", "-p", "policy.toml")
@@ -390,7 +350,7 @@ def test_a_folder_without_its_table(five):
 
 
 @pytest.mark.parametrize("command", ["publish", "verify", "audit"])
-def test_the_attack_that_is_printed_works(five, command):
+def test_printed_attacks_work(five, command):
     out = ["-o", "new"] if command == "publish" else []
     of = "table.csv" if command == "publish" else "out"
     call = [command, of, "-p", "policy.toml", *out]
@@ -403,35 +363,38 @@ def test_the_attack_that_is_printed_works(five, command):
         assert 'See "foreknow attack --help"' in five.says(*call)
 
 
-def test_what_does_not_go_with_a_release_is_refused(desk):
-    desk.put("table.csv", FIVE)
-    desk.put("policy.toml", CERTAIN)
-    desk.says(*desk.publish("-q"))
+def test_what_does_not_go_with_a_release(five):
     call = ["attack", "table.csv", "-p", "policy.toml"]
     for more in (["--groups", "age"], ["--nothing"], ["--form", "bucketized"]):
-        said = desk.refused(*call, "--release", "out", *more)
+        said = five.refused(*call, "--release", "out", *more)
         assert "leave out --groups, --nothing and --form" in said
-    assert "--members goes with --release" in desk.refused(*call, "--members", "x")
-    desk.put("other.csv", FIVE.replace("Ann,50", "Ann,40"))
-    said = desk.refused("attack", "other.csv", *call[2:], "--release", "out")
-    assert "'other.csv', read as the policy says" in said or "is not the table that" in said
-    desk.put("more.csv", FIVE + "Fay,30,flu\n")
-    said = desk.refused("attack", "more.csv", *call[2:], "--release", "out")
-    assert "is not the table that release.csv was made of" in said
+    assert "--members goes with --release" in five.refused(*call, "--members", "x")
+    for other in (FIVE.replace("Ann,50", "Ann,40"), FIVE + "Fay,30,flu\n"):
+        five.put("other.csv", other)
+        said = five.refused("attack", "other.csv", *call[2:], "--release", "out")
+        assert "is not the table that release.csv was made of" in said
 
 
-# ---- verify ------------------------------------------------------------------------------------
+# ---- verify, and words of the command line ------------------------------------------------------
 
 
-def test_nothing_of_the_owners_folder_is_needed_to_verify(desk):
+def test_verify_needs_no_owner(desk):
     desk.says(*desk.publish("-q"))
-    (desk.folder / "out.owner").rename(desk.folder / "elsewhere")
+    own = desk.folder / "out.owner"
+    own.rename(desk.folder / "elsewhere")
     out = desk.says("verify", "out")
     assert out.startswith("Verified: 8 people")
     assert "yourself" not in out
+    (desk.folder / "elsewhere").rename(own)
+    for option in ("--html", "--json"):  # no page for the owner is written into what is published
+        name = f"page.{option[2:]}"
+        said = desk.refused(*desk.audit(option, f"out/{name}", release="out"))
+        assert f"'out/{name}' would lie in a folder that is to be published, and is for you" in said
+        assert "write it into 'out.owner'" in said
+        desk.says(*desk.audit(option, f"out.owner/{name}", "-q", release="out"))
 
 
-def test_members_in_the_folder_are_refused_and_other_files_of_the_owner_said(desk):
+def test_members_in_the_folder(desk):
     desk.says(*desk.publish("-q"))
     own = desk.folder / "out.owner"
     (own / "owner.json").rename(desk.folder / "out" / "owner.json")
@@ -449,78 +412,185 @@ def test_members_in_the_folder_are_refused_and_other_files_of_the_owner_said(des
         moved.rename(own / "members.parquet")
 
 
-@pytest.mark.parametrize("option", ["--html", "--json"])
-def test_no_page_for_the_owner_is_written_into_what_is_published(desk, option):
-    desk.says(*desk.publish("-q"))
-    name = f"out/page.{option[2:]}"
-    said = desk.refused(*desk.audit(option, name, release="out"))
-    assert f"'{name}' would lie in a folder that is to be published, and is for you only" in said
-    assert "write it into 'out.owner'" in said
-    desk.says(*desk.audit(option, f"out.owner/page.{option[2:]}", "-q", release="out"))
+# ---- named worst cases: the statements disclose exactly what Facts does -----------------------
 
 
-# ---- words of the command line -----------------------------------------------------------------
+def drawn(semantics, seed):
+    """A random release, and what everybody has."""
+    chance = random.Random(seed)
+    values = ["AIDS", "Flu", "Cold", "Gout"][: chance.randrange(2, 5)]
+    rows, has = [], {}
+    for group in range(chance.randrange(1, 4)):
+        for _ in range(chance.randrange(1, 7)):
+            name = f"P {len(has)}"
+            has[name] = [chance.choice(values)]
+            if semantics != "single":
+                has[name] = [v for v in values if chance.random() < 0.4]
+            if semantics == "multiset":
+                has[name] += [v for v in values if chance.random() < 0.2]
+            rows += [(name, group, v) for v in has[name] or [None]]
+    chance.shuffle(rows)
+    names, groups, own = zip(*rows, strict=True)
+    table = pa.table({"who": names, "gid": groups, "disease": pa.array(own, pa.string())})
+    release = fk.Release.from_groups(
+        table, group="gid", sensitive="disease", person="who", semantics=semantics
+    )
+    return release, has
+
+
+@pytest.mark.parametrize("semantics", ["single", "set", "multiset"])
+@pytest.mark.parametrize("seed", range(60 if NIGHTLY else 15))
+def test_statements_disclose_the_same(semantics, seed):
+    release, has = drawn(semantics, seed)
+    chance = random.Random(seed)
+    for value, total in zip(release.counts.values, release.counts.totals, strict=True):
+        facts = fk.Facts(*(chance.randrange(4) for _ in range(3)))
+        found = facts.disclosure(release, value)
+        if not total:
+            continue
+        named = fk.name_people(release, found)
+        known = fk.Statements(*named.statements)
+        assert known.posterior(release, named.target, named.value).exact == found.exact, named
+        assert value in has[named.target]
+        people = [named.target, *(person for person, _ in named.known), *named.relatives]
+        assert len(set(people)) == len(people)
+        for person, what in named.known:
+            if semantics == "single":
+                assert has[person] == [what]
+            else:
+                untrue = f'{what} not in "{person}"' in named.untrue
+                assert (what in has[person]) == untrue
+        if semantics == "single":
+            assert not set(named.ruled_out) & set(has[named.target])
+        assert semantics == "multiset" or not named.untrue
+        assert len(named.known) <= facts.k
+        assert len(named.ruled_out) <= facts.l
+        assert len(named.relatives) <= facts.m
+
+
+def release_of(rows, semantics="single"):
+    names, groups, values = zip(*rows, strict=True)
+    table = pa.table({"who": names, "gid": groups, "disease": values})
+    return fk.Release.from_groups(
+        table, group="gid", sensitive="disease", person="who", semantics=semantics
+    )
+
+
+WARD = [
+    ("Tom", 1, "AIDS"),
+    ("Ed", 1, "Flu"),
+    ("Gary", 1, "Flu"),
+    ("Ann Lee", 1, "Cold"),
+    ("not", 1, "Gout"),
+]
+
+
+def test_texts_and_sentence_under_single():
+    release = release_of(WARD)
+    named = fk.name_people(release, fk.Facts(1, 1, 1).disclosure(release, "AIDS"))
+    assert named.statements == ("Tom != Flu", '"Ann Lee" = Cold', "Ed = AIDS -> Tom = AIDS")
+    assert named.sentence() == (
+        "Someone who knows that Tom does not have Flu, that Ann Lee has Cold and that Tom has AIDS "
+        "if Ed has it can be 60% sure that Tom has AIDS."
+    )
+    assert repr(named) == "NamedWitness('Tom' has 'AIDS': 0.6 given 3 statements)"
+    said = named.to_dict()
+    assert said["statements"] == list(named.statements)
+    assert (said["target"], said["value"], said["exact"]) == ("Tom", "AIDS", "3/5")
+
+
+def test_names_that_are_words():
+    release = release_of([("not", 1, "AIDS"), ('say "hi"', 1, "in"), ("b\\c", 1, "x y")])
+    named = fk.name_people(release, fk.Facts(1, 0, 1).disclosure(release, "AIDS"))
+    assert named.statements == ('"not" != "in"', r'"say \"hi\"" = AIDS -> "not" = AIDS')
+    certain = fk.name_people(release, fk.Facts(1, 0, 2).disclosure(release, "AIDS"))
+    assert certain.statements == (  # two links are enough, and nothing else is named
+        r'"say \"hi\"" = AIDS -> "not" = AIDS',
+        r'"b\\c" = AIDS -> "not" = AIDS',
+    )
+    known = fk.Statements(*named.statements)
+    assert known.posterior(release, "not", "AIDS").exact == named.exact == Fraction(2, 3)
+
+
+def test_texts_and_sentence_under_set():
+    rows = [*WARD, ("Tom", 1, "Flu"), ("Ed", 1, "Cold"), ("Zoe", 1, "AIDS")]
+    release = release_of(rows, "set")
+    named = fk.name_people(release, fk.Facts(1, 2, 1).disclosure(release, "AIDS"))
+    assert named.statements == (
+        "Flu in Tom -> AIDS in Tom",
+        "AIDS not in Ed",
+        "AIDS not in Gary",
+        'AIDS in "Ann Lee" -> AIDS in Tom',
+    )
+    assert named.sentence() == (
+        "Someone who knows that Tom would have Flu only together with AIDS, that Ed and Gary do "
+        "not have AIDS and that Tom has AIDS if Ann Lee has it can be 86% sure that Tom has AIDS."
+    )
+
+
+def test_worst_cases_that_are_untrue():
+    release = release_of([("A", 1, "x"), ("B", 1, "x"), ("C", 1, "x"), ("C", 1, "y")], "multiset")
+    named = fk.name_people(release, fk.Facts(k=1).disclosure(release, "x"))
+    assert named.statements == named.untrue == ("x not in B",)
+    known = fk.Statements(*named.statements)
+    assert known.posterior(release, "A", "x").exact == named.exact
+
+
+def test_missing_values():
+    table = pa.table({"who": ["A", "B", "C"], "gid": [1, 1, 1], "d": ["Flu", None, "Flu"]})
+    how = {"group": "gid", "sensitive": "d", "person": "who"}
+    dropped = fk.Release.from_groups(table, **how, missing="drop")
+    named = fk.name_people(dropped, fk.Facts().disclosure(dropped, "Flu"))
+    assert (named.target, named.exact) == ("A", 1)
+    filled = fk.Release.from_groups(table, **how, missing={"label": "none"})
+    assert fk.name_people(filled, fk.Facts().disclosure(filled, "none")).target == "B"
+    assert filled.holdings.values.tolist() == [0, 1, 0]
+
+
+def test_lists_of_values():
+    table = pa.table({"who": ["B", "A"], "gid": [1, 1], "d": [["Flu", "Cold"], []]})
+    release = fk.Release.from_groups(
+        table, group="gid", sensitive="d", person="who", semantics="set"
+    )
+    assert release.holdings.people.tolist() == [0, 0]
+    assert [release.counts.values[c] for c in release.holdings.values] == ["Flu", "Cold"]
+
+
+TALLY = pa.table({"group": [1, 1], "disease": ["AIDS", "Flu"], "count": [1, 1]})
+
+
+PEOPLE = pa.table({"group": [1, 1], "who": ["Tom", "Ed"]})
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("release", "says"),
     [
-        (["skyline", "out", "-c", "95%"], "'95%' is not a number; write one such as 0.95"),
-        (["audit", "out", "-p", "one.toml"], "one.toml: write [[require]], in two brackets"),
-        (["audit", "out", "-p", "policy.toml", "--html", "r.pdf"], "name it 'r.html', not .pdf"),
-    ],
-)
-def test_a_refusal_says_what_to_type(desk, arguments, said):
-    desk.says(*desk.publish("-q"))
-    desk.put(
-        "one.toml", (desk.folder / "policy.toml").read_text().replace("[[require]]", "[require]")
-    )
-    assert said in desk.refused(*arguments)
-    desk.says(*desk.audit("--html", "page.HTM", "-q", release="out"))
-
-
-@pytest.mark.complete
-def test_a_report_says_how_it_was_published_only_of_what_was_published(desk, monkeypatch):
-    monkeypatch.setattr(fk.Audit, "to_html", WRITE_REPORT)
-    desk.says(*desk.publish("-q", "--method", "fulldomain"))
-    desk.says(*desk.audit("--html", "page.html", "-q", release="out"))
-    assert "generalized, by fulldomain" in (desk.folder / "out" / "report.html").read_text()
-    read = (desk.folder / "page.html").read_text()
-    assert "by mondrian" not in read
-    assert "by fulldomain" not in read
-
-
-# ---- the method that was used ------------------------------------------------------------------
-
-
-@pytest.mark.complete
-def test_what_is_written_is_the_method_that_was_used(tmp_path, monkeypatch):
-    class Everybody:
-        def partition(self, microdata, policy=None, seed=None):
-            import numpy as np
-
-            return np.zeros(microdata.n_rows, dtype=np.int64)
-
-    said = fk.Policy(
-        [fk.Requirement(fk.Facts(), "0.9", knowing=[])],
-        options=fk.PublishOptions(
-            settings={"mondrian": {"cuts": 2}, "fulldomain": {"find": "chain"}}
+        (fk.GroupCounts.from_bags([["AIDS", "Flu"]]), "not GroupCounts: counts name nobody"),
+        (
+            fk.Release.from_groups(
+                pa.table({"gid": [1, 1], "d": ["AIDS", "Flu"]}), group="gid", sensitive="d"
+            ),
+            "nobody is named",
         ),
-    )
-    for method, key, settings in (
-        (fk.FullDomain(suppression=0.25), "fulldomain", {"suppression": 0.25}),
-        (fk.Mondrian(cuts=7), "mondrian", {"cuts": 7}),
-        ("fulldomain", "fulldomain", {"find": "chain"}),
-        (Everybody(), "Everybody", {}),
-        (None, "mondrian", {"cuts": 2}),
-    ):
-        publication = fk.publish(fk.Microdata(people(), schema()), said, method=method, seed=1)
-        options = publication.certificate.policy["publish"]
-        assert options["method"] == key
-        assert settings.items() <= options.get(key, {}).items()
-        assert publication.audit.policy.options.method == key
-    monkeypatch.setattr(fk.Audit, "to_html", WRITE_REPORT)
-    fk.publish(fk.Microdata(people(), schema()), said, method=fk.FullDomain()).write(tmp_path / "o")
-    report = (tmp_path / "o" / "report.html").read_text()
-    assert "by fulldomain" in report
-    assert "by mondrian" not in report
+        (fk.Release.from_bucketized(TALLY, sensitive="disease"), "nobody is named"),
+        (
+            fk.Release.from_bucketized(TALLY, sensitive="disease", people=PEOPLE, person="who"),
+            "bucketized release does not tell who has what",
+        ),
+    ],
+    ids=["counts", "no person", "bucketized", "bucketized with names"],
+)
+def test_releases_that_name_nobody(release, says):
+    with pytest.raises(InputError, match=says):
+        fk.name_people(release, fk.Facts().disclosure(release, "AIDS"))
+
+
+def test_disclosures_of_other_releases():
+    release = release_of(WARD)
+    other = release_of([(name, 7, value) for name, _, value in WARD])
+    with pytest.raises(InputError, match="not one of this release"):
+        fk.name_people(release, fk.Facts().disclosure(other, "AIDS"))
+    with pytest.raises(InputError, match="'Plague'"):
+        fk.name_people(release, fk.Facts().disclosure(release, "Plague"))
+    with pytest.raises(InputError, match="only what Facts disclose"):
+        fk.name_people(release, fk.Statements("Tom != Flu").disclosure(release, "AIDS"))

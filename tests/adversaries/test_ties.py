@@ -3,7 +3,6 @@
 import json
 import random
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -24,13 +23,19 @@ from foreknow_judge.written import Written
 
 # Groups 20/f, 20/m, 30/f ... with the same bags, so that everything ties.
 AGES, SEXES = ("20 to 29", "30 to 39", "4", "40 to 49", None), ("f", "m")
+
+
 BAGS = (["Flu", "Flu", "HIV", "Cold"], ["Flu", "HIV", "Cold", "Cold"])
+
+
 ROWS = [
     {"age": age, "sex": sex, "disease": value}
     for i, age in enumerate(AGES)
     for sex in SEXES
     for value in BAGS[i % 2]
 ]
+
+
 PRIORS = pd.DataFrame(
     [
         {"sex": sex, "value": value, "probability": chance}
@@ -38,6 +43,8 @@ PRIORS = pd.DataFrame(
         for value, chance in (("Flu", "1/2"), ("HIV", "1/4"), ("Cold", "1/4"))
     ]
 )
+
+
 POINTS = [
     fk.Facts(),
     fk.Facts(1, 1, 1),
@@ -47,6 +54,8 @@ POINTS = [
     fk.Implications(3),
     fk.Priors(PRIORS),
 ]
+
+
 POLICY = fk.Policy([fk.Requirement(each, below="1/2") for each in POINTS])
 
 
@@ -68,38 +77,31 @@ def told(frame, policy=POLICY):
     return json.dumps(fk.audit(release, policy).to_dict()["verdicts"], default=str)
 
 
-def test_the_order_of_rows_and_the_engine_change_nothing(tmp_path):
+def test_order_and_engine_change_nothing(tmp_path):
     expected = told(pd.DataFrame(ROWS))
-    for seed in range(21):
-        make = SOURCES[seed % len(SOURCES)]
+    for seed, make in enumerate(SOURCES):
         source = make(pa.Table.from_pylist(shuffled(seed)), tmp_path)
         assert told(source) == expected, seed
-
-
-def test_the_first_value_and_then_the_first_group_are_named():
-    verdicts = json.loads(told(pa.Table.from_pylist(shuffled(1))))
-    for verdict in verdicts:
+    for verdict in json.loads(expected):
         worst = verdict["worst"]
         group = worst["witness"].get("target_group") or worst["witness"]["group"]
         # Cold and Flu are alike; the missing age comes first, and it has the bag of Flu twice.
         assert (worst["value"], group[0]) in (("Cold", "30 to 39"), ("Flu", None)), verdict
         assert group[1] == "f"
-    assert [v["worst"]["value"] for v in verdicts[:6]] == ["Cold"] * 6
+    assert [v["worst"]["value"] for v in json.loads(expected)[:6]] == ["Cold"] * 6
 
 
 @pytest.mark.parametrize("kind", [int, float, str])
-def test_groups_are_in_the_order_of_their_labels(kind):
+def test_groups_in_order_of_labels(kind):
     ids = [10, 9, 100, -1]
-    frame = pd.DataFrame(
-        {"gid": [kind(i) for i in ids for _ in "ab"], "disease": ["Flu", "HIV"] * 4}
-    )
+    frame = pa.table({"gid": [kind(i) for i in ids for _ in "ab"], "disease": ["Flu", "HIV"] * 4})
     release = fk.Release.from_groups(frame, group="gid", sensitive="disease")
     expected = sorted(map(kind, ids))
     assert [release.counts.group_label(g) for g in range(4)] == expected
     assert fk.Facts().disclosure(release).witness.target_group == expected[0]
 
 
-def test_people_with_several_values_are_counted_in_the_same_order():
+def test_people_with_several_values():
     rows = [
         {"person": f"p{g}{i}", "age": g, "disease": value}
         for g in ("b", "c", "a")
@@ -109,7 +111,7 @@ def test_people_with_several_values_are_counted_in_the_same_order():
         [fk.Requirement(fk.Facts(*amounts), below="1/2") for amounts in ((0, 0, 0), (1, 1, 1))]
     )
     seen = set()
-    for seed in range(8):
+    for seed in range(4):
         frame = pa.Table.from_pylist(random.Random(seed).sample(rows, len(rows)))
         release = fk.Release.from_groups(
             frame, group="age", sensitive="disease", person="person", semantics="set"
@@ -119,26 +121,12 @@ def test_people_with_several_values_are_counted_in_the_same_order():
     assert json.loads(only)[0]["worst"]["witness"]["target_group"] == "a"
 
 
-def test_bags_keep_the_order_that_they_are_given_in():
+def test_bags_keep_their_order():
     counts = GroupCounts.from_bags([["Flu", "HIV"], ["Flu", "HIV"]], groups=["z", "a"])
     for adversary in (fk.Facts(), fk.Facts(0, 1, 0), fk.Implications(1), fk.Negations(0)):
         found = adversary.disclosure(counts)
         assert (found.value, found.witness.target_group) == ("Flu", "z")
         assert adversary.disclosures(counts)["HIV"].witness.target_group == "z"
-
-
-def test_of_equal_groups_the_first_is_the_target_wherever_it_stands():
-    rng = np.random.default_rng(3)
-    for _ in range(20):
-        bags = [["a", "b", "c", "c"], ["b", "a", "d", "d"], ["a"] * 2 + ["b"] * 6 + ["e"] * 3]
-        order = rng.permutation(np.repeat(np.arange(3), 3)).tolist()
-        counts = GroupCounts.from_bags([bags[i] for i in order])
-        for value in "ab":
-            for adversary in (fk.Facts(1, 0, 0), fk.Facts(1, 1, 1), fk.Implications(2)):
-                witness = adversary.disclosures(counts)[value].witness
-                alike = bags[order[witness.target_position]]
-                first = min(p for p, i in enumerate(order) if sorted(bags[i]) == sorted(alike))
-                assert witness.target_position == first
 
 
 def findings(rows):
@@ -152,15 +140,15 @@ def findings(rows):
     ]
 
 
-def test_the_verifier_finds_the_same_whatever_the_order_of_rows():
+def test_the_verifier_finds_the_same():
     expected = findings(ROWS)
-    assert all(findings(shuffled(seed)) == expected for seed in range(6))
+    assert all(findings(shuffled(seed)) == expected for seed in range(4))
     # Cold is the first value by its text, and 30 to 39 the first age with two of it.
     assert expected[0][:2] == ("Cold", "30 to 39, f")
     assert {found[0] for found in expected} == {"Cold"}
 
 
-def test_the_verifier_names_the_first_value_before_the_first_group():
+def test_values_come_before_groups():
     rows = [
         {"age": age, "sex": "f", "disease": value}
         for age, bag in (("20", ["Flu", "Flu", "HIV"]), ("30", ["Cold", "Cold", "HIV"]))

@@ -1,0 +1,503 @@
+"""Any of a set of values, or of the values below a label of a hierarchy, as one secret."""
+
+import json
+import random
+import shutil
+from collections import Counter
+from fractions import Fraction
+from functools import partial
+from itertools import product
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.cli.conftest import desk as desk
+from tests.examples import examples
+from tests.oracle.sets import worst_of_set, worst_of_set_of_many
+from tests.oracle.worlds import worlds
+
+import foreknow as fk
+from foreknow_judge.errors import CertificateError, PolicyError
+
+ROWS = [
+    ["C34", "lung cancer", "lung disease", "*"],
+    ["J45", "asthma", "lung disease", "*"],
+    ["B20", "HIV", "infection", "*"],
+    ["Z21", "HIV", "infection", "*"],
+    ["J11", "flu", "infection", "*"],
+    ["M10", "gout", "gout", "*"],
+]
+CODES = [row[0] for row in ROWS]
+TREE = fk.Tree(ROWS)
+FILE = "\n".join(";".join(row) for row in ROWS) + "\n"
+MOST = (2, 2, 2)
+
+
+def policy(adversary=None, below="1/2", any_of=("A", "B"), schema=None, **more):
+    required = fk.Requirement(adversary or fk.Facts(), below=below, any_of=any_of, **more)
+    return fk.Policy([required], schema)
+
+
+def schema(hierarchy=TREE, **more):
+    return fk.Schema(
+        quasi_identifiers=["age", "sex"],
+        sensitive="diagnosis",
+        hierarchies={"diagnosis": hierarchy} if hierarchy else {},
+        **more,
+    )
+
+
+def table(n=90, seed=1):
+    chance = random.Random(seed)
+    rows = [(chance.randint(20, 79), chance.choice("mf"), chance.choice(CODES)) for _ in range(n)]
+    return pa.table(dict(zip(("age", "sex", "diagnosis"), zip(*rows, strict=True), strict=True)))
+
+
+def rules(below="1/2", hierarchy=TREE, adversary=None, **about):
+    required = fk.Requirement(adversary or fk.Facts(), below=below, **about)
+    return fk.Policy([required], schema(hierarchy))
+
+
+def below_label(label):
+    return {row[0] for row in ROWS if label in row[1:]}
+
+
+# ---- against enumeration ---------------------------------------------------------------------
+
+
+@examples(500, daily=6)
+@given(
+    st.lists(st.lists(st.sampled_from("ABCD"), min_size=1, max_size=3), min_size=1).filter(
+        lambda bags: sum(map(len, bags)) <= 5 and len({x for bag in bags for x in bag}) > 2
+    ),
+    st.sampled_from(["A", "AB", "BD"]),
+    st.lists(st.tuples(st.integers(0, 4), st.sampled_from("ABCD")), max_size=2),
+)
+def test_sets_are_one_value(bags, united, denied):
+    """Of worlds in which nothing is merged; by audit, search, skyline and statements."""
+    present = {value for bag in bags for value in bag}
+    united = [value for value in united if value in present]
+    if not united or not present - set(united):
+        return
+    counts, name = fk.GroupCounts.from_bags(bags), " or ".join(united)
+    truth = worst_of_set(bags, set(united), MOST)
+    for amounts in product(range(3), repeat=3):
+        limits = [truth[amounts], *([Fraction(1, 2)] if len({*amounts}) == 1 else [])]
+        for limit in filter(None, limits):
+            asked = policy(fk.Facts(*amounts), limit, united)
+            (verdict,) = fk.audit(counts, asked).verdicts
+            assert verdict.disclosure.exact == truth[amounts]
+            assert verdict.safe == (truth[amounts] < limit)
+            assert verdict.disclosure.value == name
+            assert asked.ledger(counts.values).admits(None, counts) == verdict.safe
+    merged = fk.GroupCounts.from_bags([[name if x in united else x for x in bag] for bag in bags])
+    expected = fk.knowledge_skyline(merged, name, "3/4")
+    assert fk.knowledge_skyline(counts, confidence="3/4", any_of=united) == expected
+    for adversary in (fk.Implications(2), fk.Negations(2)):
+        (verdict,) = fk.audit(counts, policy(adversary, any_of=united)).verdicts
+        assert verdict.disclosure.exact == adversary.disclosure(merged, name).exact
+    # What is said of named people.
+    rows = [(g, value) for g, bag in enumerate(bags) for value in bag]
+    groups, values = zip(*rows, strict=True)
+    named = pa.table({"gid": groups, "who": [f"P{i}" for i in range(len(rows))], "x": values})
+    release = fk.Release.from_groups(named, group="gid", sensitive="x", person="who")
+    said = [(i, value) for i, value in denied if i < len(rows) and value in present]
+    left = [w for w in worlds(bags) if all(w[i] != value for i, value in said)]
+    if left and len(united) > 1:
+        known = fk.Statements(*[f"P{i} != {value}" for i, value in said])
+        found = known.posteriors(release, any_of=united)
+        for i, (group, _) in enumerate(rows):
+            answer, home = found[f"P{i}"][name], bags[group]
+            assert answer.exact == Fraction(sum(w[i] in united for w in left), len(left))
+            assert answer.before == Fraction(sum(v in united for v in home), len(home))
+
+
+@examples(500, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 3), st.lists(st.sampled_from("ABCD"), max_size=3)), min_size=1
+    ).filter(lambda groups: sum(n for n, _ in groups) <= 4 and sum(len(b) for _, b in groups) <= 5),
+    st.sampled_from(["A", "AB", "BD", "ABC"]),
+)
+def test_sets_under_multiset(groups, united):
+    """Occurrences of the set are those of one value."""
+    present = {value for _, bag in groups for value in bag}
+    united = [value for value in united if value in present]
+    if not united or not present - set(united):
+        return
+    people = [[list(bag), *([] for _ in range(n - 1))] for n, bag in groups]
+    counts = fk.GroupCounts.from_people(people, semantics="multiset")
+    for amounts, truth in worst_of_set_of_many(groups, {*united}, (1, 1, 1), "multiset").items():
+        asked = policy(fk.Facts(*amounts), 1, united)
+        (verdict,) = fk.audit(counts, asked).verdicts
+        assert verdict.disclosure.exact == truth
+        assert asked.requirements[0].count(counts).disclosures()[0][0].exact == truth
+
+
+@examples(300, deadline=None)
+@given(
+    st.lists(st.lists(st.sampled_from(CODES), min_size=1, max_size=3), min_size=1, max_size=2),
+    st.sampled_from([1, 2]),
+    st.sampled_from([(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 1)]),
+)
+def test_labels_are_the_values_below(bags, level, amounts):
+    """One label, and every label of a level."""
+    present = {value for bag in bags for value in bag}
+    labels = {row[level] for row in ROWS if row[0] in present}
+    counts = fk.GroupCounts.from_bags(bags)
+    truth = {}
+    for label in sorted({row[level] for row in ROWS}):
+        united, asked = (
+            below_label(label) & present,
+            rules(any_of=label, adversary=fk.Facts(*amounts)),
+        )
+        if not united:
+            audit = fk.audit(counts, asked)
+            assert (audit.verdicts[0].disclosure.exact, audit.scope.idle) == (0, (label,))
+        elif united == present:
+            with pytest.raises(PolicyError, match="every sensitive value"):
+                fk.audit(counts, asked)
+        else:
+            (verdict,) = fk.audit(counts, asked).verdicts
+            truth[label] = worst_of_set(bags, united, amounts)[amounts]
+            assert (verdict.disclosure.exact, verdict.value) == (truth[label], label)
+            admitted = asked.ledger(counts.values).admits(None, counts)
+            assert admitted == (verdict.disclosure.exact < Fraction(1, 2))
+    asked = rules(at_level=level, adversary=fk.Facts(*amounts))
+    if len(labels) == 1:
+        with pytest.raises(PolicyError, match=f"at_level = {level}: every sensitive value"):
+            fk.audit(counts, asked)
+        return
+    (verdict,) = fk.audit(counts, asked).verdicts
+    assert verdict.disclosure.exact == max(truth.values())
+    found = {d.value: d.exact for d in (verdict.disclosure, *verdict.others)}
+    assert {label.rstrip("+"): exact for label, exact in found.items()} == truth
+    assert asked.ledger(counts.values).admits(None, counts) == verdict.safe
+
+
+# ---- by hand ---------------------------------------------------------------------------------
+
+
+def test_codes_safe_one_by_one():
+    counts = fk.GroupCounts.from_bags([["B20"] * 4 + ["Z21"] * 4 + ["Flu"] * 3])
+    single = fk.Policy([fk.Requirement(fk.Facts(), below="1/2", values=["B20", "Z21"])])
+    together = policy(any_of=["B20", "Z21"])
+    assert (fk.audit(counts, single).safe, fk.audit(counts, together).safe) == (True, False)
+    assert fk.audit(counts, together).unprotected == ("Flu",)
+    counts = fk.GroupCounts.from_bags([["M10"] * 5 + ["B20", "C34"], ["M10"] * 3 + ["J11"]])
+    assert not fk.audit(counts, rules(at_level=2)).safe
+    free = fk.audit(counts, rules(at_level=2, excluded=["gout"]))
+    assert (free.safe, free.unprotected) == (True, ("M10",))
+
+
+def test_names_of_sets_are_secrets():
+    counts = fk.GroupCounts.from_bags([["B20"] * 2 + ["Z21"] * 2 + ["C34", "J45", "M10"]])
+    sets = {"HIV": ["B20", "Z21"], "lung": ["C34", "J45"]}
+    rules = policy(below="2/3", any_of=sets)
+    (verdict,) = fk.audit(counts, rules).verdicts
+    every = {d.value: d.exact for d in (verdict.disclosure, *verdict.others)}
+    assert every == {"HIV": Fraction(4, 7), "lung": Fraction(2, 7)}
+    (required,) = rules.requirements
+    assert hash(required) == hash(fk.Requirement(fk.Facts(), below="2/3", any_of=sets))
+    for own in (rules, policy()):
+        assert fk.Policy.from_dict(own.to_dict()).requirements == own.requirements
+    assert policy().to_dict()["require"][0]["any_of"] == ["A", "B"]
+
+
+@pytest.mark.parametrize(
+    ("hierarchy", "label", "holders"),
+    [
+        (fk.Mask(3), "C3*", ["C34", "C39"]),
+        (fk.Tree([["C34", "C", "*"], ["C39", "C", "*"], ["J45", "J", "*"]]), "C", ["C34", "C39"]),
+    ],
+)
+def test_any_hierarchy_names_sets(hierarchy, label, holders):
+    counts = fk.GroupCounts.from_bags([["C34", "C39", "J45", "J45"]])
+    (verdict,) = fk.audit(counts, rules(any_of=label, hierarchy=hierarchy)).verdicts
+    assert verdict.disclosure.exact == Fraction(len(holders), 4)
+    assert verdict.requirement.sets(counts.values) == {label: tuple(holders)}
+
+
+# ---- published, and verified without the hierarchy -------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("about", "form", "method"),
+    [
+        ({"any_of": "HIV"}, "bucketized", "mondrian"),
+        ({"at_level": 2, "excluded": ["gout"]}, "generalized", "mondrian"),
+        ({"any_of": ["B20", "Z21"]}, "generalized", "fulldomain"),
+    ],
+)
+def test_verified_without_the_hierarchy(about, form, method, tmp_path):
+    (tmp_path / "codes.csv").write_text(FILE)
+    ages = {"age": {"intervals": [10]}} if method == "fulldomain" else {}
+    known = fk.Schema(
+        quasi_identifiers=["age", "sex"],
+        sensitive="diagnosis",
+        hierarchies={"diagnosis": {"file": "codes.csv"}, **ages},
+        folder=tmp_path,
+    )
+    asked = fk.Policy([fk.Requirement(fk.Facts(1, 1, 0), below="4/5", **about)], known)
+    made = fk.publish(fk.Microdata(table(), known), asked, form=form, method=method)
+    made.write(tmp_path / "out")
+    shutil.move(tmp_path / "codes.csv", tmp_path / "moved.csv")
+    (found,) = fk.verify(tmp_path / "out").findings
+    verdict = made.audit.verdicts[0]
+    assert (found.reached, found.value) == (verdict.disclosure.exact, verdict.value)
+    certificate = json.loads((tmp_path / "out" / "certificate.json").read_text())
+    assert certificate["version"] == 1
+    (required,) = certificate["policy"]["require"]
+    sets = required["any_of"]
+    sets = sets if isinstance(sets, dict) else {"B20 or Z21": sets}
+    # By a plain reading of the codes, which are published, and not what they are below.
+    frame = made.to_pandas("release" if form == "generalized" else "sensitive")
+    assert set(frame["diagnosis"]) == set(CODES)
+    key, worst = ["group"] if form == "bucketized" else ["age", "sex"], Fraction(0)
+    for _, rows in frame.groupby(key):
+        bag = Counter()
+        for code, n in zip(rows["diagnosis"], rows.get("count", [1] * len(rows)), strict=True):
+            bag[code] += int(n)
+        for name, members in sets.items():
+            plain = Counter()
+            for code, n in bag.items():
+                plain[name if code in members else code] += n
+            counts = fk.GroupCounts.from_bags([plain])
+            worst = max(worst, fk.Facts(1, 1, 0).disclosure(counts, name).exact)
+    assert worst == verdict.disclosure.exact < Fraction(4, 5)
+    own = fk.Policy([fk.Requirement(fk.Facts(), below="4/5", **about)], schema())
+    assert fk.verify(tmp_path / "out", own).own_policy
+    with pytest.raises(CertificateError, match="no label 'HVI'"):
+        fk.verify(tmp_path / "out", rules(any_of="HVI"))
+
+
+def test_values_called_like_the_set(tmp_path):
+    plain = pa.table({"age": range(40), "disease": ["A", "B", "A or B", "C"] * 10})
+    own = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
+    made = fk.publish(plain, policy(below="2/3", schema=own))
+    (verdict,) = made.audit.verdicts
+    assert (verdict.disclosure.value, verdict.safe) == ("A or B+", True)
+    made.write(tmp_path / "out")
+    fk.verify(tmp_path / "out")
+
+
+def test_certificates_of_other_sets(tmp_path):
+    asked = rules("4/5", any_of="HIV")
+    fk.publish(fk.Microdata(table(), asked.schema), asked).write(tmp_path / "out")
+    path = tmp_path / "out" / "certificate.json"
+    text = path.read_text()
+    for members, more, message in (
+        ({"HIV": ["B20"]}, {}, "certified"),
+        ({"HIV": ["B20", "Z21", "Q99"]}, {}, "scope: absent is"),
+        ({"lung": ["C35"]}, {}, "scope: absent is"),
+        ({"HIV": CODES}, {}, "some values, not of all"),
+        ({"HIV": []}, {}, "certified"),
+        ({"lung": []}, {}, "scope: idle is"),
+        ({"lung": ["*"]}, {}, "says of no value how it begins"),
+        ({"lung": {"to": "C"}}, {}, "a range has from, to or both"),
+        ({"lung": {"below": 1}}, {}, "a range has from, to or both"),
+        ({"lung": {}}, {}, "a range has from, to or both"),
+        ({}, {"any_of": {}}, "malformed"),
+        ({}, {"any_of": "HIV"}, "malformed"),
+        ({}, {"at_level": 1}, "unknown key"),
+        ({}, {"values": ["B20"]}, "give any_of or values, not both"),
+    ):
+        certificate = json.loads(text)
+        (required,) = certificate["policy"]["require"]
+        required["any_of"].update(members)
+        required.update(more)
+        path.write_text(json.dumps(certificate))
+        with pytest.raises(fk.InputError, match=message):
+            fk.verify(tmp_path / "out")
+
+
+# ---- pages and commands ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("about", "said"),
+    [
+        ({"any_of": "lung disease"}, "any diagnosis under lung disease (C34 or J45)"),
+        ({"at_level": 1}, "every label of level 1 in the hierarchy of diagnosis"),
+        ({"at_level": 2, "excluded": ["gout"]}, "of diagnosis except gout"),
+        ({"any_of": {"HIV": ["B20", "Z21"]}}, "any of HIV (B20 or Z21)"),
+        ({"any_of": ["B20", "Z21"]}, "any of B20 or Z21"),
+    ],
+)
+def test_pages_say_the_secret(about, said):
+    audit = fk.audit(table(), rules(**about))
+    assert said in audit.to_html()
+    verdict = audit.to_dict()["verdicts"][0]
+    if not isinstance(about.get("any_of"), list):
+        assert verdict["sets"]
+    members = verdict.get("sets", {"": about.get("any_of")}).values()
+    members = {value for own in members for value in own}
+    holders = audit.counts.totals[audit.policy.requirements[0].meant(audit.counts.values).about]
+    assert holders.sum() == sum(value in members for value in table()["diagnosis"].to_pylist())
+
+
+POLICY = """[schema]
+quasi_identifiers = ["age", "sex"]
+sensitive = "diagnosis"
+[schema.hierarchies]
+diagnosis = {{ file = "codes.csv" }}
+[[require]]
+{about}
+facts = {{ l = 1 }}
+below = 0.8
+"""
+
+
+@pytest.fixture
+def ward(desk):
+    rows = zip(*table().to_pydict().values(), strict=True)
+    desk.put("t.csv", "age,sex,diagnosis\n" + "".join(f"{a},{s},{d}\n" for a, s, d in rows))
+    desk.put("codes.csv", FILE)
+    return desk
+
+
+@pytest.mark.parametrize(
+    "about",
+    ['any_of = "lung disease"', 'at_level = 2\nexcept = ["gout"]', 'any_of = ["B20", "Z21"]'],
+)
+def test_commands_publish_and_verify(ward, about):
+    ward.put("p.toml", POLICY.format(about=about))
+    ward.says("publish", "t.csv", "-p", "p.toml", "-o", "out")
+    assert "about any of" in ward.says("verify", "out")
+    again = fk.Policy.load(ward.folder / "p.toml")
+    (required,) = again.to_dict()["require"]
+    assert ("at_level" in required) == ("at_level" in about)
+    assert fk.Policy.from_dict(again.to_dict(), ward.folder).requirements == again.requirements
+
+
+@pytest.mark.parametrize(
+    ("about", "message"),
+    [
+        ('any_of = "lung desease"', "did you mean 'lung disease'"),
+        ('any_of = "B20"', 'it is a value: any_of = ["B20"]'),
+        ('any_of = ["B20", "HIV"]', 'it is a label of the hierarchy: any_of = "HIV"'),
+        ("at_level = 3", "levels 1 to 2, the last with labels such as"),
+        ("at_level = 0", "levels 1 to 2"),
+        ('at_level = "2"', "at_level"),
+        ('at_level = 1\nexcept = ["HVI"]', "did you mean 'HIV'"),
+        ('at_level = 2\nexcept = ["gout", "lung disease", "infection"]', "every label of level 2"),
+        ('at_level = 1\nvalues = ["B20"]', "give at_level or values"),
+        ('at_level = 1\nany_of = "HIV"', "give at_level or any_of"),
+        ('any_of = "HIV"\nexcept = ["B20"]', "give any_of or except"),
+    ],
+)
+def test_mistakes_say_what_is_right(ward, about, message):
+    ward.put("p.toml", POLICY.format(about=about))
+    code, _, err = ward.run("audit", "t.csv", "-p", "p.toml")
+    assert code == 2
+    assert message in " ".join(err.split())
+
+
+def test_skylines_and_curves_of_sets(ward):
+    ward.put("p.toml", POLICY.format(about='any_of = "HIV"'))
+    made = ("t.csv", "-p", "p.toml")
+    ward.says("skyline", *made, "-c", "0.9", "--any-of", "HIV", "--json", "s.json")
+    (found,) = ward.json("s.json")["values"]
+    release = fk.Release.from_generalized(
+        table(), quasi_identifiers=["age", "sex"], sensitive="diagnosis"
+    )
+    either = fk.knowledge_skyline(release, confidence=0.9, any_of=["B20", "Z21"])
+    assert [(p["l"], p["k"], p["m"]) for p in found["points"]] == either
+    assert found["value"] == "HIV"
+    ward.says("curves", *made, "--any-of", "B20", "--any-of", "Z21", "--json", "c.json")
+    assert ward.json("c.json")["value"] == "B20 or Z21"
+    curves = fk.disclosure_curves(release, 12, any_of=["B20", "Z21"])
+    read = [point["implications"]["exact"] for point in ward.json("c.json")["points"]]
+    assert read == [str(found.exact) for found in curves.implications]
+    for odd in (["--any-of", "B20", "--value", "Z21"], ["--any-of", "B21"]):
+        code, _, err = ward.run("skyline", *made, "-c", "0.9", *odd)
+        assert code == 2
+        assert err
+
+
+def test_ask_says_the_set(desk):
+    desk.put("t.csv", "gid,who,x\n1,Ann,B20\n1,Tom,Z21\n1,Eve,Flu\n1,Sue,Cold\n")
+    call = ("ask", "t.csv", "--group", "gid", "-s", "x", "--person", "who", "--about", "Ann")
+    both = ("--any-of", "B20", "--any-of", "Z21")
+    out = desk.says(*call, *both, "Sue = Cold", "--json", "a.json")
+    assert "B20 or Z21" in out
+    assert "66.7% (2/3)" in out
+    (answer,) = desk.json("a.json")["answers"]
+    assert (answer["value"], answer["exact"]) == ("B20 or Z21", "2/3")
+    code, _, err = desk.run(*call, "--any-of", "B21")
+    assert (code, "B21" in err) == (2, True)
+
+
+# ---- what is refused -------------------------------------------------------------------------
+
+ABCD = fk.GroupCounts.from_bags(["ABCD"])
+SEVERAL = fk.GroupCounts.from_people([[{"A"}, {"B", "C"}]], semantics="set")
+HELD = fk.Schema(quasi_identifiers=["age"], sensitive="x", semantics="set", person="id")
+NAMED = pa.table({"gid": [1, 1, 1], "who": ["Ann", "Ann", "Tom"], "x": ["A", "B", "B"]})
+RELEASE = {"group": "gid", "sensitive": "x", "person": "who", "semantics": "set"}
+AUDITS = [
+    (ABCD, {"any_of": ["A", "B", "C", "D"]}, "any_of names every sensitive value"),
+    (ABCD, {"any_of": ["A", "B*", "C*", "D*"]}, "any_of names every sensitive value"),
+    (SEVERAL, {"any_of": ["A", "B"]}, "'set'"),
+]
+MEANT = [
+    ({"any_of": []}, "any_of is empty"),
+    ({"any_of": 7}, "any_of must be a list"),
+    ({"any_of": {}}, "any_of is empty"),
+    ({"any_of": {"HIV": []}}, "any_of.HIV is empty"),
+    ({"any_of": {"HIV": "B20"}}, "any_of.HIV must be a list"),
+    ({"any_of": ["A"], "at_level": 1}, "give at_level or any_of"),
+    ({"at_level": 1, "values": ["A"]}, "give at_level or values"),
+    ({"at_level": "1"}, "at_level must be a whole number"),
+    ({"any_of": ["A", "A"]}, "any_of names 'A' twice"),
+    ({"any_of": ["A"], "values": ["B"]}, "give any_of or values"),
+    ({"any_of": ["A"], "excluded": ["B"]}, "give any_of or except"),
+]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        *((partial(fk.Requirement, fk.Facts(), below="1/2", **own), said) for own, said in MEANT),
+        *((partial(fk.audit, counts, policy(**own)), said) for counts, own, said in AUDITS),
+        *((partial(policy(**own).ledger, counts.values), said) for counts, own, said in AUDITS[:2]),
+        (partial(policy(schema=HELD).ledger, SEVERAL.values), "'set'"),
+        (partial(fk.Requirement, fk.KAnonymity(2), at_level=1), "by itself, and at_level counts"),
+        (
+            partial(fk.publish, table(40), rules(any_of=["B20", "Z21"]), method="safe"),
+            "at_level are unsupported by jump",
+        ),
+        (
+            lambda: fk.Policy(
+                [*policy().requirements, *policy(None, "1/3", ["B", "A"]).requirements]
+            ),
+            "must stay below",
+        ),
+        (
+            lambda: fk.Statements().posteriors(
+                fk.Release.from_groups(NAMED, **RELEASE), any_of=["A", "B"]
+            )["Ann"]["A or B"],
+            "any_of needs one sensitive value per person",
+        ),
+        *(
+            (partial(fk.audit, table(), rules(hierarchy=None, **own)), r"schema\.hierarchies")
+            for own in ({"any_of": "HIV"}, {"at_level": 1})
+        ),
+        (lambda: fk.audit(table(), rules(any_of="HIV", hierarchy=fk.Tree(ROWS[:-1]))), "'M10'"),
+        (
+            lambda: fk.audit(table(), rules(at_level=1, hierarchy=fk.Ordered(CODES))),
+            "no levels between",
+        ),
+        (lambda: schema({"file": "nowhere.csv"}), "nowhere"),
+        *(
+            (partial(fk.knowledge_skyline, ABCD, confidence="1/2", **own), "any_of")
+            for own in ({"value": "A", "any_of": ["B"]}, {}, {"any_of": []}, {"any_of": "AB"})
+        ),
+        (lambda: fk.skyline(ABCD, ["A"], confidence="1/2", any_of=["B"]), "not both"),
+        (lambda: fk.disclosure_curves(ABCD, 2, "A", any_of=["B"]), "not both"),
+    ],
+)
+def test_sets_refused(make, message):
+    with pytest.raises(fk.InputError, match=message):
+        make()

@@ -1,0 +1,555 @@
+"""Numbers and dates to within a width: a window is a set of values, the worst of all is judged."""
+
+import csv
+import datetime as dt
+import json
+import random
+from collections import Counter
+from decimal import Decimal
+from fractions import Fraction
+from itertools import product
+from unittest import mock
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from tests.examples import NIGHTLY, examples
+from tests.oracle.merged_windows import worst_of_maximal, worst_of_two
+from tests.oracle.windows import windows_of, worst_of_windows
+
+import foreknow as fk
+from foreknow.adversaries.facts import windows as kernel
+from foreknow.data.labels import Labels
+from foreknow.data.windows import Line, Width
+from foreknow_judge import windows as shortened
+from foreknow_judge.counting import Column, GroupBags
+from foreknow_judge.facts import worst_facts
+from foreknow_judge.verdicts import verdicts as verify
+from foreknow_judge.written import Written
+
+MOST = (2, 2, 2)
+AMOUNTS = list(product(range(3), repeat=3))
+NUMBERS = [-12, -10, 0, 3, 4, 5, 9]
+WIDTHS = [1, 2, 4, 6, "1/2", "20%", "80%", "200%"]
+BAGS = st.lists(st.lists(st.integers(-9, 25), min_size=1, max_size=9), min_size=1, max_size=5)
+
+
+def policy(adversary, below="1/2", within=5000, **more):
+    return fk.Policy([fk.Requirement(adversary, below=below, within=within)], **more)
+
+
+def judged(values, within=5000, amounts=(0, 0, 0), below="1/2"):
+    """The verdict on some groups."""
+    counts = fk.GroupCounts.from_bags(values)
+    (verdict,) = fk.audit(counts, policy(fk.Facts(*amounts), below, within)).verdicts
+    return verdict
+
+
+def width_of(within):
+    if str(within).endswith("%"):
+        return Fraction(within[:-1]) / 100, True
+    return Fraction(within), False
+
+
+def some_windows(bags, within):
+    """The sets that lie in windows; nothing where one holds every value."""
+    values = {value for bag in bags for value in bag}
+    found = windows_of(values, *width_of(within))
+    assume(all(set(united) != values for united in found))
+    return found
+
+
+# ---- by enumeration --------------------------------------------------------------------------
+
+
+@examples(400, daily=6, deadline=None)
+@given(
+    st.lists(st.lists(st.sampled_from(NUMBERS), min_size=1, max_size=4), min_size=1).filter(
+        lambda bags: sum(map(len, bags)) <= (5 if NIGHTLY else 4)
+    ),
+    st.sampled_from(WIDTHS),
+    st.sampled_from(AMOUNTS),
+)
+def test_facts_by_enumeration(bags, within, amounts):
+    """Windows begin anywhere; the largest ones, each counted as one value, are the worst."""
+    some_windows(bags, within)
+    counts = fk.GroupCounts.from_bags(bags)
+    wide, share = width_of(within)
+    truth = worst_of_windows(bags, wide, MOST, share)
+    assert worst_of_maximal(bags, wide, MOST, share) == truth
+    every = fk.Requirement([(fk.Facts(*at), truth[at]) for at in AMOUNTS], within=within)
+    verdicts = fk.audit(counts, fk.Policy([every])).verdicts
+    assert [v.disclosure.exact for v in verdicts] == [truth[at] for at in AMOUNTS]
+    assert not any(verdict.safe for verdict in verdicts)
+    at_limit = policy(fk.Facts(*amounts), truth[amounts], within)
+    assert not at_limit.ledger(counts.values).admits(None, counts)
+    above = {at: truth[at] + Fraction(1, 10**12) for at in AMOUNTS if truth[at] < 1}
+    if above:
+        safe = fk.Requirement([(fk.Facts(*at), above[at]) for at in above], within=within)
+        assert fk.audit(counts, fk.Policy([safe])).safe
+        assert fk.Policy([safe]).ledger(counts.values).admits(None, counts)
+    (verdict,) = fk.audit(counts, policy(fk.Negations(2), within=within)).verdicts
+    assert verdict.disclosure.exact == truth[2, 0, 0]
+
+
+def one_by_one(bags, adversary, every):
+    """The worst of some sets, each counted as one value."""
+    found = []
+    for united in every:
+        plain = [["it" if x in united else x for x in bag] for bag in bags]
+        found.append(adversary.disclosure(fk.GroupCounts.from_bags(plain), "it").exact)
+    return max(found)
+
+
+def ends_of(name):
+    """The ends of a window, as it is named."""
+    ends = name.removeprefix("between ").replace(",", "").split(" and ")
+    return Fraction(ends[0]), Fraction(ends[-1])
+
+
+@examples(600, daily=18, deadline=None)
+@given(
+    BAGS,
+    st.sampled_from([*WIDTHS, 11]),
+    st.tuples(*[st.integers(0, 4)] * 3),
+    st.sampled_from([1, 7, 10**6]),
+    st.sampled_from([1, 3, 64]),
+)
+def test_windows_counted_one_by_one(bags, within, amounts, block, parts):
+    """By the search however much is held at once, by the audit, and by the verifier."""
+    every = some_windows(bags, within)
+    counts, adversary = fk.GroupCounts.from_bags(bags), fk.Facts(*amounts)
+    truth = one_by_one(bags, adversary, every)
+    with mock.patch.multiple(kernel, _BLOCK=block, _PARTS=parts):
+        asked = policy(adversary, truth, within)
+        (verdict,) = fk.audit(counts, asked).verdicts
+        assert verdict.disclosure.exact == truth
+        assert not asked.ledger(counts.values).admits(None, counts)
+        if parts == 64 and truth < 1:
+            above = policy(adversary, truth + Fraction(1, 10**9), within)
+            assert above.ledger(counts.values).admits(None, counts)
+    groups, values = zip(
+        *((str(g), str(x)) for g, bag in enumerate(bags) for x in bag), strict=True
+    )
+    tables = {"release": pa.table({"gid": groups, "x": values})}
+    (finding,) = verify(Written("generalized", ["gid"], "x", tables), asked.to_dict()["require"])
+    assert (finding.reached, finding.safe) == (truth, False)
+    for name in (verdict.disclosure.value, finding.value):
+        low, high = ends_of(name)
+        inside = [value for value in counts.values if low <= value <= high]
+        assert one_by_one(bags, adversary, [inside]) == truth
+    # The witness is of the window that is named.
+    witness = verdict.disclosure.witness
+    low, high = ends_of(witness.value)
+    assert witness.value == verdict.disclosure.value
+    assert not [x for x in witness.ruled_out if low <= x <= high]
+    used = len(witness.ruled_out), sum(witness.known.values()), witness.family
+    assert all(some <= most for some, most in zip(used, amounts, strict=True))
+
+
+def test_relatives_widen_a_window():
+    """The target has 10, and the window begins at 8, which only relatives have."""
+    bags = [[10, 100, 200, 300] * 2 + [400], [8, 9, 9, 500, 600, 700, 800, 900, 999]]
+    # Odds of 1/2, times 6/9 for the relative.
+    assert judged(bags, 2, (3, 0, 1)).reached == Fraction(3, 4)
+
+
+def test_links_are_about_one_window():
+    """What the requirement does not keep: links from another window, and who is near whom."""
+    groups = [[9, 0, 30], [4, 9, 6, 9, 9, 2]]
+    assert judged(groups, 2, (1, 0, 1)).reached == Fraction(15, 19)
+    found = [worst_of_two(groups, 2, 1, link) for link in ("same", "any")]
+    assert found == [Fraction(15, 19), Fraction(5, 6)]
+    assert judged([[0, 0, 6, 2]], 1, (0, 0, 1)).reached == Fraction(3, 4)
+    assert worst_of_two([[0, 0, 6, 2]], 1, 0, "near") == 1
+
+
+# ---- the judge's short cuts ------------------------------------------------------------------
+
+
+def uneven(seed, many):
+    """Releases of small and large groups, with values that many have, and widths."""
+    r = random.Random(seed)
+    for _ in range(many):
+        often = r.sample(range(12), 2)
+        sizes = r.choices([1, 2, 3, 5, 20], k=r.randint(1, 6))
+        bags = [[r.choice([*often, r.randrange(12)]) for _ in range(size)] for size in sizes]
+        yield bags, *width_of(r.choice(WIDTHS[1:]))
+
+
+def held_of(bags):
+    """The counts of groups as the judge has them."""
+    groups = np.repeat(np.arange(len(bags)), list(map(len, bags)))
+    values = Column.of([str(value) for bag in bags for value in bag], np.arange(len(groups)))
+    labels = Column.of([f"{at:03}" for at in range(len(bags))], np.arange(len(bags)))
+    ones = np.ones(len(groups), np.int64)
+    return GroupBags([labels], values.texts, groups, values.codes, ones)
+
+
+def test_groups_are_left_out_soundly():
+    for at, (bags, wide, share) in enumerate(uneven(1, 5000 if NIGHTLY else 100)):
+        held, amounts = held_of(bags), AMOUNTS[at % len(AMOUNTS)]
+        merged = (
+            held.merged({str(value): "inside" for value in window})
+            for window in windows_of([value for bag in bags for value in bag], wide, share)
+        )
+        truth = max(worst_facts(one, {"inside"}, "single", *amounts)[2] for one in merged)
+        width = f"{100 * wide}%" if share else str(wide)
+        assert shortened.worst_near(held, width, *amounts)[2] == truth
+
+
+@pytest.mark.parametrize("most", range(4))
+def test_no_window_passes_its_bounds(most):
+    for bags, wide, _ in uneven(2, 3000 if NIGHTLY else 60):
+        numbers = sorted({value for bag in bags for value in bag})
+        reach = np.array([max(i for i, n in enumerate(numbers) if n <= v + wide) for v in numbers])
+        placed = held_of([[f"{numbers.index(value):02}" for value in bag] for bag in bags])
+        bounds = shortened._bounds(placed, reach, most).rows.tolist()
+        for bag, (people, holders, others) in zip(bags, bounds, strict=True):
+            assert people == len(bag)
+            for window in windows_of(numbers, wide):
+                outside = [bag.count(value) for value in {*bag} - window]
+                inside = len(bag) - sum(outside)
+                assert inside <= holders
+                assert inside + sum(sorted(outside)[::-1][:most]) <= holders + others
+
+
+@pytest.mark.parametrize("wide", [1, "0.5", 10, "10%", "100%"])
+def test_how_far_a_window_reaches(wide):
+    """A share is of the end that is nearer to 0."""
+    values = [-110, -100, "-99.5", -20, -10, -5, 0, "0.5", 1, 9, 10, "10.5", 11, 100, 110]
+    values = [Fraction(value) for value in values]
+    width = Width(wide)
+    reached = Line.of(Labels(float(value) for value in values)).reach(width).tolist()
+    for low, last in zip(values, reached, strict=True):
+        end = low + width.amount
+        if width.measure == "share":
+            end = low * (1 + width.amount) if low >= 0 else low / (1 + width.amount)
+        assert last == max(at for at, value in enumerate(values) if value <= end)
+
+
+# ---- searches and skylines -------------------------------------------------------------------
+
+
+def united(counts, parts):
+    into = np.concatenate([np.full(len(part), i) for i, part in enumerate(parts)])
+    return counts.take(np.concatenate(parts)).merge(into)
+
+
+@examples(400, deadline=None)
+@given(
+    st.lists(st.lists(st.integers(0, 12), min_size=4, max_size=9), min_size=3, max_size=5),
+    st.sampled_from([2, 5, "50%"]),
+    st.tuples(*[st.integers(0, 2)] * 3),
+    st.sampled_from(["1/2", "2/3", "4/5"]),
+)
+def test_searches_as_judged_afresh(bags, within, amounts, below):
+    some_windows(bags, within)
+    counts = fk.GroupCounts.from_bags(bags)
+    asked = policy(fk.Facts(*amounts), below, within)
+    ledger, standing = asked.ledger(counts.values), [np.arange(len(bags))]
+    worst = fk.audit(united(counts, standing), asked).verdicts[0].disclosure.exact
+    if not ledger.admits(None, united(counts, standing)):
+        return
+    ledger.commit(None, united(counts, standing))
+    while divisible := [part for part in standing if len(part) > 1]:
+        part = divisible[0]
+        halves = [part[:1], part[1:]]
+        standing = [*(other for other in standing if other is not part), *halves]
+        audit = fk.audit(united(counts, standing), asked)
+        removed, added = united(counts, [part]), united(counts, halves)
+        assert ledger.admits(removed, added) == audit.safe
+        evaluated = ledger.evaluate(removed, added, np.zeros(2, dtype=int))
+        assert evaluated.safe_each().tolist() == [audit.safe]
+        # Merging never makes it worse.
+        assert worst <= audit.verdicts[0].disclosure.exact
+        worst = audit.verdicts[0].disclosure.exact
+        if not audit.safe:
+            return
+        ledger.commit(removed, added)
+
+
+@examples(50, daily=4, deadline=None)
+@given(
+    st.lists(st.lists(st.integers(0, 12), min_size=2, max_size=3), min_size=1, max_size=2),
+    st.sampled_from([1, 3, "50%"]),
+    st.sampled_from(["1/2", "3/4", 1]),
+)
+def test_skylines_are_what_is_withstood(bags, within, below):
+    some_windows(bags, within)
+    counts = fk.GroupCounts.from_bags(bags)
+    points = list(product(range(4), range(4), range(5)))
+    asked = fk.Requirement([(fk.Facts(*at), below) for at in points], within=within)
+    verdicts = fk.audit(counts, fk.Policy([asked])).verdicts
+    held = {at for at, verdict in zip(points, verdicts, strict=True) if verdict.safe}
+
+    def beyond(at, other):
+        return other != at and all(a <= b for a, b in zip(at, other, strict=True))
+
+    best = sorted(at for at in held if not any(beyond(at, other) for other in held))
+    assert fk.knowledge_skyline(counts, confidence=below, within=within) == best
+
+
+def test_reports_and_mistakes_of_skylines(tmp_path):
+    pays = [20 + i * i % 37 for i in range(16)]
+    release = fk.GroupCounts.from_bags([pays[::2], pays[1::2]])
+    report = fk.skyline_report(release, confidence="1/2", within=5)
+    (window,) = report.values
+    assert report.skylines[window] == fk.knowledge_skyline(release, confidence="1/2", within=5)
+    for corner in report.corners(window):
+        assert corner.found.below("1/2")
+        assert not any(more.below("1/2") for more in corner.beyond if more is not None)
+    report.to_html(tmp_path / "s.html")
+    assert "a value in a window of 5" in (tmp_path / "s.html").read_text()
+    with pytest.raises(fk.InputError, match="give one of values, any_of and within"):
+        fk.skyline_report(release, ["20"], confidence="1/2", within=5)
+    half = {"confidence": "1/2"}
+    for asked in (half, {"value": 20, "within": 1, **half}, {"within": 1}):
+        with pytest.raises(fk.InputError, match="give one of value, any_of and within, and a conf"):
+            fk.knowledge_skyline(release, **asked)
+    with pytest.raises(fk.InputError, match="holds every"):
+        fk.knowledge_skyline(release, within=40, **half)
+
+
+# ---- what is near ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "within", "name", "exact"),
+    [
+        *(
+            (values, 5000, "30,000 and 35,000", "3/5")
+            for values in (
+                ["30000", "31000.0", "35000", "35001", "5e4"],
+                [Decimal(30000), Decimal("31000.00"), Decimal("3.5e4"), Decimal(35001), 50000.0],
+                [np.int32(30000), np.float64(31000), 35000, "35001", Decimal(50000)],
+            )
+        ),
+        (["1", "1.0", "01", "2", "3"], "1/4", "1 and 1.25", "3/5"),  # labels of one number
+        ([-110, -100, 0, 100, 110, 111], "10%", None, "1/3"),  # of the smaller; 0 lies apart
+        ([-111, -100, 0, 5, 100, 111], "10%", None, "1/6"),
+        (["2024-01-01", "2024-01-31", "2024-02-01"], "30 days", "2024-01-01 and 2024-01-31", "2/3"),
+        ([dt.date(2024, 1, 1), dt.date(2024, 1, 31), dt.date(2024, 2, 1)], 29, None, "2/3"),
+        ([dt.date(2024, 1, 1), dt.date(2024, 1, 31), dt.date(2024, 3, 1)], 29, None, "1/3"),
+        (
+            ["2024-01-01 10:00", "2024-01-01 22:00:00", "2024-01-02"],
+            "12 hours",
+            "2024-01-01 10:00:00 and 2024-01-01 22:00:00",
+            "2/3",
+        ),
+        (
+            [dt.datetime(2024, 1, 1, 10), dt.datetime(2024, 1, 2, 9), dt.datetime(2024, 1, 3, 9)],
+            1,
+            "2024-01-01 10:00:00 and 2024-01-02 10:00:00",
+            "2/3",
+        ),
+        (["9999-12-31", "9999-12-30", "2024-01-01"], 5, "9999-12-30 and 9999-12-31", "2/3"),
+    ],
+)
+def test_what_is_near(values, within, name, exact):
+    verdict = judged([values], within)
+    assert verdict.disclosure.exact == Fraction(exact)
+    assert name is None or verdict.value == f"between {name}"
+
+
+def test_a_dollar_apart_is_unsafe():
+    rows = range(400)
+    columns = {"sex": ["fm"[i % 2] for i in rows], "income": [30_000 + i for i in rows]}
+    wide = fk.Release.from_generalized(
+        pa.table(columns), quasi_identifiers=["sex"], sensitive="income"
+    )
+    single = fk.Policy([fk.Requirement(fk.Facts(1, 1, 1), below="1/2")])
+    assert fk.audit(wide, single).safe
+    (verdict,) = fk.audit(wide, policy(fk.Facts(1, 1, 1), within="1%")).verdicts
+    assert verdict.disclosure.exact > Fraction(3, 4)
+    assert ends_of(verdict.value)[1] <= Fraction(101, 100) * ends_of(verdict.value)[0]
+    # Values that nobody has any more do no harm.
+    kept = fk.GroupCounts.from_bags([[1, 2, 9, 30], [50, 60, 70], [90, 99]]).take(np.arange(2))
+    for amounts in ((0, 0, 0), (1, 1, 0), (0, 1, 1), (0, 0, 2)):
+        every = windows_of([1, 2, 9, 30, 50, 60, 70], 10)
+        truth = one_by_one([[1, 2, 9, 30], [50, 60, 70]], fk.Facts(*amounts), every)
+        (verdict,) = fk.audit(kept, policy(fk.Facts(*amounts), within=10)).verdicts
+        assert verdict.disclosure.exact == truth
+
+
+# ---- published and verified -----------------------------------------------------------------
+
+
+def people(n=400, seed=1, salary=lambda r: f"{r.lognormvariate(10.3, 0.6):.2f}"):
+    r = random.Random(seed)
+    ages, sexes = [r.randint(20, 79) for _ in range(n)], r.choices("mf", k=n)
+    return pa.table({"age": ages, "sex": sexes, "salary": [salary(r) for _ in range(n)]})
+
+
+def day(r):
+    return (dt.date(2023, 1, 1) + dt.timedelta(days=r.randint(0, 600))).isoformat()
+
+
+SCHEMA = fk.Schema(quasi_identifiers=["age", "sex"], sensitive="salary")
+
+
+@pytest.mark.parametrize(
+    ("method", "form", "within", "salary"),
+    [
+        ("mondrian", "generalized", "30 days", day),
+        ("anatomy", "bucketized", 2000, None),
+        ("fulldomain", "generalized", "20%", lambda r: r.randint(-20, 80)),
+        pytest.param("mondrian", "bucketized", "10%", None, marks=pytest.mark.slow),
+    ],
+)
+def test_publications_by_plain_reading(method, form, within, salary, tmp_path):
+    hierarchies = {"age": {"intervals": [10]}} if method == "fulldomain" else {}
+    schema = fk.Schema(
+        quasi_identifiers=["age", "sex"], sensitive="salary", hierarchies=hierarchies
+    )
+    adversary, out = fk.Facts(1, 1, 1), tmp_path / "out"
+    rules = policy(adversary, "2/3", within, schema=schema)
+    table = people(200) if salary is None else people(200, salary=salary)
+    made = fk.publish(table, rules, method=method, form=form, seed=1)
+    made.write(out)
+    fk.verify(out)
+    groups = {}
+    name = "release.csv" if form == "generalized" else "sensitive.csv"
+    with (out / name).open() as lines:
+        for row in csv.DictReader(lines):
+            key = row.get("group", (row.get("age"), row.get("sex")))
+            read = (lambda x: dt.date.fromisoformat(x).toordinal()) if salary is day else Fraction
+            groups.setdefault(key, Counter())[read(row["salary"])] += int(row.get("count", 1))
+    bags = [list(bag.elements()) for bag in groups.values()]
+    wide, share = (30, False) if salary is day else width_of(within)
+    begin = sorted({value for bag in bags for value in bag})
+    ends = [x + wide if not share else x * (1 + wide) if x >= 0 else x / (1 + wide) for x in begin]
+    every = [[v for v in begin if x <= v <= end] for x, end in zip(begin, ends, strict=True)]
+    some = random.Random(2).sample(every, min(60 if NIGHTLY else 10, len(every)))
+    claimed = made.audit.verdicts[0].disclosure
+    assert len(groups) > 1
+    assert one_by_one(bags, adversary, some) <= claimed.exact < Fraction(2, 3)
+    if salary is not day:
+        low, high = ends_of(claimed.value)
+        inside = [v for v in begin if low <= v <= high]
+        assert one_by_one(bags, adversary, [inside]) == claimed.exact
+    certificate = json.loads((out / "certificate.json").read_text())
+    assert certificate["version"] == 1
+    assert certificate["findings"][0]["exact"] == str(claimed.exact)
+    assert not certificate["minimal"]
+
+
+def test_certificates_of_another_width(tmp_path):
+    rules = policy(fk.Facts(), schema=SCHEMA)
+    fk.publish(people(), rules).write(tmp_path / "out")
+    path = tmp_path / "out" / "certificate.json"
+    text = path.read_text()
+    assert text.count('"within": 5000') == 1
+    for new, message in (
+        ("500", "the worst probability is"),
+        ("0", "above 0"),
+        ("true", "within"),
+        ("[5000]", "within"),
+        ('"a lot"', "cannot be read"),
+        ('"30 days"', "cannot be read for these values"),
+        ('5000, "any_of": ["1"]', "give within or any_of, not both"),
+    ):
+        path.write_text(text.replace('"within": 5000', f'"within": {new}'))
+        with pytest.raises(fk.InputError, match=message):
+            fk.verify(tmp_path / "out")
+    with pytest.raises(fk.NoSafeRelease, match=r"60 of 60 people|people have values between"):
+        fk.publish(people(60), policy(fk.Facts(), "1/9", within=9000, schema=SCHEMA))
+
+
+# ---- the policy, the report, and what is refused ---------------------------------------------
+
+
+@pytest.mark.parametrize("within", [5000, "10%", "30 days", 0.5, "1/3"])
+def test_policies_are_read_back(within):
+    table = {"require": [{"within": within, "facts": {"l": 1}, "below": "1/2"}]}
+    rules = fk.Policy.from_dict(table)
+    again = fk.Policy.from_dict(rules.to_dict())
+    assert again.requirements == rules.requirements
+    assert again.requirements[0].within == rules.requirements[0].within
+    one = policy(fk.Facts(), within=5000.0).to_dict()["require"][0]["within"]
+    assert (one, type(one)) == (5000, int)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"within": 0}, "within must be above 0, not 0"),
+        ({"within": -5}, "within must be above 0, not -5"),
+        ({"within": "0%"}, "within must be above 0"),
+        ({"within": "near"}, "within cannot be read: 'near'"),
+        *(({"within": x}, "within cannot be read") for x in (True, [5], float("nan"))),
+        ({"within": 5, "any_of": ["1"]}, "give within or any_of, not both"),
+        ({"within": 5, "values": ["1"]}, "give within or values, not both"),
+        ({"within": 5, "excluded": ["1"]}, "give within or except, not both"),
+    ],
+)
+def test_widths_that_mean_nothing(given, message):
+    with pytest.raises(fk.InputError, match=message):
+        fk.Requirement(fk.Facts(), below="1/2", **given)
+
+
+@pytest.mark.parametrize(
+    ("values", "within", "message"),
+    [
+        ([1, 2, 3], 2, "within = 2 holds every sensitive value .* from 1 to 3.*less than 2"),
+        ([100, 110, 120], "25%", "holds every sensitive value.*give less than 20%"),
+        ([7], 1, "one value has nothing to hide"),
+        ([1, 2, "none", "x", "y", "z"], 1, r"of 6 .* are neither: 'none', 'x', 'y' and 1 more"),
+        (["1,5", "2"], 1, "neither: '1,5'"),
+        (["1e999999", "2"], 1, "neither"),
+        ([True, 2], 1, "neither: 'True'"),
+        ([1, "2024-01-01"], 1, "has both"),
+        (["2024-01-01", "2024-02-31"], 1, "neither: '2024-02-31'"),
+        (["2024-01-01", "2024-01-31"], "10%", "is for numbers"),
+        (["2024-01-01", "2024-01-31"], "12 hours", "give whole days"),
+        (["2024-01-01", "2024-01-31"], "1/2", "give whole days"),
+        (["2024-01-01", "2024-01-31"], 30, "give less than 30 days"),
+        (["2024-01-01 10:00", "2024-01-31"], "1/2", 'or a span such as "12 hours"'),
+        ([1, 2], "30 days", "is for dates"),
+    ],
+)
+def test_widths_that_do_not_fit(values, within, message):
+    counts = fk.GroupCounts.from_bags([values])
+    with pytest.raises(fk.ForeknowError, match=message) as raised:
+        fk.audit(counts, policy(fk.Facts(), within=within))
+    assert str(raised.value).startswith("requirement: ")
+    with pytest.raises(fk.ForeknowError, match=message):
+        policy(fk.Facts(), within=within).ledger(counts.values)
+
+
+def test_where_windows_are_unsupported():
+    several = fk.GroupCounts.from_people([[{1}, {2, 3}]], semantics="set")
+    with pytest.raises(fk.ForeknowError, match="within needs one sensitive value per person"):
+        fk.audit(several, policy(fk.Facts(), within=1))
+    held = fk.Schema(quasi_identifiers=["age"], sensitive="x", semantics="set", person="id")
+    with pytest.raises(fk.ForeknowError, match="within needs one sensitive value per person"):
+        policy(fk.Facts(), within=1, schema=held).ledger(several.values)
+    with pytest.raises(fk.ForeknowError, match="within is unsupported by jump"):
+        fk.publish(people(40), policy(fk.Facts(), schema=SCHEMA), method="safe")
+    table = pa.table({"name": list("abcd"), "gid": [1] * 4, "x": [1, 2, 9, 20]})
+    release = fk.Release.from_groups(table, group="gid", sensitive="x", person="name")
+    found = fk.audit(release, policy(fk.Facts(), within=1)).verdicts[0].disclosure
+    with pytest.raises(fk.InputError, match="a window is no value of a person"):
+        fk.name_people(release, found)
+
+
+def test_two_limits_for_one_width():
+    one = fk.Requirement(fk.Facts(), below="1/2", within="50%")
+    other = fk.Requirement(fk.Facts(), below="1/3", within="50 %")
+    with pytest.raises(fk.InputError, match="values within 50 % must stay below 1/3"):
+        fk.Policy([one, other])
+    fk.Policy([one, fk.Requirement(fk.Facts(), below="1/3", within="20%")])
+
+
+def test_a_report_names_the_window():
+    counts = fk.GroupCounts.from_bags([[30000, 31000, 50000, 90000], [30500, 60000, 70000, 80000]])
+    audit = fk.audit(counts, policy(fk.Facts(1, 1, 1)))
+    page = audit.to_html()
+    assert "to within 5,000" in page
+    assert "has a value between 30,000 and 35,000" in page
+    assert audit.unprotected == ()
+    assert [each.over for each in audit.exposed] == [None]  # of single values it would be wrong
+    assert audit.to_dict()["verdicts"][0]["within"] == 5000
+    assert audit.to_dict()["verdicts"][0]["worst"]["value"] == "between 30,000 and 35,000"

@@ -1,0 +1,433 @@
+"""Levels: no label shows a number from a top on, nor a node below a level; label by label."""
+
+import hashlib
+import json
+import random
+from datetime import date, time
+from decimal import Decimal
+from itertools import product
+
+import pyarrow as pa
+import pyarrow.csv as pc
+import pytest
+from tests.examples import NIGHTLY
+from tests.oracle.label_levels import NUMBERS, codes_of, keeps_top, numbers_of, whole
+
+import foreknow as fk
+from foreknow_judge import levels
+from foreknow_judge.kinds import LevelSettings
+
+TIMES = 20_000 if NIGHTLY else 200
+ZIPS = ["".join(code) for code in product("12", "12", "123")]
+MASK = {"zip": {"mask": 3}}
+TREE = [
+    ["Bern", "Bern", "west", "*"],
+    ["Thun", "Bern", "west", "*"],
+    ["Biel", "west", "west", "*"],
+    ["Chur", "Bünden", "east", "*"],
+]
+
+
+def holds(labels, own, hierarchy=None):
+    """Whether labels keep their level: by an audit and by the judge, label by label."""
+    table = pa.table({"c": labels, "ill": ["x"] * len(labels)})
+    release = fk.Release.from_generalized(table, quasi_identifiers=["c"], sensitive="ill")
+    hierarchies = {} if hierarchy is None else {"c": hierarchy}
+    schema = fk.Schema(quasi_identifiers=["c"], sensitive="ill", hierarchies=hierarchies)
+    required = fk.Requirement(fk.Levels({"c": own}))
+    (verdict,) = fk.audit(release, fk.Policy([required], schema)).criteria
+    told = own if hierarchy is None else {**own, "hierarchy": hierarchy}
+    whole = not any("." in (label or "") or "<" in (label or "") for label in labels)
+    asked = LevelSettings(**told)
+    assert verdict.safe is not any(levels.shows_more(label, asked, whole) for label in labels)
+    return verdict.safe
+
+
+def number_label(draw):
+    low, high = sorted((draw.randint(60, 120), draw.randint(60, 120)))
+    plain = f"{low}", f"{low} to {high}", f"{low} to <{high}", f"{low} or more", "*", "missing"
+    nulls = f"{low} or missing", f"{low} to {high} or missing", f"{low} or more or missing"
+    odd = f"{high} to {low}", f"{low} | {high}", f"{low} | {high} or more", "old", f"{low}y"
+    return draw.choice([*plain, *nulls, *odd, f"0{low}", "**"])
+
+
+def test_tops():
+    """No label reaches a top but with all from it on."""
+    draw, held = random.Random(1), 0
+    for number in range(TIMES):
+        label, top = number_label(draw), draw.randint(85, 95)
+        # Stricter than the numbers: one that stands alone from the top on is refused, whatever
+        # stands beside it.
+        alone, _, beside = label.partition(" | ")
+        kept = keeps_top(label, top) and not (beside and int(alone) >= top)
+        found = levels.shows_more(label, LevelSettings(top=top), True)
+        assert found is not kept, (label, top)
+        held += kept
+        if number % 4 == 0:
+            table = pa.table({"age": [label, "*"], "ill": ["x", "x"]})
+            release = fk.Release.from_generalized(table, quasi_identifiers=["age"], sensitive="ill")
+            assert fk.Levels({"age": {"top": top}}).holds(release) == kept, (label, top)
+    assert TIMES // 5 < held < TIMES
+
+
+def test_intervals_and_masks_are_whole():
+    draw, held = random.Random(2), 0
+    for _ in range(TIMES // 4):
+        widths = draw.choice([[5, 10, 20], [2, 10]])
+        level = draw.randint(1, len(widths))
+        width, label = widths[level - 1], number_label(draw)
+        numbers = numbers_of(label)
+        # so that a whole number of intervals is there
+        node_of = {n: n // width for n in NUMBERS if n < 140}
+        ends = None if numbers is None else {n for n in numbers if n < 140}
+        first, _, last = label.partition(" to ")
+        turned = last.isdigit() and int(first) > int(last)  # never written, so refused
+        kept = " | " not in label and not turned and ends is not None and whole(ends, node_of)
+        told = LevelSettings(at_least=level, hierarchy={"intervals": widths})
+        assert levels.shows_more(label, told, True) is not kept, (label, widths, level)
+        if "<" not in label:
+            found = holds([label, "*"], {"at_least": level}, {"intervals": widths})
+            assert found == kept, (label, widths, level)
+        held += kept
+        stars, code = draw.randint(0, 3), draw.choice(ZIPS)
+        masked = code[: 3 - stars] + "*" * stars
+        level = draw.randint(1, 2)
+        kept = whole(codes_of(masked, ZIPS), {c: c[: 3 - level] for c in ZIPS})
+        assert holds([masked, "***"], {"at_least": level}, MASK["zip"]) == kept
+    assert held > TIMES // 40
+
+
+UNKNOWN = [
+    ["Unknown or missing", "Unknown", "*"],
+    ["missing", "Unknown", "*"],
+    ["x", "Unknown", "*"],
+    ["y", "Y or missing", "*"],
+]
+LABELS = [
+    # A node that is called like a finer one is none; Biel lies in west at level 1.
+    ({"rows": TREE}, 1, "Bern (level 1)|Bünden|west", "Thun|Bern|Thun (level 1)|north"),
+    ({"rows": TREE}, 2, "west (level 2)|east|*", "Bern (level 1)|west"),
+    # A value that reads like a node or a missing one is a value.
+    ({"rows": UNKNOWN}, 1, "Unknown|Y or missing|", "Unknown or missing|missing|x or missing"),
+    ({"dates": ["month", "year"]}, 1, "2024-03", "2024-03-05"),
+    ({"dates": ["month", "year"]}, 2, "2024", "2024-03"),
+    ({"dates": ["year", "decade"]}, 2, "2020s", "2024"),
+    ({"dates": ["quarter"]}, 1, "2024-Q1", "2024-04"),
+    ({"dates": ["century"]}, 1, "1900 to 1999|*", "1950 to 2049"),
+    ({"dates": ["month"]}, 1, "2024-12", "2024-13"),
+    ({"dates": ["decade"]}, 1, "2020s", "0005"),
+    ({"dates": ["hour", "day"]}, 1, "2024-03-05 07h", "2024-03-05 07:30"),
+    ({"dates": ["hour", "day"]}, 2, "2024-03-05", "2024-03-05 07h"),
+    # A code that ends like a mask is masked as far as its label says.
+    ({"mask": 3}, 1, "1** (level 1)", "123"),
+    ({"mask": 3}, 2, "1** (level 2)|1**", "1** (level 1)|12* (level 2)"),
+    ({"intervals": [10], "origin": 5}, 1, "25 to <35|25 to <45", "20 to <30|25 to <36"),
+    # A number is an interval only among whole numbers.
+    ({"intervals": [1, 10]}, 1, "5", "5;6 to <7|5;6.5 to <7.5"),
+    ({"intervals": ["0.5", 10]}, 1, "5 to <5.5|5 or more", "5|5.5|5 to 5|5 to 5.5"),
+]
+
+
+@pytest.mark.parametrize(("hierarchy", "level", "kept", "finer"), LABELS)
+def test_labels_by_hand(hierarchy, level, kept, finer):
+    for texts, safe in ((kept, True), (finer, False)):
+        for text in texts.split("|"):
+            labels = text.split(";") if text else [None]
+            beside = [] if "intervals" in hierarchy else ["*"]
+            assert holds([*labels, *beside], {"at_least": level}, hierarchy) is safe, text
+
+
+# ---- what is published --------------------------------------------------------------------------
+
+
+def drawn(draw):
+    size = draw.randint(30, 60)
+    ages = [draw.choice([None, *range(60, 110)]) for _ in range(size)]
+    if draw.random() < 0.5:
+        ages = [draw.randint(70, 99) for _ in range(size)]
+    return pa.table(
+        {
+            "age": pa.array(ages, pa.int64()),
+            "zip": draw.choices(ZIPS, k=size),
+            "town": draw.choices([row[0] for row in TREE], k=size),
+            "ill": draw.choices("abcd", k=size),
+        }
+    )
+
+
+def policy_of(limits, beside=(), hierarchies=MASK | {"town": {"rows": TREE}}, **more):
+    columns = ["age", "zip", "town"]
+    schema = fk.Schema(quasi_identifiers=columns, sensitive="ill", hierarchies=hierarchies)
+    rules = [fk.Requirement(each) for each in (fk.Levels(limits), *beside)]
+    return fk.Policy(rules, schema, fk.PublishOptions(**more))
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        *(fk.Mondrian(), fk.Mondrian(suppression=0.1), fk.FullDomain()),
+        *(fk.FullDomain(suppression=0.1), fk.Decoy(), fk.Streamliner(l=2)),
+    ],
+    ids=str,
+)
+def test_every_method_keeps_levels(method, tmp_path):
+    draw = random.Random(str(method))
+    for place in range(300 if NIGHTLY else 2):
+        top, level = draw.randint(75, 95), draw.randint(1, 2)
+        own = {"zip": MASK["zip"], "town": {"rows": TREE}}
+        exactly, table = bool(place % 2), drawn(draw)
+        if exactly:
+            ages = pa.array([draw.randint(70, 99) for _ in table["age"]])
+            table = table.set_column(0, "age", ages)
+        else:
+            own["age"] = {"intervals": [2, 10, 40]}
+        limits = {"age": {"top": top}, "zip": {"at_least": level}, "town": {"at_least": 1}}
+        labels = {"labels": {"age": "exact"}} if exactly else {}
+        policy = policy_of(limits, hierarchies=own, **labels)
+        facts = fk.Requirement(fk.Facts(), 0.95)
+        policy = fk.Policy([*policy.requirements, facts], policy.schema, policy.options)
+        made = fk.publish(table, policy, method=method)
+        for rows in made.to_arrow().to_pylist():
+            assert rows["age"] is None or keeps_top(str(rows["age"]), top), rows
+            assert whole(codes_of(rows["zip"], ZIPS), {c: c[: 3 - level] for c in ZIPS}), rows
+            assert rows["town"] in {
+                *("Bern (level 1)", "west", "Bünden", "west (level 2)", "east", "*")
+            }
+        assert made.audit.criteria[0].safe
+        out = tmp_path / str(place)
+        made.write(out)
+        assert all(found.safe for found in fk.verify(out).findings)
+        assert fk.audit(out, policy).criteria[0].safe
+        plain = fk.Policy(policy.requirements[:1], policy.schema)
+        assert fk.audit(made.to_arrow(), plain).criteria[0].safe
+        assert len(fk.read_release(out)) == len(table)
+        fk.draw(out, seed=1)
+
+
+def test_labels_hold_their_people():
+    def covers(label, value):
+        if value is None or label is None:
+            return label in (None, "missing", "*") or label.endswith(" or missing")
+        return value in numbers_of(label)
+
+    draw = random.Random(3)
+    for place in range(600 if NIGHTLY else 4):
+        table = drawn(draw)
+        table = table.append_column("who", pa.array([f"p{i}" for i in range(len(table))]))
+        schema = fk.Schema(
+            identifiers=["who"],
+            quasi_identifiers=["age", "zip"],
+            sensitive="ill",
+            hierarchies={**MASK, **({"age": {"intervals": [5, 20]}} if place % 2 else {})},
+        )
+        limits = {"age": {"top": draw.randint(75, 95)}, "zip": {"at_least": 1}}
+        asked = [fk.Requirement(fk.Levels(limits)), fk.Requirement(fk.GroupSize(3))]
+        made = fk.publish(table, fk.Policy(asked, schema))
+        members = pa.concat_tables(made.placed.members()).to_pylist()
+        for row, own in zip(table.to_pylist(), members, strict=True):
+            assert covers(own["age"], row["age"]), (own, row)
+            assert row["zip"] in codes_of(own["zip"], ZIPS)
+
+
+QUARTERS = [Decimal(n) / 4 for n in range(48)]
+DAYS = [date(2024, 1, 1 + n // 3) for n in range(48)]
+# W is a node below for a value that nobody has.
+ONE_BELOW = {"rows": [[*"aNW*"], [*"bNW*"], [*"dMW*"], [*"xWV*"]]}
+LIKE_OTHERS = {"rows": [["a", "A or missing", "*"], ["b", "90 or more", "*"]]}
+
+
+@pytest.mark.parametrize(
+    ("values", "hierarchy", "own", "method"),
+    [
+        (range(60, 108), {"intervals": [5, 10, 20]}, {"top": 90, "at_least": 2}, "streamliner"),
+        (QUARTERS, {"intervals": ["0.5", 2, 4]}, {"top": 8, "at_least": 2}, "mondrian"),
+        ([n // 3 for n in range(48)], {"intervals": [1, 5]}, {"at_least": 1}, "streamliner"),
+        (DAYS, {"dates": ["day", "month"]}, {"at_least": 1}, "mondrian"),
+        (
+            [time(n // 3, 7) for n in range(48)],
+            {"dates": ["hour", "day"]},
+            {"at_least": 1},
+            "streamliner",
+        ),
+        ([*"abd"] * 16, ONE_BELOW, {"at_least": 2}, "mondrian"),
+        ([*"ab"] * 24, LIKE_OTHERS, {"at_least": 1}, "streamliner"),
+    ],
+)
+def test_publications_are_read_alike(tmp_path, values, hierarchy, own, method):
+    schema = fk.Schema(quasi_identifiers=["c"], sensitive="ill", hierarchies={"c": hierarchy})
+    rules = [fk.Requirement(fk.KAnonymity(2)), fk.Requirement(fk.Levels({"c": own}))]
+    table = pa.table({"c": [*values], "ill": [*"abcd"] * 12})
+    fk.publish(table, fk.Policy(rules, schema), method=method).write(tmp_path / "out")
+    found = fk.verify(tmp_path / "out")
+    assert all(finding.safe for finding in found.findings)
+    assert found.people == 48
+
+
+# ---- certificates --------------------------------------------------------------------------------
+
+
+def test_certificates_cannot_say_less(tmp_path):
+    table = drawn(random.Random(4))
+    pc.write_csv(table, tmp_path / "table.csv")
+    lines = [";".join(row) for row in TREE]
+    (tmp_path / "town.csv").write_text("\n".join(lines), "utf-8")
+    (tmp_path / "policy.toml").write_text(
+        """
+        [schema]
+        quasi_identifiers = ["age", "zip", "town"]
+        sensitive = "ill"
+        types = { zip = "text" }
+        [schema.hierarchies]
+        zip = { mask = 3 }
+        town = { file = "town.csv" }
+        [[require]]
+        levels = { age = { top = 90 }, zip = { at_least = 2 }, town = { at_least = 2 } }
+        [[require]]
+        group_size = 3
+        """
+    )
+    policy = fk.Policy.load(tmp_path / "policy.toml")
+    assert fk.Policy.from_dict(policy.to_dict(), tmp_path).to_dict() == policy.to_dict()
+    fk.publish(tmp_path / "table.csv", policy).write(tmp_path / "out")
+    assert fk.verify(tmp_path / "out").findings[0].safe
+    assert fk.verify(tmp_path / "out", policy).findings[0].safe
+    path = tmp_path / "out" / "certificate.json"
+    said = json.loads(path.read_text())
+    assert "town.csv" not in json.dumps(said["policy"]["require"])
+    lies = [
+        {"age": {"top": 65}},
+        {"age": {"top": "x"}},
+        {"age": {}},
+        {},
+        {"ill": {"top": 90}},
+        {"zip": {"at_least": 2, "hierarchy": {"mask": 4}}},
+        {"zip": {"at_least": 2, "hierarchy": {"order": ["1"]}}},
+        {"zip": {"at_least": 2}},
+        {"zip": {"at_least": 0, "hierarchy": {"mask": 3}}},
+        {"town": {"at_least": 3, "hierarchy": {"rows": TREE}}},
+        {"town": {"at_least": 1, "hierarchy": {"rows": [["a", "*"], ["b"]]}}},
+    ]
+    for lie in lies:
+        rewritten(path, json.loads(json.dumps(said)), 0, {"levels": lie})
+        with pytest.raises(fk.InputError):
+            fk.verify(tmp_path / "out")
+
+
+def rewritten(path, said, place, judged):
+    """Edit a certificate by hand: what a requirement was."""
+    said["policy"]["require"][place] = said["findings"][place]["judged"] = judged
+    path.write_text(json.dumps(said), "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("hierarchy", "values", "stated", "texts"),
+    [
+        ({"mask": 3}, ["125", "135"], {"mask": 3, "character": ""}, ("*", "5")),
+        ({"mask": 3}, ["125", "135"], {"mask": 3, "character": "5"}, ("*", "5")),
+        # A tree that lifts what is published, where nothing asked for levels.
+        (
+            {"rows": [["Thun", "Bern", "*"], ["Bern", "Bern", "*"]]},
+            ["Thun", "Bern"],
+            {"rows": [["x", "Thun", "*"], ["y", "Bern", "*"]]},
+            (),
+        ),
+        ({"rows": [["a", "N"], ["b", "S"]]}, ["a", "b"], {"rows": [["x", "N"], ["y", "S"]]}, ()),
+        ({"file": "c.csv"}, ["a", "b"], {"mask": 1, "character": "h"}, ()),
+    ],
+)
+def test_other_hierarchies_are_noticed(tmp_path, hierarchy, values, stated, texts):
+    """As somebody who covers their tracks does it."""
+    (tmp_path / "c.csv").write_text("a,N\nb,S\n")
+    schema = fk.Schema(
+        quasi_identifiers=["c"], sensitive="ill", hierarchies={"c": hierarchy}, folder=tmp_path
+    )
+    rules = [fk.Requirement(fk.KAnonymity(2)), fk.Requirement(fk.Levels({"c": {"at_least": 1}}))]
+    if values == ["Thun", "Bern"]:
+        rules[1] = fk.Requirement(fk.KAnonymity(2))
+    table = pa.table({"c": values * 4, "ill": [*"abcd"] * 2})
+    fk.publish(table, fk.Policy(rules, schema)).write(tmp_path / "out")
+    assert fk.verify(tmp_path / "out").findings[1].safe
+    release, path = (tmp_path / "out" / name for name in ("release.csv", "certificate.json"))
+    said = json.loads(path.read_text("utf-8"))
+    if texts:
+        release.write_text(release.read_text("utf-8").replace(*texts), "utf-8")
+        digest = hashlib.sha256(release.read_bytes()).hexdigest()
+        said["release"]["files"]["release.csv"] = digest
+        for finding in said["findings"]:
+            finding["group"] = values[0]
+    said["findings"][1]["exact"] = "0"
+    rewritten(path, said, 1, {"levels": {"c": {"at_least": 1, "hierarchy": stated}}})
+    with pytest.raises(fk.InputError, match="another hierarchy than the schema has"):
+        fk.verify(tmp_path / "out")
+
+
+def test_the_explorer_reads_certificates(tmp_path):
+    session = pytest.importorskip("foreknow.explore.session", reason="pip install .[explore]")
+    made = fk.publish(drawn(random.Random(4)), policy_of({"town": {"at_least": 1}}), seed=1)
+    made.write(tmp_path / "out")
+    found = session.Session(tmp_path, tmp_path / "out").looked(None).audit
+    assert [verdict.safe for verdict in found.verdicts] == [True]
+
+
+# ---- what is refused -----------------------------------------------------------------------------
+
+
+def asked(limits, **more):
+    own = MASK | {"town": {"rows": TREE}, "size": {"order": ["s", "m"]}}
+    schema = fk.Schema(
+        quasi_identifiers=["age", "zip", "town", "size"],
+        sensitive="ill",
+        hierarchies=own,
+        types={"age": "text"} if more.pop("as_text", False) else {},
+    )
+    rules = [fk.Requirement(fk.Levels(limits)), *more.pop("beside", [])]
+    return fk.Policy(rules, schema, fk.PublishOptions(**more))
+
+
+def published(limits, **more):
+    table = drawn(random.Random(5))
+    table = table.append_column("size", pa.array(["s"] * len(table)))
+    return fk.publish(table, asked(limits, **more))
+
+
+PRIORS = fk.Priors(pa.table({"age": ["70"], "value": ["a"], "probability": ["1"]}))
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: fk.Levels({}), "give columns and what they may show"),
+        (lambda: fk.Levels({"age": {}}), "'age' has a top, a bottom or at_least"),
+        (lambda: fk.Levels({"age": {"highest": 1}}), "'age' has a top, a bottom or at_least"),
+        (lambda: fk.Levels({"age": {"top": "old"}}), "old"),
+        (lambda: fk.Levels({"zip": {"at_least": 0}}), "at_least"),
+        (lambda: asked({"ill": {"top": 9}}), "'ill' is no quasi-identifier"),
+        (lambda: asked({"age": {"at_least": 1}}), "'age' has none with levels"),
+        (lambda: asked({"size": {"at_least": 1}}), "'size' has none with levels"),
+        (lambda: asked({"zip": {"at_least": 3}}), "'zip' has 2 levels below the one that hides"),
+        (lambda: asked({"zip": {"at_least": 1}}, labels={"zip": "set"}), "publish.labels says"),
+        (lambda: asked({"age": {"top": 90}}, form="bucketized"), "bucketized form publishes age"),
+        (
+            lambda: asked({"age": {"top": 90}}, beside=[fk.Requirement(PRIORS, 0.9)]),
+            "'age' is a column of priors",
+        ),
+        (
+            lambda: asked({"age": {"top": 90}}, beside=[fk.Requirement(fk.KMap(2, "x.csv"))]),
+            "cannot be compared with a population",
+        ),
+        (lambda: published({"age": {"top": 90}}, as_text=True), "top and bottom are for numbers"),
+        (lambda: published({"zip": {"top": 90}}), "'zip' has another one: say at_least"),
+        (lambda: published({"age": {"top": 89.5}}), "are whole, and top is"),
+        (lambda: published({"age": {"top": 9}}, method="anatomy"), "bucketized form publishes"),
+        (
+            lambda: fk.audit(
+                fk.GroupCounts.from_bags(["ab"]),
+                fk.Policy([fk.Requirement(fk.Levels({"age": {"top": 9}}))]),
+            ),
+            "levels are of labels",
+        ),
+    ],
+)
+def test_levels_refused(make, said):
+    with pytest.raises(fk.InputError, match=said):
+        make()

@@ -1,0 +1,720 @@
+"""What limits inference, and that nothing else is called safe; what pages say of limits."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.adversaries.releases_priors import priors_table, random_scene
+from tests.cli.conftest import desk as desk
+from tests.examples import NIGHTLY
+from tests.report.reading import Reader
+from tests.verdicts import altered
+
+import foreknow as fk
+from foreknow.report.blocks import Items, Sentence, Table
+from foreknow.report.pages.audit import AuditPage
+from foreknow.report.pages.lattice import LatticePage
+from foreknow.report.pages.verification import VerificationPage, _finding
+from foreknow.result import page_of
+from foreknow_judge.counting import Column, GroupBags
+from foreknow_judge.criteria import GAUGES, limits_values
+from foreknow_judge.kinds import settings_of
+from foreknow_judge.lines import main as judge_alone
+from foreknow_judge.said import ASSUMED, ASSUMPTIONS, CASES_OF_FILES, SEVERAL_CASES
+from foreknow_judge.verdicts import read_requirements
+from foreknow_judge.verdicts import verdicts as verify
+from foreknow_judge.written import Written
+
+TREE = [["flu", "lung"], ["cold", "lung"], ["hiv", "blood"], ["mumps", "gland"]]
+VALUES = [row[0] for row in TREE]
+ROWS = pa.table({"age": list(range(20, 60)), "ill": VALUES * 10})
+SCHEMA = {"quasi_identifiers": ["age"], "sensitive": "ill"}
+IDLE = {"facts": {}, "below": 0.5, "values": ["plague"]}
+NOBODY = "Nobody could be found out at a limit; everybody was looked at in turn."
+NOT_LIMITED = "No requirement limits what can be inferred of a person: that was not judged."
+OF_EACH_CASE = "of each case; of people it is the publisher's word"
+RELATIVE = (
+    "The limit is relative to priors: of a frequent value somebody may be surer, up to certainty."
+)
+
+
+def policy_of(*requirements):
+    """Of tables as in a policy, of which criteria may have one number."""
+    asked = []
+    short = {"l_diversity": "l", "t_closeness": "t", "beta_likeness": "beta"}
+    for own in requirements:
+        key = next(iter(own))
+        only = key in short and not isinstance(own[key], dict)
+        asked.append({key: {short[key]: own[key]}} if only else own)
+    return fk.Policy.from_dict({"schema": SCHEMA, "require": asked})
+
+
+def published(folder, *requirements, **more):
+    made = fk.publish(ROWS, policy_of(*requirements), seed=1, learned=False, **more)
+    made.write(folder)
+    return made, fk.verify(folder)
+
+
+def is_green(page):
+    return bool(re.search('class="[^"]* safe"', page.html()))
+
+
+def said_by_the_judge(folder, capsys, *more):
+    assert judge_alone([str(folder), *more]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def texts_of(page, kind):
+    return [block for block in page.glance() if isinstance(block, kind)]
+
+
+# ---- what limits inference -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("required", "limits"),
+    [
+        ({"l_diversity": 1}, False),
+        ({"l_diversity": {"l": 1, "kind": "entropy"}}, False),
+        ({"t_closeness": 1}, False),
+        ({"t_closeness": 0.75}, False),  # one value is 3/4 away from four that are as frequent
+        ({"beta_likeness": 3}, False),
+        ({"alpha_k": {"alpha": 1, "k": 5}}, False),
+        (IDLE, False),
+        ({"l_diversity": 2}, True),
+        ({"l_diversity": {"l": "1.001", "kind": "entropy"}}, True),
+        ({"l_diversity": {"l": 2, "kind": "recursive", "c": 100}}, True),
+        ({"t_closeness": 0.74}, True),
+        ({"beta_likeness": "2.99"}, True),
+        ({"beta_likeness": {"beta": 1000, "enhanced": True}}, True),
+        ({"delta_disclosure": {"delta": 500}}, True),
+        ({"alpha_k": {"alpha": 0.99, "k": 5}}, True),
+        ({"facts": {}, "below": 1}, True),
+    ],
+    ids=str,
+)
+def test_settings_that_ask_something(required, limits, tmp_path):
+    made, found = published(tmp_path / "out", {"k_anonymity": 5}, required)
+    audit, page = made.audit, AuditPage(made.audit)
+    assert audit.safe
+    assert audit.limits_inference is found.limits_inference is limits
+    assert found.to_dict()["limits_inference"] is limits
+    if limits:
+        assert (page.headline, page.mood) == ("Safe: both requirements hold", "safe")
+        return
+    for own in (page, VerificationPage(found)):
+        assert "but nothing limits inference" in own.headline
+        assert own.mood == ""
+    assert "safe" not in [getattr(block, "mood", "") for block in page.blocks()]
+
+
+@pytest.mark.parametrize("seed", range(10 if NIGHTLY else 3))
+def test_what_one_value_could_break(seed):
+    """Against every group of a single value, measured with exact fractions, and the verifier."""
+    rng, differ = np.random.default_rng(seed), set()
+    for _ in range(2000 if NIGHTLY else 60):
+        many = {v: int(n) for v, n in zip(VALUES, rng.integers(0, 6, 4), strict=True) if n}
+        if not many:
+            continue
+        rule, shares = drawn(rng), {v: Fraction(n, sum(many.values())) for v, n in many.items()}
+        broken = any(breaks(rule, value, shares) for value in many)
+        assert rule.limits_values(fk.GroupCounts.from_bags([many])) == broken, (rule, many)
+        differ.add(broken)
+        ((key, settings),) = read_requirements([rule.to_dict()])[0].kinds.items()
+        names, one = sorted(many), Column(pa.array(["g"]), np.zeros(1, np.int64))
+        held = np.array([many[name] for name in names], np.int64)
+        held = GroupBags([one], names, np.zeros(len(names), np.int64), np.arange(len(names)), held)
+        more = [held] if key == "alpha_k" else []
+        own = settings_of(key, settings)
+        assert limits_values(GAUGES[key], own, held, more) == broken, (rule, many)
+    assert differ == {True, False}
+
+
+def drawn(rng):
+    some = str(Fraction(int(rng.integers(1, 25)), int(rng.integers(1, 7)) * 4))
+    share = str(min(Fraction(some), Fraction(1)))
+    distance = str(rng.choice(["equal", "ordered", "hierarchical"]))
+    more = {"ordered": {"order": VALUES}, "hierarchical": {"tree": TREE}}.get(distance, {})
+    return [
+        partial(fk.TCloseness, share, distance, **more),
+        partial(fk.BetaLikeness, some),
+        partial(fk.BetaLikeness, some, enhanced=True),
+        partial(fk.DeltaDisclosure, some),
+        partial(fk.AlphaK, share, 1),
+        partial(fk.LDiversity, int(rng.integers(1, 3))),
+        partial(fk.LDiversity, max(Fraction(some), Fraction(1)), "entropy"),
+    ][int(rng.integers(0, 7))]()
+
+
+def breaks(rule, value, shares):
+    """Whether a group in which everybody has one value breaks a rule, by its definition."""
+    own = shares[value]
+    if isinstance(rule, fk.TCloseness):
+        if rule.distance == "equal":
+            far = 1 - own
+        elif rule.distance == "ordered":
+            order = [v for v in VALUES if v in shares]
+            steps = max(1, len(order) - 1)
+            away = {v: abs(order.index(v) - order.index(value)) for v in order}
+            far = sum(shares[v] * away[v] for v in order) / steps
+        else:  # two levels below the root: another value costs 1/2 with the same node above, else 1
+            above = dict(TREE)
+            cost = {v: 1 if above[v] != above[value] else Fraction(1, 2) for v in shares}
+            far = sum(shares[v] * cost[v] for v in shares if v != value)
+        return far > rule.t
+    if isinstance(rule, fk.BetaLikeness):
+        gain = (1 - own) / own
+        return gain > rule.beta or (rule.enhanced and float(gain) > -np.log(float(own)))
+    if isinstance(rule, fk.DeltaDisclosure):
+        return len(shares) > 1
+    return rule.alpha < 1 if isinstance(rule, fk.AlphaK) else rule.l > 1
+
+
+def test_settings_without_a_table():
+    assert fk.BetaLikeness(10**6).limits_values()
+    even = pa.table({"age": [1, 1], "value": ["flu", "hiv"], "probability": [0.5, 0.5]})
+    for rule, limits in (
+        ((fk.BetaLikeness(10**6),), True),
+        ((fk.TCloseness(1),), False),
+        ((fk.KAnonymity(5),), False),
+        ((fk.Facts(), 1), True),
+    ):
+        assert fk.Requirement(*rule).limits_inference is limits
+    priors = fk.Priors(even)
+    found = [fk.Requirement(priors, at_most=most).limits_inference for most in (0.99, 1)]
+    assert found == [True, False]
+    # A long order is asked at its ends.
+    counts = fk.GroupCounts.from_bags([range(5_000)])
+    close = [fk.TCloseness(t, "ordered").limits_values(counts) for t in ("0.51", "0.49")]
+    assert close == [False, True]
+
+
+# ---- counts of the table say it, and not settings alone --------------------------------------
+
+THREE = {"age": [30] * 4 + [40] * 4 + [50] * 4, "ill": list("aaaabbbbcccc")}
+MIXED = {"age": [30, 40, 50] * 4, "ill": list("abcbcacababc")}
+
+
+def priors_of(a, b, c, reading="joint"):
+    rows = {(age,): dict(zip("abc", (a, b, c), strict=True)) for age in ("30", "40", "50")}
+    return fk.Priors(priors_table(rows, ["age"]), reading)
+
+
+@pytest.mark.parametrize("reading", ["joint", "binary"])
+@pytest.mark.parametrize(
+    ("chances", "more", "limits"),
+    [
+        ((0.34, 0.33, 0.33), {"at_most_times": 4}, False),
+        ((0.52, 0.24, 0.24), {"at_most_times": 4, "values": ["a"]}, False),
+        ((0.34, 0.33, 0.33), {"at_most_times": 2, "any_of": ["a", "b"]}, False),
+        ((0.34, 0.33, 0.33), {"at_most_times": 2, "any_of": {"x": ["a", "b"], "y": ["c"]}}, True),
+        ((0.34, 0.33, 0.33), {"at_most": 1}, False),
+        ((0.34, 0.33, 0.33), {"at_most_times": "3.02"}, True),
+        ((0.52, 0.24, 0.24), {"at_most_times": 4}, True),
+    ],
+    ids=str,
+)
+def test_where_priors_leave_room(chances, more, limits, reading):
+    required = fk.Requirement(priors_of(*chances, reading), **more)
+    policy = fk.Policy([required], fk.Schema(**SCHEMA))
+    for rows in (THREE, MIXED):
+        audit = fk.audit(pa.table(rows), policy, learned=False)
+        assert audit.limits_inference is audit.to_dict()["limits_inference"] is limits
+        page = AuditPage(audit)
+        assert page.mood == ("unsafe" if not audit.safe else "safe" if limits else "")
+        assert ("nothing limits inference" in page.headline) is (audit.safe and not limits)
+        assert not audit.safe or ("safe" in repr(audit)) is limits
+        assert limits or (audit.safe and not is_green(page))
+    tables = Written("generalized", ("age",), "ill", {"release": pa.table(THREE)})
+    (found,) = verify(tables, [required.to_dict()])
+    assert found.found.limits_values is (limits or "at_most" in more)
+
+
+@pytest.mark.parametrize("reading", ["joint", "binary"])
+def test_relative_limits_by_definition(reading):
+    """By the priors of everybody and each value that occurs: of audit and verifier."""
+    rng, differ = Random(reading), set()
+    for _ in range(3000 if NIGHTLY else 12):
+        scene = random_scene(rng)
+        values = sorted({x for _, _, x in scene.people})
+        about = rng.sample(values, rng.randint(1, len(values)))
+        times = Fraction(rng.randint(2, 40), 2)
+        required = fk.Requirement(scene.priors(reading), at_most_times=times, values=about)
+        audit = fk.audit(scene.release, fk.Policy([required]), learned=False)
+        priors = [
+            rows[tuple(who[name] for name in attributes)][x]
+            for attributes, rows in scene.tables.items()
+            for _, who, _ in scene.people
+            for x in about
+        ]
+        limits = any(p and p * times < 1 for p in priors)
+        assert audit.limits_inference is limits
+        (found,) = verify(scene.written("bucketized"), [required.to_dict()])
+        assert found.found.limits_values is limits
+        differ.add(limits)
+    assert differ == {True, False}
+
+
+def test_every_command_says_it(tmp_path):
+    required = fk.Requirement(priors_of(0.34, 0.33, 0.33), at_most_times=4)
+    policy, out = fk.Policy([required], fk.Schema(**SCHEMA)), tmp_path / "out"
+    made = fk.publish(pa.table(THREE), policy, method="art", form="bucketized", learned=False)
+    made.write(out)
+    evidence = fk.evidence_report(out)
+    for result in (made.audit, fk.verify(out), evidence):
+        assert page_of(result).mood == ""
+        assert "nothing limits inference" in page_of(result).html()
+        assert not is_green(page_of(result))
+    assert json.loads(evidence.to_json())["audit"]["limits_inference"] is False
+    compared = fk.compare(pa.table(THREE), policy, methods=["art"], processes=0)
+    assert (compared.limits_inference, {own.status for own in compared.safe}) == (False, {"holds"})
+    for required, status in (
+        ({"k_anonymity": 5}, "holds"),
+        ({"beta_likeness": 3}, "holds"),
+        ({"facts": {}, "below": 0.9}, "safe"),
+    ):
+        found = fk.compare(ROWS, policy_of(required), methods=["mondrian"], processes=0)
+        assert {own.status for own in found.candidates} == {status}
+        assert found.to_dict()["limits_inference"] is (status == "safe")
+        assert all(own.safe for own in found.candidates)
+        if status == "holds":
+            assert "but nothing limits inference" in page_of(found).headline
+            assert "safe" not in f"{found.summary()} {found!r}".lower()
+    said = (
+        "Safe: every requirement holds at that limit. Values and columns without a requirement, "
+        "and other releases, were not looked at: see the audit of the release that you make."
+    )
+    assert said in " ".join(found.summary().split())
+    page = found.to_html()
+    assert said in page
+    assert "how sure somebody can become of what is required, at worst" in page
+
+
+SECRET = partial(fk.Requirement, fk.Facts(), below="1/2")
+
+
+@pytest.mark.parametrize(
+    "required",
+    [
+        *(fk.Requirement(own) for own in (fk.TCloseness("2/3"), fk.BetaLikeness(1000))),
+        *(SECRET(values=["zzz"]), SECRET(any_of=["zzz", "yyy"]), SECRET(excluded=["a", "b", "c"])),
+    ],
+    ids=str,
+)
+def test_lattices_by_counts(required):
+    schema = fk.Schema(**SCHEMA, hierarchies={"age": fk.Intervals([10, 30])})
+    policy = fk.Policy([required], schema)
+    assert not fk.audit(pa.table(THREE), policy, learned=False).limits_inference
+    found = fk.FullDomain().search(fk.Microdata(pa.table(THREE), schema), policy)
+    assert found.limits_inference is found.to_dict()["limits_inference"] is False
+    assert "safe" not in LatticePage(found).html().partition("<body")[2].lower()
+    asks = fk.Policy([SECRET(values=["a", "zzz"])], schema)
+    assert fk.FullDomain().search(fk.Microdata(pa.table(THREE), schema), asks).limits_inference
+
+
+# ---- sentences -------------------------------------------------------------------------------
+
+
+def test_what_a_criterion_is_about(tmp_path):
+    close = {"t_closeness": 0.5}
+    made, found = published(tmp_path / "out", {"k_anonymity": 5}, close)
+    first, second = VerificationPage(found).shown()[1].texts
+    assert first.endswith("this is about groups, and not about what anyone can infer of a person")
+    about = "his is about how values are spread within groups; what somebody"
+    assert f"t{about} who knows more can infer was not judged" in second
+    page = fk.evidence_report(tmp_path / "out").to_html()
+    assert f"T{about}" in page
+    assert "This is about groups, not about what is inferred" not in page
+    assert made.audit.unprotected  # JSON stays as it was
+    together = (
+        "No limit is about single values: t_closeness is about all of them together, and how sure "
+        "somebody can be of one was not judged."
+    )
+    assert not any("outright" in note for note in (*made.audit.notes, *page_of(found).notes))
+    flu = {"facts": {}, "below": 0.9, "values": ["flu"]}
+    for rules, said in (
+        (({"k_anonymity": 5}, close), together),
+        ((flu, close), "No limit is about cold, hiv, mumps alone: "),
+        (({"t_closeness": 1}, {"k_anonymity": 5}), "may disclose them outright"),
+    ):
+        made, found = published(tmp_path / str(len(said)), *rules)
+        for notes in (made.audit.notes, page_of(found).notes):
+            assert any(said in note for note in notes)
+    _, found = published(tmp_path / "levels", {"k_anonymity": 5}, {"levels": {"age": {"top": 50}}})
+    said = VerificationPage(found).shown()[1].texts[1]
+    assert said.endswith(": it holds; this is about labels")
+    assert "attained is 0" not in said
+    # Of several columns each has its sentence.
+    table = pa.table({"age": [1] * 4, "ill": [*"abcc"], "pay": [*"xyyz"]})
+    asked = [
+        {"sensitive": "ill", "t_closeness": {"t": 0.5}},
+        {"sensitive": "pay", "facts": {}, "below": 0.9, "values": ["x"]},
+    ]
+    schema = {"quasi_identifiers": ["age"], "sensitive": ["ill", "pay"]}
+    notes = fk.audit(table, {"schema": schema, "require": asked}, learned=False).notes
+    assert any(note.startswith("No limit is about single values of ill: t_clo") for note in notes)
+    assert any("pay y (2 people), pay z (one person). The release may" in note for note in notes)
+
+
+def test_decoy_and_earlier_releases(tmp_path):
+    rules = [{"k_anonymity": 5}, {"alpha_k": {"alpha": 1, "k": 5}}]
+    made, found = published(tmp_path / "out", *rules, method="decoy")
+    said = (
+        "By a proof, what is required holds also against an adversary who knows the method; "
+        "nothing of it limits inference."
+    )
+    assert said in made.audit.notes
+    assert any(note.endswith(said) for note in page_of(found).notes)
+    assert "knows the method" not in AuditPage(made.audit).headline
+    seen = fk.attack(fk.Microdata(ROWS, policy_of(*rules).schema), fk.Decoy(), policy_of(*rules))
+    (first, *_) = [block.text for block in page_of(seen).shown()]
+    assert "no requirement fails for an adversary who knows the method" in first
+    assert "reaches no limit" not in first
+    assert page_of(seen).mood == ""
+    rules = fk.Policy(policy_of(rules[0]).requirements, fk.Schema(**SCHEMA, identifiers=["id"]))
+    for name, first, after in (("one", 0, None), ("two", 20, [tmp_path / "several" / "one"])):
+        (tmp_path / "several").mkdir(exist_ok=True)
+        rows = ROWS.slice(first, 20).append_column("id", pa.array(range(first, first + 20)))
+        fk.publish(rows, rules, after=after, seed=1, learned=False, out=tmp_path / "several" / name)
+    found = fk.verify(tmp_path / "several" / "two", after=tmp_path / "several" / "one")
+    (said,) = [b.text for b in page_of(found).shown() if "As one release" in getattr(b, "text", "")]
+    assert "every requirement holds, but nothing limits inference." in said
+
+
+def test_what_counts_people_is_not_green(desk):
+    rules = policy_of({"k_anonymity": 5}, {"facts": {}, "below": 0.9})
+    audit = fk.audit(fk.publish(ROWS, rules, learned=False), rules, learned=False)
+    fails = fk.audit(ROWS, policy_of({"k_anonymity": 5}), learned=False)
+    for own, mood in ((audit, "lead"), (fails, "unsafe")):
+        blocks = [block for block in AuditPage(own).blocks() if "k_anonymity = 5" in str(block)]
+        assert blocks[0].mood == mood
+    assert AuditPage(audit).mood == "safe"
+    desk.put("rows.csv", "age,ill\n" + "".join(f"1,{v}\n" for v in VALUES * 2))
+    out = desk.says("audit", "rows.csv", "-q", "age", "-s", "ill", "--k-anonymity", "5")
+    assert "k_anonymity = 5: " in out
+    assert "✓" not in out
+
+
+# ---- limits relative to priors ---------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def relative(tmp_path_factory):
+    """A release under twice what was likely by sex, and its evidence."""
+    rng = random.Random(1)
+    ills = rng.choices(["flu", "cold", "gout"], [6, 3, 1], k=200)
+    ages = [rng.randrange(20, 80) for _ in ills]
+    table = pa.table({"age": ages, "sex": [rng.choice("fm") for _ in ills], "ill": ills})
+    # Not those of the table, which would be kept with the owner.
+    row = {"flu": "2/5", "cold": "2/5", "gout": "1/5"}
+    priors = fk.Priors(priors_table({("f",): row, ("m",): row}, ["sex"]))
+    schema = fk.Schema(quasi_identifiers=["age", "sex"], sensitive="ill")
+    policy = fk.Policy([fk.Requirement(priors, at_most_times=2)], schema)
+    return evidence_of(table, policy, tmp_path_factory.mktemp("relative"), method="art")
+
+
+def evidence_of(table, policy, place, **more):
+    made = fk.publish(table, policy, seed=1, **more)
+    made.write(place / "out")
+    return made, fk.evidence_report(place / "out", table, policy, queries=5)
+
+
+def test_the_nearest_case_is_no_worst(relative):
+    made, evidence = relative
+    page = page_of(made.audit)
+    (table,) = texts_of(page, Table)
+    assert table.head[3] == "nearest to its limit"
+    assert RELATIVE in [block.text for block in texts_of(page, Sentence)]
+    text = Reader(page.html()).text
+    assert "The case nearest to its limit of every value" in text
+    assert "it is not the highest probability" in text
+    assert "worst case" not in text
+    assert page_of(evidence)._safe[0].endswith(RELATIVE)
+    rows = [str(row[0]) for row in page_of(evidence)._before().rows]
+    assert "Requirement 1: case nearest to its limit" in rows
+    # With limits of both kinds the table says so.
+    (other,), schema = made.audit.verdicts, made.audit.policy.schema
+    below = fk.audit(made, fk.Policy([fk.Requirement(fk.Facts(), below=1)], schema))
+    both = fk.Policy([*made.audit.policy.requirements, *below.policy.requirements], schema)
+    verdicts = (other, altered(below.verdicts[0], place=1))
+    counted = made.audit.counted + below.counted
+    page = page_of(replace(made.audit, policy=both, verdicts=verdicts, counted=counted))
+    assert texts_of(page, Table)[0].head[3] == "worst or nearest to its limit"
+
+
+def test_verify_names_the_nearest_case(relative):
+    (finding,) = relative[1].verification.findings
+    said, found = _finding(finding), finding.found
+    assert said.endswith(RELATIVE)
+    assert "at most" not in said
+    limit = 2 * found.prior
+    near = f"nearest to its limit: {found.exact} ({finding.value}), not above {limit}, 2 times the"
+    assert near in said
+    exact = Fraction(101253616200578589, 10**18)
+    own = replace(found, prior=exact / 2)
+    assert "not above 0.1013, 2 times the prior" in _finding(altered(finding, found=own))
+    for text in ("0.33333333333333333", "0.9999999999999999"):  # never below what is reached
+        own = replace(found, exact=Fraction(text), prior=Fraction(text) / 2)
+        shown = _finding(altered(finding, found=own)).partition("not above ")[2].partition(",")[0]
+        assert Fraction(shown) >= Fraction(text)
+
+
+# ---- cases and units -------------------------------------------------------------------------
+
+ROLES = {"quasi_identifiers": ["ward", "age"], "sensitive": "ill", "unit": "row"}
+OF_PEOPLE = {
+    "schema": {**ROLES, "person": "who", "identifiers": ["who"]},
+    "require": [{"facts": {"k": 1}, "below": 0.9}, {"k_anonymity": 4}],
+}
+BY_CASE = {"schema": ROLES | {"identifiers": ["who"]}, "require": OF_PEOPLE["require"][:1]}
+
+
+def visits(many=200):
+    rng = random.Random(1)
+    columns = {"ward": "ABCDEFGH", "age": range(20, 80), "ill": [f"d{i}" for i in range(12)]}
+    rows = {name: [rng.choice(values) for _ in range(many)] for name, values in columns.items()}
+    return pa.table({"who": [f"P{rng.randrange(120)}" for _ in range(many)], **rows})
+
+
+@pytest.fixture(scope="module")
+def cases(tmp_path_factory):
+    place = tmp_path_factory.mktemp("cases")
+    return *evidence_of(visits(), OF_PEOPLE, place), place / "out"
+
+
+def test_cases_were_judged_and_not_people(cases):
+    made, evidence, _ = cases
+    (table,) = texts_of(page_of(made.audit), Table)
+    assert made.audit.verdicts[0].found.bounded
+    assert re.fullmatch(r"at most \d\d\.\d%", str(table.rows[0][3]))
+    page = page_of(evidence.verification)
+    assert page.mood == page_of(evidence).mood == ""
+    said = page.said(page.headline)
+    assert said.startswith("Verified of cases: 200 cases in ")
+    assert said.endswith(OF_EACH_CASE)
+    items = [text for block in texts_of(page, Items) for text in block.texts]
+    about = r"k_anonymity = 4: attained is \d+ cases; this is about groups"
+    assert any(re.match(about, text) for text in items)
+    text = Reader(page_of(evidence).html()).text
+    for said in (
+        f"Verified of cases, afresh from the files: every requirement holds {OF_EACH_CASE}.",
+        "What is verified is about cases; what the publisher counted of people",
+        "Requirement 1: worst case, of one case",
+        "No case could be found out at a limit",
+    ):
+        assert said in text
+    assert NOBODY not in text
+
+
+def test_cases_without_persons(tmp_path, capsys):
+    fk.publish(visits(), BY_CASE, seed=1).write(tmp_path / "out")
+    page = page_of(fk.verify(tmp_path / "out"))
+    assert page.mood == "safe"
+    assert page.said(page.headline).endswith("every requirement on ill holds of each case")
+    mine = fk.Policy.of({**OF_PEOPLE, "require": OF_PEOPLE["require"][:1]})
+    with pytest.raises(fk.InputError, match="only the owner of the table can judge people"):
+        fk.verify(tmp_path / "out", mine)
+    out = said_by_the_judge(tmp_path / "out", capsys)
+    assert f"- {SEVERAL_CASES}" in out
+    assert any("of a group's values to its cases that fits" in line for line in out)
+
+
+def test_criteria_of_cases_are_not_safe(tmp_path):
+    rows = {"age": [30] * 3 + [40] * 3, "ill": list("abcabc"), "pid": list("aaabcd")}
+    table, by_age = pa.table(rows), {**SCHEMA, "unit": "row"}
+    owner, cases = fk.Schema(**by_age, person="pid"), fk.Schema(**by_age)
+    rule, looked = fk.Requirement(fk.LDiversity(3)), partial(fk.audit, learned=False)
+    audit = looked(table, fk.Policy([rule], owner))
+    said = "holds of each case, but nothing limits inference of people"
+    assert (audit.safe, audit.limits_inference) == (True, False)
+    page = page_of(audit)
+    assert page.said(page.headline) == f"The requirement {said}"
+    assert said in repr(audit)
+    assert "safe" not in audit.summary().lower()
+    made = fk.publish(table, fk.Policy([rule], owner), learned=False)
+    made.write(tmp_path / "out")
+    found, evidence = fk.verify(tmp_path / "out"), fk.evidence_report(tmp_path / "out")
+    for result in (audit, made.audit, found, evidence):
+        page = page_of(result)
+        assert (page.mood, said in page.html(), is_green(page)) == ("", True, False)
+    assert not found.limits_inference
+    # Whoever counts no people says of cases what holds of them.
+    assert fk.verify(tmp_path / "out", fk.Policy([rule], cases)).limits_inference
+    assert looked(table, fk.Policy([rule], cases)).limits_inference
+    assert (
+        page_of(looked(table, fk.Policy([rule, fk.Requirement(fk.KAnonymity(1))], owner))).mood
+        == ""
+    )
+    people = fk.Requirement(fk.Facts(), below="9/10", values=["zzz", "b"])
+    table = table.set_column(2, "pid", pa.array(list("abcdef")))
+    page = page_of(looked(table, fk.Policy([rule, people], owner)))
+    assert page.headline == "Safe: both requirements hold"
+    assert [getattr(block, "mood", "") for block in page.blocks()].count("safe") == 1
+    wide = fk.Schema(**by_age, person="pid", hierarchies={"age": fk.Intervals([30])})
+    found = fk.FullDomain().search(fk.Microdata(table, wide), fk.Policy([rule], wide))
+    assert not found.limits_inference
+    compared = fk.compare(table, fk.Policy([rule], wide), methods=["fulldomain"], processes=0)
+    assert not compared.limits_inference
+
+
+def test_households_are_the_publishers_word(tmp_path):
+    rng = random.Random(1)
+    homes = [home for home in range(80) for _ in range(rng.randint(1, 3))]
+    columns = {"ward": "ABCD", "age": range(20, 80), "ill": "abcdefg"}
+    rows = {name: [rng.choice(values) for _ in homes] for name, values in columns.items()}
+    schema = {"quasi_identifiers": ["ward", "age"], "sensitive": "ill"}
+    sizes = {"k_anonymity": {"k": 5, "of": "home"}}
+    policy = {"schema": schema, "require": [sizes, {"facts": {"l": 1}, "below": 0.9}]}
+    _, found = evidence_of(pa.table({"home": homes, **rows}), policy, tmp_path)
+    page = page_of(found.verification)
+    assert page.mood == page_of(found).mood == ""
+    beyond = "as far as files show it; what the owner counted beyond that is the publisher's word"
+    assert page.headline.endswith(beyond)
+    assert beyond in Reader(page_of(found).html()).text
+    said = _finding(found.verification.findings[0])
+    assert re.match(r"k_anonymity = 5: attained is \d+ people; this is about groups", said)
+
+
+# ---- what evidence answers, what is assumed, and what the judge alone says -------------------
+
+
+@pytest.mark.parametrize(
+    ("require", "limited"),
+    [
+        ([{"k_anonymity": 5}], False),
+        ([{"k_anonymity": 5}, IDLE], False),
+        ([{"l_diversity": 2}, IDLE], None),  # diverse groups, in which somebody may be found out
+        ([{"facts": {}, "below": 0.5}], True),
+    ],
+)
+def test_evidence_of_inference(require, limited, tmp_path):
+    _, evidence = evidence_of(ROWS, policy_of(*require), tmp_path)
+    page = page_of(evidence)
+    answers = [
+        measured
+        for _, answers in page.questions()
+        for answer in answers
+        if answer.question.startswith("Inference")
+        for measured in answer.measured
+    ]
+    assert answers
+    assert (NOBODY in answers) is (limited is True)
+    assert (NOT_LIMITED in answers) is (limited is False)
+    linking = " ".join(page._linking)
+    assert ("What stays hidden is the ill." in linking) is (limited is not False) or limited is None
+    assert ("Nothing that is required hides the ill." in linking) is (limited is False)
+
+
+@pytest.mark.complete
+@pytest.mark.parametrize("limits", [True, False])
+def test_what_safe_assumes(limits, tmp_path, capsys):
+    made, found = published(
+        tmp_path / "out", {"k_anonymity": 5}, *[{"facts": {}, "below": 0.5}] * limits
+    )
+    report = Reader((tmp_path / "out" / "report.html").read_text("utf-8")).text
+    texts = {
+        "audit and publish": " ".join(made.audit.summary().split()),
+        "report": report,
+        "verify": " ".join(found.summary().split()),
+        "the judge alone": " ".join(said_by_the_judge(tmp_path / "out", capsys)),
+    }
+    for where, text in texts.items():
+        for sentence in (ASSUMED, *ASSUMPTIONS):
+            assert (sentence in text) == limits, where
+    assert "May be published" not in report
+    assert "explains; it does not say that the release should." in report
+
+
+def test_the_judge_alone(cases, tmp_path, capsys):
+    """It says what a criterion is about, how small groups are, and what was left out."""
+    _, found = published(
+        tmp_path / "out", {"k_anonymity": 5}, {"facts": {}, "below": 0.5, "values": ["hiv"]}
+    )
+    out = said_by_the_judge(tmp_path / "out", capsys)
+    (sizes,) = (line for line in out if line.startswith("- k_anonymity"))
+    assert sizes.endswith("; this is about groups, and not about what anyone can infer of a person")
+    assert any(", about hiv: at most" in line for line in out)
+    assert f"The smallest group has {found.scope.smallest_group} people." in out
+    out = said_by_the_judge(cases[2], capsys)
+    assert out[0].endswith(f"every requirement holds {OF_EACH_CASE}")
+    assert f"- {CASES_OF_FILES}" in out
+    rng = random.Random(1)
+    ills = [None if i < 3 else rng.choice(["flu", "cold", "gout"]) for i in range(60)]
+    numbers = {"age": range(20, 80), "pay": range(1000, 9000)}
+    rows = {name: [rng.choice(own) for _ in ills] for name, own in numbers.items()}
+    common = {"below": 0.9, "facts": {}, "knowing": []}
+    near = {**common, "within": "10%", "sensitive": "pay"}
+    for sensitive, require in (
+        ("ill", [{**common, "sensitive": "ill"}]),
+        (["ill", "pay"], [{**common, "sensitive": "ill"}, near]),
+    ):
+        folder = tmp_path / str(len(require))
+        schema = {"quasi_identifiers": ["age"], "sensitive": sensitive, "missing": "drop"}
+        policy = {"schema": schema, "require": require}
+        fk.publish(pa.table({**rows, "ill": ills}), policy, seed=1).write(folder)
+        out = "\n".join(said_by_the_judge(folder, capsys))
+        left = "3 rows have no sensitive value and were left out; nothing is said about them."
+        assert f"- The publisher notes, which is not verified: {left}" in out
+        assert ("pay: facts" in out) == ("about every value to within 10%: at most" in out)
+        if sensitive == "ill":
+            assert "- Judged each by itself: " in out
+
+
+def test_the_judge_alone_of_two_releases(tmp_path, capsys):
+    ages, ills = [20 + i % 40 for i in range(300)], ["flu", "cold", "gout"] * 100
+    table = pa.table({"pid": [f"p{i}" for i in range(300)], "age": ages, "ill": ills})
+    schema = {**SCHEMA, "identifiers": ["pid"]}
+    policy = {"schema": schema, "require": [{"facts": {}, "below": 0.9}]}
+    fk.publish(table[:150], policy, seed=1).write(tmp_path / "january")
+    made = fk.publish(table, policy, after=tmp_path / "january", seed=1)
+    made.write(tmp_path / "march")
+    lines = said_by_the_judge(tmp_path / "march", capsys, "--after", str(tmp_path / "january"))
+    assert "- that nobody is in two of these releases: it is the publisher's word" in lines
+    assert "- an adversary who knows when a person came" in lines
+
+
+# ---- the explorer -----------------------------------------------------------------------------
+
+
+def looked_at(tmp_path, table, schema, *required):
+    pytest.importorskip("starlette", reason="pip install .[explore]")
+    from foreknow.explore.session import Looked
+
+    return Looked("t", tmp_path / "t.csv", False, fk.Policy(required, schema), table)
+
+
+def test_skylines_need_rows_of_people(tmp_path):
+    from foreknow.explore.release import judged, skyline
+
+    rows = {"age": [30] * 3 + [40] * 3, "ill": list("abcabc"), "pid": list("aaabcd")}
+    rows = pa.table(rows | {"job": [*"uvwuvw"]})
+    limit = fk.Requirement(fk.Facts(), below="2/3")
+    people = looked_at(tmp_path, rows, fk.Schema(**SCHEMA, unit="row", person="pid"), limit)
+    assert judged(people, {"value": "a"})["mood"] == "unsafe"
+    rule = {"values": ["a"], "where": {"job": ["v", "w"]}}
+    some = looked_at(tmp_path, rows, fk.Schema(**SCHEMA, impossible=[rule]), limit)
+    homes = rows.append_column("home", pa.array([1, 1, 2, 3, 3, 3]))
+    shared = {"by": "home", "values": ["pay"]}
+    pay = fk.Schema(quasi_identifiers=["age"], sensitive="pay", shared=shared)
+    homes = homes.append_column("pay", pa.array(list("xxyzzz")))
+    homes, limit = fk.Microdata(homes, pay), fk.Requirement(fk.Facts(), below="9/10")
+    together = looked_at(tmp_path, homes, pay, limit)
+    for looked, value, why in (
+        (people, "a", "people may have several cases"),
+        (some, "a", "some people cannot have some values"),
+        (together, "x", "people of a household have a value together"),
+    ):
+        told = skyline(looked, {"value": value})
+        assert told["least"].endswith(f"it counts each row as somebody, and {why}.")
+        assert (told["points"], told["words"], told["figure"]) == ([], [], None)
+    alone = looked_at(tmp_path, rows, fk.Schema(**SCHEMA), limit)
+    assert skyline(alone, {"value": "a"})["figure"]
