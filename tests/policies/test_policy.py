@@ -16,7 +16,7 @@ import foreknow as fk
 from foreknow import Facts, GroupCounts, Policy, PublishOptions, Requirement, Schema, sample
 from foreknow.data.engines.columns import Relabel
 from foreknow.data.hierarchy import Intervals, Mask, Tree
-from foreknow.errors import HierarchyError, SchemaError
+from foreknow.errors import CallError, HierarchyError, SchemaError
 from foreknow.methods.registry import policy_schema
 from foreknow.policy.file import policy_settings
 from foreknow_judge.errors import InputError, PolicyError
@@ -77,7 +77,7 @@ WHOLE = [
     ('[schema]\nquasi_identifiers = ["a"]\n' + REQUIRE, "schema.sensitive is missing"),
     (
         SCHEMA + REQUIRE + '[publish]\nlabels = { agee = "set" }',
-        "'agee' is no quasi-identifier; di",
+        "'agee' is no quasi-identifier",
     ),
     (BOTH, "require[1]: below 3/5 for 'x' has no effect, since require[0] asks below 1/2"),
     (
@@ -116,7 +116,7 @@ RULES = [
     ("below = 1", "require[0]: it names no adversary; give one of facts, implications"),
     (
         "facts = {};implications = {};below = 1",
-        "require[0]: several adversaries .* write facts = [",
+        "several adversaries .* write facts = [",
     ),
     ("implications = { l = 1 };below = 1", "unknown key require[0].implications.l; k"),
     ("negations = [{ k = 1 }]", "require[0].negations[0].below is missing"),
@@ -139,7 +139,7 @@ RULES = [
     ("facts = { l = nan };below = 1", "require[0].facts.l: it should"),
     ("facts = { k = [1] };below = 1", "require[0].facts.k: it should"),
     ("facts = { m = 1.0 };below = 1", "require[0].facts.m: it should"),
-    ("P", "require[0]: the threshold is missing"),
+    ("P;", "require[0]: the threshold is missing"),
     ("P;below = 0.5;at_most = 0.5", "[0]: give below or at_most, not both"),
     ("P;at_most = 0", "a threshold must be above 0 and at most"),
     ("facts = { l = 1 };at_most = 0.5", "require[0]: Facts needs .* at_most is for priors"),
@@ -175,7 +175,7 @@ RULES = [
     ),
     (
         WRITTEN_OUT + "values = ['x'], rows = [5] }]",
-        "expected attributes, values, and rows of both",
+        "attributes, values, and rows of both",
     ),
 ]
 FILES = [
@@ -185,9 +185,7 @@ FILES = [
     *(
         (one(body.replace("P;", 'priors = { file = "sex.csv" };').replace(";", "\n")), says)
         for body, says in RULES
-        if body != "P"
     ),
-    (one('priors = { file = "sex.csv" }'), RULES[27][1]),
 ]
 
 
@@ -246,7 +244,7 @@ PYTHON = [
     (
         lambda: Requirement(Facts()),
         PolicyError,
-        "threshold is missing; give below = a number in (0,",
+        "threshold is missing; give below = a number",
     ),
     *(
         (lambda more=more: required(**more, name="HIV"), PolicyError, f"HIV: {says}")
@@ -268,16 +266,16 @@ PYTHON = [
             ([], None, "a skyline needs at least one point"),
             ([(Facts(), 0.5)], 0.5, "a skyline has a threshold in each point, none beside them"),
             ([Facts(l=1)], None, "a skyline is a list of (adversary, below) pairs"),
-            ([(Facts(), 0.5), (Facts(l=1), 2)], None, "point 2: below: a threshold must be above"),
+            ([(Facts(), 0.5), (Facts(l=1), 2)], None, "a threshold must be above 0 and at most 1"),
             (
                 [(Facts(), 0.5), (Facts(), 0.6)],
                 None,
-                "Facts(l=0, k=0, m=0) has two thresholds, 1/2",
+                "has two thresholds, 1/2 and 3/5; keep",
             ),
         ]
     ),
     (lambda: Policy([]), PolicyError, "requires nothing; add at least one [[require]]"),
-    (lambda: Policy([required()], options={"from": "x"}), PolicyError, "did you mean 'form'"),
+    (lambda: Policy([required()], options={"from": "x"}), CallError, "did you mean 'form'"),
     *(
         (lambda more=more: schema(**more), SchemaError, says)
         for more, says in [
@@ -334,10 +332,10 @@ PYTHON = [
     (
         lambda: fk.publish(MICRODATA, EASY, method="mondrain"),
         PolicyError,
-        "did you mean 'mondrian'",
+        "'mondrian'?",
     ),
     (lambda: fk.publish(MICRODATA, EASY, seed=-1), InputError, "a whole number from 0, not -1"),
-    (lambda: fk.publish(MICRODATA, EASY, seed=True), InputError, "a whole number from 0, not True"),
+    (lambda: fk.publish(MICRODATA, EASY, seed=True), InputError, "whole number from 0, not True"),
     (lambda: fk.Microdata(people(), {}), SchemaError, "expected a Schema, not dict; see fk.Schema"),
     (
         lambda: fk.Release.from_groups(people(), group=["age"], sensitive="disease"),
