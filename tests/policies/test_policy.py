@@ -270,7 +270,7 @@ PYTHON = [
             (
                 [(Facts(), 0.5), (Facts(), 0.6)],
                 None,
-                "has two thresholds, 1/2 and 3/5; keep",
+                "Facts(l=0, k=0, m=0) has two thresholds",
             ),
         ]
     ),
