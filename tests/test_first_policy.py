@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
-from tests.test_costs import FARS, deaths
+from tests.policies.test_way_out import FARS, deaths
 
 import foreknow as fk
 from foreknow.data.engines.personal import looks_personal
