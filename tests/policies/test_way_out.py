@@ -117,9 +117,10 @@ def test_the_least_limit_of_two_digits():
 
 
 ROWS = table(["flu"] * 6 + ["cold"] * 5 + ["hiv"] * 4)
+ENDS = {"low": {"to": 1100}, "high": {"from": 5000}}
 NUMBERS = table([1000, 1010, 1100, 1200, 1400, 5000, 5400])
 PEOPLE = pa.table({"who": [1, 1, 2, 3, 4], "age": [20, 20, 30, 30, 41], "ill": list("abaab")})
-# A table, a policy, the beginning of a line that is named, and of one that is not.
+# A table, a policy, the beginning of a line that is named.
 NAMED = [
     (
         table(["none"] * 8 + list("aabbcd")),
@@ -132,17 +133,7 @@ NAMED = [
         'values = ["flux", "Q9"]',
     ),
     (NUMBERS, asking({"within": 500, "facts": {}, "below": 0.5}), "within = 1"),
-    (
-        NUMBERS,
-        asking(
-            {
-                "any_of": {"low": {"to": 1100}, "high": {"from": 5000}},
-                "facts": {"k": 2},
-                "below": 0.4,
-            }
-        ),
-        "",
-    ),
+    (NUMBERS, asking({"any_of": ENDS, "facts": {"k": 2}, "below": 0.4}), ""),
     (PEOPLE, asking({"facts": {}, "below": 0.5}, semantics="set", person="who"), ""),
     (ROWS, asking({"implications": {"k": 3}, "below": 0.8}), ""),
     (ROWS, asking({"negations": {"k": 2}, "below": 0.9}), ""),
@@ -151,7 +142,7 @@ NAMED = [
     (ROWS, asking({"k_anonymity": 20}), "k_anonymity = 15"),
     (ROWS, asking({"l_diversity": {"l": 4}}), ""),
     (ROWS, asking({"l_diversity": {"l": 3, "kind": "entropy"}}), ""),
-    (ROWS, asking({"l_diversity": {"l": 2, "kind": "recursive", "c": 1}}), ""),
+    (ROWS, asking({"l_diversity": {"l": 3, "kind": "recursive", "c": 1}}), ""),
     (ROWS, asking({"alpha_k": {"alpha": 0.35, "k": 3}}), ""),
     (ROWS, asking({"alpha_k": {"alpha": 0.9, "k": 20}}), ""),
 ]
