@@ -9,7 +9,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.cli.desk import LABELS, NEAR, POLICY, TABLE, python
+from tests.cli.desk import NEAR, POLICY, TABLE, python
 
 import foreknow as fk
 from foreknow import sample
@@ -605,15 +605,6 @@ def test_priors_that_are_said():
     assert _amounts({"l": 1, "k": 2}) == "l = 1, k = 2"
 
 
-@pytest.mark.parametrize("call", ["mondrian --form generalized", "fulldomain --form bucketized"])
-def test_no_search_under_priors(pairs, call):
-    more = "below = 0.9\n[[require]]\nfacts = { l = 0 }\nbelow = 0.9\n" + LABELS
-    pairs.put("policy.toml", OF_SEX + more)
-    said = pairs.refused(*pairs.publish("--method", *call.split()))
-    assert "Priors needs groups that are finished" in said
-    assert 'method = "art"' in said
-
-
 def test_priors_are_learned(desk):
     out = desk.says("priors", "table.csv", "--by", "sex", "-s", "disease", "--out", "known.csv")
     assert "2 kinds of people, 2 values of disease: written to known.csv" in out
@@ -679,35 +670,6 @@ def test_several_values_are_published(several):
         code, _, err = several.run("verify", "out/certificate.json")
         assert code == 1
         assert "sensitive.csv is not the file that was certified" in err
-
-
-def test_lists_need_no_person(several):
-    policy = (several.folder / "policy.toml").read_text().replace('person = "pid"\n', "")
-    several.put("policy.toml", policy)
-    held = pa.array([["flu"], ["flu", "cold"], []] * 3, pa.list_(pa.string()))
-    table = pa.table({"age": range(9), "sex": ["f"] * 9, "disease": held})
-    pq.write_table(table, several.folder / "table.parquet")
-    several.says(*several.publish("-q", table="table.parquet"))
-    said = several.refused(*several.publish("-q", table="table.csv", out="other"))
-    assert "needs person = the column that tells people apart" in said
-
-
-def test_rows_of_a_person(several):
-    several.put("table.csv", LONG + "Hal,62,m,flu\n")
-    for call in (several.publish(), several.audit()):
-        said = several.refused(*call)
-        assert "table.csv: pid 'Hal' has age" in said
-        assert "in row 10" in said
-        assert "in row 11" in said
-    several.put("table.csv", LONG + "Ann,20,f,flu\n")
-    if several.semantics == "set":
-        said = several.refused(*several.publish())
-        assert "pid 'Ann' has disease 'flu' twice, in rows 1 and 11" in said
-        assert "use semantics multiset or remove repeats" in said
-    else:
-        several.says(*several.publish("-q"))
-    several.put("table.csv", "age,sex,disease\n20,f,flu\n")
-    assert "table.csv has no column 'pid'" in several.refused(*several.audit())
 
 
 # ---- near numbers, and what is known beside a value --------------------------------------------
