@@ -357,7 +357,7 @@ def assert_of_people(table, name):
 NAMES = ["id", "subject", "Student", "child", "idcode", "uid", "PatientID", "schüler_nr"]
 
 
-@pytest.mark.parametrize(("name", "each"), zip(NAMES, [2, 30] * 4, strict=True))
+@pytest.mark.parametrize(("name", "each"), [*zip(NAMES, [2, 30] * 4, strict=True)])
 def test_people_are_found_by_name(name, each):
     assert_of_people(visits(name, each).drop_columns("sex"), name)
 
