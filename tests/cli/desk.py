@@ -1,10 +1,15 @@
 """A folder with a good table and policy, in which the command line can be run in this process."""
 
 import json
+import os
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from tests.signals import heeded
 
+import foreknow as fk
 from foreknow.cli import main
 
 TABLE = """name,age,sex,disease
@@ -54,6 +59,21 @@ facts = { l = 0, k = 0, m = 0 }
 """
 
 
+def python(*arguments, folder=None, **environment):
+    """A process of Python with these arguments, which signals end, when it has ended."""
+    source = {"PYTHONPATH": str(Path(fk.__file__).parents[1]), "COLUMNS": "200"}
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        cwd=folder,
+        env={**os.environ, **source, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        preexec_fn=heeded,
+    )
+
+
 class Desk:
     """The folder, and what the command line answers in it."""
 
@@ -75,8 +95,8 @@ class Desk:
         self._capsys.readouterr()
         with pytest.raises(SystemExit) as caught:
             main()
-        said = self._capsys.readouterr()
-        return caught.value.code or 0, said.out, said.err
+        printed = self._capsys.readouterr()
+        return caught.value.code or 0, printed.out, printed.err
 
     def says(self, *arguments, code=0):
         """What one call prints, as one line, with this exit code and no word of an error."""

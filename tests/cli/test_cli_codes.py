@@ -1,23 +1,231 @@
-"""The exit code is the verdict's, whatever becomes of what is printed."""
+"""Exit codes: the verdict's, whatever becomes of what is printed; 2 and one line for a mistake.
 
+Nothing is left half-written, by a full disk, a signal or too little memory.
+"""
+
+import errno
 import itertools
 import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from types import SimpleNamespace
 
+import duckdb
 import pytest
-from tests.cli.desk import LABELS, POLICY, TABLE
+from tests.cli.desk import POLICY, TABLE, python
 from tests.signals import heeded
 
 import foreknow as fk
+from foreknow.auditing import audit as auditing
 from foreknow.cli import entry, process
+from foreknow.publishing import formats
+from foreknow.publishing import publish as publishing
+from foreknow_judge import duckdb_files
+from foreknow_judge import written as verifier
+from foreknow_judge.errors import memory_for
 
-SOURCE = Path(fk.__file__).parents[1]
+HEADER, *ROWS = TABLE.splitlines()
+ENDED = "interrupted; nothing was left half-written\n"
+LEFT = ["policy.toml", "table.csv"]
+
+
+def table(*rows):
+    return "\n".join([HEADER, *rows]) + "\n"
+
+
+def listing(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+# ---- bad input ---------------------------------------------------------------------------------
+
+FAR = [f"P{i},20,f,flu" for i in range(20_000)]
+BARE = POLICY.partition("[publish")[0]
+PERSON = POLICY.replace("[[require]]", 'person = "name"\n\n[[require]]')
+# A file that is put in place of the table or policy, and what is said of it.
+FILES = [
+    ("table.csv", b"", "line; its first line must name the columns"),
+    ("table.csv", b"\n \n", "table.csv is empty"),
+    ("table.csv", table(), "table.csv has no rows"),
+    ("table.csv", TABLE.replace("age", "aeg"), "has no column 'age'; did you mean 'aeg'?"),
+    ("table.csv", TABLE.replace("disease", "ilness"), "has no column 'disease'"),
+    ("table.csv", TABLE.replace("name", "age"), "two columns named 'age'; rename one"),
+    ("table.csv", TABLE.replace("name", ""), "column 1 has no name"),
+    ("table.csv", table(*ROWS, "Ida,62,f,"), "sensitive column 'disease' is missing in 1 row"),
+    ("table.csv", table(*ROWS[:3], "I,62,f"), "line 5: 3 fields where the header has 4"),
+    ("table.csv", table(ROWS[0], "I,6,f,x,y"), "line 3: 5 fields where the header has 4"),
+    ("table.csv", TABLE.replace("flu", "grippé").encode("latin-1"), "is not UTF-8"),
+    ("table.csv", TABLE.encode("utf-16"), "is not UTF-8"),
+    ("table.csv", table(ROWS[0], 'Ida,62,f,"flu'), "table.csv, line 3"),
+    ("table.csv", table(*FAR, "Ida,20,f,\xe9").encode("latin-1"), "not UTF-8"),
+    ("table.csv", table(*FAR, "Ida,20,f"), "line 20002: 3 fields where the header has 4"),
+    ("policy.toml", POLICY.replace("below", "belwo"), "unknown key require[0].belwo"),
+    ("policy.toml", POLICY.replace("0.9", "1.5"), "above 0 and at most 1"),
+    ("policy.toml", POLICY.replace("l = 0", "l = -1"), "require[0].facts.l"),
+    ("policy.toml", POLICY.replace('["name"]', '["name", "age"]'), "and as identifier; keep one"),
+    ("policy.toml", POLICY.split("[[require]]")[0], "policy.toml: require is missing"),
+    ("policy.toml", "[[require]]" + POLICY.split("[[require]]")[1], "no [schema] table"),
+    ("policy.toml", "[schema\n", "policy.toml is not valid TOML"),
+    ("policy.toml", POLICY.replace("flu", "é").encode("latin-1"), "', line 7: not UTF-8"),
+    ("policy.toml", f'{BARE}[publish]\nmethod = "mondrain"', "did you mean 'mondrian'?"),
+    ("policy.toml", f"{BARE}[publish.mondrain]\nrounds = 2", "there is no method 'mondrain'"),
+]
+
+
+@pytest.mark.thinned(2)
+@pytest.mark.parametrize("command", ["publish", "audit"])
+@pytest.mark.parametrize(("name", "content", "said"), FILES, ids=range(len(FILES)))
+def test_files_that_cannot_be_used(desk, command, name, content, said):
+    desk.put(name, content)
+    assert said in desk.refused(*getattr(desk, command)())
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("none.csv", None, "there is no file or folder 'none.csv'"),
+        ("table.ods", b"PK", "neither CSV (.csv, .tsv, .txt) nor Parquet"),
+        ("table.parquet", b"PAR1", "table.parquet cannot be read as Parquet"),
+        ("table.csv.gz", b"not zipped", "table.csv.gz cannot be read"),
+        ("empty", "folder", "'empty' holds no .parquet file"),
+    ],
+)
+def test_files_that_are_no_tables(desk, name, content, said):
+    if content == "folder":
+        (desk.folder / name).mkdir()
+    elif content is not None:
+        desk.put(name, content)
+    assert said in desk.refused(*desk.publish(table=name))
+    assert said in desk.refused(*desk.audit(release=name))
+
+
+LONG = "n" * 300
+GROUPED = "audit grouped.csv -p policy.toml --group"
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("publish table.csv -p policy.toml -o o --form generalised", "publish.form is 'gen"),
+        ("publish table.csv -p policy.toml -o o --format ods", "'ods'; known: 'csv', 'parquet'"),
+        ("publish table.csv -p policy.toml -o o --method mondrain", "did you mean 'mondrian'?"),
+        ("publish table.csv -p policy.toml -o o --seed -1", "seed"),
+        (
+            "publish table.csv -p policy.toml -o o\udcff",
+            "'o\\udcff': the name is not UTF-8;",
+        ),
+        ("publish table.csv -p policy.toml -o no/out", "does not exist; nothing was written"),
+        ("publish table.csv -p policy.toml -o table.csv/out", "Not a directory"),
+        ("publish none.csv -p policy.toml -o made", "'made' exists already; name a new folder, or"),
+        ("publish none.csv -p policy.toml -o link", "'link' exists already; name a new folder, or"),
+        ("audit table.csv -p policy.toml --json no/file", "does not exist; nothing was written"),
+        ("audit table.csv -p policy.toml --json link", "'link' is an input"),
+        (f"{GROUPED} gid", "the group column 'gid' is missing (row 2); every row needs a group"),
+        (f"{GROUPED} gdi", "no column 'gdi'; did you mean 'gid'?"),
+        (f"{GROUPED} disease", "'disease' cannot be both sensitive and the group"),
+        (f"skyline table.csv -p policy.toml -c 1 -v flu --above 1,1,{'9' * 5000}", "--above takes"),
+        (f"curves table.csv -p policy.toml --levels age={'9' * 5000}", "--levels takes"),
+        (f"survey table.csv -p policy.toml -k {'9' * 5000}", "--knowledge takes whole numbers"),
+        (f"attack table.csv -p policy.toml --seeds {'9' * 5000}", "--seeds takes whole numbers"),
+        ("verify certificate.json", "'certificate.json' does not exist"),
+        ("verify a.json", "'a.json' is not JSON"),
+        ("verify b.json", "'b.json' is not a foreknow certificate"),
+        ("verify c.json", "is of version 9"),
+        # From Python 3.14 on, a path with such a name counts as one where there is nothing.
+        (f"audit {LONG}.csv -p policy.toml", "File name too long|there is no file"),
+        (f"audit table.csv -p {LONG}.toml", "File name too long|there is no file"),
+        (f"audit table.csv -p policy.toml --html {LONG}", "File name too long"),
+        (f"publish {LONG}.csv -p policy.toml -o out", "File name too long|there is no file"),
+        (f"publish table.csv -p policy.toml -o {LONG}", "File name too long"),
+        (f"verify {LONG}", "File name too long|there is no file"),
+    ],
+    ids=range(28),
+)
+def test_calls_that_cannot_be_meant(desk, call, said):
+    desk.put("grouped.csv", "gid,disease\n1,flu\n,cold\n")
+    desk.put("a.json", "{")
+    desk.put("b.json", "{}")
+    desk.put("c.json", '{"format": "foreknow certificate", "version": 9}')
+    (desk.folder / "made").mkdir()
+    (desk.folder / "link").symlink_to("policy.toml")
+    refusal = desk.refused(*call.split())
+    assert any(part in refusal for part in said.split("|")), refusal
+
+
+def test_missing_values_without_a_policy(desk):
+    """The way out that is printed works as it is typed."""
+    ill = ["flu", "cold", "gout", ""]
+    desk.put(
+        "table.csv", table(*(f"P{i},{20 + i % 9},{'fm'[i % 2]},{ill[i % 4]}" for i in range(80)))
+    )
+    (desk.folder / "policy.toml").unlink()
+    columns = "--quasi-identifiers", "age,sex", "--sensitive", "disease"
+    said = desk.refused("skyline", "table.csv", *columns, "-c", "0.9")
+    command = "foreknow init TABLE --sensitive disease"
+    assert f"; without a policy file, {command} writes one that says it" in said
+    desk.says(*command.replace("TABLE", "table.csv").split()[1:])
+    desk.says(*desk.publish())
+    desk.says("skyline", "table.csv", "--policy", "policy.toml", "-c", "0.9")
+
+
+@pytest.mark.parametrize("command", ["publish", "audit"])
+def test_somebody_in_two_rows(desk, command):
+    desk.put("policy.toml", PERSON)
+    desk.put("table.csv", TABLE.replace("Dora", "Bob"))
+    call = getattr(desk, command)()
+    assert "table.csv: name 'Bob' is in rows 2 and 4" in desk.refused(*call)
+    desk.put("table.csv", TABLE.replace("Dora", ""))
+    assert "'name' is missing in row 4" in desk.refused(*call)
+
+
+# A policy beside the one of the certificate, and what is said where it is of other columns.
+OTHERS = [
+    (PERSON.replace("person", 'semantics = "set"\nperson'), "'single', the policy for 'set'"),
+    (PERSON.replace("person", 'semantics = "multiset"\nperson'), "the policy for 'multiset'"),
+    (BARE.replace('["age", "sex"]', '["age"]'), "is for age, sex and disease, the policy for "),
+    (
+        BARE.replace('identifiers = ["name"]\n', "").replace('"sex"]', '"sex", "name"]'),
+        "the certificate is for age, sex and disease, the policy for ",
+    ),
+    (BARE.replace('"disease"', '"illness"'), "is for age, sex and disease, the policy for "),
+    (POLICY.replace('["age", "sex"]', '["sex", "age"]'), None),
+    (PERSON, None),
+    (POLICY, None),
+]
+
+
+def test_policies_beside_a_certificate(desk):
+    desk.says(*desk.publish("-q"))
+    for policy, said in OTHERS:
+        desk.put("other.toml", policy)
+        call = desk.audit("-q", release="out", policy="other.toml")
+        if said is None:
+            assert desk.says(*call) == ""
+        else:
+            assert said in desk.refused(*call)
+    assert desk.says(*desk.audit("-q", release="out/release.csv", policy="other.toml")) == ""
+
+
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+def test_files_that_were_not_certified(desk, form):
+    desk.says(*desk.publish("-q", "--form", form))
+    name = {"generalized": "release.csv", "bucketized": "people.csv"}[form]
+    path = desk.folder / "out" / name
+    header, *rows = path.read_text().splitlines()
+    path.write_text("\n".join([header, *rows[::-1]]) + "\n")
+    said = f"{name} is not the file of 'out' that was certified"
+    assert said in desk.refused(*desk.audit(release="out"))
+    path.unlink()
+    assert said[:30] in desk.refused(*desk.audit(release="out"))
+    assert f"out/{name} does not exist" in desk.refused("verify", "out/certificate.json")
+
+
+# ---- what is printed ---------------------------------------------------------------------------
 
 # Import once, then fork for each call: descriptors 1 and 2 are real, and so is the end of Python.
 FORKS = """
@@ -41,94 +249,65 @@ for i, (arguments, out, err) in enumerate(json.loads(sys.argv[1])):
     if not child:
         place(1, out or f"out{i}.txt")
         place(2, err or f"err{i}.txt")
-        sys.argv[1:] = arguments
+        sys.argv[1:] = arguments.split()
         main()
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    said = open(f"err{i}.txt").read() if err is None else ""
-    printed = open(f"out{i}.txt").read() if out is None else ""
-    found.append((status, printed, said))
+    found.append((status, open(f"err{i}.txt").read() if err is None else ""))
 print(json.dumps(found))
 """
+SAFE, UNSAFE = "audit grouped.csv -p policy.toml", "audit grouped.csv -p unsafe.toml"
 
 
 @pytest.fixture
-def forked(tmp_path):
-    """Run calls, each with its standard output and error; (code, out, err) of each."""
+def streams(tmp_path):
+    """A folder with a grouped table, a policy that it holds, and one that it does not."""
     (tmp_path / "table.csv").write_text(TABLE)
     (tmp_path / "policy.toml").write_text(POLICY)
     (tmp_path / "unsafe.toml").write_text(POLICY.replace("0.9", "0.1"))
-
-    def run(*calls, **environment):
-        done = subprocess.run(
-            [sys.executable, "-c", FORKS, json.dumps(calls)],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(SOURCE), **environment},
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=True,
-        )
-        return [tuple(found) for found in json.loads(done.stdout.splitlines()[-1])]
-
-    run.folder = tmp_path
-    return run
+    (tmp_path / "grouped.csv").write_text("age,sex,disease\n" + "a,f,flu\na,f,cold\n" * 4)
+    return tmp_path
 
 
-SAFE = ["audit", "grouped.csv", "-p", "policy.toml"]
-UNSAFE = ["audit", "grouped.csv", "-p", "unsafe.toml"]
-GROUPED = "age,sex,disease\n" + "a,f,flu\na,f,cold\n" * 4
-SKYLINE = ["skyline", "grouped.csv", "-c", "0.9", "-s", "disease", "--quasi-identifiers", "age"]
-
-
-def test_a_full_output_is_no_success(forked):
-    (forked.folder / "grouped.csv").write_text(GROUPED)
+def test_a_full_output_is_no_success(streams):
     calls = [
         (SAFE, "left", None, 0),
         (SAFE, "/dev/full", None, 2),
         (UNSAFE, "left", None, 1),
         (UNSAFE, "/dev/full", None, 1),
-        (["publish", "table.csv", "-p", "policy.toml", "-o", "made"], "left", None, 0),
-        (["verify", "made"], "/dev/full", None, 2),
-        (SKYLINE, "/dev/full", None, 2),
-        (["--version"], "/dev/full", None, 2),
+        ("publish table.csv -p policy.toml -o made", "left", None, 0),
+        ("verify made", "/dev/full", None, 2),
+        ("skyline grouped.csv -c 0.9 -s disease --qi age", "/dev/full", None, 2),
+        ("--version", "/dev/full", None, 2),
         # errors that nobody can read
         (UNSAFE, "left", "left", 1),
-        (["audit", "none.csv", "-p", "policy.toml"], "/dev/full", "/dev/full", 2),
-        (["nothing"], None, "left", 2),
+        ("audit none.csv -p policy.toml", "/dev/full", "/dev/full", 2),
+        ("nothing", None, "left", 2),
         # what an option asks for is written, or it is an error
-        ([*SAFE, "--json", "/dev/full"], None, None, 2),
-        ([*SAFE, "--json", "/dev/stdout"], "left", None, 2),
+        (f"{SAFE} --json /dev/full", None, None, 2),
+        (f"{SAFE} --json /dev/stdout", "left", None, 2),
     ]
-    found = forked(*(call[:3] for call in calls))
-    assert [code for code, _, _ in found] == [call[3] for call in calls]
-    for (_, _, said), (_, out, err, _) in zip(found[:8], calls, strict=False):
-        full = "foreknow: standard output cannot be written: No space left on device\n"
+    printed = python("-c", FORKS, json.dumps([call[:3] for call in calls]), folder=streams).stdout
+    ended = json.loads(printed.splitlines()[-1])
+    assert [code for code, _ in ended] == [call[3] for call in calls]
+    full = "foreknow: standard output cannot be written: No space left on device\n"
+    for (_, said), (_, out, err, _) in zip(ended[:8], calls, strict=False):
         assert said == (full if (out, err) == ("/dev/full", None) else "")
-    assert (forked.folder / "made" / "certificate.json").exists()
-    assert "cannot write '/dev/full': No space left on device; nothing" in found[-2][2]
+    assert (streams / "made" / "certificate.json").exists()
+    assert "cannot write '/dev/full': No space left on device; nothing" in ended[-2][1]
 
 
-# ---- as a program ------------------------------------------------------------------------------
-
-
-def shell(folder, command, module="foreknow"):
+def shell(folder, command):
     """Run a line of the shell in which `foreknow` is the command line."""
-    return subprocess.run(
-        ["sh", "-c", command.replace("foreknow", f"'{sys.executable}' -m {module}")],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(SOURCE)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    line = command.replace("foreknow", f"'{sys.executable}' -m foreknow")
+    return python("-c", f"import os; os.execvp('sh', ['sh', '-c', {line!r}])", folder=folder)
 
 
-def test_streams_that_are_closed_from_the_start(forked):
-    (forked.folder / "grouped.csv").write_text(GROUPED)
-    command = "foreknow audit grouped.csv -p unsafe.toml <&- >&- 2>&-; echo $?"
-    assert shell(forked.folder, command).stdout == "1\n"
+def test_streams_closed_from_the_start(streams):
+    command = f"foreknow {UNSAFE} <&- >&- 2>&-; echo $?"
+    assert shell(streams, command).stdout == "1\n"
 
+
+# ---- signals -----------------------------------------------------------------------------------
 
 # The child says when it listens to Ctrl-C; what comes before is Python itself.
 AT_THE_DOOR = """
@@ -147,11 +326,10 @@ main()
 
 
 @pytest.mark.parametrize("delay", [0, 0.05, 0.25])
-def test_an_interrupt_while_parts_are_imported_is_one_line(forked, delay):
+def test_an_interrupt_while_importing(streams, delay):
     child = subprocess.Popen(
         [sys.executable, "-c", AT_THE_DOOR, "audit", "table.csv", "-p", "policy.toml"],
-        cwd=forked.folder,
-        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        cwd=streams,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -161,10 +339,7 @@ def test_an_interrupt_while_parts_are_imported_is_one_line(forked, delay):
     time.sleep(delay)
     child.send_signal(signal.SIGINT)
     _, said = child.communicate(timeout=300)
-    assert (child.returncode, said) in (
-        (130, "interrupted; nothing was left half-written\n"),
-        (0, ""),  # it was faster
-    )
+    assert (child.returncode, said) in ((130, ENDED), (0, ""))  # it was faster
 
 
 # A signal that comes while modules that were imported later put away what they hold.
@@ -182,23 +357,37 @@ process.Interrupts.watch = lambda self: (watch(self), atexit.register(put_away))
 sys.argv = ["foreknow", "--version"]
 main()
 """
+# Signals that come while what cannot fail runs: a `__del__`, and the hook that is then called.
+UNHEARD = """
+import os, signal, sys, time
+from foreknow.cli.process import Interrupts
+
+class Loud:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.4)
+
+interrupts = Interrupts()
+interrupts.watch()
+try:
+    for _ in range(int(sys.argv[1])):
+        Loud()
+    signal.pause()
+except KeyboardInterrupt:
+    sys.exit(interrupts.farewell())
+"""
 
 
-def test_an_interrupt_after_all_is_said_breaks_into_nothing(forked):
-    done = subprocess.run(
-        [sys.executable, "-c", AT_THE_END],
-        env={**os.environ, "PYTHONPATH": str(SOURCE)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        preexec_fn=heeded,
-    )
+def test_interrupts_that_come_late():
+    done = python("-c", AT_THE_END)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("put away\n")
+    for times in (1, 3):
+        done = python("-c", UNHEARD, times)
+        assert (done.returncode, done.stdout, done.stderr) == (130, "", ENDED)
 
 
-def test_an_interrupt_of_which_a_library_makes_an_answer_is_one(monkeypatch, capsys):
+def test_an_interrupt_that_became_an_answer(monkeypatch, capsys):
     interrupts = process.Interrupts()
 
     def answer():
@@ -207,10 +396,10 @@ def test_an_interrupt_of_which_a_library_makes_an_answer_is_one(monkeypatch, cap
 
     monkeypatch.setattr(entry, "_called", answer)
     assert entry._outcome(interrupts) == 130
-    assert capsys.readouterr().err == "interrupted; nothing was left half-written\n"
+    assert capsys.readouterr().err == ENDED
 
 
-def test_a_machine_that_does_much_else_uses_up_no_patience(monkeypatch):
+def test_a_busy_machine_uses_no_patience(monkeypatch):
     """Else an interrupt breaks into modules that end the process for it."""
     clock, later = itertools.count(100, 10), []
     monkeypatch.setattr(process.time, "monotonic", lambda: next(clock))
@@ -227,40 +416,162 @@ def test_a_machine_that_does_much_else_uses_up_no_patience(monkeypatch):
         interrupts._note(signal.SIGINT, importing)
 
 
-# Signals that come while what cannot fail runs: a `__del__`, and the hook that is then called.
-UNHEARD = """
-import os, signal, sys, time
-from foreknow.cli.process import Interrupts
+STAGES = {
+    "counting": (fk.Microdata, "digest"),
+    "partition": (fk.Mondrian, "partition"),
+    "write_csv": (formats, "write_csv"),
+    "verify": (publishing, "findings_of"),
+    "to_html": (auditing.Audit, "to_html"),
+}
 
-class Loud:
-    def __del__(self):
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(1)
 
-interrupts = Interrupts()
-interrupts.watch()
-try:
-    for _ in range(int(sys.argv[1])):
-        Loud()
-    signal.pause()
-except KeyboardInterrupt:
-    sys.exit(interrupts.farewell())
+@pytest.mark.parametrize("stage", STAGES)
+def test_an_interrupt_at_any_stage(desk, monkeypatch, stage):
+    def interrupted(*given, **named):
+        for path in given:
+            if isinstance(path, Path):
+                path.write_text("half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(*STAGES[stage], interrupted)
+    code, out, err = desk.run(*desk.publish())
+    assert (code, out, err) == (130, "", ENDED)
+    assert listing(desk.folder) == LEFT
+
+
+# A signal in a process of its own, while a file of the release is being written.
+RUNNER = """
+import os, signal, sys
+from foreknow.publishing import entries, formats
+from foreknow.cli import main
+
+name, call, engine = sys.argv[1:]
+writers = [entries.write_in_parts, entries.write_parts]
+calls, write_csv = [], formats.write_csv
+
+def ended(write, *given, **options):
+    found = write(*given, **options)
+    calls.append(path := given[1])
+    if len(calls) == int(call):
+        print(oct(path.parent.parent.stat().st_mode & 0o777), flush=True)
+        os.kill(os.getpid(), getattr(signal, name))
+        signal.pause()
+    return found
+
+if engine == "duckdb":
+    once = lambda *given: ended(writers[len(calls)], *given)
+    entries.write_in_parts = entries.write_parts = once
+else:
+    formats.write_csv = lambda *given, **options: ended(write_csv, *given, **options)
+sys.argv = "foreknow publish table.csv -p policy.toml -o out --engine".split() + [engine]
+main()
 """
 
 
-@pytest.mark.parametrize("times", ["1", "3"])
-def test_an_interrupt_of_what_cannot_fail_is_not_lost(times):
-    done = subprocess.run(
-        [sys.executable, "-c", UNHEARD, times],
-        env={**os.environ, "PYTHONPATH": str(SOURCE)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        preexec_fn=heeded,
-    )
-    said = "interrupted; nothing was left half-written\n"
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", said)
+@pytest.mark.parametrize(
+    ("name", "call", "engine", "code"),
+    [("SIGINT", 1, "memory", 130), ("SIGINT", 1, "duckdb", 130), ("SIGTERM", 2, "duckdb", 143)],
+)
+def test_a_signal_while_writing(desk, name, call, engine, code):
+    aside = desk.folder / "aside"
+    aside.mkdir()
+    done = python("-c", RUNNER, name, call, engine, folder=desk.folder, TMPDIR=str(aside))
+    assert done.returncode == code, done.stderr
+    assert done.stdout == "0o700\n"
+    assert "nothing was left half-written" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert [*aside.iterdir()] == []
+    assert listing(desk.folder) == ["aside", *LEFT]
+
+
+@pytest.mark.parametrize("call", ["--version", "audit none.csv -p policy.toml"])
+def test_callers_have_their_signals_back(desk, call):
+    watched = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+    before = [signal.getsignal(number) for number in watched]
+    desk.run(*call.split())
+    assert [signal.getsignal(number) for number in watched] == before
+
+
+# ---- disks -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EROFS, errno.ENOSPC, errno.EDQUOT])
+def test_the_words_of_the_system(desk, monkeypatch, code):
+    def fail(*given, **named):
+        raise OSError(code, os.strerror(code))
+
+    duckdb_files.connect()  # has its own folder for what it writes aside
+    monkeypatch.setattr(tempfile, "mkdtemp", fail)
+    monkeypatch.setattr(tempfile, "mkstemp", fail)
+    for arguments, name in (
+        (desk.publish(), f"temporary files in {tempfile.gettempdir()!r}"),
+        (desk.audit("--json", "audit.json"), "'audit.json'"),
+    ):
+        said = f"cannot write {name}: {os.strerror(code)}; nothing was written"
+        assert said in desk.refused(*arguments)
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A function that mounts a disk of so many kilobytes, where root may mount one."""
+    disk = tmp_path / "disk"
+
+    def mounted(size):
+        disk.mkdir()
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={size}k", "tmpfs", str(disk)]
+        if sys.platform != "linux" or subprocess.run(mount, capture_output=True).returncode:
+            disk.rmdir()
+            pytest.skip("only root on Linux may mount a small disk")
+        return disk
+
+    yield mounted
+    if disk.exists():
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+@pytest.mark.parametrize("fmt", ["csv", "parquet"])
+def test_a_disk_full_of_the_table(desk, small_disk, fmt):
+    rows = [f"P{i},{i},f,{['flu', 'cold'][i % 2]}" for i in range(20_000)]
+    desk.put("table.csv", table(*rows))
+    policy = POLICY.replace('identifiers = ["name"]', 'other = ["name"]')
+    desk.put("policy.toml", policy.replace("[[require]]", "[[require]]\nknowing = []"))
+    disk = small_disk(32)
+    said = desk.refused(*desk.publish("--format", fmt, out=disk / "out"))
+    assert "No space left on device; nothing was written" in said
+    assert [*disk.iterdir()] == []
+
+
+def test_a_disk_full_of_the_report(desk, small_disk):
+    disk = small_disk(16)
+    for call in (desk.publish(out=disk / "out"), desk.audit("--html", disk / "page.html")):
+        assert "No space left on device; nothing was written" in desk.refused(*call)
+        assert [*disk.iterdir()] == []
+
+
+# ---- faults of our own -------------------------------------------------------------------------
+
+
+def unforeseen(*given, **named):
+    raise RuntimeError("something [red]unforeseen[/red]")
+
+
+def test_errors_that_nobody_foresaw(desk, monkeypatch):
+    monkeypatch.delenv("FOREKNOW_DEBUG", raising=False)
+    monkeypatch.setattr(auditing, "audit", unforeseen)
+    code, out, err = desk.run(*desk.audit())
+    assert (code, out) == (3, "")
+    said = " ".join(err.split())
+    assert said.startswith("foreknow: RuntimeError: something [red]unforeseen[/red]. ")
+    assert "please report it" in said
+    assert "FOREKNOW_DEBUG=1" in said
+    assert "Traceback" not in err
+    monkeypatch.setattr(publishing, "findings_of", lambda *given: [])
+    code, _, err = desk.run(*desk.publish())
+    assert "report it" in err
+    assert code not in (0, 1, 2)
+    monkeypatch.setenv("FOREKNOW_DEBUG", "1")
+    with pytest.raises(RuntimeError, match="unforeseen"):
+        desk.run(*desk.audit())
 
 
 # ---- memory ------------------------------------------------------------------------------------
@@ -271,34 +582,16 @@ import foreknow.auditing.audit, foreknow.skylines.skyline
 import foreknow.publishing.publish, foreknow.publishing.verification
 from foreknow.cli import main
 
-def size():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[0]) * resource.getpagesize()
-
-for room, *arguments in [line.split() for line in sys.argv[1].splitlines()]:
+with open("/proc/self/statm") as file:
+    size = int(file.read().split()[0]) * resource.getpagesize()
+for arguments in sys.argv[1].splitlines():
     if not os.fork():
-        if room != "all":
-            limit = max(size() + (int(room) << 20), 645 << 20)
-            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-        sys.argv[1:] = arguments
+        limit = max(size + (64 << 20), 645 << 20)
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        sys.argv[1:] = arguments.split()
         main()
     print(os.waitstatus_to_exitcode(os.wait()[1]), flush=True)
 """
-
-
-def limited(folder, *calls):
-    """Run calls, each begun with the megabytes that are free; (exit codes, stderr)."""
-    done = subprocess.run(
-        # From Python 3.12 on, a fork beside an engine's threads is warned of.
-        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", LIMITED, "\n".join(calls)],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(SOURCE)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=True,
-    )
-    return [int(line) for line in done.stdout.split()], done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -307,71 +600,53 @@ def large(tmp_path_factory):
     folder = tmp_path_factory.mktemp("large")
     rows = "".join(f"{i % 97},{i},{i % 7}\n" for i in range(150_000))
     (folder / "table.csv").write_text("age,zip,disease\n" + rows)
-    policy = (
-        POLICY.replace('identifiers = ["name"]\n', "").replace('"sex"', '"zip"').replace(LABELS, "")
-    )
+    policy = BARE.replace('identifiers = ["name"]\n', "").replace('"sex"', '"zip"')
     (folder / "policy.toml").write_text(policy.replace("0.9", "0.95").replace('["flu"]', "[1]"))
     return folder
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_too_little_memory_is_neither_a_verdict_nor_a_bug(large):
-    audit = "audit table.csv -p policy.toml -q"
-    publish = "publish table.csv -p policy.toml -q -o"
-    skyline = "skyline table.csv -s disease --quasi-identifiers zip -c 0.9 -q"
-    codes, said = limited(large, f"64 {audit}", f"64 {publish} none", f"64 {skyline}")
+def test_too_little_memory_is_no_verdict(large):
+    calls = """audit table.csv -p policy.toml -q
+        publish table.csv -p policy.toml -q -o none
+        skyline table.csv -s disease --quasi-identifiers zip -c 0.9 -q"""
+    # From Python 3.12 on, a fork beside an engine's threads is warned of.
+    done = python("-W", "ignore::DeprecationWarning", "-c", LIMITED, calls, folder=large)
+    codes, said = [int(line) for line in done.stdout.split()], done.stderr
     assert codes[0] in (1, 2), said  # what the libraries reserve differs
     assert codes[1] == 2
     assert codes[2] in (0, 2), said
     lines = said.splitlines()
     assert len(lines) == codes.count(2)
     assert all(line.startswith("foreknow: not enough memory for ") for line in lines), said
-    assert sorted(path.name for path in large.iterdir()) == ["policy.toml", "table.csv"]
+    assert listing(large) == LEFT
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
 @pytest.mark.parametrize("limit", [60_000, 300_000])
-def test_an_address_space_that_is_too_small_to_start_is_told_at_once(large, limit):
+def test_an_address_space_too_small(large, limit):
     done = shell(large, f"ulimit -v {limit}; foreknow audit table.csv -p policy.toml")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("foreknow: not enough memory ")
     assert "Traceback" not in done.stderr
 
 
-def test_engines_say_in_many_ways_that_memory_is_short(monkeypatch):
-    import duckdb
-
-    from foreknow_judge.errors import memory_for
-
-    for error in (
-        MemoryError(),
-        duckdb.OutOfMemoryException("Out of Memory Error: failed to pin block"),
-        OSError(12, "Cannot allocate memory"),
-        ImportError("libarrow.so: failed to map segment from shared object"),
-        RuntimeError("std::bad_alloc"),
-    ):
-        with pytest.raises(MemoryError, match="not enough memory for this") as caught:
-            _raise_within(memory_for("this"), error)
+def test_how_engines_lack_memory(desk, monkeypatch):
+    short = duckdb.OutOfMemoryException("Out of Memory Error: failed to pin block")
+    library = ImportError("libarrow.so: failed to map segment from shared object")
+    full = OSError(12, "Cannot allocate memory")
+    for error in (MemoryError(), short, full, library, RuntimeError("std::bad_alloc")):
+        said = pytest.raises(MemoryError, match="not enough memory for this")
+        with said as caught, memory_for("this"):
+            raise error
         assert isinstance(caught.value, fk.ForeknowError)
         assert not isinstance(caught.value, fk.InputError)
-
-
-def _raise_within(context, error):
-    with context:
-        raise error
-
-
-def test_a_verifier_without_memory_does_not_say_not_as_certified(desk, monkeypatch):
-    import duckdb
-
-    from foreknow_judge import written as verifier
-
     desk.run(*desk.publish())
 
-    def short(*given):
-        raise duckdb.OutOfMemoryException("Out of Memory Error: failed to allocate")
+    def fail(*given):
+        raise short
 
-    monkeypatch.setattr(verifier, "open_written", short)
+    monkeypatch.setattr(verifier, "open_written", fail)
     code, _, err = desk.run("verify", "out")
     assert code == 2
     assert err.startswith("foreknow: not enough memory for judging the release afresh")

@@ -30,9 +30,12 @@ LEAST = {
 EVERY = {command.name: command for command in app.commands.values()}
 
 
+TAKES = {name: {each.name for each in command.params} for name, command in EVERY.items()}
+
+
 def having(*options):
     """Commands with some options, by name."""
-    return [name for name, each in EVERY.items() if {*options} <= {own.name for own in each.params}]
+    return [name for name in EVERY if {*options} <= TAKES[name]]
 
 
 @pytest.fixture(scope="module")
@@ -52,13 +55,13 @@ def ready(desk, published):
     return desk
 
 
-def test_every_command_that_writes_what_it_finds_is_asked():
+def test_every_command_is_asked():
     assert {*having("json"), *having("html")} <= set(LEAST)
 
 
 @pytest.mark.parametrize("name", having("json"))
-def test_a_report_and_json_are_written_and_nothing_printed_when_quiet(ready, name):
-    out = [] if "html" not in {each.name for each in EVERY[name].params} else ["--html", "p.html"]
+def test_a_report_and_nothing_printed(ready, name):
+    out = [] if "html" not in TAKES[name] else ["--html", "p.html"]
     code, said, err = ready.run(name, *LEAST[name], "--json", "found.json", *out, "--quiet")
     assert (said, err) == ("", "")
     assert code in (0, 1)
@@ -70,10 +73,10 @@ def test_a_report_and_json_are_written_and_nothing_printed_when_quiet(ready, nam
 
 @pytest.mark.parametrize("option", ["--json", "--html"])
 @pytest.mark.parametrize("name", LEAST)
-def test_nothing_that_is_read_is_written_over(ready, name, option):
+def test_nothing_read_is_written_over(ready, name, option):
     """Of every path that a command takes, each is given to it and to its output."""
     option = "--out" if name == "priors" else option
-    if option.strip("-") not in {each.name for each in EVERY[name].params}:
+    if option.strip("-") not in TAKES[name]:
         pytest.skip(f"{name} has no {option}")
     ready.put("own.csv", TABLE)
     for each in EVERY[name].params:
@@ -88,7 +91,7 @@ def test_nothing_that_is_read_is_written_over(ready, name, option):
 
 
 @pytest.mark.parametrize("name", having("json", "html"))
-def test_two_outputs_are_two_files_in_a_folder_that_is_there_and_not_published(ready, name):
+def test_places_of_outputs(ready, name):
     least = [name, *LEAST[name]]
     assert "name the same file" in ready.refused(*least, "--html", "x", "--json", "./x")
     assert "is a web page" in ready.refused(*least, "--html", "x.pdf").replace("writes", "is")
@@ -98,17 +101,15 @@ def test_two_outputs_are_two_files_in_a_folder_that_is_there_and_not_published(r
 
 
 @pytest.mark.parametrize("name", having("policy"))
-def test_a_policy_that_is_not_there_is_named(ready, name):
+def test_policies_that_are_not_there(ready, name):
     if name == "explore":
         pytest.skip("it says so on its page")
     least = LEAST.get(name, {"verify": PUBLISHED, "sql": []}.get(name, ["table.csv", "-o", "x"]))
     assert "'none.toml' does not exist" in ready.refused(name, *least, "--policy", "none.toml")
 
 
-@pytest.mark.parametrize("name", sorted(set(LEAST) - {"learned", "evidence"}))
-def test_columns_that_a_policy_does_not_describe_are_refused(ready, name):
-    if "policy" not in {each.name for each in EVERY[name].params}:
-        pytest.skip("it takes no policy")
+@pytest.mark.parametrize("name", sorted({*having("policy")} & {*LEAST} - {"learned", "evidence"}))
+def test_columns_that_no_policy_describes(ready, name):
     ready.put("bare.toml", POLICY[POLICY.index("[[require]]") :].replace(LABELS, ""))
     said = ready.refused(name, *LEAST[name], "--policy", "bare.toml")
     assert "no [schema] table" in said

@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import json
 import os
 import sys
 
@@ -30,6 +29,7 @@ values = ["röteln"]
 facts = {}
 below = 0.9
 """
+PUBLISH = ("publish", "towns.csv", "--policy", "policy.toml", "--out", "out")
 GERMAN = ("--encoding", "latin-1", "--date-format", "dd.mm.yyyy", "--decimal", ",")
 
 
@@ -41,7 +41,7 @@ def german(desk):
 
 
 @pytest.mark.parametrize("command", entry.app.commands.values(), ids=lambda command: command.name)
-def test_every_command_that_opens_a_table_has_the_options(desk, command):
+def test_every_command_has_the_options(desk, command):
     named = {each.name for each in command.params}
     wanted = {option.strip("-").replace("-", "_") for option in OPTIONS}
     assert named & wanted == (set() if command.name in NO_TABLE else wanted)
@@ -49,41 +49,35 @@ def test_every_command_that_opens_a_table_has_the_options(desk, command):
     assert all((option in said) == (command.name not in NO_TABLE) for option in OPTIONS)
 
 
-def test_a_table_of_another_country_is_published_step_by_step(german):
-    publish = ("publish", "towns.csv", "--policy", "policy.toml", "--out", "out")
+def test_a_table_of_another_country(german):
     given = []
     for option, value in zip(GERMAN[:4:2], GERMAN[1:4:2], strict=True):
-        assert f"add {option} {value}" in german.refused(*publish, *given)
+        assert f"add {option} {value}" in german.refused(*PUBLISH, *given)
         given += [option, value]
-    said = german.says(*publish, *given)
+    said = german.says(*PUBLISH, *given)
     assert 'Note: lohn looks like numbers with a decimal comma; if it is, add --decimal ","' in said
-    german.says(*publish[:-1], "other", *GERMAN, "--quiet")
+    german.says(*PUBLISH[:-1], "other", *GERMAN, "--quiet")
     release = (german.folder / "other" / "release.csv").read_text(encoding="utf-8")
     assert "Köln" in release
     assert "1000,5" in release  # as it came
     assert "1.000,5" not in release
-    assert json.loads((german.folder / "other" / "certificate.json").read_text())["safe"]
+    assert german.json("other/certificate.json")["safe"]
     german.says("verify", "other")
 
 
-def test_a_policy_may_say_it_and_options_go_first(german):
+def test_a_policy_may_say_it(german):
+    """Options go first."""
     reading = 'reading = { encoding = "utf-16", decimal = ",", date_format = "dd.mm.yyyy" }\n'
     german.put("policy.toml", POLICY.replace("hierarchies", reading + "hierarchies"))
-    publish = ("publish", "towns.csv", "--policy", "policy.toml", "--out", "out")
-    assert "is not utf-16" in german.refused(*publish)
-    said = german.says(*publish, "--encoding", "latin-1", "--verbose")
+    assert "is not utf-16" in german.refused(*PUBLISH)
+    said = german.says(*PUBLISH, "--encoding", "latin-1", "--verbose")
     assert "Read as: geburt: dates 1950-" in said
     assert "; ort: text, 2 values; lohn: numbers 1000.5 to 1900.5; d: text, 3 values." in said
     german.says("verify", "out")
-
-
-@pytest.mark.parametrize(
-    "wrong", ["reading = 5", "reading = { encodin = 1 }", "reading = { decimal = ';' }"]
-)
-def test_a_policy_that_says_it_wrong_is_named(german, wrong):
-    german.put("policy.toml", POLICY.replace("hierarchies", f"{wrong}\nhierarchies"))
-    said = german.refused("publish", "towns.csv", "--policy", "policy.toml", "--out", "out")
-    assert "policy.toml: " in said
+    for wrong in ("reading = 5", "reading = { encodin = 1 }", "reading = { decimal = ';' }"):
+        german.put("policy.toml", POLICY.replace("hierarchies", f"{wrong}\nhierarchies"))
+        said = german.refused("publish", "towns.csv", "--policy", "policy.toml", "--out", "other")
+        assert "policy.toml: " in said
 
 
 def test_each_analysis_reads_by_the_options(german):
@@ -111,7 +105,7 @@ def stdin(monkeypatch, content):
 
 
 @pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet"])
-def test_standard_input_is_read_whatever_it_holds(desk, monkeypatch, kind):
+def test_standard_input_is_read(desk, monkeypatch, kind):
     content = TABLE.encode()
     if kind == "csv.gz":
         content = gzip.compress(content)
@@ -123,15 +117,12 @@ def test_standard_input_is_read_whatever_it_holds(desk, monkeypatch, kind):
         content = sink.getvalue().to_pybytes()
     stdin(monkeypatch, content)
     desk.says("publish", "-", "--policy", "policy.toml", "--out", "out")
-    assert (
-        json.loads((desk.folder / "out.owner" / "owner.json").read_text())["source"]
-        == "standard input"
-    )
+    assert desk.json("out.owner/owner.json")["source"] == "standard input"
     stdin(monkeypatch, content)
     assert desk.says("skyline", "-", "-c", "1", "-s", "disease", "--quasi-identifiers", "sex")
 
 
-def test_standard_input_takes_the_options_and_says_what_is_wrong(german, monkeypatch):
+def test_standard_input_takes_options(german, monkeypatch):
     publish = ("publish", "-", "--policy", "policy.toml", "--out", "out")
     stdin(monkeypatch, TOWNS.encode("latin-1"))
     assert "standard input is not UTF-8 (line 2, byte " in german.refused(*publish)
@@ -146,27 +137,28 @@ def test_standard_input_takes_the_options_and_says_what_is_wrong(german, monkeyp
 
 
 @pytest.mark.skipif(not os.path.isdir("/dev/fd"), reason="a shell has no such pipes")
-def test_a_pipe_is_read_once_under_its_name(desk):
+def test_a_pipe_is_read_once(desk):
     reader, writer = os.pipe()
     with open(writer, "wb") as file:
         file.write(gzip.compress(TABLE.encode()))
     desk.says("publish", f"/dev/fd/{reader}", "--policy", "policy.toml", "--out", "out")
     os.close(reader)
-    source = json.loads((desk.folder / "out.owner" / "owner.json").read_text())["source"]
-    assert source == str(reader)
+    assert desk.json("out.owner/owner.json")["source"] == str(reader)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
 @pytest.mark.parametrize("name", ["f.csv", "f.sqlite?table=t", "f.parquet", "f.xlsx"])
-def test_a_named_pipe_is_refused(desk, name):
+def test_pipes_and_devices(desk, name):
     os.mkfifo(desk.folder / name.partition("?")[0])
     (desk.folder / "policy.toml").unlink()
     for command in (("init", name), ("audit", name), ("publish", name, "--out", "out")):
         assert "is a named pipe; give a file" in desk.refused(*command)
     assert "is a pipe or a device" in desk.refused("explore", name, "--no-browser")
+    (desk.folder / "g.csv").symlink_to("/dev/zero")
+    assert "is a device or a socket; give a file" in desk.refused("init", "g.csv", "--force")
 
 
-def test_the_explorer_reads_as_the_options_say_or_the_policy(german, monkeypatch):
+def test_the_explorer_takes_options(german, monkeypatch):
     server = pytest.importorskip("foreknow.explore.server")
     served = []
     monkeypatch.setattr(server, "serve", lambda session, *given: served.append(session))
@@ -177,12 +169,7 @@ def test_the_explorer_reads_as_the_options_say_or_the_policy(german, monkeypatch
     )
 
 
-def test_a_device_is_refused(desk):
-    (desk.folder / "f.csv").symlink_to("/dev/zero")
-    assert "is a device or a socket; give a file" in desk.refused("init", "f.csv", "--force")
-
-
-def test_what_is_read_is_not_written_over(desk):
+def test_tables_are_not_written_over(desk):
     import sqlite3
 
     connection = sqlite3.connect(desk.folder / "t.sqlite")
@@ -194,13 +181,3 @@ def test_what_is_read_is_not_written_over(desk):
     command += ("--quasi-identifiers", "sex", "--json")
     assert "'t.sqlite' is an input" in desk.refused(*command, "t.sqlite")
     desk.says(*command, "out.json")
-
-
-def test_row_numbers_of_pandas_are_named_in_an_audit(desk):
-    desk.put("table.csv", "Unnamed: 0,sex,d\n0,f,x\n1,f,y\n2,f,z\n")
-    schema = '[schema]\nquasi_identifiers = ["sex"]\nsensitive = "d"\n'
-    desk.put("policy.toml", schema + "[[require]]\nfacts = {}\nbelow = 0.5\n")
-    said = desk.says(*desk.audit())
-    assert "Not judged: Unnamed: 0." in said
-    assert "Unnamed: 0 looks like the index that pandas wrote" in said
-    assert "index=False" in said

@@ -11,6 +11,7 @@ from tests.people import FORMS, made, people, schema, short_report
 
 import foreknow as fk
 from foreknow import Audit
+from foreknow.adversaries.facts.facts import Facts
 from foreknow.errors import InternalError, NoSafeRelease, OutputError
 from foreknow.methods.protocol import Traits
 from foreknow.publishing import entries, formats
@@ -37,13 +38,15 @@ def raising(error):
     return step
 
 
-STEPS = {
-    "copy": (entries.shutil, "copyfile"),
-    "certificate": (publishing, "write_certificate"),
-    "report": (Audit, "to_html"),
-    "digest": (publishing, "digest_of"),
-    "owner": (publishing, "as_json"),
-}
+def three_groups(form="generalized", fmt="csv"):
+    """Groups s t, s t, s t t; the worst is 2/3 for t, in the third."""
+    table = pa.table({"age": [1, 1, 2, 2, 3, 3, 3], "disease": list("ststst") + ["t"]})
+    policy = fk.Policy([fk.Requirement(fk.Facts(), "0.9", values=["t"])])
+    roles = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
+    return made(form, fmt, table=table, policy=policy, roles=roles, labels={"age": "exact"})
+
+
+FULL = OSError(28, "No space left on device")
 # What fails, and what is said of it: too little memory and the disk are explained.
 ERRORS = [
     (ValueError("x"), ValueError, None),
@@ -52,14 +55,21 @@ ERRORS = [
     (CertificateError("no"), CertificateError, None),
     (InternalError("no"), InternalError, None),
     (MemoryError(), NotEnoughMemory, "use a machine with more"),
-    (OSError(28, "No space left on device"), OutputError, "out': No space left on device; nothing"),
+    (FULL, OutputError, "out': No space left on device; nothing"),
 ]
+STEPS = {
+    "copy": (entries.shutil, "copyfile"),
+    "certificate": (publishing, "write_certificate"),
+    "report": (Audit, "to_html"),
+    "digest": (publishing, "digest_of"),
+    "owner": (publishing, "as_json"),
+}
 
 
 @pytest.mark.thinned(2)
 @pytest.mark.parametrize(("error", "kind", "said"), ERRORS, ids=lambda e: type(e).__name__)
 @pytest.mark.parametrize("step", STEPS)
-def test_a_failure_at_any_step_leaves_nothing(step, error, kind, said, tmp_path, monkeypatch):
+def test_failures_at_any_step(step, error, kind, said, tmp_path, monkeypatch):
     publication = three_groups()
     monkeypatch.setattr(*STEPS[step], raising(error))
     with pytest.raises(kind, match=said) as caught:
@@ -70,18 +80,26 @@ def test_a_failure_at_any_step_leaves_nothing(step, error, kind, said, tmp_path,
 
 
 ASIDE = {"write": (formats, "write_csv"), "judge": (publishing, "findings_of")}
+NO_MEMORY = (OSError(12, "Cannot allocate memory"), NotEnoughMemory, "use a machine with more")
 # Of files that are written and judged aside something else is said.
 OTHERWISE = {
-    ("write", "OSError"): (OutputError, r"temporary files .*: No space left on device; nothing"),
-    ("judge", "CertificateError"): (NoSafeRelease, "cannot be verified: no"),
-    ("judge", "OSError"): (OSError, "No space left on device"),
+    ("write", FULL): (OutputError, r"temporary files .*: No space left on device; nothing"),
+    ("judge", ERRORS[3][0]): (NoSafeRelease, "cannot be verified: no"),
+    ("judge", FULL): (OSError, "No space left on device"),
 }
 
 
-@pytest.mark.parametrize(("error", "kind", "said"), ERRORS, ids=lambda e: type(e).__name__)
+def aside():
+    """What lies in the private folder of this process."""
+    return {*(duckdb_files.scratch() / CONTENT).rglob("*")}
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "said"), [*ERRORS, NO_MEMORY], ids=lambda e: type(e).__name__
+)
 @pytest.mark.parametrize("step", ASIDE)
-def test_a_failure_aside_leaves_nothing(step, error, kind, said, monkeypatch):
-    kind, said = OTHERWISE.get((step, type(error).__name__), (kind, said))
+def test_failures_aside(step, error, kind, said, monkeypatch):
+    kind, said = OTHERWISE.get((step, error), (kind, said))
     before = aside()
     monkeypatch.setattr(*ASIDE[step], raising(error))
     with pytest.raises(kind, match=said) as caught:
@@ -91,27 +109,6 @@ def test_a_failure_aside_leaves_nothing(step, error, kind, said, monkeypatch):
     del caught
     gc.collect()
     assert aside() <= before
-
-
-def aside():
-    """What lies in the private folder of this process."""
-    return {*(duckdb_files.scratch() / CONTENT).rglob("*")}
-
-
-@pytest.mark.parametrize("error", [OSError(12, "Cannot allocate memory"), MemoryError()], ids=repr)
-def test_no_memory_is_no_full_disk(error, monkeypatch):
-    monkeypatch.setattr(formats.Csv, "write", raising(error))
-    with pytest.raises(NotEnoughMemory, match="use a machine with more"):
-        made()
-
-
-def three_groups(form="generalized", fmt="csv"):
-    """Groups s t, s t, s t t; the worst is 2/3 for t, in the third."""
-    table = pa.table({"age": [1, 1, 2, 2, 3, 3, 3], "disease": list("ststst") + ["t"]})
-    policy = fk.Policy([fk.Requirement(fk.Facts(), "0.9", values=["t"])])
-    roles = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
-    exact = {"age": "exact"}
-    return made(form, fmt, table=table, policy=policy, roles=roles, labels=exact)
 
 
 def harmless(table):
@@ -129,50 +126,34 @@ def harmless(table):
         ("bucketized", lambda table: table[1 - ("count" in table.column_names) :], "do not match"),
     ],
 )
-def test_a_table_that_reads_back_otherwise_is_not_published(form, keep, said, fmt, monkeypatch):
+def test_tables_that_read_back_otherwise(form, keep, said, fmt, monkeypatch):
     """A writer that writes other rows than it was given."""
-    name = {"csv": "write_csv", "parquet": "write_in_parts"}
-    write = getattr(formats, name[fmt])
+    name = {"csv": "write_csv", "parquet": "write_in_parts"}[fmt]
+    write = getattr(formats, name)
 
     def other_rows(given, path, *most, **options):
         return write(map(keep, given), path, *most, **options)
 
-    monkeypatch.setattr(formats, name[fmt], other_rows)
+    monkeypatch.setattr(formats, name, other_rows)
     kinds = InternalError if form == "generalized" else (InternalError, NoSafeRelease)
     with pytest.raises(kinds, match=said):
         three_groups(form, fmt)
 
 
-# ---- the folder --------------------------------------------------------------------------------
+# ---- files and folders -------------------------------------------------------------------------
 
 
-def test_what_exists_is_never_written_over(tmp_path):
-    (tmp_path / "out").mkdir()
-    with pytest.raises(OutputError, match="exists already"):
-        made().write(tmp_path / "out")
-
-
-def test_the_same_publication_can_be_written_twice_into_two_folders(tmp_path):
+def test_where_a_publication_is_written(tmp_path):
     publication = made(seed=3)
     first, second = (publication.write(str(tmp_path / name)) for name in "ab")
     assert first.files == second.files
-
-
-# ---- a search that is wrong --------------------------------------------------------------------
-
-
-class Wrong:
-    """An anonymizer that pays no heed to the policy."""
-
-    def __init__(self, groups):
-        self.groups = groups
-
-    def partition(self, microdata, policy=None, seed=None):
-        return np.asarray(self.groups)
-
-
-MICRODATA = fk.Microdata(people(), schema())
-CERTAIN = fk.Policy([fk.Requirement(fk.Facts(), 1, knowing=[])])
+    with pytest.raises(OutputError, match="exists already"):
+        publication.write(tmp_path / "a")
+    ((path,),) = publication._files.paths.values()
+    path.unlink()
+    with pytest.raises(fk.InputError, match=r"release.csv.* was removed meanwhile; publish again"):
+        publication.write(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_files_outlive_a_fork():
@@ -191,53 +172,17 @@ def test_files_outlive_a_fork():
     assert path.is_file()
 
 
-def test_a_full_disk_aside_is_named(monkeypatch):
-    monkeypatch.setattr(formats.Csv, "write", raising(OSError(28, "No space left on device")))
-    with pytest.raises(OutputError, match="No space left on device; nothing was written"):
-        made()
+# ---- a search that is wrong --------------------------------------------------------------------
 
 
-def test_removed_files_are_named(tmp_path):
-    publication = made()
-    ((path,),) = publication._files.paths.values()
-    path.unlink()
-    with pytest.raises(fk.InputError, match=r"release.csv.* was removed meanwhile; publish again"):
-        publication.write(tmp_path / "out")
-    assert list(tmp_path.iterdir()) == []
+class Wrong:
+    """An anonymizer that pays no heed to the policy."""
 
+    def __init__(self, groups):
+        self.groups = groups
 
-@pytest.mark.parametrize(("form", "fmt"), FORMS)
-def test_an_unsafe_grouping_is_caught_before_anything_is_written(form, fmt):
-    options = fk.PublishOptions(form=form, format=fmt)
-    with pytest.raises(fk.NoSafeRelease, match="Wrong made groups that do not hold what"):
-        fk.publish(MICRODATA, CERTAIN, method=Wrong(np.arange(60)), options=options)
-
-
-def test_a_grouping_that_attains_the_threshold_is_caught():
-    policy = fk.Policy([fk.Requirement(fk.Facts(), "1/2")])
-    columns = {"age": [1, 1, 1, 1, 2, 2], "disease": list("stuvst")}
-    roles = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
-    microdata = fk.Microdata(pa.table(columns), roles)
-    options = fk.PublishOptions(labels={"age": "exact"})
-    with pytest.raises(fk.NoSafeRelease, match=r"reaches 0\.5 for"):
-        fk.publish(microdata, policy, method=Wrong([0, 0, 0, 0, 1, 1]), options=options)
-    assert fk.publish(microdata, policy, method=Wrong([0] * 6)).audit.safe
-
-
-def test_an_audit_that_is_wrong_is_caught_by_the_verifier(monkeypatch):
-    # As if the audit had a bug and called everything safe.
-    from foreknow.adversaries.facts.facts import Facts
-
-    honest = Facts.disclosures
-
-    def sunny(self, release):
-        counts = release if isinstance(release, fk.GroupCounts) else release.counts
-        merged = counts.merge(np.zeros(counts.n_groups, dtype=np.int64))
-        return honest(self, merged)
-
-    monkeypatch.setattr(Facts, "disclosures", sunny)
-    with pytest.raises(InternalError, match="disagree"):
-        fk.publish(MICRODATA, CERTAIN, method=Wrong(np.arange(60)))
+    def partition(self, microdata, policy=None, seed=None):
+        return np.asarray(self.groups)
 
 
 class Lying(Wrong):
@@ -246,30 +191,61 @@ class Lying(Wrong):
     traits = Traits(consults_policy=True)
 
 
+ALONE = np.arange(60)
+MICRODATA = fk.Microdata(people(), schema())
+CERTAIN = fk.Policy([fk.Requirement(fk.Facts(), 1, knowing=[])])
 QUARTER = fk.Policy([fk.Requirement(fk.Facts(), "1/4", knowing=[])])
 PAIRS = fk.Policy([fk.Requirement(fk.KAnonymity(2), knowing=[])])
+
+
+@pytest.mark.parametrize(("form", "fmt"), FORMS)
+def test_unsafe_groups_are_caught(form, fmt):
+    options = fk.PublishOptions(form=form, format=fmt)
+    with pytest.raises(fk.NoSafeRelease, match="Wrong made groups that do not hold what"):
+        fk.publish(MICRODATA, CERTAIN, method=Wrong(ALONE), options=options)
+
+
+def test_groups_that_attain_the_threshold():
+    policy = fk.Policy([fk.Requirement(fk.Facts(), "1/2")])
+    table = pa.table({"age": [1, 1, 1, 1, 2, 2], "disease": list("stuvst")})
+    microdata = fk.Microdata(table, fk.Schema(quasi_identifiers=["age"], sensitive="disease"))
+    options = fk.PublishOptions(labels={"age": "exact"})
+    with pytest.raises(fk.NoSafeRelease, match=r"reaches 0\.5 for"):
+        fk.publish(microdata, policy, method=Wrong([0, 0, 0, 0, 1, 1]), options=options)
+    assert fk.publish(microdata, policy, method=Wrong([0] * 6)).audit.safe
+
+
+def test_a_sunny_audit_is_caught(monkeypatch):
+    """As if the audit had a bug and called everything safe."""
+    honest = Facts.disclosures
+
+    def sunny(self, release):
+        counts = release if isinstance(release, fk.GroupCounts) else release.counts
+        return honest(self, counts.merge(np.zeros(counts.n_groups, dtype=np.int64)))
+
+    monkeypatch.setattr(Facts, "disclosures", sunny)
+    with pytest.raises(InternalError, match="disagree"):
+        fk.publish(MICRODATA, CERTAIN, method=Wrong(ALONE))
 
 
 @pytest.mark.parametrize(
     ("policy", "form"),
     [(QUARTER, "generalized"), (QUARTER, "bucketized"), (PAIRS, "generalized")],
 )
-def test_a_lying_method_publishes_nothing(policy, form, tmp_path):
-    everyone_alone = Lying(np.arange(60))
+def test_lying_methods_publish_nothing(policy, form, tmp_path):
     with pytest.raises(InternalError, match="disagree"):
-        fk.publish(MICRODATA, policy, method=everyone_alone, form=form, out=tmp_path / "out")
+        fk.publish(MICRODATA, policy, method=Lying(ALONE), form=form, out=tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
 @pytest.mark.parametrize("policy", [QUARTER, PAIRS], ids=["facts", "k_anonymity"])
-def test_a_mild_ledger_publishes_nothing(policy, method, tmp_path, monkeypatch):
+def test_mild_ledgers_publish_nothing(policy, method, tmp_path, monkeypatch):
     """As if a ledger had a bug, and admitted what is over the limit."""
-    of_facts, of_sizes = fk.Facts.ledger, fk.KAnonymity.ledger
-    monkeypatch.setattr(fk.Facts, "ledger", lambda own, limit, *more: of_facts(own, 1, *more))
-    monkeypatch.setattr(
-        fk.KAnonymity, "ledger", lambda own, *more: of_sizes(fk.KAnonymity(1), *more)
-    )
+    facts, sizes = fk.Facts.ledger, fk.KAnonymity.ledger
+    monkeypatch.setattr(fk.Facts, "ledger", lambda kind, limit, *more: facts(kind, 1, *more))
+    mild = fk.KAnonymity(1)
+    monkeypatch.setattr(fk.KAnonymity, "ledger", lambda kind, *more: sizes(mild, *more))
     with pytest.raises(InternalError, match="disagree"):
         fk.publish(MICRODATA, policy, method=method, out=tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
@@ -278,21 +254,20 @@ def test_a_mild_ledger_publishes_nothing(policy, method, tmp_path, monkeypatch):
 @pytest.mark.parametrize(("limit", "searched"), [("1/2", 1), ("625000000001/1000000000000", None)])
 def test_what_owners_find_unsafe(limit, searched, tmp_path, monkeypatch):
     """Files do not show the column of a rule: of them the judge finds less."""
-    of_facts = fk.Facts.ledger
+    facts = fk.Facts.ledger
     monkeypatch.setattr(
-        fk.Facts, "ledger", lambda own, below, *more: of_facts(own, searched or below, *more)
+        fk.Facts, "ledger", lambda kind, below, *more: facts(kind, searched or below, *more)
     )
     ill = ["Ovary", "Ovary", "Fever", "Fever", "Gout", "Gout", "Fever", "Ovary", "Fever"]
     table = pa.table({"zip": ["02139"] * 9, "sex": list("ffmfmfffm"), "ill": ill})
     rules = [{"values": ["Ovary"], "where": {"sex": ["m"]}}]
     roles = {"quasi_identifiers": ["zip"], "sensitive": "ill", "impossible": rules}
     required = [{"values": ["Gout"], "facts": {"l": 0, "k": 0, "m": 2}, "below": limit}]
-    policy = {"schema": roles, "require": required}
     with pytest.raises(NoSafeRelease, match="as they are judged"):
-        fk.publish(table, policy, out=tmp_path / "out")
+        fk.publish(table, {"schema": roles, "require": required}, out=tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_grouping_with_a_gap_is_a_bug_of_the_method_not_of_the_data():
+def test_a_grouping_with_a_gap():
     with pytest.raises(InternalError):
         fk.publish(MICRODATA, CERTAIN, method=Wrong([0] * 30 + [2] * 30))

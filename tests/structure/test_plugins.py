@@ -8,11 +8,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from textwrap import dedent
 
 import pyarrow as pa
 import pytest
 from tests import toys
+from tests.cli.desk import python
 
 import foreknow as fk
 from foreknow import plugins
@@ -69,13 +69,12 @@ k_anonymity = 2
 [publish]
 labels = { age = "exact" }
 """
-AGES = (20, 21, 30, 31, 40, 41, 50, 51)
 
 
 @pytest.fixture
 def place(tmp_path):
     """A table and a policy."""
-    rows = [f"{age},{disease}" for age, disease in zip(AGES, "abcdabcd", strict=True)]
+    rows = [f"{age},{disease}" for age, disease in zip(range(20, 60, 5), "abcdabcd", strict=True)]
     (tmp_path / "table.csv").write_text("\n".join(["age,disease", *rows]) + "\n")
     (tmp_path / "policy.toml").write_text(POLICY)
     return tmp_path
@@ -115,9 +114,9 @@ def installed(tmp_path_factory):
     """A process that has the package, as an installer leaves it, and runs commands."""
     site = tmp_path_factory.mktemp("site")
     install(site, POINTS)
-    command = [sys.executable, "-c", SERVER]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, env=environment(site), **pipes) as made:
+    env = {**os.environ, "PYTHONPATH": str(site), "COLUMNS": "300"}
+    with subprocess.Popen([sys.executable, "-c", SERVER], env=env, **pipes) as made:
         yield made
         made.stdin.close()
 
@@ -126,114 +125,86 @@ def installed(tmp_path_factory):
 def run(place, installed):
     """What a command says that has the package."""
 
-    def call(*arguments, code=0):
-        installed.stdin.write(json.dumps([str(place), *arguments]) + "\n")
+    def call(line, code=0):
+        installed.stdin.write(json.dumps([str(place), *line.split()]) + "\n")
         installed.stdin.flush()
-        found = int(installed.stdout.readline())
+        ended = int(installed.stdout.readline())
         said = " ".join((place / "said.txt").read_text("utf-8").split())
-        assert found == code, said
+        assert ended == code, said
         return said
 
     return call
 
 
-def environment(site):
-    return {**os.environ, "PYTHONPATH": str(site), "COLUMNS": "300"}
+def refused(site, place, line):
+    """What a command says, which is refused, in a process of its own with other packages."""
+    done = python("-m", "foreknow", *line.split(), folder=place, PYTHONPATH=str(site))
+    assert done.returncode == 2, done
+    return " ".join((done.stdout + done.stderr).split())
 
 
-def said_with(site, place, *arguments, code=0):
-    """What a command says in a process of its own, with other packages."""
-    made = subprocess.run(
-        [sys.executable, "-m", "foreknow", *arguments],
-        cwd=place,
-        env=environment(site),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    said = " ".join((made.stdout + made.stderr).split())
-    assert made.returncode == code, said
-    return said
+PUBLISH = "publish table.csv --policy policy.toml --out out"
+AUDIT = "audit table.csv --policy policy.toml"
 
 
 @pytest.mark.complete
-def test_a_policy_names_a_criterion_of_another_package_and_everything_says_whose_word_it_is(
-    run, place
-):
-    out = run("publish", "table.csv", "--policy", "policy.toml", "--out", "out")
-    whose = "even_groups (evens) by the word of another package alone"
+def test_whose_word_it_is(run, place):
+    whose = "but nothing limits inference; even_groups (evens) by the word of another package alone"
     alone = (
         "By the word of another package alone, which Foreknow cannot prove: even_groups (evens)."
     )
-    assert f"Both requirements hold, but nothing limits inference; {whose}" in out
-    assert alone in out
-    report = (place / "out" / "report.html").read_text("utf-8")
-    assert whose in report
-    assert alone in report
-    said = run("verify", "out")
-    assert f"every requirement holds, but nothing limits inference; {whose}" in said
-    assert alone in said
-    audited = run("audit", "out", "--policy", "policy.toml")
-    assert f"Both requirements hold, but nothing limits inference; {whose}" in audited
-    run("evidence", "out", "--out", "evidence.html")
-    page = (place / "evidence.html").read_text("utf-8")
-    assert f"every requirement holds, but nothing limits inference; {whose}" in page
-    assert alone in page
+    texts = [run(PUBLISH), (place / "out" / "report.html").read_text("utf-8"), run("verify out")]
+    run("evidence out --out evidence.html")
+    texts.append((place / "evidence.html").read_text("utf-8"))
+    assert f"Both requirements hold, {whose}" in run("audit out --policy policy.toml")
+    for text in texts:
+        assert alone in text
+        assert whose.partition("; ")[2] in text
+    assert f"Both requirements hold, {whose}" in texts[0]
+    assert all(f"every requirement holds, {whose}" in text for text in texts[2:])
 
 
-def test_knowledge_of_another_package_is_not_safe_unsaid(run, place):
+def test_knowledge_of_another_package(run, place):
     """It says that nobody knows anything; a group of one value is then certain all the same."""
     rules = POLICY.replace("even_groups = 2", 'friends = { many = 3 }\nbelow = "1/2"')
     (place / "policy.toml").write_text(rules)
-    out = run("audit", "table.csv", "--policy", "policy.toml", code=1)  # k_anonymity fails
+    out = run(AUDIT, code=1)  # k_anonymity fails
     assert "which Foreknow cannot prove: friends (evens)." in out
     (place / "policy.toml").write_text(rules.replace("[[require]]\nk_anonymity = 2\n", ""))
-    out = run("audit", "table.csv", "--policy", "policy.toml")
-    assert "Safe: the requirement holds; friends (evens) by the word of another package" in out
+    said = "Safe: the requirement holds; friends (evens) by the word of another package"
+    assert said in run(AUDIT)
 
 
-def test_who_lacks_the_package_cannot_verify_and_is_told(run, place):
-    run("publish", "table.csv", "--policy", "policy.toml", "--out", "out")
-    said = said_with(place / "none", place, "verify", "out", code=2)
+def test_certificates_of_another_package(run, place):
+    run(PUBLISH)
+    said = refused(place / "none", place, "verify out")  # who lacks it cannot verify
     assert "unknown key 'policy.require[0].even_groups'; if it is a kind of another package" in said
     assert "erified:" not in said
-
-
-def test_a_certificate_that_does_not_say_whose_word_it_is_is_refused(run, place):
-    run("publish", "table.csv", "--policy", "policy.toml", "--out", "out")
     certificate = place / "out" / "certificate.json"
     text = certificate.read_text("utf-8")
     assert '"foreign"' in text
     certificate.write_text(text.replace("even_groups (evens)", "even_groups (foreknow)"))
-    said = run("verify", "out", code=1)
-    assert "scope: foreign is" in said
+    assert "scope: foreign is" in run("verify out", code=1)
 
 
-def test_a_method_of_another_package_is_named_and_its_proof_is_not_said(run):
-    out = run(
-        "publish", "table.csv", "--policy", "policy.toml", "--out", "out",
-        "--method", "pairs", "--set", "size=4",
-    )  # fmt: skip
+def test_a_method_of_another_package(run):
+    """It is named, and its proof is not said."""
+    out = run(f"{PUBLISH} --method pairs --set size=4")
     assert "also against an adversary who knows the method" not in out
     assert "Knowledge of the method was not judged" in out
-    assert "pairs" in run("publish", "--help")
+    assert "pairs" in run("publish --help")
 
 
-def test_a_name_that_is_taken_is_passed_over(place):
+def test_names_that_are_taken(place):
     install(place / "other", "[foreknow.criteria]\nfacts = evens:Facts\n")
-    code = dedent("""
-        from foreknow.criteria.registry import CRITERIA, OURS
-        from foreknow.policy.policy import Policy
-        assert CRITERIA == OURS
-        policy = Policy.from_dict({"require": [{"facts": {"l": 1}, "below": 0.5}]})
-        assert type(policy.requirements[0].adversary).__module__.startswith("foreknow.")
-    """)
-    subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(place / "other")},
-        check=True,
-        capture_output=True,
-    )
+    code = """
+from foreknow.criteria.registry import CRITERIA, OURS
+from foreknow.policy.policy import Policy
+assert CRITERIA == OURS
+policy = Policy.from_dict({"require": [{"facts": {"l": 1}, "below": 0.5}]})
+assert type(policy.requirements[0].adversary).__module__.startswith("foreknow.")
+"""
+    assert python("-c", code, PYTHONPATH=str(place / "other")).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -243,35 +214,41 @@ def test_a_name_that_is_taken_is_passed_over(place):
         ("odd_groups = evens:EvenGroups", "they must be the same"),
     ],
 )
-def test_a_package_that_is_broken_is_named(place, points, said):
+def test_packages_that_are_broken(place, points, said):
     install(place / "site", f"[foreknow.criteria]\n{points}\n")
-    found = said_with(
-        place / "site", place, "audit", "table.csv", "--policy", "policy.toml", code=2
-    )
-    assert said in found
-    assert "Traceback" not in found
+    refusal = refused(place / "site", place, AUDIT)
+    assert said in refusal
+    assert "Traceback" not in refusal
 
 
-def test_kinds_of_our_own_are_nobody_s_word():
+class Mine(fk.KAnonymity):
+    key = "mine"
+
+
+class Milder(fk.KAnonymity):
+    """With a key of ours."""
+
+    def attained(self, release):
+        return fk.KAnonymity(1).attained(release)
+
+
+def test_classes_are_their_writers_word():
     counts = fk.GroupCounts.from_bags(["abcd", "abcd"])
     rules = [fk.Requirement(fk.Facts(1), below="3/4"), fk.Requirement(fk.KAnonymity(2))]
-    found = fk.audit(counts, fk.Policy(rules))
-    assert found.scope.foreign == ()
-    assert plugins.package_of(type(rules[0].adversary)) == ""
+    assert fk.audit(counts, fk.Policy(rules)).scope.foreign == ()
+    assert plugins.package_of(fk.Facts) == ""
     assert plugins.foreign([fk.Facts, fk.KAnonymity]) == ()
+    for kind, bags, said in (
+        (Mine(2), ["aa"], "mine (tests)"),
+        (Milder(2), ["ab", "c"], "k_anonymity (tests)"),
+    ):
+        audit = fk.audit(fk.GroupCounts.from_bags(bags), fk.Policy([fk.Requirement(kind)]))
+        assert audit.scope.foreign == (said,)
+        whose = f"{said} by the word of another package alone"
+        assert whose in " ".join(audit.summary().split())
 
 
-def test_a_class_that_is_given_is_the_word_of_whoever_wrote_it():
-    class Mine(fk.KAnonymity):
-        key = "mine"
-
-    found = fk.audit(fk.GroupCounts.from_bags(["aa"]), fk.Policy([fk.Requirement(Mine(2))]))
-    (said,) = found.scope.foreign
-    assert said.startswith("mine (")
-    assert "by the word of another package alone" in " ".join(found.summary().split())
-
-
-def test_an_error_of_a_package_is_an_input_error(monkeypatch):
+def test_errors_of_packages(monkeypatch):
     class Broken:
         name, value = "broken", "nowhere:Nothing"
 
@@ -286,26 +263,15 @@ def test_an_error_of_a_package_is_an_input_error(monkeypatch):
         plugins.kinds("somewhere", [])
 
 
-def test_a_class_with_a_key_of_ours_is_still_the_word_of_whoever_wrote_it():
-    class Mine(fk.KAnonymity):
-        def attained(self, release):
-            return fk.KAnonymity(1).attained(release)
+def test_what_the_verifier_judged(tmp_path):
+    """That is nobody else's word."""
 
-    rules = fk.Policy([fk.Requirement(Mine(2))])
-    found = fk.audit(fk.GroupCounts.from_bags(["ab", "c"]), rules)
-    (said,) = found.scope.foreign
-    assert said.startswith("k_anonymity (")
-    said = " ".join(found.summary().split())
-    assert "k_anonymity (tests) by the word of another package alone" in said
-
-
-def test_what_the_verifier_judged_is_nobody_else_s_word(tmp_path):
-    class Mine(fk.KAnonymity):
+    class Same(fk.KAnonymity):
         pass
 
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
     table = pa.table({"age": [20, 20, 30, 30], "ill": [*"abab"]})
-    made = fk.publish(table, fk.Policy([fk.Requirement(Mine(2))], schema))
+    made = fk.publish(table, fk.Policy([fk.Requirement(Same(2))], schema))
     assert made.audit.scope.foreign == ("k_anonymity (tests)",)
     made.write(tmp_path / "out")
     assert fk.verify(tmp_path / "out").scope.foreign == ()

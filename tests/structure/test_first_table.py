@@ -21,7 +21,7 @@ from tests.people import short_report
 import foreknow as fk
 from foreknow.cli import main
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 TABLES = ROOT / "examples" / "data"
 PAGE = (ROOT / "docs" / "do" / "your-first-table.md").read_text("utf-8")
 

