@@ -1,7 +1,6 @@
 """The pages in a browser: for everybody, by keyboard, with hostile texts, from table to folder."""
 
 import re
-import shutil
 import time
 from contextlib import contextmanager
 
@@ -301,7 +300,8 @@ def test_a_person_says_all_of_it(chromium, stays, width):
 
 def test_releases_are_made_compared_ordered_and_written(chromium, folder, tmp_path):
     for name in ("hospital.csv", "marital.csv", "policy.toml"):
-        shutil.copy(folder / name, tmp_path / name)
+        lines = (folder / name).read_text("utf-8").splitlines(keepends=True)
+        (tmp_path / name).write_text("".join(lines[:1500]), "utf-8")
     with opened(chromium, tmp_path) as view:
         page = view.open("/publish")
         for many, method in ((1, "mondrian"), (2, "fulldomain")):

@@ -258,12 +258,7 @@ ALL_CODES = ["120", "127", "131", "990"]
             ["missing | x"],
         ),
         # A set that would be written like a value has a plus.
-        (
-            QUOTED,
-            "set",
-            {'"a" | "b"': ['"a" | "b"'], '"a" | "b"+': ["a", "b"]},
-            ['"a" | "b"++'],
-        ),
+        (QUOTED, "set", {'"a" | "b"': ['"a" | "b"'], '"a" | "b"+': ["a", "b"]}, ['"a" | "b"++']),
     ],
 )
 def test_labels_are_read_as_what_they_cover(found, style, read, refused):
