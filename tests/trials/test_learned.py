@@ -214,6 +214,13 @@ def test_where_steps_are_taken_at_once_only_what_is_likelier_is_kept(monkeypatch
     assert np.abs(climb.climb()[0] - last).max() <= 2 * TOLERANCE
 
 
+def test_steps_that_shrink_lead_to_their_end():
+    end, far = np.array([[0.4, 0.6]]), np.array([[0.2, -0.2]])
+    for ratio in (0.3, 0.5, 0.8):
+        steps = [end + far * ratio**step for step in range(3)]
+        assert fitting._extrapolated(*steps) == pytest.approx(end)
+
+
 def test_groups_that_are_alike_are_one_case_and_no_others_are():
     random = Random(10)
     for _ in range(20 * TIMES):
