@@ -35,11 +35,8 @@ KINDS = {
 
 def grouped(values, hierarchy, groups, style=None):
     """The label of each row."""
-    schema = fk.Schema(
-        quasi_identifiers=["q"],
-        sensitive="d",
-        hierarchies={} if hierarchy is None else {"q": hierarchy},
-    )
+    hierarchies = {} if hierarchy is None else {"q": hierarchy}
+    schema = fk.Schema(quasi_identifiers=["q"], sensitive="d", hierarchies=hierarchies)
     table = pa.table({"q": values, "d": ["x"] * len(values)})
     (attribute,) = Microdata(table, schema).attributes
     made = coarsened(attribute, groups, int(groups.max()) + 1, style_of(attribute, style))
@@ -72,14 +69,9 @@ def test_every_member_of_a_group_lies_in_what_its_label_covers(kind, data):
     values, hierarchy, about = KINDS[kind]
     own, groups = data.draw(rows(values))
     labels = grouped(own, hierarchy, groups)
-    known = {}
-    if kind == "order":
-        known = {"about": "text", "order": ORDER}
-    if kind == "tree":
-        known = {"about": "text", "tree": ROWS}
-    if kind in ("intervals", "periods"):
-        known = {"about": about}
-    found = Extents(labels, **known)
+    known = {"order": {"about": "text", "order": ORDER}, "tree": {"about": "text", "tree": ROWS}}
+    known |= {kind: {"about": about} for kind in ("intervals", "periods")}
+    found = Extents(labels, **known.get(kind, {}))
     for value, label in zip(own, labels, strict=True):
         extent = found.of[label]
         assert covers(extent, value), (label, extent, value)

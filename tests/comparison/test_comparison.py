@@ -3,18 +3,26 @@
 import datetime as dt
 import os
 import random
+import subprocess
+import sys
+import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 import pytest
+from tests.cli.conftest import desk as desk
 from tests.examples import NIGHTLY
+from tests.signals import heeded
 
 import foreknow as fk
+from foreknow import sample
 from foreknow.atomic_files import as_json
-from foreknow.comparison.page import method_text
+from foreknow.comparison.comparison import Candidate, _needing, grown
+from foreknow.comparison.page import ComparisonPage, method_text
 from foreknow.needs import Need
 from foreknow.result import page_of
 
@@ -35,9 +43,13 @@ def people(rows=120, seed=3):
     )
 
 
-def policy(required=REQUIRED, **more):
-    schema = {"quasi_identifiers": ["age", "town"], "sensitive": "illness"}
-    return fk.Policy.from_dict({"schema": schema, "require": required, **more})
+def policy(required=REQUIRED, **schema):
+    schema = {"quasi_identifiers": ["age", "town"], "sensitive": "illness", **schema}
+    return fk.Policy.from_dict({"schema": schema, "require": required})
+
+
+def compare(table, rules, methods="mondrian", processes=0, **how):
+    return fk.compare(table, rules, methods=methods, processes=processes, **how)
 
 
 def plain(found):
@@ -57,12 +69,11 @@ def published(microdata, rules, method):
 @pytest.fixture(scope="module")
 def found():
     methods = ["mondrian", "fulldomain", "anatomy", "art"]
-    return fk.compare(people(), policy(), methods=methods, limits=[0.45, "1/2", 0.8], processes=2)
+    return compare(people(), policy(), methods, limits=[0.45, "1/2", 0.8])
 
 
 def test_every_figure_is_that_of_publishing_it_by_itself(found):
-    table, own = people(), policy()
-    microdata = fk.Microdata(table, own.schema)
+    microdata = policy().microdata(people())
     assert len(found.candidates) == 12
     statuses = set()
     for each in found.candidates if NIGHTLY else found.candidates[::2]:
@@ -75,7 +86,7 @@ def test_every_figure_is_that_of_publishing_it_by_itself(found):
             assert (each.groups, each.over, each.risk) == (None, None, None)
             continue
         error = fk.query_error(made, microdata, seed=0)
-        judged = fk.audit(made.release, own)
+        judged = fk.audit(made.release, policy())
         assert each.safe
         assert made.audit.safe
         assert (each.groups, each.people) == (made.utility.groups, 120)
@@ -90,38 +101,8 @@ def test_every_figure_is_that_of_publishing_it_by_itself(found):
     assert {each.over == 0 for each in found.safe} == {True, False}
 
 
-@pytest.mark.processes
-def test_one_process_finds_what_many_do_and_a_file_what_a_frame_does(tmp_path):
-    people().to_csv(tmp_path / "people.csv", index=False)
-    methods = ["mondrian", "art"]
-    found = fk.compare(people(), policy(), methods=methods, limits=[0.5, "4/5"], processes=2)
-    again = fk.compare(
-        tmp_path / "people.csv", policy(), methods=methods, limits=["0.8", "1/2", "0.5"],
-        processes=0,
-    )  # fmt: skip
-    assert len(again.candidates) == 4
-    assert plain(again) == plain(found)
-    assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
-    assert (again.processes, again.seconds, found.processes, found.seconds) == (0, None, 2, 60.0)
-
-
-@pytest.mark.processes
-def test_what_was_read_of_a_table_goes_whole_into_another_process(tmp_path):
-    frame = people(40)
-    frame.loc[3, "illness"] = None
-    frame.loc[5, "age"] = 7
-    frame.to_csv(tmp_path / "people.csv", index=False)
-    rules = policy([{"facts": {}, "below": 0.9}])
-    rules = fk.Policy(rules.requirements, replace(rules.schema, missing="drop"))
-    read = fk.Microdata(tmp_path / "people.csv", rules.schema)
-    how = {"methods": "mondrian", "limits": 0.9}
-    both = [fk.compare(read, rules, processes=many, **how) for many in (0, 1)]
-    assert plain(both[0]) == plain(both[1])
-    assert both[1].safe[0].people == 39
-
-
-@pytest.mark.processes
-def test_how_dates_and_amounts_are_written_goes_into_another_process():
+def dated(folder):
+    """Ages as dates of a form, and amounts with a sign and commas."""
     frame = people(40).assign(
         age=[f"{day % 28 + 1:02}.03.{1950 + day}" for day in range(40)],
         fee=[f"$1,{day:03}" for day in range(40)],
@@ -129,12 +110,40 @@ def test_how_dates_and_amounts_are_written_goes_into_another_process():
     reading = {"date_format": "dd.mm.yyyy", "thousands": ",", "currency": "$"}
     schema = replace(policy().schema, quasi_identifiers=["age", "fee"], reading=reading)
     rules = fk.Policy([fk.Requirement(fk.Facts(), below=0.9)], schema)
-    read = fk.Microdata(frame, rules.schema)
+    read = fk.Microdata(frame, schema)
     assert isinstance(read.attributes[0].domain[0], dt.date)
-    how = {"methods": "mondrian", "limits": 0.9}
-    both = [fk.compare(read, rules, processes=many, **how) for many in (0, 1)]
-    assert plain(both[0]) == plain(both[1])
-    assert both[1].safe
+    return read, read, rules, 40
+
+
+def in_part(folder):
+    """A file of which rows were dropped as it was read."""
+    frame = people(40)
+    frame.loc[3, "illness"] = None
+    frame.loc[5, "age"] = 7
+    frame.to_csv(folder / "people.csv", index=False)
+    rules = policy([{"facts": {}, "below": 0.9}])
+    rules = fk.Policy(rules.requirements, replace(rules.schema, missing="drop"))
+    read = fk.Microdata(folder / "people.csv", rules.schema)
+    return read, read, rules, 39
+
+
+def in_a_file(folder):
+    people().to_csv(folder / "people.csv", index=False)
+    return people(), folder / "people.csv", policy(), 120
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize("source", [in_a_file, in_part, dated])
+def test_many_processes_find_what_one_does(source, tmp_path):
+    one, other, rules, size = source(tmp_path)
+    before = {*tmp_path.iterdir()}
+    found = compare(one, rules, ["mondrian", "art"], limits=[0.5, "4/5"], processes=2)
+    again = compare(other, rules, ["mondrian", "art"], limits=["0.8", "1/2", "0.5"])
+    assert len(again.candidates) == 4
+    assert plain(again) == plain(found)
+    assert {each.people for each in found.safe} <= {size}
+    assert (again.processes, again.seconds, found.processes, found.seconds) == (0, None, 2, 60.0)
+    assert {*tmp_path.iterdir()} == before
 
 
 def test_the_policys_own_limit_and_those_around_it_are_compared_by_the_usual_methods():
@@ -144,27 +153,18 @@ def test_the_policys_own_limit_and_those_around_it_are_compared_by_the_usual_met
     tried = [(each.method, str(each.limit)) for each in found.candidates]
     assert tried == [(method, limit) for method in usual for limit in limits]
     assert found.limit == Fraction(1, 2)
-    high = fk.compare(
-        people(40), policy([{"facts": {}, "below": 0.9}]), methods=["mondrian"], processes=0
-    )
+    high = compare(people(40), policy([{"facts": {}, "below": 0.9}]))
     assert [float(each.limit) for each in high.candidates] == [0.45, 0.675, 0.9]
 
 
 def test_amounts_are_tried_with_each_limit_and_what_contradicts_itself_is_a_row():
     required = [{"facts": {"k": 1}, "below": 0.5}, {"facts": {"k": 2}, "below": 0.7}]
-    found = fk.compare(
-        people(), policy(required), methods="mondrian", limits=0.5, amounts={"k": [1, 2]},
-        processes=0,
-    )  # fmt: skip
-    assert [(dict(each.amounts), each.status) for each in found.candidates] == [
-        ({"k": 1}, "refused"),
-        ({"k": 2}, "refused"),
-    ]
+    found = compare(people(), policy(required), limits=0.5, amounts={"k": [1, 2]})
+    said = [(dict(each.amounts), each.status) for each in found.candidates]
+    assert said == [({"k": 1}, "refused"), ({"k": 2}, "refused")]
     assert "against the same Facts(l=0, k=1, m=0)" in found.candidates[0].why
     one = policy([{"facts": {"l": 1, "k": 3}, "below": 0.6}])
-    found = fk.compare(
-        people(), one, methods="mondrian", limits=[0.6], amounts={"k": [0, 3], "l": 1}, processes=0
-    )
+    found = compare(people(), one, limits=[0.6], amounts={"k": [0, 3], "l": 1})
     weak, own = found.candidates
     assert (weak.amounts, own.amounts) == ({"k": 0, "l": 1}, {"k": 3, "l": 1})
     asked = policy([{"facts": {"l": 1, "k": 0}, "below": 0.6}])
@@ -177,18 +177,12 @@ def test_amounts_are_tried_with_each_limit_and_what_contradicts_itself_is_a_row(
 
 def test_several_sensitive_columns_are_refused_by_some_and_criteria_have_no_limit(tmp_path):
     table = people().assign(income=np.arange(120) % 7)
-    schema = fk.Schema(quasi_identifiers=["age", "town"], sensitive=["illness", "income"])
-    rules = fk.Policy([fk.Requirement(fk.KAnonymity(4))], schema)
-    found = fk.compare(table, rules, methods=["mondrian", "anatomy"], processes=0)
-    mondrian, anatomy = found.candidates
-    assert (mondrian.status, mondrian.limit, mondrian.risk, mondrian.over) == (
-        "holds",
-        None,
-        None,
-        0,
-    )
-    assert (anatomy.status, found.limit, found.frontier) == ("refused", None, ())
-    assert "needs one sensitive column" in anatomy.why
+    rules = policy([{"k_anonymity": 4}], sensitive=["illness", "income"])
+    found = compare(table, rules, ["mondrian", "anatomy"])
+    one, other = found.candidates
+    assert (one.status, one.limit, one.risk, one.over) == ("holds", None, None, 0)
+    assert (other.status, found.limit, found.frontier) == ("refused", None, ())
+    assert "needs one sensitive column" in other.why
     found.to_html(tmp_path / "page.html")
     assert "<figure>" not in (tmp_path / "page.html").read_text()
     with pytest.raises(fk.InputError, match="no requirement of the policy has a limit"):
@@ -227,10 +221,7 @@ class Deadly:
     needs: ClassVar[Any] = frozenset({Need.ABSOLUTE, Need.FINISHED})
     ours: int
     l: int = 0  # noqa: E741
-
-    @property
-    def speaks(self):
-        return None
+    speaks: ClassVar[None] = None
 
     def chances(self, counts):
         return None
@@ -240,8 +231,7 @@ class Deadly:
             os._exit(7)
         raise ZeroDivisionError("no such luck")
 
-    def disclosure(self, counts, value=None):
-        return self.disclosures(counts)
+    disclosure = disclosures
 
     def monotone(self, semantics):
         return True
@@ -254,9 +244,7 @@ class Deadly:
 def test_a_run_that_breaks_is_a_row_and_the_others_go_on():
     required = [fk.Requirement(Deadly(os.getpid()), below=0.9)]
     rules = fk.Policy(required, policy().schema, fk.PublishOptions(form="bucketized"))
-    found = fk.compare(
-        people(40), rules, methods=["anatomy"], limits=[0.9], amounts={"l": [1, 0]}, processes=1
-    )
+    found = compare(people(40), rules, "anatomy", 1, limits=[0.9], amounts={"l": [1, 0]})
     first, second = found.candidates
     assert (first.status, second.status, found.complete) == ("failed", "failed", True)
     assert {"no such luck" in each.why for each in found.candidates} == {True, False}
@@ -265,9 +253,9 @@ def test_a_run_that_breaks_is_a_row_and_the_others_go_on():
 
 @pytest.mark.processes
 def test_a_run_whose_time_is_up_is_ended_and_the_others_go_on():
-    table = people(4000, seed=1)
     rules = policy([{"facts": {"l": 2, "k": 5, "m": 2}, "below": "0.9"}])
-    found = fk.compare(table, rules, methods=["mondrian", "art"], seconds=0.02, limits=[0.9])
+    how = {"seconds": 0.02, "limits": [0.9]}
+    found = fk.compare(people(1000, seed=1), rules, methods=["mondrian", "art"], **how)
     slow, refused = found.candidates
     assert (slow.status, slow.why) == ("out of time", "it was ended after 0.02 seconds")
     assert refused.status in ("refused", "out of time")
@@ -283,9 +271,9 @@ def test_what_no_other_process_can_be_given_works_in_ours():
         def disclosure(self, counts, value=None):
             return fk.Facts().disclosure(counts, value)
 
-    required = [fk.Requirement(Local(1), below=0.9)]
+    rules = fk.Policy([fk.Requirement(Local(1), below=0.9)], policy().schema)
     with pytest.raises(fk.InputError, match="processes=0"):
-        fk.compare(people(40), fk.Policy(required, policy().schema), methods="mondrian")
+        fk.compare(people(40), rules, methods="mondrian")
 
 
 # ---- what is made of it --------------------------------------------------------------------
@@ -293,17 +281,13 @@ def test_what_no_other_process_can_be_given_works_in_ours():
 
 def test_the_frontier_is_what_no_other_beats_in_both(found):
     draw = random.Random(5)
-    for _ in range(300):
-        own = [
-            fk.Candidate(
-                "mondrian",
-                Fraction(1, 2),
-                status=draw.choice(["safe", "safe", "failed"]),
-                risk=draw.choice([None, *(n / 8 for n in range(8))]),
-                query_error=draw.randrange(5) / 5,
-            )
-            for _ in range(draw.randrange(7))
-        ]
+    risks, states = [None, *(n / 8 for n in range(8))], ["safe", "safe", "failed"]
+    for _ in range(300 if NIGHTLY else 60):
+        own = []
+        for _ in range(draw.randrange(7)):
+            figures = {"risk": draw.choice(risks), "query_error": draw.randrange(5) / 5}
+            status = draw.choice(states)
+            own.append(fk.Candidate("mondrian", Fraction(1, 2), status=status, **figures))
         known = [(one.risk, one.query_error) for one in own if one.safe and one.risk is not None]
         best, lowest = set(), None  # swept from the lowest risk to the highest
         for risk, error in sorted(set(known)):
@@ -311,9 +295,8 @@ def test_the_frontier_is_what_no_other_beats_in_both(found):
                 best.add((risk, error))
                 lowest = error
         made = replace(found, candidates=tuple(own)).frontier
-        assert sorted((one.risk, one.query_error) for one in made) == sorted(
-            pair for pair in known if pair in best
-        )
+        wanted = sorted(pair for pair in known if pair in best)
+        assert sorted((one.risk, one.query_error) for one in made) == wanted
 
 
 def test_a_comparison_is_a_frame_json_a_page_and_a_table(found, tmp_path):
@@ -338,8 +321,8 @@ def test_a_comparison_is_a_frame_json_a_page_and_a_table(found, tmp_path):
 def test_why_there_is_none_is_one_line_without_the_ways_out():
     rows = pd.DataFrame({"age": [1, 2, 3, 4], "ill": ["a", "a", "a", "b"]})
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
-    policy = fk.Policy([fk.Requirement(fk.Facts(), "1/2")], schema)
-    (none,) = fk.compare(rows, policy, methods=["mondrian"], limits=["1/2"], processes=0).candidates
+    rules = fk.Policy([fk.Requirement(fk.Facts(), "1/2")], schema)
+    (none,) = compare(rows, rules, limits=["1/2"]).candidates
     assert none.status == "no safe release"
     assert "not even one group of all 4 people is safe" in none.why
     assert "\n" not in none.why
@@ -347,9 +330,8 @@ def test_why_there_is_none_is_one_line_without_the_ways_out():
 
 def test_whether_it_holds_from_who_knows_the_method_stands_in_a_column():
     """The five people of docs/do/attack.md."""
-    rows = pd.DataFrame(
-        {"age": [50, 40, 50, 30, 30], "illness": ["flu", "hiv", "hiv", "flu", "flu"]}
-    )
+    ills = ["flu", "hiv", "hiv", "flu", "flu"]
+    rows = pd.DataFrame({"age": [50, 40, 50, 30, 30], "illness": ills})
     rules = fk.Policy.from_dict(
         {
             "schema": {"quasi_identifiers": ["age"], "sensitive": "illness"},
@@ -357,8 +339,7 @@ def test_whether_it_holds_from_who_knows_the_method_stands_in_a_column():
             "publish": {"labels": {"age": "exact"}},
         }
     )
-    given = {"limits": 1, "processes": 0, "seed": 1}
-    found = fk.compare(rows, rules, methods=["mondrian", "decoy", "fulldomain"], **given)
+    found = compare(rows, rules, ["mondrian", "decoy", "fulldomain"], limits=1, seed=1)
     known = [each.method_known for each in found.candidates]
     assert known == ["not judged", "as required", "not judged"]
     page = page_of(found)
@@ -367,19 +348,177 @@ def test_whether_it_holds_from_who_knows_the_method_stands_in_a_column():
     assert "adversary who knows the method" in page.html()
     # Facts about others are no part of what is proved of boxes.
     rules = replace(rules, options=replace(rules.options, form="generalized"))
-    (alone,) = fk.compare(rows, rules, methods=["streamliner"], **given).candidates
+    (alone,) = compare(rows, rules, ["streamliner"], limits=1, seed=1).candidates
     assert alone.status != "safe" or method_text(alone) == "part"
 
 
 def test_a_bound_that_is_above_the_limit_is_no_part_of_a_proof():
     made = fk.Candidate("rda", Fraction(1, 3), status="safe", method_known="at most 1/2")
-    said = {
-        below: method_text(replace(made, limit=below and Fraction(below)))
-        for below in ("1/3", "1/2", "2/3", None)
-    }
-    assert said == {"1/3": "open", "1/2": "open", "2/3": "part", None: "open"}
+    for below, said in (("1/3", "open"), ("1/2", "open"), ("2/3", "part"), (None, "open")):
+        assert method_text(replace(made, limit=below and Fraction(below))) == said
     # nor of a criterion of the values of groups, which is no bound on a posterior
     above, close = replace(made, limit=Fraction(2, 3)), fk.Requirement(fk.TCloseness("1/5"))
     facts = fk.Requirement(fk.Facts(), below="2/3")
     assert method_text(above, fk.Policy([facts, fk.Requirement(fk.KAnonymity(2))])) == "part"
     assert method_text(above, fk.Policy([facts, close])) == "open"
+
+
+# ---- what it advises -----------------------------------------------------------------------
+
+WEAK = {"quasi_identifiers": ["age", "sex"], "sensitive": "diagnosis", "below": 0.5}
+WEAK |= {"limits": [0.5], "queries": 100, "seconds": None, "processes": 0}
+
+
+@pytest.fixture(scope="module")
+def advised():
+    return fk.compare(sample.table_path(), **WEAK)
+
+
+def advice(found):
+    return " ".join(" ".join(ComparisonPage(found)._best()).split())
+
+
+def test_anatomy_is_not_recommended_without_what_it_shows_and_what_it_teaches(advised):
+    (anatomy,) = [each for each in advised.candidates if each.method == "anatomy"]
+    assert anatomy.form == "bucketized"
+    assert anatomy.trial.measured
+    others = [each for each in advised.candidates if each is not anatomy]
+    best = replace(advised, candidates=(*others, replace(anatomy, query_error=0.0)))
+    text = advice(best)
+    assert "show no exact columns" in text
+    assert "but everybody is recognizable in it" in text
+    assert "an attacker who learns from it guesses" in text
+    alone = replace(best, candidates=tuple(c for c in best.candidates if c.form == "bucketized"))
+    assert "answers them best" in advice(alone)
+    assert "everybody is recognizable in it" in advice(alone)
+
+
+def test_runs_without_a_release_are_folded_into_the_reasons_unless_asked_for(advised):
+    shown = [row[0] for row in ComparisonPage(advised).table().rows]
+    nothing = {each.method for each in advised.candidates if each.groups is None}
+    assert "art" in nothing
+    assert not nothing & {*shown}
+    assert nothing <= {row[0] for row in ComparisonPage(advised).reasons().rows}
+    asked = fk.compare(sample.table_path(), methods=["art"], **WEAK)
+    assert [row[0] for row in ComparisonPage(asked).table().rows] == ["art"]
+
+
+def test_a_run_that_was_ended_says_how_long_it_takes(advised):
+    why = "it was ended after 3 seconds"
+    late = Candidate("decoy", advised.limit, status="out of time", why=why)
+    late = _needing(late, {16: 0.5, 8: 1.0}, 4000, 3.0)
+    assert late.needs == pytest.approx(8.0)
+    assert late.why == (
+        f"{why}; it needs about 8.0 seconds by itself, by what it took of 250 and of 500 people"
+    )
+    text = advice(replace(advised, candidates=(*advised.candidates, late)))
+    assert f"decoy at 50% is not among these: {why}" in text
+    assert "foreknow publish --method decoy" in text
+
+
+def test_times_grow_by_a_power_of_the_people():
+    chance = np.random.default_rng(5)
+    for power in chance.uniform(1, 4, 100):
+        scale = 10 ** chance.uniform(0, 3)
+        took = {part: scale * (1 / part) ** power for part in (16, 8)}
+        assert grown(took) == pytest.approx(scale, rel=1e-6)
+    assert grown({16: 1.0, 8: 0.5}) == pytest.approx(4.0)  # never less than so many times as long
+
+
+# ---- the command ---------------------------------------------------------------------------
+
+CALL = ["compare", "table.csv", "--policy", "policy.toml", "--processes", "0"]
+
+
+def test_the_command_prints_and_writes_the_table_and_nothing_else(desk):
+    before = {path.name for path in desk.folder.iterdir()}
+    how = ["--methods", "mondrian,art", "--limits", "0.8,9/10"]
+    said = desk.says(*CALL, *how, "--html", "page.html", "--json", "found.json")
+    assert "2 safe releases of 4 tried – table.csv" in said.lower()
+    assert "mondrian 90% safe *" in said
+    assert 'art 80% and 90% method "art" serves' in said
+    assert {path.name for path in desk.folder.iterdir()} - before == {"page.html", "found.json"}
+    found = desk.json("found.json")
+    assert (found["format"], found["complete"]) == ("foreknow comparison", True)
+    assert found["limit"] == "9/10"
+    assert "For the owner only" in (desk.folder / "page.html").read_text()
+    said = desk.says(*CALL, "--methods", "mondrian", "--limits", "0.9", "--models")
+    assert "Cells: the share of people" in said
+
+
+def test_it_exits_with_one_where_nothing_is_safe(desk):
+    code, out, _ = desk.run(*CALL, "--methods", "art")
+    assert code == 1
+    assert "No release of these holds the policy" in out
+    assert desk.run(*CALL, "--methods", "art", "--quiet")[:2] == (1, "")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--methods", "anatomi"], "did you mean 'anatomy'"),
+        (["--limits", "0,5"], "a threshold must be above 0"),
+        (["--limits", ""], "limits is empty"),
+        (["--amounts", "k"], "amounts: k is empty"),
+        (["--amounts", "k=x"], "is not NAME=NUMBERS"),
+        (["--amounts", "m=1", "--amounts", "z=1"], "no adversary of the policy has 'z'"),
+        (["--seconds", "-1"], "seconds must be above 0"),
+        (["--target", "x"], "no column 'x' is published"),
+    ],
+)
+def test_a_mistake_is_one_line(desk, given, said):
+    assert said in desk.refused(*CALL, *given).replace("--", "")
+
+
+STOPPED = """
+import os, signal, sys
+import foreknow.comparison.comparison as comparison
+from foreknow.cli import main
+
+def stop(said, done, *rest):
+    print("done", done, file=sys.stderr)
+    os.killpg(0, signal.SIGINT)
+
+comparison._log.info = stop
+sys.argv = ["foreknow", "compare", "table.csv", "-p", "policy.toml", "--methods",
+            "mondrian,fulldomain", "--processes", "1", "--json", "found.json"]
+main()
+"""
+
+
+def test_ctrl_c_keeps_what_is_finished_and_ends_all_processes(desk):
+    mark = f"FOREKNOW_TEST={os.getpid()}-{time.time_ns()}"
+    name, _, value = mark.partition("=")
+    source = Path(__file__).parents[2] / "src"
+    done = subprocess.run(
+        [sys.executable, "-c", STOPPED],
+        env={**os.environ, "PYTHONPATH": str(source), name: value},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        start_new_session=True,
+        preexec_fn=heeded,
+    )
+    assert done.returncode == 130, done.stderr
+    assert done.stderr == "done 1\ninterrupted; nothing was left half-written\n"
+    assert "It was stopped after 1 of" in " ".join(done.stdout.split())
+    found = desk.json("found.json")
+    statuses = [each["status"] for each in found["candidates"]]
+    assert (found["complete"], statuses.count("safe")) == (False, 1)
+    assert statuses.count("stopped") == len(statuses) - 1
+    (own,) = [each for each in found["candidates"] if each["safe"]]
+    assert own["limit"] == "9/10"  # the policy's own comes first
+    assert not any(map(marked(mark), Path("/proc").glob("[0-9]*/environ")))
+
+
+def marked(mark):
+    """Whether a process has a variable in its environment."""
+
+    def is_marked(place):
+        try:
+            return mark.encode() in place.read_bytes()
+        except OSError:
+            return False
+
+    return is_marked

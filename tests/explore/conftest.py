@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import polars as pl
 import pytest
 
 pytest.importorskip("starlette", reason="pip install .[explore]")
@@ -120,6 +121,40 @@ def folder(tmp_path_factory):
     shutil.copy(Path(__file__).with_name("diagnoses.toml"), place / "policy.toml")
     fk.publish(place / "hospital.csv", fk.Policy.load(place / "policy.toml")).write(place / "out")
     return place
+
+
+POLICY = """
+[schema]
+identifiers = ["case"]
+quasi_identifiers = ["age", "sex"]
+sensitive = "ill"
+other = ["ward"]
+
+# Keep this.
+[[require]]
+facts = { l = 1 }
+below = 0.9
+
+[[require]]
+k_anonymity = 2
+"""
+
+
+@pytest.fixture
+def stays(tmp_path):
+    """A folder with cases, two of each person, and a policy."""
+    rows = {
+        "case": [f"c{i}" for i in range(60)],
+        "who": [f"p{i // 2}" for i in range(60)],
+        "age": [20 + i // 2 % 7 for i in range(60)],
+        "sex": ["fm"[i // 2 % 2] for i in range(60)],
+        "ill": ["flu", "cold", "gout"] * 20,
+        "income": [1000 + 10 * i for i in range(60)],
+        "ward": ["a", "b"] * 30,
+    }
+    pl.DataFrame(rows).write_csv(tmp_path / "stays.csv")
+    (tmp_path / "policy.toml").write_text(POLICY)
+    return tmp_path
 
 
 @pytest.fixture(scope="session")

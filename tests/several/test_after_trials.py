@@ -37,48 +37,43 @@ def first_of_all(form):
     return fk.publish(wave(0, 300, False), policy(tried=False), form=form, seed=1)
 
 
-def pair(tmp_path, form, stop=None, people=None, turned=True):
+def pair(tmp_path, form="generalized", stop=None, people=None, turned=True):
     """Two waves with the opposite tie; the second table has so many of the first one's people."""
     first, second = wave(0, 300, False), wave(300, 600, turned)
-    tmp_path.mkdir(exist_ok=True)
     first_of_all(form).write(tmp_path / "january")
     table = pa.concat_tables([first.slice(0, people), second])
     return fk.publish(table, policy(stop), after=tmp_path / "january", form=form, seed=1)
 
 
-@pytest.mark.parametrize("form", ["generalized", "bucketized"])
-def test_what_is_learned_of_when_people_came_is_tried(form, tmp_path):
-    (trial,) = pair(tmp_path, form).together.trials
+@pytest.mark.complete
+def test_what_is_learned_of_when_people_came_is_tried(tmp_path):
+    made = pair(tmp_path, "bucketized")
+    (trial,) = made.together.trials
     assert trial.by == ("job", "cohort")  # all together tell nothing: the waves cancel
-    assert trial.people == 600
-    assert trial.measured
+    assert (trial.people, trial.measured) == (600, True)
     assert trial.right > 0.8
     assert trial.surest > 0.85
+    made.write(tmp_path / "march")
+    both = [tmp_path / "january", tmp_path / "march"]
+    (trial,) = fk.audit(both, policy()).trials
+    assert trial.by == ("job", "cohort")
+    (found,) = fk.audit(both, policy(tried=False)).trials
+    assert any("cohort" in own.by for own in found.tried)
 
 
 def test_who_is_gone_is_looked_at_and_not_measured(tmp_path):
-    (trial,) = pair(tmp_path, "generalized", people=200).together.trials
-    assert (trial.people, trial.measured) == (600, False)
-    assert trial.by == ("job", "cohort")
+    (trial,) = pair(tmp_path, people=200).together.trials
+    assert (trial.people, trial.measured, trial.by) == (600, False, ("job", "cohort"))
 
 
-@pytest.mark.parametrize("people", [None, 200])
-def test_a_trial_on_all_releases_stops_a_publication(people, tmp_path):
+def test_a_trial_on_all_releases_stops_a_publication(tmp_path):
     """Of the second wave by itself nobody learns much; of the first, with which it is judged."""
-    made = pair(tmp_path / "one", "generalized", None, people, turned=None)
+    for name in "ab":
+        (tmp_path / name).mkdir()
+    made = pair(tmp_path / "a", turned=None)
     assert made.audit.trials[0].surest < 0.8 < made.together.trials[0].surest
     with pytest.raises(fk.NoSafeRelease, match="learns from the release and from january by"):
-        pair(tmp_path / "two", "generalized", 0.8, people, turned=None)
-
-
-@pytest.mark.complete
-def test_releases_that_are_audited_together_are_tried_with_their_cohorts(tmp_path):
-    pair(tmp_path, "bucketized").write(tmp_path / "march")
-    (trial,) = fk.audit([tmp_path / "january", tmp_path / "march"], policy()).trials
-    assert trial.by == ("job", "cohort")
-    both = [tmp_path / "january", tmp_path / "march"]
-    (found,) = fk.audit(both, policy(tried=False)).trials
-    assert any("cohort" in own.by for own in found.tried)
+        pair(tmp_path / "b", stop=0.8, people=200, turned=None)
 
 
 @pytest.mark.complete

@@ -1,8 +1,10 @@
-"""Trials: what is planted is found, and what is said is what was counted."""
+"""Trials: what is planted is found, what is said is what was counted, and who reads it."""
 
 import json
+import shutil
 import warnings
 from collections import Counter, defaultdict
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from importlib import import_module
@@ -11,28 +13,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
 import pytest
-from tests.cli.desk import Desk
-from tests.people import short_report
+from benchmarks.register import policy_of_diagnoses
+from tests.cli.conftest import desk as desk
 
 import foreknow as fk
-from foreknow.auditing.trial import Share
+from foreknow import sample
+from foreknow.auditing.trial import Share, Tried
 from foreknow.data.sights import Sight
 from foreknow.policy.tries import Try
 from foreknow.releases.written import open_published
+from foreknow.report.trial import trial_sentences, trials_beside
 from foreknow.trials import learned as attack
-from foreknow.trials.learned import learned_trial, learnings
+from foreknow.trials.learned import learned_beside, learned_trial, learnings
 from foreknow_judge.errors import PolicyError
-
-pytestmark = pytest.mark.complete
 
 NOTE = "an attacker who learns from the release by code was tried, and stopped nothing"
 SCHEMA = fk.Schema(quasi_identifiers=["code", "age"], sensitive="ill")
 ILLS = [f"ill {i}" for i in range(6)]
-
-
-@pytest.fixture
-def desk(tmp_path_factory, monkeypatch, capsys):
-    return Desk(tmp_path_factory.mktemp("desk"), monkeypatch, capsys)
 
 
 @pytest.fixture
@@ -51,13 +48,8 @@ def planted(codes=12, people=900, share=1.0, seed=1):
     random = np.random.default_rng(seed)
     code = random.integers(0, codes, people)
     ill = np.where(random.random(people) < share, code % 6, random.integers(0, 6, people))
-    return pa.table(
-        {
-            "code": [f"{10 + c:03d}" for c in code],
-            "age": random.integers(20, 80, people),
-            "ill": [ILLS[i] for i in ill],
-        }
-    )
+    columns = {"code": [f"{10 + c:03d}" for c in code], "age": random.integers(20, 80, people)}
+    return pa.table({**columns, "ill": [ILLS[i] for i in ill]})
 
 
 def policy(*, by=("code",), stop=None, form="bucketized", below="0.72", tries=True):
@@ -71,39 +63,27 @@ def publish(table, rules, seed=1):
 
 
 @cache
-def published(form="bucketized", tries=True):
+def published(form="bucketized"):
     """What is made of planted codes, once."""
-    return publish(planted(), policy(form=form, tries=tries))
+    return publish(planted(), policy(form=form))
 
 
-def grouped(table, size=3):
-    """Groups of rows one after another; permuting groups and rows changes nothing else."""
-    group = pa.array([row // size for row in range(len(table))])
-    return table.append_column("group", group)
-
-
-def sight(table, group):
-    """A release and its people, in the order of the table."""
+def sight(table, size=3, group=None):
+    """A release and its people, in groups of rows one after another, in the order of the table."""
+    group = [row // size for row in range(len(table))] if group is None else group
     release = fk.Release.from_groups(
         table.append_column("group", pa.array(group)), group="group", sensitive="ill"
     )
     place = {release.counts.group_label(g): g for g in range(release.counts.n_groups)}
-    microdata = fk.Microdata(table, SCHEMA)
     groups = np.array([place[g] for g in group])
-    return Sight(release.counts, microdata, groups, "ill", "the release", release)
-
-
-@pytest.fixture
-def quick(monkeypatch):
-    short_report(monkeypatch)
+    return Sight(release.counts, fk.Microdata(table, SCHEMA), groups, "ill", "x", release)
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     """A release of planted codes, its table, and the owner's folder beside it."""
     place = tmp_path_factory.mktemp("trials")
-    table = planted()
-    pc.write_csv(table, place / "table.csv")
+    pc.write_csv(planted(), place / "table.csv")
     published().write(place / "out")
     return place
 
@@ -129,30 +109,24 @@ def test_bins_hide_what_exact_values_say_and_the_other_way_round():
     """Odd and even codes of which there are many: bins of about equally many people see nothing."""
     random = np.random.default_rng(3)
     code = random.integers(0, 40, 1200)
-    parity = pa.table(
-        {
-            "code": code,
-            "age": code,
-            "ill": [ILLS[int(c) % 2 + 2 * (i % 2)] for i, c in enumerate(code)],
-        }
-    )
+    parity = [ILLS[int(c) % 2 + 2 * (i % 2)] for i, c in enumerate(code)]
     slope = random.integers(0, 10**6, 1200)  # nobody is like anybody, but high is not low
-    steep = pa.table({"code": slope, "age": slope, "ill": [ILLS[int(s > 500_000)] for s in slope]})
-    for table, wins in ((parity, "exact values"), (steep, "bins of numbers")):
-        trial = learned_trial(sight(table, [row // 3 for row in range(1200)]), ["code"])
-        best = defaultdict(float)
-        for one in trial.tried:
-            best[one.attacker.split(",")[1].strip() if "," in one.attacker else "trees"] = max(
-                best[one.attacker.split(",")[1].strip() if "," in one.attacker else "trees"],
-                one.right,
-            )
-        (loses,) = {"exact values", "bins of numbers"} - {wins}
-        assert best[wins] > best[loses] + 0.05, (wins, best)
+    steep = [ILLS[int(s > 500_000)] for s in slope]
+    for codes, ill, wins, loses in (
+        (code, parity, "exact values", "bins of numbers"),
+        (slope, steep, "bins of numbers", "exact values"),
+    ):
+        trial = learned_trial(sight(pa.table({"code": codes, "age": codes, "ill": ill})), ["code"])
+        best = {
+            kind: max(one.right for one in trial.tried if kind in one.attacker)
+            for kind in (wins, loses)
+        }
+        assert best[wins] > best[loses] + 0.05
         assert trial.right >= best[wins] > trial.baseline + 0.05
 
 
 def test_what_says_nothing_is_not_guessed_better_than_by_the_groups():
-    trial = learned_trial(sight(planted(share=0), [row // 3 for row in range(900)]), ["code"])
+    trial = learned_trial(sight(planted(share=0)), ["code"])
     assert trial.measured
     assert trial.right < trial.baseline + 0.1
     assert trial.sure <= 45  # a twentieth
@@ -160,56 +134,52 @@ def test_what_says_nothing_is_not_guessed_better_than_by_the_groups():
 
 # ---- the figure is the same, and counted -----------------------------------------------------
 
+KEYS = {"right", "baseline", "surest", "sure", "sure_and_right", "attacker", "measured"}
 
+
+def figures(found):
+    return {key: value for key, value in found.to_dict().items() if key in KEYS}
+
+
+@pytest.mark.complete
 def test_the_same_release_has_the_same_figure_wherever_it_is_asked(written, run):
     """In Python and on the terminal, by the audit that publishes, and by the try of a policy."""
-    table = planted()
-    made = published()
+    table, made = written / "table.csv", published()
     (tried,) = [t for t in made.audit.trials if t.by == ("code",) and t.limit == 0.9][-1:]
-    reported = fk.learned_report(made, ["code"], people=fk.Microdata(table, SCHEMA))
-    opened = fk.learned_report(written / "out", ["code"], people=written / "table.csv")
-    keys = {"right", "baseline", "surest", "sure", "sure_and_right", "attacker", "measured"}
-
-    def figures(found):
-        return {key: value for key, value in found.to_dict().items() if key in keys}
-
+    reported = fk.learned_report(made, ["code"], people=fk.Microdata(planted(), SCHEMA))
+    opened = fk.learned_report(written / "out", ["code"], people=table)
     assert figures(tried) == figures(reported) == figures(opened)
     assert "seed" not in json.dumps(reported.to_dict())
-    (first,) = published(tries=False).audit.trials
-    beside = fk.learned_report(made, people=fk.Microdata(table, SCHEMA))
+    (first,) = publish(planted(), policy(tries=False)).audit.trials
+    beside = fk.learned_report(made, people=fk.Microdata(planted(), SCHEMA))
     assert figures(beside) == figures(first)
-    code, said = run("learned", written / "out", written / "table.csv", "--by", "code")
+    code, said = run("learned", written / "out", table, "--by", "code")
     assert code == 0
     assert f"guesses at least {reported.right:.0%}" in said
+    assert "of them rightly" in said
 
 
 def test_order_and_names_of_groups_and_rows_change_nothing():
     """What a seed draws: the order of rows, and which number a group has."""
     table, random = planted(share=0.8, people=300), np.random.default_rng(9)
     group, found = np.arange(300) // 3, []
-    for _ in range(3):
-        trial = learned_trial(sight(table, group.tolist()), ["code"])
-        found.append(
-            {k: v for k, v in trial.to_dict().items() if k not in ("claim", "tried", "attacker")}
-        )
+    for _ in range(2):
+        found.append(learned_trial(sight(table, group=group.tolist()), ["code"]).to_dict())
         order, names = random.permutation(300), random.permutation(1000)[:100]
         table = table.take(order)
         group = names[np.unique(group[order], return_inverse=True)[1]]
-    for other in found[1:]:
-        for key, value in found[0].items():
-            if key == "surest":
-                assert other[key] == pytest.approx(value, abs=0.02)
-            elif key in ("right", "sure", "sure_and_right"):  # ties of guesses, and folds of trees
-                assert other[key] == pytest.approx(value, rel=0.02)
-            elif key != "shares":
-                assert other[key] == value
+    one, other = found
+    assert other["surest"] == pytest.approx(one["surest"], abs=0.02)
+    for key in ("right", "sure", "sure_and_right"):  # ties of guesses, and folds of trees
+        assert other.pop(key) == pytest.approx(one.pop(key), rel=0.02)
+    for key in {*one} - {"surest", "shares", "claim", "tried", "attacker"}:
+        assert other[key] == one[key]
 
 
 def test_all_that_is_counted_is_what_brute_force_counts():
     """Person by person, from the posteriors."""
     table = planted(codes=5, people=150, share=0.6, seed=4)
-    group = [row // 5 for row in range(150)]
-    seen = sight(table, group)
+    seen, group = sight(table, 5), [row // 5 for row in range(150)]
     trial = learned_trial(seen, ["code"], limit=0.6)
     (best,) = [one for one in learnings(seen, ["code"]) if one.attacker == trial.attacker]
     layout, counts, labels = best.layout, seen.counts, best.kinds.labels
@@ -250,11 +220,8 @@ def test_an_interval_holds_its_share_and_shrinks_with_people():
         found = Share.of(np.full(20, right), np.full(20, 3))
         assert found.low <= found.share <= found.high
         assert 0 < found.high - found.low < 0.3
-    inside = 0
-    for _ in range(400):
-        found = Share.of(random.binomial(4, 0.6, 60), np.full(60, 4))
-        inside += found.low <= 0.6 <= found.high
-    assert inside >= 370
+    drawn = [Share.of(random.binomial(4, 0.6, 60), np.full(60, 4)) for _ in range(400)]
+    assert sum(found.low <= 0.6 <= found.high for found in drawn) >= 370
 
 
 # ---- without the truth -----------------------------------------------------------------------
@@ -269,33 +236,25 @@ def test_without_the_truth_it_is_a_claim(written, run):
     assert "would claim to be up to" in said
     assert "That is the attacker's claim" in said
     assert "of them rightly" not in said
-    best = max(
-        learnings(open_published(written / "out").release, ["code"]),
-        key=lambda one: one.predicts,
-    )
-    assert found.attacker == best.attacker
+    tried = learnings(open_published(written / "out").release, ["code"])
+    assert found.attacker == max(tried, key=lambda one: one.predicts).attacker
 
 
 def test_a_table_with_other_values_tells_no_truth():
     table = planted(people=60)
-    group = [row // 3 for row in range(60)]
-    seen = sight(table, group)
-    assert seen.held(["code"]) is not None
-    ill = table["ill"].to_pylist()
-    for other in (["?"] * 60, ill[1:] + ill[:1]):
-        changed = table.set_column(2, "ill", pa.array(other))
-        microdata = fk.Microdata(changed, SCHEMA)
-        lied = Sight(seen.counts, microdata, seen._groups, "ill", "the release")
-        assert lied.held(["code"]) is None
-        assert not learned_trial(lied, ["code"]).measured
+    seen, ill = sight(table), table["ill"].to_pylist()
     # The values of a group, dealt out otherwise, are as good as any that agree with the release.
     dealt = [ill[3 * (row // 3) + (row + 1) % 3] for row in range(60)]
-    microdata = fk.Microdata(table.set_column(2, "ill", pa.array(dealt)), SCHEMA)
-    assert Sight(seen.counts, microdata, seen._groups, "ill", "x").held(["code"]) is not None
+    others = [(["?"] * 60, False), (ill[1:] + ill[:1], False)]
+    for other, is_true in [(ill, True), (dealt, True), *others]:
+        microdata = fk.Microdata(table.set_column(2, "ill", pa.array(other)), SCHEMA)
+        own = Sight(seen.counts, microdata, seen._groups, "ill", "the release")
+        assert (own.held(["code"]) is not None) == is_true
+        if not is_true:
+            assert not learned_trial(own, ["code"]).measured
 
 
 # ---- tries of a policy -----------------------------------------------------------------------
-
 
 RULES = """[schema]
 quasi_identifiers = ["code", "age"]
@@ -309,34 +268,25 @@ below = 0.72
 learned = { by = ["code"] }
 stop = STOP
 """
+ANATOMY = ["--method", "anatomy", "--form", "bucketized", "--seed", "1"]
 
 
-@pytest.mark.usefixtures("quick")
-def test_a_try_stops_a_publication_and_lets_it_pass(tmp_path, run):
-    pc.write_csv(planted(), tmp_path / "table.csv")
-    call = [
-        "publish",
-        tmp_path / "table.csv",
-        "-p",
-        tmp_path / "policy.toml",
-        "-o",
-        tmp_path / "out",
-    ]
-    more = ["--method", "anatomy", "--form", "bucketized", "--seed", "1"]
-    (tmp_path / "policy.toml").write_text(RULES.replace("STOP", "0.85"))
-    code, said = run(*call, *more)
-    assert code == 1
-    assert "stopped by a trial: an attacker who learns from the release by code becomes" in said
-    assert "the policy stops at 0.85" in said
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["policy.toml", "table.csv"]
-    pc.write_csv(planted(share=0), tmp_path / "table.csv")
-    (tmp_path / "policy.toml").write_text(RULES.replace("STOP", "0.999"))
-    code, said = run(*call, *more)
-    assert code == 0, said
-    assert NOTE in fk.verify(tmp_path / "out").claimed
+def test_a_try_stops_a_publication_and_lets_it_pass(desk, run):
+    (desk.folder / "table.csv").unlink()
+    for share, stop in ((1, "0.85"), (0, "0.999")):
+        pc.write_csv(planted(share=share), desk.folder / "table.csv")
+        desk.put("policy.toml", RULES.replace("STOP", stop))
+        code, said = run(*desk.publish(*ANATOMY))
+        assert code == share
+        if share:
+            learns = "an attacker who learns from the release by code becomes"
+            assert f"stopped by a trial: {learns}" in said
+            assert "the policy stops at 0.85" in said
+            names = sorted(path.name for path in desk.folder.iterdir())
+            assert names == ["policy.toml", "table.csv"]
+    assert NOTE in fk.verify(desk.folder / "out").claimed
 
 
-@pytest.mark.usefixtures("quick")
 def test_a_try_stops_python_and_every_sensitive_column_is_tried():
     with pytest.raises(fk.NoSafeRelease, match="stopped by a trial"):
         publish(planted(people=300), policy(stop="0.85"))
@@ -351,78 +301,29 @@ def test_a_try_stops_python_and_every_sensitive_column_is_tried():
 
 
 def test_what_is_learned_is_no_requirement(tmp_path):
-    for given in (fk.Learned(["code"]), [(fk.Learned(["code"]), "0.9")]):
-        limit = {} if isinstance(given, list) else {"below": "0.9"}
+    for given, limit in (
+        (fk.Learned(["code"]), {"below": "0.9"}),
+        ([(fk.Learned(["code"]), "0.9")], {}),
+    ):
         with pytest.raises(PolicyError, match=r"Learned needs .* no limit is proved.*\[\[try\]\]"):
             fk.Requirement(given, **limit)
-    path = tmp_path / "policy.toml"
-    path.write_text(
-        '[schema]\nquasi_identifiers = ["code"]\nsensitive = "ill"\n'
-        '[[require]]\nlearned = { by = ["code"] }\nbelow = 0.9\n'
-    )
-    with pytest.raises(PolicyError, match=r"\[\[try\]\]"):
-        fk.Policy.load(path)
-    with pytest.raises(PolicyError, match="is a requirement"):
-        Try(fk.Facts())
-    with pytest.raises(PolicyError, match="'zip'"):
-        policy(by=["zip"])
-
-
-def rows_with_wards():
-    """60 groups of ten, in which the rows of one ward often have one illness."""
-    random = np.random.default_rng(0)
-    ward, ill = random.choice(list("ABCDEF"), 600), random.integers(0, 40, 600)
-    return pa.table({"age": np.repeat(np.arange(60), 10), "ward": ward, "ill": map(str, ill)})
-
-
-def rows_of_ward(table):
-    """How often each illness occurs in the rows of one age and ward."""
-    rows = defaultdict(Counter)
-    for row in table.to_pylist():
-        rows[row["age"], row["ward"]][row["ill"]] += 1
-    return rows.values()
-
-
-@pytest.mark.parametrize("by", [["ward"], ["ward", "age"]])
-def test_wards_beside_values_are_read(by, tmp_path):
-    """Who knows a ward reads the rows that show it, though the verdict takes nobody to know it."""
-    table = rows_with_wards()
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill", other=["ward"])
-    required = fk.Requirement(fk.Facts(), below=0.5, knowing=[])
-    tries = [Try(fk.Learned(by), None)]
-    made = fk.publish(table, fk.Policy([required], schema, tries=tries), seed=1)
-    made.write(tmp_path / "out")
-    read = [*rows_of_ward(made.to_pandas().pipe(pa.Table.from_pandas))]
-    right = sum(max(of.values()) for of in read)
-    certain = sum(of.total() for of in read if len(of) == 1)
-    written = fk.learned_report(tmp_path / "out", by=by, people=table)
-    (beside,) = made.audit.trials
-    for trial in (written, beside):
-        assert round(trial.right * 600) >= right
-        assert (trial.sure, trial.sure_and_right) == (certain, certain)
-        assert trial.baseline < 0.2  # of groups that no ward divides
-    unmeasured = fk.learned_report(made.release, by=by)
-    assert (unmeasured.sure, unmeasured.surest) == (certain, 1)
-    assert fk.Learned(by).disclosure(made.release).probability == 1
-    stopping = fk.Policy([required], schema, tries=[Try(fk.Learned(by), 0.9)])
-    with pytest.raises(fk.NoSafeRelease, match=f"by {', '.join(by)} becomes 100.0% sure"):
-        fk.publish(table, stopping, seed=1)
-
-
-def test_shuffled_wards_tell_nothing():
-    table = rows_with_wards()
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill", other=["ward"])
-    options = fk.PublishOptions(unlinked=["ward"])
-    policy = fk.Policy([fk.Requirement(fk.Facts(), below=0.5)], schema, options)
-    made = fk.publish(table, policy, seed=1)
-    trial = fk.learned_report(made, by=["ward"], people=table)
-    assert (trial.sure, trial.right < 0.2) == (0, True)
-
-
-def test_a_try_that_could_not_be_carried_out_is_refused():
-    several = fk.Schema(quasi_identifiers=["code"], sensitive="ill", semantics="set", person="name")
-    with pytest.raises(PolicyError, match="try: learning takes one value per person"):
-        fk.Policy([fk.Requirement(fk.Facts(), "0.9")], several, tries=[Try(fk.Learned(["code"]))])
+    rules = '[schema]\nquasi_identifiers = ["code"]\nsensitive = "ill"\n'
+    rules += '[[require]]\nlearned = { by = ["code"] }\nbelow = 0.9\n'
+    (tmp_path / "policy.toml").write_text(rules)
+    several = {"semantics": "set", "person": "name"}
+    several = fk.Schema(quasi_identifiers=["code"], sensitive="ill", **several)
+    asked, tries = [fk.Requirement(fk.Facts(), "0.9")], [Try(fk.Learned(["code"]))]
+    for call, said in (
+        (lambda: fk.Policy.load(tmp_path / "policy.toml"), r"\[\[try\]\]"),
+        (lambda: Try(fk.Facts()), "is a requirement"),
+        (lambda: policy(by=["zip"]), "'zip'"),
+        (
+            lambda: fk.Policy(asked, several, tries=tries),
+            "try: learning takes one value per person",
+        ),
+    ):
+        with pytest.raises(PolicyError, match=said):
+            call()
 
 
 def test_a_policy_with_tries_is_read_as_it_is_written(tmp_path):
@@ -432,78 +333,107 @@ def test_a_policy_with_tries_is_read_as_it_is_written(tmp_path):
     assert fk.Policy.load(tmp_path / "policy.toml").tries == rules.tries
 
 
+# ---- columns beside the groups ---------------------------------------------------------------
+
+WARDS = fk.Schema(quasi_identifiers=["age"], sensitive="ill", other=["ward"])
+
+
+def rows_with_wards():
+    """60 groups of ten, in which the rows of one ward often have one illness."""
+    random = np.random.default_rng(0)
+    ward, ill = random.choice(list("ABCDEF"), 600), random.integers(0, 40, 600)
+    return pa.table({"age": np.repeat(np.arange(60), 10), "ward": ward, "ill": map(str, ill)})
+
+
+@pytest.mark.parametrize("by", [["ward"], ["ward", "age"]])
+def test_wards_beside_values_are_read(by, tmp_path):
+    """Who knows a ward reads the rows that show it, though the verdict takes nobody to know it."""
+    table = rows_with_wards()
+    required = [fk.Requirement(fk.Facts(), below=0.5, knowing=[])]
+    made = fk.publish(table, fk.Policy(required, WARDS, tries=[Try(fk.Learned(by), None)]), seed=1)
+    made.write(tmp_path / "out")
+    read = defaultdict(Counter)
+    for row in made.to_arrow().to_pylist():
+        read[row["age"], row["ward"]][row["ill"]] += 1
+    right = sum(max(of.values()) for of in read.values())
+    certain = sum(of.total() for of in read.values() if len(of) == 1)
+    written = fk.learned_report(tmp_path / "out", by=by, people=table)
+    (beside,) = made.audit.trials
+    for trial in (written, beside):
+        assert round(trial.right * 600) >= right
+        assert (trial.sure, trial.sure_and_right) == (certain, certain)
+        assert trial.baseline < 0.2  # of groups that no ward divides
+    unmeasured = fk.learned_report(made.release, by=by)
+    assert (unmeasured.sure, unmeasured.surest) == (certain, 1)
+    assert fk.Learned(by).disclosure(made.release).probability == 1
+    stopping = fk.Policy(required, WARDS, tries=[Try(fk.Learned(by), 0.9)])
+    with pytest.raises(fk.NoSafeRelease, match=f"by {', '.join(by)} becomes 100.0% sure"):
+        fk.publish(table, stopping, seed=1)
+
+
+def test_shuffled_wards_tell_nothing():
+    table, options = rows_with_wards(), fk.PublishOptions(unlinked=["ward"])
+    made = fk.publish(table, fk.Policy([fk.Requirement(fk.Facts(), 0.5)], WARDS, options), seed=1)
+    trial = fk.learned_report(made, by=["ward"], people=table)
+    assert (trial.sure, trial.right < 0.2) == (0, True)
+
+
 # ---- who reads what --------------------------------------------------------------------------
 
 
+@pytest.mark.complete
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
-def test_figures_are_for_the_owner_and_readers_get_a_note(form, tmp_path, run):
+def test_the_report_keeps_figures_with_the_owner_and_readers_get_a_note(form, desk, run):
     """How many guesses are right is counted in the table: it would confirm what readers guess."""
-    table = planted()
-    pc.write_csv(table, tmp_path / "table.csv")
-    (tmp_path / "policy.toml").write_text(RULES.replace("stop = STOP\n", ""))
-    code, said = run(
-        "publish", tmp_path / "table.csv", "-p", tmp_path / "policy.toml", "-o", tmp_path / "out",
-        "--method", "anatomy", "--form", form, "--seed", "1",
-    )  # fmt: skip
+    pc.write_csv(planted(), desk.folder / "table.csv")
+    desk.put("policy.toml", RULES.replace("stop = STOP\n", ""))
+    code, said = run(*desk.publish("--method", "anatomy", "--form", form, "--seed", "1"))
     assert code == 0, said
     assert "of them rightly" in said
     assert "guesses at least" in said
-    report = (tmp_path / "out/report.html").read_text()
-    certificate = (tmp_path / "out/certificate.json").read_text()
-    for text in (report, certificate):
-        for figure in (
-            "of them rightly",
-            "guesses at least",
-            "right by the groups alone",
-            "sure_and",
-        ):
-            assert figure not in text
+    report = (desk.folder / "out/report.html").read_text("utf-8")
+    certificate = (desk.folder / "out/certificate.json").read_text()
+    assert "is counted with the table, and stays with the owner" in report
+    figures = ("of them rightly", "guesses at least", "right by the groups alone", "sure_and")
+    assert not [word for text in (report, certificate) for word in figures if word in text]
     assert NOTE in json.loads(certificate)["notes"]
     assert "trial" not in json.loads(certificate)
-    code, said = run("verify", tmp_path / "out")
+    code, said = run("verify", "out")
     assert code == 0
     assert f"The publisher notes, which is not verified: {NOTE}" in said
 
 
 def test_the_command_measures_with_the_owners_folder_only(written, tmp_path, run):
-    import shutil
-
-    alone = tmp_path / "out"
+    alone, table = tmp_path / "alone", written / "table.csv"
     shutil.copytree(written / "out", alone)
-    code, said = run("learned", alone, written / "table.csv", "--by", "code")
-    assert code == 2
-    assert "members.parquet" in said
-    owner = f"{written}/out.owner"
-    code, said = run("learned", alone, written / "table.csv", "--by", "code", "--members", owner)
-    assert code == 0, said
-    assert "of them rightly" in said
-    code, said = run(
-        "learned", written / "out", written / "table.csv", "--json", tmp_path / "found.json"
-    )
-    assert code == 0, said
-    read = json.loads((tmp_path / "found.json").read_text())
+    pc.write_csv(planted(seed=2), tmp_path / "other.csv")
+    owner, found = f"{written}/out.owner", tmp_path / "found.json"
+    for arguments, exit_code, words in (
+        ((alone, table, "--by", "code"), 2, "members.parquet"),
+        ((alone, table, "--by", "code", "--members", owner), 0, "of them rightly"),
+        ((written / "out", table, "--json", found), 0, ""),
+        ((written / "out", tmp_path / "other.csv", "--by", "code"), 2, "is not the table"),
+    ):
+        code, said = run("learned", *arguments)
+        assert code == exit_code, said
+        assert words in said
+    read = json.loads(found.read_text())
     assert (read["format"], read["measured"], read["at_least"]) == ("foreknow trial", True, True)
     assert read["this_file_is"] == "for the owner only"
-    pc.write_csv(planted(seed=2), tmp_path / "other.csv")
-    code, said = run("learned", written / "out", tmp_path / "other.csv", "--by", "code")
-    assert code == 2
-    assert "is not the table" in said
 
 
 # ---- odd tables ------------------------------------------------------------------------------
 
 
+@pytest.mark.complete
 def test_several_values_per_person_are_refused(tmp_path, run):
-    rows = pa.table(
-        {
-            "name": [f"p{i // 2}" for i in range(120)],
-            "code": [f"{i // 2 % 4}" for i in range(120)],
-            "ill": [ILLS[i % 6] for i in range(120)],
-        }
-    )
-    schema = fk.Schema(
-        quasi_identifiers=["code"], sensitive="ill", semantics="multiset", person="name"
-    )
+    names = {
+        "name": [f"p{i // 2}" for i in range(120)],
+        "code": [f"{i // 2 % 4}" for i in range(120)],
+    }
+    rows = pa.table({**names, "ill": [ILLS[i % 6] for i in range(120)]})
+    several = {"semantics": "multiset", "person": "name"}
+    schema = fk.Schema(quasi_identifiers=["code"], sensitive="ill", **several)
     made = fk.publish(rows, fk.Policy([fk.Requirement(fk.Facts(), "0.99")], schema), seed=1)
     assert made.audit.trials == ()
     with pytest.raises(fk.InputError, match="one sensitive value per person"):
@@ -515,7 +445,7 @@ def test_several_values_per_person_are_refused(tmp_path, run):
 
 
 def test_without_scikit_learn_it_works_and_trees_are_not_tried(monkeypatch):
-    with_it, seen = (sight(planted(people=300), [row // 3 for row in range(300)]) for _ in "ab")
+    with_it, seen = (sight(planted(people=300)) for _ in "ab")
 
     def missing(name):
         if name.startswith("sklearn"):
@@ -535,38 +465,150 @@ def test_libraries_warn_of_nothing():
     table = table.set_column(table.column_names.index("ill"), "ill", pa.array(map(str, range(300))))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        trial = learned_trial(sight(table, [row // 2 for row in range(300)]), ["code"])
+        trial = learned_trial(sight(table, 2), ["code"])
     assert "trees" in {one.attacker for one in trial.tried}
 
 
-@pytest.mark.thinned(2)
 @pytest.mark.parametrize(
-    "case", ["one group", "pairs", "constant", "missing", "one value", "alone"]
+    ("case", "people", "size"),
+    [("one group", 3, 3), ("pairs", 4, 2), ("constant", 60, 2)]
+    + [("missing", 60, 2), ("one value", 60, 2), ("alone", 60, 1)],
 )
-def test_odd_tables_are_tried_all_the_same(case):
-    n = {"one group": 3, "pairs": 4}.get(case, 60)
-    code = ["1" if case == "constant" else f"{i % 5}" for i in range(n)]
+def test_odd_tables_are_tried_all_the_same(case, people, size):
+    code = ["1" if case == "constant" else f"{i % 5}" for i in range(people)]
     if case == "missing":
         code = [None if i % 5 == 0 else c for i, c in enumerate(code)]
-    ill = ["flu" if case == "one value" else ILLS[i % 5 % 4] for i in range(n)]
-    table = pa.table({"code": code, "age": list(range(n)), "ill": ill})
-    size = {"alone": 1, "one group": 3}.get(case, 2)
-    for by in (["code"], ["code", "age"]):
-        trial = learned_trial(sight(table, [row // size for row in range(n)]), by)
-        assert 0 <= trial.right <= 1
-        assert 0 <= trial.surest <= 1
-        assert trial.sure_and_right <= trial.sure <= trial.people == n
-        assert trial.claim is not None
-        assert all(0 <= one.right <= 1 for one in trial.tried)
-        if case in ("one value", "alone"):
-            assert (trial.right, trial.baseline, trial.surest) == (1, 1, 1)
-        if case == "constant" and by == ["code"]:
-            assert trial.right == pytest.approx(trial.baseline, abs=0.5)
-        assert trial._repr_html_()
+    ill = ["flu" if case == "one value" else ILLS[i % 5 % 4] for i in range(people)]
+    table = pa.table({"code": code, "age": [*range(people)], "ill": ill})
+    by = ["code"] if case in ("constant", "missing") else ["code", "age"]
+    trial = learned_trial(sight(table, size), by)
+    assert 0 <= trial.right <= 1
+    assert 0 <= trial.surest <= 1
+    assert trial.sure_and_right <= trial.sure <= trial.people == people
+    assert trial.claim is not None
+    assert all(0 <= one.right <= 1 for one in trial.tried)
+    if case in ("one value", "alone"):
+        assert (trial.right, trial.baseline, trial.surest) == (1, 1, 1)
+    if case == "constant":
+        assert trial.right == pytest.approx(trial.baseline, abs=0.5)
+    assert trial._repr_html_()
 
 
+@pytest.mark.complete
 def test_no_groups_to_learn_from_is_said():
-    seen = sight(planted(people=30), [row // 3 for row in range(30)])
+    seen = sight(planted(people=30))
     with pytest.raises(fk.InputError, match="50 groups; name columns by by= to try with fewer"):
         fk.learned_report(seen._release)
     assert fk.audit(seen._release, policy(tries=False)).trials == ()
+
+
+# ---- beside a verdict ------------------------------------------------------------------------
+
+
+def beside(serials, turned=False):
+    """300 people in groups of 5, of whom a code says the illness; or says it of nobody."""
+    code = np.arange(300) * 7 % 6
+    known = np.random.default_rng(3).permutation(code) if turned else code
+    rows = pa.table({"code": [f"c{c}" for c in known], "serial": serials})
+    ill = [f"ill {c}" for c in code]
+    schema = fk.Schema(quasi_identifiers=["code", "serial"], sensitive="ill")
+    groups = np.arange(300) // 5
+    release = pa.table({"group": groups, "ill": ill})
+    release = fk.Release.from_groups(release, group="group", sensitive="ill")
+    told = fk.Microdata(rows.append_column("ill", [ill]), schema)
+    return Sight(release.counts, told, groups, "ill", "x")
+
+
+def attackers(own, by, how=()):
+    return [one.attacker.partition(", smoothing")[0] for one in learnings(own, by, *how)]
+
+
+def test_two_tables_of_one_release_are_learned_apart():
+    """The same object holds the counts of both."""
+    one, untold = beside([1] * 300), beside([1] * 300, turned=True)
+    other = Sight(one.counts, untold._microdata, np.arange(300) // 5, "ill", "x")
+    assert learned_beside(one, ["code"]).right > 0.99
+    fresh, found = learned_beside(untold, ["code"]), learned_beside(other, ["code"])
+    assert (found.right, found.surest) == (fresh.right, fresh.surest)
+    assert found.right < 0.5
+
+
+def test_few_attackers_are_tried_beside_a_verdict_and_fewer_at_a_look():
+    exact, bins = "EM, exact values", "EM, bins of numbers"
+    alone = beside([*range(1000, 1300)])  # exact values of one person each
+    assert attackers(alone, ["serial"], ["beside"]) == [bins] * 3
+    assert {exact, bins} <= {*attackers(alone, ["serial"])}
+    assert len(attackers(alone, ["code"], ["beside"])) == 3
+    shared = beside([row % 40 for row in range(300)])
+    assert attackers(shared, ["serial"], ["beside"]) == [exact] * 3 + [bins] * 3
+    (look,) = learnings(shared, ["serial"], "look")
+    assert look.attacker == f"{bins}, smoothing 256"
+    (look,) = learnings(alone, ["code"], "look")
+    assert look in learnings(alone, ["code"], "beside")  # and not learned again
+
+
+REGISTER = fk.Policy.from_dict(policy_of_diagnoses())
+OTHERS = "Of other values they may be surer; that is not said here."
+
+
+@pytest.fixture(scope="module")
+def judged():
+    """Only two values are limited, and many people are alone in their group."""
+    two = fk.Requirement(fk.Facts(), below="0.25", any_of=["HIV", "Syphilis"])
+    made = fk.publish(sample.table_path(), fk.Policy([two], REGISTER.schema), seed=1)
+    assert made.audit.scope.groups_of_one > 100
+    return made.audit
+
+
+@pytest.mark.complete
+def test_it_is_said_which_values_the_attacker_is_not_sure_of(judged):
+    (trial,) = judged.trials
+    assert trial.about == ("HIV", "Syphilis")
+    assert trial.to_dict()["about"] == ["HIV", "Syphilis"]
+    assert trial.required == Fraction(1, 4)
+    (said,) = trials_beside(judged)
+    (claim,) = trial_sentences(replace(trial, measured=False, sure_and_right=None))
+    values = "Of HIV or Syphilis, the values that a requirement is about, "
+    for text, start in ((said, "the attacker is"), (claim, "they would claim")):
+        assert values + start in text
+        assert OTHERS in text
+        assert "sure of a person's diagnosis" not in text
+    guess, sure = trial_sentences(replace(trial, about=("HIV",)))
+    assert sure.startswith("Of HIV, the value that a requirement is about, the attacker is")
+    assert "guesses at least" in guess
+    many = trial_sentences(replace(trial, about=tuple(f"v{i}" for i in range(20))))[1]
+    assert "v5 or 14 others, the values that" in many
+    # The surest of those tried is named, and that no limit is contradicted.
+    surer = Tried("EM, exact values, smoothing 4", ("age", "sex"), 0.1, 0.4169)
+    trial = replace(trial, about=None, surest=0.32, required=Fraction("0.35"))
+    alone = trial_sentences(replace(trial, tried=(), required=Fraction("0.4")))[1]
+    assert "surest" not in alone
+    assert "limit of the policy" not in alone
+    for measured, are in ((True, "is"), (False, "would claim to be")):
+        sure = trial_sentences(replace(trial, measured=measured, tried=(surer,)))[-1]
+        assert "up to 32% sure" in sure
+        by = "EM, exact values, smoothing 4, by age and sex."
+        assert f"The surest of those that were tried {are} up to 41% sure: {by}" in sure
+        assert f"{by} That is above a limit of the policy, 35%, and no contradiction: " in sure
+
+
+@pytest.mark.complete
+def test_of_all_values_nothing_is_added(tmp_path):
+    made = fk.publish(sample.table_path(), REGISTER, seed=1)
+    (trial,) = made.audit.trials
+    assert (trial.about, trial.to_dict()["about"]) == (None, None)
+    assert "sure of a person's diagnosis" in trials_beside(made.audit)[0]
+    made.write(tmp_path / "out")
+    table = sample.table_path()
+    found = fk.learned_report(tmp_path / "out", ["sex"], people=table, policy=REGISTER)
+    assert found.required == REGISTER.least_limit(found.sensitive) == Fraction(1, 4)
+    assert found.to_dict()["required"] == "1/4"
+
+
+def test_the_limit_is_the_least_on_facts_of_the_column_and_of_no_statistics():
+    facts = fk.Requirement(fk.Facts(), below="0.3", sensitive="diagnosis")
+    other = fk.Requirement(fk.Facts(), below="0.2", sensitive="days")
+    schema = replace(REGISTER.schema, sensitive=["diagnosis", "days"])
+    assert fk.Policy([facts, other], schema).least_limit("diagnosis") == Fraction(3, 10)
+    sizes = fk.Policy([fk.Requirement(fk.KAnonymity(5))], REGISTER.schema)
+    assert sizes.least_limit() is None

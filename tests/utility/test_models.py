@@ -1,12 +1,17 @@
-"""Models on a release, against scikit-learn, pandas and NumPy on what `read` and `draw` give."""
+"""Models on a release, against scikit-learn, pandas, NumPy, and counting by hand."""
 
+import math
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from tests.examples import NIGHTLY
 
 import foreknow as fk
+from foreknow.data.labels import text_of
 from foreknow.utility.models import NEEDED
 
 K = [{"k_anonymity": 4, "knowing": []}]
@@ -32,12 +37,15 @@ def published(table, *, require=K, publish=None, **schema):
 
 
 def modelled(made, microdata, models=True, **more):
-    found = fk.utility_report(made, microdata, queries=10, models=models, **more)
-    return found.models
+    return fk.utility_report(made, microdata, queries=5, models=models, **more).models
 
 
 def kinds(found):
     return {fit.kind: fit for fit in found.fits}
+
+
+def table_of(found, *columns):
+    return next(own for own in found.tables if {*own.columns} == {*columns})
 
 
 def three(own):
@@ -65,10 +73,15 @@ def hospital(tmp_path_factory):
 
 
 def terms_of(table, raw, age="age"):
-    mean, spread = raw["age"].mean(), raw["age"].std(ddof=0)
-    heavy, kilos = raw["weight"].mean(), raw["weight"].std(ddof=0)
-    columns = [(table[age] - mean) / spread, table["sex"] == "f", (table["weight"] - heavy) / kilos]
+    columns = [(table[age] - raw["age"].mean()) / raw["age"].std(ddof=0), table["sex"] == "f"]
+    columns.append((table["weight"] - raw["weight"].mean()) / raw["weight"].std(ddof=0))
     return np.column_stack(columns).astype(float)
+
+
+def ways_of(raw, folder, seeds):
+    """The tables of each way to read a release, and what their column of ages is called."""
+    draws = [(fk.draw(folder, seed=seed), "age") for seed in seeds]
+    return [[(raw, "age")], [(fk.read_release(folder), "age_middle")], draws]
 
 
 def test_logistic_regressions_are_those_of_what_read_and_draw_give(hospital):
@@ -76,29 +89,22 @@ def test_logistic_regressions_are_those_of_what_read_and_draw_give(hospital):
 
     raw, made, microdata, folder = hospital
     fit = kinds(modelled(made, microdata, ["d=hypertension"], draws=3, seed=7))["logistic"]
-    draws = [fk.draw(folder, seed=seed) for seed in (7, 8, 9)]
-    read = fk.read_release(folder)
-    ways = [[terms_of(raw, raw)], [terms_of(read, raw, "age_middle")]]
-    ways.append([terms_of(each, raw) for each in draws])
-    frames = [[raw], [read], draws]
-    x, truth = ways[0][0], (raw["d"] == "hypertension").to_numpy()
+    x, truth = terms_of(raw, raw), (raw["d"] == "hypertension").to_numpy()
     scores, coefficients = [], []
-    for own, tables in zip(ways, frames, strict=True):
+    for tables in ways_of(raw, folder, (7, 8, 9)):
         betas = [
-            logistic(terms, (table["d"] == "hypertension").to_numpy(float))
-            for terms, table in zip(own, tables, strict=True)
+            logistic(terms_of(table, raw, age), (table["d"] == "hypertension").to_numpy(float))
+            for table, age in tables
         ]
         coefficients.append(np.mean(betas, axis=0)[1:])
         scores.append(np.mean([roc_auc_score(truth, x @ beta[1:]) for beta in betas]))
     assert three(fit.score) == pytest.approx(scores, abs=1e-4)
-    assert [own.of for own in fit.coefficients] == [
-        f"age, per {raw['age'].std(ddof=0):.3g}",
-        "sex = f",
-        f"weight, per {raw['weight'].std(ddof=0):.3g}",
-    ]
+    assert fit.score.usual == fit.score.middles != fit.score.drawn  # as a researcher reports it
+    spreads = [f"{raw[name].std(ddof=0):.3g}" for name in ("age", "weight")]
+    wanted = [f"age, per {spreads[0]}", "sex = f", f"weight, per {spreads[1]}"]
+    assert [own.of for own in fit.coefficients] == wanted
     for at, own in enumerate(fit.coefficients):
-        wanted = [beta[at] for beta in coefficients]
-        assert three(own) == pytest.approx(wanted, abs=2e-3)
+        assert three(own) == pytest.approx([beta[at] for beta in coefficients], abs=2e-3)
 
 
 def test_linear_regressions_are_those_of_numpy(hospital):
@@ -106,24 +112,22 @@ def test_linear_regressions_are_those_of_numpy(hospital):
 
     raw, made, microdata, folder = hospital
     fit = kinds(modelled(made, microdata, ["weight"], draws=2))["linear"]
-    read, draws = fk.read_release(folder), [fk.draw(folder, seed=seed) for seed in (0, 1)]
 
-    def solved(table, age="age"):
-        x = np.column_stack([np.ones(len(table)), terms_of(table, raw, age)[:, :2]])
-        return np.linalg.lstsq(x, table["weight"].to_numpy(), rcond=None)[0]
+    def terms(table, age="age"):
+        return np.column_stack([np.ones(len(table)), terms_of(table, raw, age)[:, :2]])
 
-    ways = [[solved(raw)], [solved(read, "age_middle")], [solved(each) for each in draws]]
-    x = np.column_stack([np.ones(len(raw)), terms_of(raw, raw)[:, :2]])
+    def solved(table, age):
+        return np.linalg.lstsq(terms(table, age), table["weight"].to_numpy(), rcond=None)[0]
+
+    ways = [[solved(*own) for own in tables] for tables in ways_of(raw, folder, (0, 1))]
+    x, spread = terms(raw), raw["weight"].std(ddof=0)
     scores = [np.mean([r2_score(raw["weight"], x @ beta) for beta in own]) for own in ways]
     assert (fit.measure, fit.baseline) == ("R²", 0)
     assert three(fit.score) == pytest.approx(scores)
     for at, own in enumerate(fit.coefficients, 1):
-        assert three(own) == pytest.approx([np.mean([b[at] for b in own]) for own in ways])
+        assert three(own) == pytest.approx([np.mean([b[at] for b in beta]) for beta in ways])
     first = x @ ways[0][0]
-    far = [
-        np.mean([np.abs(x @ beta - first).mean() / raw["weight"].std(ddof=0) for beta in own])
-        for own in ways
-    ]
+    far = [np.mean([np.abs(x @ beta - first).mean() / spread for beta in own]) for own in ways]
     assert three(fit.apart) == pytest.approx(far, abs=1e-12)
 
 
@@ -133,20 +137,12 @@ def test_a_tree_guesses_all_values_of_the_raw_people(hospital):
 
     raw, made, microdata, folder = hospital
     fit = kinds(modelled(made, microdata, draws=1, seed=3))["tree"]
-    x, scores, said = terms_of(raw, raw), [], []
-    frames = [
-        (raw, "age"),
-        (fk.read_release(folder), "age_middle"),
-        (fk.draw(folder, seed=3), "age"),
-    ]
-    for table, age in frames:
+    codes, scores = {"hypertension": 0, "flu": 1, "cold": 2}, []
+    for ((table, age),) in ways_of(raw, folder, [3]):
         tree = DecisionTreeClassifier(max_depth=5, min_samples_leaf=20, random_state=3)
-        tree.fit(
-            terms_of(table, raw, age), table["d"].map({"hypertension": 0, "flu": 1, "cold": 2})
-        )
-        said.append(tree.predict(x))
-        truth = raw["d"].map({"hypertension": 0, "flu": 1, "cold": 2})
-        scores.append(accuracy_score(truth, said[-1]))
+        tree.fit(terms_of(table, raw, age), table["d"].map(codes))
+        said = tree.predict(terms_of(raw, raw))
+        scores.append(accuracy_score(raw["d"].map(codes), said))
     assert fit.value is None
     # Trees may break ties otherwise; the raw one is the same.
     assert fit.score.raw == pytest.approx(scores[0])
@@ -154,43 +150,20 @@ def test_a_tree_guesses_all_values_of_the_raw_people(hospital):
     assert fit.baseline == pytest.approx(raw["d"].value_counts(normalize=True).max())
 
 
-def test_cross_tables_correlations_and_means_are_those_of_pandas(hospital):
+def test_means_and_shares_of_groups_are_those_of_pandas(hospital):
     raw, made, microdata, folder = hospital
     found = modelled(made, microdata, draws=2)
     draws = [fk.draw(folder, seed=seed) for seed in (0, 1)]
-    edges = np.unique(np.quantile(raw["age"], [0.2, 0.4, 0.6, 0.8], method="inverted_cdf"))
-
-    def cells(table):
-        bands = pd.Series(np.searchsorted(edges, table["age"], side="right"), table.index)
-        made = pd.crosstab(table["d"], bands)
-        return made.reindex(["hypertension", "flu", "cold"], fill_value=0).to_numpy(float)
-
-    own = next(each for each in found.tables if each.columns == ("d", "age"))
-    wanted = np.mean([cells(each) for each in draws], axis=0)
-    assert own.rows == ("hypertension", "flu", "cold")
-    assert (own.values[0], own.values[-1]) == (f"under {edges[0]}", f"{edges[-1]} or more")
-    assert np.array(own.raw) == pytest.approx(cells(raw))
-    assert np.array(own.drawn) == pytest.approx(wanted)
-    off = np.abs(cells(raw) - wanted).sum() / 2 / len(raw)
-    assert own.misplaced.drawn == pytest.approx(off)
-    assert own.misplaced.raw == 0
-
-    def cramer(table):
-        n = cells(table)
-        expected = n.sum(1, keepdims=True) * n.sum(0, keepdims=True) / n.sum()
-        return np.sqrt(((n - expected) ** 2 / expected).sum() / n.sum() / 2)
-
-    wanted = [cramer(raw), np.mean([cramer(each) for each in draws])]
-    assert [own.association.raw, own.association.drawn] == pytest.approx(wanted)
-    both = next(each for each in found.tables if each.columns == ("age", "weight"))
     read = fk.read_release(folder)
-    wanted = [
-        raw["age"].corr(raw["weight"]),
-        read["age_middle"].corr(read["weight"]),
-        np.mean([each["age"].corr(each["weight"]) for each in draws]),
-    ]
+    edges = np.unique(np.quantile(raw["age"], [0.2, 0.4, 0.6, 0.8], method="inverted_cdf"))
+    own = table_of(found, "d", "age")
+    assert (own.columns, own.rows) == (("d", "age"), ("hypertension", "flu", "cold"))
+    assert (own.values[0], own.values[-1]) == (f"under {edges[0]}", f"{edges[-1]} or more")
+    assert own.misplaced.raw == 0
+    both = table_of(found, "age", "weight")
     assert both.measure == "r"
-    assert three(both.association) == pytest.approx(wanted)
+    correlation = read["age_middle"].corr(read["weight"])
+    assert both.association.middles == pytest.approx(correlation)
     mean = next(each for each in found.groups if each.group == "d = flu")
     wanted = [
         raw[raw.d == "flu"]["age"].mean(),
@@ -203,11 +176,149 @@ def test_cross_tables_correlations_and_means_are_those_of_pandas(hospital):
     assert share.raw == pytest.approx((raw[raw.sex == "f"]["d"] == "hypertension").mean())
 
 
+# ---- cross tables, by hand -----------------------------------------------------------------------
+
+
+def random_table(rng):
+    n = int(rng.integers(8, 40))
+
+    def gaps(values):
+        share = rng.choice([0, 0.2])
+        return [None if rng.random() < share else value for value in values]
+
+    return {
+        "n": gaps(rng.integers(0, int(rng.integers(4, 30)), n).tolist()),
+        "t": gaps(rng.choice(list("abc"), n).tolist()),
+        "x": rng.normal(0, 1, n).round(1).tolist(),
+        "d": rng.choice(["v", "w", "w"], n).tolist(),
+    }
+
+
+def bands(numbers):
+    """Fifths of the people, by counting."""
+    known = sorted(number for number in numbers if number is not None)
+    edges = []
+    for fifth in range(1, 5):
+        number = known[max(0, math.ceil(fifth * len(known) / 5) - 1)]
+        if number > known[0] and number not in edges:
+            edges.append(number)
+    return edges or [min(number for number in known if number > known[0])]
+
+
+def cell(value, edges, known):
+    if value is None:
+        return "missing"
+    if edges is not None:
+        return None if isinstance(value, str) else sum(value >= edge for edge in edges)
+    return text_of(value) if text_of(value) in known else None  # such as "*", or "other"
+
+
+def cells(columns, names, edges, raw):
+    known = {name: set(map(text_of, raw[name])) for name in names}
+    found = {}
+    for row in zip(*(columns[name] for name in names), strict=True):
+        pairs = zip(row, names, strict=True)
+        key = tuple(cell(value, edges.get(name), known[name]) for value, name in pairs)
+        found[key] = found.get(key, 0) + 1
+    return found
+
+
+def cramer(counted):
+    counted = {key: many for key, many in counted.items() if None not in key}
+    rows, values = ({key[i] for key in counted} for i in range(2))
+    if min(len(rows), len(values)) < 2:
+        return None
+    total = sum(counted.values())
+    squared = Fraction(0)
+    for row in rows:
+        for value in values:
+            of_row = sum(many for key, many in counted.items() if key[0] == row)
+            of_value = sum(many for key, many in counted.items() if key[1] == value)
+            expected = Fraction(of_row * of_value) / Fraction(total)
+            squared += (Fraction(counted.get((row, value), 0)) - expected) ** 2 / expected
+    return math.sqrt(squared / total / (min(len(rows), len(values)) - 1))
+
+
+def correlation(a, b):
+    pairs = zip(a, b, strict=True)
+    pairs = [pair for pair in pairs if not any(x is None or isinstance(x, str) for x in pair)]
+    if len(pairs) < 2 or min(len(set(own)) for own in zip(*pairs, strict=True)) < 2:
+        return None
+    return np.corrcoef(np.array(pairs).T)[0, 1]
+
+
+def same(found, wanted):
+    return found is None if wanted is None else found == pytest.approx(wanted, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(500 if NIGHTLY else 8))
+def test_cross_tables_are_those_that_are_counted_by_hand(seed, tmp_path):
+    columns = random_table(np.random.default_rng(seed))
+    raw = pa.table({**columns, "n": pa.array(columns["n"], pa.int64())})
+    schema = {"quasi_identifiers": ["n", "t"], "other": ["x"], "sensitive": "d"}
+    policy = fk.Policy.of({"schema": schema, "require": [{"k_anonymity": 3}]})
+    microdata = policy.microdata(raw)
+    try:
+        made = fk.publish(microdata, policy, seed=seed)
+    except (fk.NoSafeRelease, fk.InputError):
+        return
+    made.write(tmp_path / "release")
+    found = modelled(made, microdata, draws=2, seed=seed, by=["n", "t", "x"])
+    draws = [
+        fk.draw(tmp_path / "release", seed=seed + i, library="arrow").to_pydict() for i in (0, 1)
+    ]
+    numeric = {name for name in ("n", "x") if len({*columns[name]} - {None}) > 2}
+    edges = {name: bands(columns[name]) for name in numeric}
+    assert len(found.tables) == 6
+    n = raw.num_rows
+    for own in found.tables:
+        a, b = own.columns
+        counted = cells(columns, own.columns, edges, columns)
+        several = [cells(each, own.columns, edges, columns) for each in draws]
+        off = sum(
+            abs(counted.get(key, 0) - Fraction(sum(e.get(key, 0) for e in several), 2))
+            for key in {*counted, *several[0], *several[1]}
+        )
+        assert own.misplaced.drawn == pytest.approx(float(off / (2 * n)))
+        assert sum(map(sum, own.raw)) == n
+        assert sorted(many for row in own.raw for many in row if many) == sorted(counted.values())
+        if own.measure == "r":
+            assert {a, b} <= numeric
+            figures = [correlation(each[a], each[b]) for each in (columns, *draws)]
+        else:
+            figures = [cramer(each) for each in (counted, *several)]
+        assert same(own.association.raw, figures[0])
+        known = None if None in figures[1:] else sum(figures[1:]) / 2
+        assert same(own.association.drawn, known)
+
+
+# ---- columns of every kind -----------------------------------------------------------------------
+
+
+def test_a_column_that_is_suppressed_has_no_coefficient():
+    require = [{"k_anonymity": 60, "knowing": []}]
+    made, microdata = published(people(), publish={"method": "fulldomain"}, require=require)
+    report = fk.utility_report(made, microdata, queries=5, models=True)
+    age, sex = kinds(report.models)["logistic"].coefficients
+    assert made.to_pandas()["age"].unique().tolist() == ["*"]
+    assert age.raw > 1
+    assert (age.middles, age.drawn) == (None, None)
+    assert sex.drawn is not None
+    own = table_of(report.models, "d", "age")
+    assert (own.association.drawn, own.misplaced.drawn) == (None, 1)
+    assert "–" in report.summary()
+
+
+def test_the_folder_gives_what_the_publication_gives(hospital):
+    _, made, microdata, folder = hospital
+    own, other = (modelled(each, microdata, draws=2).to_dict() for each in (made, folder))
+    assert own == other != modelled(made, microdata, draws=2, seed=5).to_dict()
+
+
 def test_a_release_with_exact_columns_changes_nothing():
     table = people()
     table["age"] = table["age"] // 30 * 30
-    made, microdata = published(table, publish={"labels": {"age": "exact"}})
-    found = modelled(made, microdata, ["d", "age"])
+    found = modelled(*published(table, publish={"labels": {"age": "exact"}}), ["d", "age"])
     for fit in found.fits:
         assert three(fit.score) == pytest.approx([fit.score.raw] * 3)
         assert three(fit.apart) == pytest.approx([0, 0, 0])
@@ -215,43 +326,24 @@ def test_a_release_with_exact_columns_changes_nothing():
     assert {own.misplaced.drawn for own in found.tables} == {0.0}
 
 
-def test_the_folder_gives_what_the_publication_gives(hospital):
-    _, made, microdata, folder = hospital
-    own, other = (modelled(each, microdata, draws=2) for each in (made, folder))
-    assert own.to_dict() == other.to_dict()
-    assert own.to_dict() == modelled(made, microdata, draws=2).to_dict()
-    assert own.to_dict() != modelled(made, microdata, draws=2, seed=5).to_dict()
-
-
-def test_a_column_that_is_suppressed_has_no_coefficient():
-    made, microdata = published(
-        people(), publish={"method": "fulldomain"}, require=[{"k_anonymity": 60, "knowing": []}]
-    )
-    found = modelled(made, microdata)
-    fit = kinds(found)["logistic"]
-    age = fit.coefficients[0]
-    assert made.to_pandas()["age"].unique().tolist() == ["*"]
-    assert age.raw > 1
-    assert (age.middles, age.drawn) == (None, None)
-    assert fit.coefficients[1].drawn is not None
-    own = next(each for each in found.tables if each.columns == ("d", "age"))
-    assert own.association.drawn is None
-    assert own.misplaced.drawn == 1
-    text = fk.utility_report(made, microdata, queries=5, models=True).summary()
-    assert "–" in text
-
-
-@pytest.mark.parametrize("form", ["generalized", "bucketized"])
-def test_both_forms_and_a_value_that_was_named(form):
-    table = people()
+def test_exact_columns_and_shuffled_values():
     facts = [{"facts": {}, "below": 0.95}]
-    made, microdata = published(table, require=facts, publish={"form": form})
+    made, microdata = published(people(), require=facts, publish={"form": "bucketized"})
     found = modelled(made, microdata, ["d = cold"])
     fit = kinds(found)["logistic"]
     assert (fit.target, fit.value) == ("d", "cold")
-    if form == "bucketized":  # exact columns, and shuffled values
-        assert fit.coefficients[0].middles == pytest.approx(fit.coefficients[0].drawn)
-        assert next(e for e in found.tables if e.columns == ("age", "sex")).misplaced.drawn == 0
+    assert fit.coefficients[0].middles == pytest.approx(fit.coefficients[0].drawn)
+    assert table_of(found, "age", "sex").misplaced.drawn == 0
+    table, both = people(), ["d", "weight"]
+    table["weight"] = table["weight"].round(-1)
+    require = [{"sensitive": name, "knowing": [], "facts": {}, "below": 0.95} for name in both]
+    for unlinked in ([], ["weight"]):
+        options = {"unlinked": unlinked}
+        made, microdata = published(table, sensitive=both, require=require, publish=options)
+        found = modelled(made, microdata)
+        assert found.targets == ("d", "weight")
+        assert {fit.target for fit in found.fits} == {"d", "weight"}
+        assert (table_of(found, *both).misplaced.drawn > 0) is bool(unlinked)
 
 
 def test_missing_values_and_a_constant_column():
@@ -259,77 +351,52 @@ def test_missing_values_and_a_constant_column():
     table["age"] = table["age"].astype("Int64")
     table.loc[::7, "age"] = pd.NA
     table["sex"] = "f"
-    made, microdata = published(table)
-    found = modelled(made, microdata)
-    assert found.left_out == {"sex": "everybody has the same"}
-    assert found.by == ("age",)
+    found = modelled(*published(table))
+    assert (found.left_out, found.by) == ({"sex": "everybody has the same"}, ("age",))
     (own,) = found.tables
     assert own.values[-1] == "missing"
     assert sum(row[-1] for row in own.raw) == table["age"].isna().sum()
     assert all(fit.score.drawn is not None for fit in found.fits)
 
 
-def test_several_values_of_a_person_are_a_target_by_each_value():
+@pytest.mark.parametrize("semantics", ["set", "multiset"])
+def test_several_values_of_a_person_are_a_target_by_each_value(semantics):
+    """Who has a value twice has it."""
     table = people(120)
     table["pid"] = range(len(table))
-    more = table.assign(d="flu")[:60]
-    table = pd.concat([table, more]).drop_duplicates(["pid", "d"])
-    made, microdata = published(table, person="pid", semantics="set")
+    table = pd.concat([table, table.assign(d="flu")[:60]])
+    if semantics == "set":
+        table = table.drop_duplicates(["pid", "d"])
+    made, microdata = published(table, person="pid", semantics=semantics)
     found = modelled(made, microdata, ["d=flu"])
     assert {fit.value for fit in found.fits} == {"flu"}
     has = table[table.d == "flu"]["pid"].nunique() / 120
-    share = [each for each in found.groups if each.of == "share of d = flu"]
     sizes = table.drop_duplicates("pid")["sex"].value_counts()
-    rows = {each.group: each.raw for each in share}
+    rows = {each.group: each.raw for each in found.groups if each.of == "share of d = flu"}
     mean = sum(rows[f"sex = {sex}"] * many for sex, many in sizes.items()) / 120
     assert mean == pytest.approx(has)
-    own = next(each for each in found.tables if each.columns == ("d", "sex"))
-    assert np.sum(own.raw) == len(table)  # occurrences
+    assert np.sum(table_of(found, "d", "sex").raw) == len(table)  # occurrences
     with pytest.raises(fk.InputError, match="several values of 'd'; let it be a target"):
         modelled(made, microdata, ["age"], by=["d"])
-
-
-def test_several_sensitive_columns_linked_and_shuffled():
-    table = people()
-    require = [
-        {"sensitive": name, "knowing": [], "facts": {}, "below": 0.95} for name in ("d", "weight")
-    ]
-    table["weight"] = table["weight"].round(-1)
-    for unlinked in ([], ["weight"]):
-        made, microdata = published(
-            table, sensitive=["d", "weight"], require=require, publish={"unlinked": unlinked}
-        )
-        found = modelled(made, microdata)
-        assert found.targets == ("d", "weight")
-        assert {fit.target for fit in found.fits} == {"d", "weight"}
-        own = next(each for each in found.tables if set(each.columns) == {"d", "weight"})
-        assert (own.misplaced.drawn > 0) is bool(unlinked)
 
 
 def test_perfect_separation_and_groups_of_one_value():
     table = people(200)
     table["d"] = np.where(table["age"] < 50, "young", "old")
-    made, microdata = published(table)
-    fit = kinds(modelled(made, microdata))["logistic"]
+    fit = kinds(modelled(*published(table)))["logistic"]
     assert fit.score.raw > 0.999
     assert all(abs(own) < 50 for term in fit.coefficients for own in three(term))
     table["d"] = "flu"
-    made, microdata = published(table)
-    found = modelled(made, microdata)
+    found = modelled(*published(table))
     assert found.fits == ()  # nothing to explain
-    assert (
-        next(each for each in found.tables if each.columns == ("d", "age")).association.raw is None
-    )
+    assert table_of(found, "d", "age").association.raw is None
 
 
 def test_numbers_of_few_values_are_codes_where_they_are_sensitive():
-    table = people()
-    table["d"] = np.random.default_rng(0).integers(1, 4, len(table))
-    made, microdata = published(table, types={"d": "number"})
-    assert kinds(modelled(made, microdata)).keys() == {"logistic", "tree"}
-    table["d"] = np.arange(len(table))
-    made, microdata = published(table, types={"d": "number"})
-    assert kinds(modelled(made, microdata)).keys() == {"linear", "tree"}
+    table, few = people(), np.random.default_rng(0).integers(1, 4, 240)
+    for numbers, kind in ((few, "logistic"), (np.arange(240), "linear")):
+        table["d"] = numbers
+        assert kinds(modelled(*published(table, types={"d": "number"}))).keys() == {kind, "tree"}
 
 
 def test_many_values_are_in_no_model_and_rare_ones_are_others():
@@ -337,66 +404,14 @@ def test_many_values_are_in_no_model_and_rare_ones_are_others():
     table["sex"] = [f"code {i % 80:02}" for i in range(len(table))]
     table["d"] = [f"d{min(i % 40, 12)}" for i in range(len(table))]
     made, microdata = published(table, hierarchies={"sex": {"mask": 7}})
-    found = modelled(made, microdata, ["d=d9"])
-    assert found.left_out == {"sex": "it has 80 values"}
-    own = next(each for each in found.tables if each.columns == ("d", "age"))
-    assert own.rows[0] == "d12"
-    assert own.rows[-2:] == ("d9", "others")
-    assert len(own.rows) == 10
-    assert np.sum(own.raw) == len(table)
-    again = modelled(made, microdata, ["d"], by=["sex"])
-    assert again.by == ("sex",)
-
-
-def test_without_scikit_learn_there_is_everything_else(hospital, monkeypatch):
-    _, made, microdata, _ = hospital
-    monkeypatch.setitem(sys.modules, "sklearn.linear_model", None)
-    report = fk.utility_report(made, microdata, queries=5, models=True)
-    assert report.models.fits == ()
-    assert report.models.without == NEEDED
-    assert report.models.tables
-    assert report.models.groups
-    assert 'pip install ".[learn]"' in report.summary().replace("\n", " ")
-    with pytest.raises(fk.InputError, match="nobody has the value 'cancer' of 'd'"):
-        fk.utility_report(made, microdata, queries=5, models=["d=cancer"])
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"models": ["diagnosis"]}, "targets: no column 'diagnosis'"),
-        ({"models": ["d=cancer"]}, "nobody has the value 'cancer' of 'd'"),
-        ({"models": ["age=40"]}, "'age' has numbers; leave out '40'"),
-        ({"models": []}, r"targets must be a list of columns, such as \['diagnosis'\]"),
-        ({"models": "d"}, "targets must be a list of columns"),
-        ({"models": True, "by": ["agee"]}, "by: no column .agee. is published; did you mean"),
-        ({"models": True, "by": "age"}, "by must be a list of columns"),
-        ({"models": True, "draws": 0}, "draws"),
-    ],
-)
-def test_what_cannot_be_modelled_is_said(hospital, given, said):
-    _, made, microdata, _ = hospital
-    with pytest.raises(fk.InputError, match=said):
-        fk.utility_report(made, microdata, queries=5, **given)
-
-
-def test_a_table_without_certificate_is_refused(hospital):
-    _, made, microdata, _ = hospital
-    release = fk.Release.from_generalized(
-        made.to_arrow(), quasi_identifiers=["age", "sex"], sensitive="d"
-    )
-    with pytest.raises(fk.InputError, match="models need what foreknow publish wrote"):
-        fk.utility_report(release, microdata, queries=5, models=True)
-
-
-def test_two_values_of_one_column_are_two_models():
-    table = people()
-    table["d"] = [f"d{min(i % 40, 12)}" for i in range(len(table))]
-    made, microdata = published(table)
     found = modelled(made, microdata, ["d=d8", "d=d9"])
-    assert found.targets == ("d",)
+    assert (found.targets, found.left_out) == (("d",), {"sex": "it has 80 values"})
     fits = [(fit.kind, fit.value) for fit in found.fits]
     assert fits[::2] == [("logistic", "d8"), ("logistic", "d9")]
+    own = table_of(modelled(made, microdata, ["d=d9"]), "d", "age")
+    assert (own.rows[0], own.rows[-2:], len(own.rows)) == ("d12", ("d9", "others"), 10)
+    assert np.sum(own.raw) == len(table)
+    assert modelled(made, microdata, ["d"], by=["sex"]).by == ("sex",)
 
 
 def test_dates_are_days_and_booleans_are_values():
@@ -405,76 +420,23 @@ def test_dates_are_days_and_booleans_are_values():
     table["flag"] = table["weight"] > table["weight"].median()
     made, microdata = published(table, quasi_identifiers=["day", "sex"], other=["flag"])
     found = modelled(made, microdata, ["flag=True"], draws=2)
-    own = next(each for each in found.tables if set(each.columns) == {"flag", "day"})
-    assert own.values[-1].startswith("2024-0")
+    assert table_of(found, "flag", "day").values[-1].startswith("2024-0")
     term = kinds(found)["logistic"].coefficients[0]
-    assert term.of == f"day, per {table['age'].std(ddof=0):.3g} days"
-    x = np.column_stack([(table["age"] - table["age"].mean()) / table["age"].std(ddof=0)])
-    x = np.column_stack([x, table["sex"] == "f"])
+    spread = table["age"].std(ddof=0)
+    assert term.of == f"day, per {spread:.3g} days"
+    x = np.column_stack([(table["age"] - table["age"].mean()) / spread, table["sex"] == "f"])
     assert term.raw == pytest.approx(logistic(x, table["flag"].to_numpy(float))[1], abs=2e-3)
-
-
-def test_compare_shows_models_of_each_release():
-    table = people()
-    policy = fk.Policy.of(
-        {
-            "schema": {"quasi_identifiers": ["age", "sex"], "sensitive": "d"},
-            "require": [{"facts": {}, "below": 0.9}],
-        }
-    )
-    asked = {"methods": ["mondrian", "fulldomain"], "limits": [0.9], "queries": 20, "processes": 0}
-    found = fk.compare(table, policy, models=["d=flu"], **asked)
-    made = fk.publish(table, policy, method="mondrian", seed=0)
-    own = modelled(made, policy.microdata(table), ["d=flu"], seed=0)
-    first = found.candidates[0]
-    assert (first.misplaced, first.fit) == (own.misplaced, own.fits[0])
-    frame = found.to_frame()
-    assert frame["score"].tolist() == [each.fit.score.usual for each in found.candidates]
-    text = " ".join(found.summary().split())
-    assert "cells model sure" in text
-    assert "AUC on the raw people of a logistic model of d = flu" in text
-    assert "cells" not in fk.compare(table, policy, **asked).summary()
-    with pytest.raises(fk.InputError, match="targets: no column 'e' is published"):
-        fk.compare(table, policy, models=["e"], **asked)
-
-
-def test_cells_of_compare_need_no_scikit_learn(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn.linear_model", None)
-    schema = {"quasi_identifiers": ["age", "sex"], "sensitive": "d"}
-    policy = fk.Policy.of({"schema": schema, "require": [{"facts": {}, "below": 0.9}]})
-    found = fk.compare(
-        people(), policy, models=True, methods=["mondrian"], limits=[0.9], queries=5, processes=0
-    )
-    assert found.candidates[0].fit is None
-    assert 0 < found.candidates[0].misplaced < 1
-    assert "scikit-learn" in found.summary()
-
-
-def test_pages_and_json_of_models(hospital, tmp_path):
-    _, made, microdata, _ = hospital
-    found = fk.utility_report(made, microdata, queries=5, models=["d", "weight"])
-    page, plain = tmp_path / "page.html", found.to_dict()["models"]
-    found.to_html(page)
-    text = page.read_text("utf-8")
-    assert "Does my model still work?" in text
-    assert "For the owner only" in text
-    assert "Cross tables, in people" in text
-    assert [fit["kind"] for fit in plain["fits"]] == ["logistic", "tree", "linear", "tree"]
-    assert plain["tables"][0]["columns"] == ["d", "weight"]
-    assert "models" not in fk.utility_report(made, microdata, queries=5).to_dict()
 
 
 def test_numbers_that_are_written_in_other_ways_are_the_same_codes(tmp_path):
     table = people()
     table["d"] = np.where(table["d"] == "flu", "3.00", np.where(table["age"] < 40, "1.50", "2.00"))
     table["code"] = np.where(table["age"] < 50, "01", "1")
-    path = tmp_path / "table.csv"
-    table.to_csv(path, index=False)
-    made, microdata = published(path, other=["code"])
-    found = modelled(made, microdata, ["d=3"])
+    table.to_csv(tmp_path / "table.csv", index=False)
+    found = modelled(*published(tmp_path / "table.csv", other=["code"]), ["d=3"])
     assert kinds(found)["logistic"].value == "3.00"
-    own = next(each for each in found.tables if set(each.columns) == {"d", "code"})
-    assert set(own.values) == {"01", "1"}
+    own = table_of(found, "d", "code")
+    assert {*own.values} == {"01", "1"}
     assert own.misplaced.drawn == 0
     assert np.sum(own.drawn) == len(table)
 
@@ -484,8 +446,7 @@ def test_escaped_formulas_are_the_values_that_they_were(tmp_path):
     table["d"] = table["d"].replace("flu", "=1+1")
     made, microdata = published(table, publish={"escape_formulas": True})
     made.write(tmp_path / "release")
-    found = modelled(tmp_path / "release", microdata)
-    own = next(each for each in found.tables if each.columns == ("d", "sex"))
+    own = table_of(modelled(tmp_path / "release", microdata), "d", "sex")
     assert own.misplaced.drawn == 0
     assert "=1+1" in own.rows
 
@@ -509,19 +470,85 @@ def test_what_a_label_does_not_tell_is_the_mean_of_the_others_in_models(tmp_path
     assert all(own.raw is not None for own in fit.coefficients)
 
 
-def test_who_has_a_value_twice_has_it():
-    table = people(120)
-    table["pid"] = range(120)
-    table["d"] = ["flu", "cold", "fever"] * 40
-    table = pd.concat([table, table[table.d == "flu"]])
-    made, microdata = published(table, person="pid", semantics="multiset")
-    found = modelled(made, microdata, ["d=flu"])
-    shares = [each.raw for each in found.groups if each.of == "share of d = flu"]
-    assert all(0.1 < share < 0.6 for share in shares)
-    assert kinds(found)["logistic"].score.raw is not None
+# ---- what is shown, and refused ------------------------------------------------------------------
 
 
-def test_a_researcher_reports_the_middles(hospital):
+def test_without_scikit_learn_there_is_everything_else(hospital, monkeypatch):
     _, made, microdata, _ = hospital
-    score = kinds(modelled(made, microdata))["logistic"].score
-    assert score.usual == score.middles != score.drawn
+    monkeypatch.setitem(sys.modules, "sklearn.linear_model", None)
+    report = fk.utility_report(made, microdata, queries=5, models=True)
+    assert (report.models.fits, report.models.without) == ((), NEEDED)
+    assert report.models.tables
+    assert report.models.groups
+    assert 'pip install ".[learn]"' in report.summary().replace("\n", " ")
+    with pytest.raises(fk.InputError, match="nobody has the value 'cancer' of 'd'"):
+        modelled(made, microdata, ["d=cancer"])
+    found = fk.compare(people(), POLICY, models=True, **{**ASKED, "methods": ["mondrian"]})
+    assert found.candidates[0].fit is None
+    assert 0 < found.candidates[0].misplaced < 1
+    assert "scikit-learn" in found.summary()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"models": ["diagnosis"]}, "targets: no column 'diagnosis'"),
+        ({"models": ["d=cancer"]}, "nobody has the value 'cancer' of 'd'"),
+        ({"models": ["age=40"]}, "'age' has numbers; leave out '40'"),
+        ({"models": []}, r"targets must be a list of columns, such as \['diagnosis'\]"),
+        ({"models": "d"}, "targets must be a list of columns"),
+        ({"by": ["agee"]}, "by: no column .agee. is published; did you mean"),
+        ({"by": "age"}, "by must be a list of columns"),
+        ({"draws": 0}, "draws"),
+    ],
+)
+def test_what_cannot_be_modelled_is_said(hospital, given, said):
+    _, made, microdata, _ = hospital
+    with pytest.raises(fk.InputError, match=said):
+        modelled(made, microdata, **given)
+
+
+def test_a_table_without_certificate_is_refused(hospital):
+    _, made, microdata, _ = hospital
+    roles = {"quasi_identifiers": ["age", "sex"], "sensitive": "d"}
+    with pytest.raises(fk.InputError, match="models need what foreknow publish wrote"):
+        modelled(fk.Release.from_generalized(made.to_arrow(), **roles), microdata)
+
+
+POLICY = fk.Policy.of(
+    {
+        "schema": {"quasi_identifiers": ["age", "sex"], "sensitive": "d"},
+        "require": [{"facts": {}, "below": 0.9}],
+    }
+)
+ASKED = {"methods": ["mondrian", "fulldomain"], "limits": [0.9], "queries": 20, "processes": 0}
+
+
+def test_compare_shows_models_of_each_release():
+    table = people()
+    found = fk.compare(table, POLICY, models=["d=flu"], **ASKED)
+    made = fk.publish(table, POLICY, method="mondrian", seed=0)
+    own = modelled(made, POLICY.microdata(table), ["d=flu"], seed=0)
+    first = found.candidates[0]
+    assert (first.misplaced, first.fit) == (own.misplaced, own.fits[0])
+    scores = [each.fit.score.usual for each in found.candidates]
+    assert found.to_frame()["score"].tolist() == scores
+    text = " ".join(found.summary().split())
+    assert "cells model sure" in text
+    assert "AUC on the raw people of a logistic model of d = flu" in text
+    assert "cells" not in fk.compare(table, POLICY, **ASKED).summary()
+    with pytest.raises(fk.InputError, match="targets: no column 'e' is published"):
+        fk.compare(table, POLICY, models=["e"], **ASKED)
+
+
+def test_pages_and_json_of_models(hospital, tmp_path):
+    _, made, microdata, _ = hospital
+    found = fk.utility_report(made, microdata, queries=5, models=["d", "weight"])
+    page, plain = tmp_path / "page.html", found.to_dict()["models"]
+    found.to_html(page)
+    text = page.read_text("utf-8")
+    for said in ("Does my model still work?", "For the owner only", "Cross tables, in people"):
+        assert said in text
+    assert [fit["kind"] for fit in plain["fits"]] == ["logistic", "tree", "linear", "tree"]
+    assert plain["tables"][0]["columns"] == ["d", "weight"]
+    assert "models" not in fk.utility_report(made, microdata, queries=5).to_dict()

@@ -1,0 +1,596 @@
+"""Policies in the explorer: form and file follow each other, and say all that a policy can say."""
+
+import re
+import sqlite3
+from decimal import Decimal
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import create_model
+from tests.examples import examples
+from tests.explore.conftest import POLICY, Place
+from tests.toys import EvenGroups
+
+import foreknow as fk
+from foreknow.adversaries.registry import ADVERSARIES
+from foreknow.criteria import registry
+from foreknow.criteria.registry import CRITERIA
+from foreknow.explore.form import form
+from foreknow.explore.policy import changed, line_of
+from foreknow.explore.session import Draft, path_keys
+from foreknow.policy.tables import PolicyTable, PublishTable
+from foreknow.settings import known_keys
+from foreknow.toml import from_toml, toml_value
+from foreknow_judge.errors import InputError
+from foreknow_judge.said import ASSUMPTIONS
+from foreknow_judge.settings import Settings
+
+
+@pytest.fixture
+def browser(folder):
+    return Place(folder, folder / "hospital.csv", folder / "policy.toml").browser()
+
+
+@pytest.fixture
+def cases(stays):
+    """A browser of the table of cases."""
+    return of_cases(stays)
+
+
+def of_cases(stays):
+    return Place(stays, stays / "stays.csv", stays / "policy.toml").browser()
+
+
+def settled(browser, path, value, **more):
+    return browser.post("/api/policy/settled", {"path": path, "value": value, **more}).json
+
+
+def text_of(browser):
+    return browser.ask("/api/policy").json["text"]
+
+
+def typed(browser, text):
+    return browser.post("/api/policy/written", {"text": text}).json
+
+
+def test_a_key_is_changed_where_it_stands(browser):
+    before = browser.ask("/api/policy").json
+    assert before["mistake"] is None
+    found = settled(browser, ["require", 1, "facts", "k"], "7", number=True)
+    assert found["table"]["require"][1]["facts"] == {"l": 1, "k": 7, "m": 1}
+    changed_lines = set(found["text"].splitlines()) - set(before["text"].splitlines())
+    assert changed_lines == {"facts = { l = 1, k = 7, m = 1 }"}
+    assert "# Names a person outright: never published." in found["text"]
+    told = browser.ask("/api/release/judged?requirement=2").json
+    assert told["limit"] == "50%"
+
+
+def test_requirements_come_and_go(browser):
+    found = settled(browser, ["require", 2], {"k_anonymity": 5})
+    assert found["text"].count("[[require]]") == 3
+    found = settled(browser, ["require", 0], None)
+    assert [list(own) for own in found["table"]["require"]] == [["facts", "below"], ["k_anonymity"]]
+    assert found["mistake"] is None
+
+
+def test_a_policy_of_up_to_a_megabyte_is_typed(browser):
+    text = text_of(browser)
+    assert typed(browser, text + "# long\n" * 50_000)["mistake"] is None
+    assert "at most 1 MB" in typed(browser, "#" * (2 << 20))["error"]
+    assert typed(browser, text)["text"] == text
+
+
+def offered(browser):
+    return {own["key"]: own for own in browser.ask("/api/policy").json["form"]["kinds"]}
+
+
+def begun(browser, own):
+    """What is wrong with a requirement that the form has just begun."""
+    value = {own["key"]: own["usual"], **({"below": 0.5} if own["limited"] else {})}
+    return settled(browser, ["require", 0], value)["mistake"]
+
+
+def test_the_form_offers_each_kind_with_a_start_that_is_accepted(browser):
+    kinds = offered(browser)
+    every = {kind.key for kind in (*ADVERSARIES, *CRITERIA)}
+    assert kinds.keys() == every - {"levels"}  # a table of columns
+    with_file = {"priors", "k_map", "delta_presence", "population_risk"}
+    for key, own in kinds.items():
+        mistake = begun(browser, own)
+        assert (mistake is not None) == (key in with_file), key
+    assert kinds["facts"]["fields"][1]["about"] == "people known"
+    assert kinds["l_diversity"]["usual"] == {"l": 3}
+    choices = [value for value, _ in kinds["l_diversity"]["fields"][1]["choices"]]
+    assert choices == ["distinct", "entropy", "recursive"]
+    assert [field["key"] for field in kinds["k_map"]["fields"]] == ["population", "k"]
+    assert "k_map" in begun(browser, kinds["k_map"])["path"]
+
+
+OUTSIDE = [
+    ("require", {"priors": {"file": "../by_sex.csv"}, "below": 0.5}),
+    ("require", {"priors": {"file": ["policy.toml", "../by_sex.csv"]}, "below": 0.5}),
+    ("require", {"k_map": {"k": 2, "population": "../by_sex.csv"}}),
+    ("require", {"listed_groups": {"people_in": "../by_sex.csv"}}),
+    ("schema", {"hierarchies": {"age": {"file": "../by_sex.csv"}}}),
+    ("schema", {"hierarchies": {"age": {"file": "/etc/passwd"}}}),
+]
+
+
+@pytest.mark.parametrize(("key", "table"), OUTSIDE, ids=str)
+def test_files_outside_are_refused(key, table, tmp_path, monkeypatch):
+    class Listed(EvenGroups):
+        key = "listed_groups"
+        settings = create_model("Listed", __base__=Settings, people_in=(Path, ...))
+
+    monkeypatch.setattr(registry, "CRITERIA", (*CRITERIA, Listed))
+    path_keys.cache_clear()
+    draft = Draft("", None, tmp_path, tmp_path)
+    with pytest.raises(InputError, match="which the policy names, is not in the folder"):
+        draft.check({key: [table] if key == "require" else table})
+    path_keys.cache_clear()
+
+
+def test_a_further_criterion_is_offered(monkeypatch, browser):
+    monkeypatch.setattr(registry, "CRITERIA", (*CRITERIA, EvenGroups))
+    form.cache_clear()
+    own = offered(browser)["even_groups"]
+    assert (own["limited"], own["usual"]) == (False, 1)
+    found = settled(browser, ["require", 0], {"even_groups": 1})
+    assert found["mistake"] is None
+    assert found["table"]["require"][0] == {"even_groups": 1}
+    form.cache_clear()
+
+
+def test_every_key_has_a_field(browser):
+    """Of a table of the policy: one in the form, or it is a table itself."""
+    made = browser.ask("/api/policy").json["form"]
+    fields = [field["key"] for field in (*made["secret"], *made["limit"], *made["more"])]
+    by_columns = ["sensitive", "knowing"]
+    assert {*fields, *by_columns} == {*known_keys(PolicyTable)}
+    shown = {field["key"] for field in made["publish"]}
+    assert shown == {*known_keys(PublishTable)} - {"labels", "weights", "round"}
+    assert {field["key"] for field in made["methods"]["fulldomain"]} >= {"suppression", "find"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "path", "line"),
+    [
+        ("below = 0.25", "below = 25", ["require", 0, "below"], "below = 25"),
+        ("below = 0.25", "belw = 0.25", ["require", 0, "belw"], "belw = 0.25"),
+        ("k = 3, m = 1", "k = -3, m = 1", ["require", 1, "facts", "k"], "facts = { l = 1, k = -3"),
+        ("below = 0.25", "at_most_times = 0.5", ["require", 0, "at_most_times"], "at_most_times"),
+        ('sensitive = "diagnosis"', "", ["schema", "sensitive"], "[schema]"),
+        ('method = "mondrian"', 'method = "mondriaan"', ["publish", "method"], "method = "),
+        ("[schema]", "[schema", [], "[schema"),
+    ],
+)
+def test_a_mistake_is_said_at_its_key(browser, old, new, path, line):
+    text = text_of(browser)
+    found = typed(browser, text.replace(old, new, 1))
+    assert found["mistake"]["path"] == path
+    said = found["text"].splitlines()[found["mistake"]["line"] - 1]
+    assert said.startswith(line)
+    assert browser.ask("/api/release").status == 400
+    assert browser.post("/api/policy/saved", {"file": "x.toml"}).status == 400
+    assert typed(browser, text)["mistake"] is None
+
+
+def test_a_name_is_no_place(browser):
+    """A mistake whose message quotes a name that looks like a key of the policy."""
+    more = 'below = 0.25\nname = "require[9]: x"\nat_level = 1'
+    assert typed(browser, text_of(browser).replace("below = 0.25", more, 1))["mistake"]["said"]
+
+
+def test_it_is_written_into_the_folder_and_replaces_nothing_else(tmp_path, folder):
+    for name in ("hospital.csv", "marital.csv", "policy.toml"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    browser = Place(tmp_path, tmp_path / "hospital.csv", tmp_path / "policy.toml").browser()
+    settled(browser, ["require", 1, "below"], "1/3", number=True)
+    assert browser.post("/api/policy/saved", {"file": "policy.toml"}).status == 200
+    assert 'below = "1/3"' in (tmp_path / "policy.toml").read_text("utf-8")
+    (tmp_path / "other.toml").write_text("kept", encoding="utf-8")
+    wrong = ["CON.toml", "nul.toml", "Com1.x.toml", "LPT¹.toml", "aux .toml", "other.toml"]
+    for name in [*wrong, "../x.toml", "hospital.csv", ".x.toml", "a/b.toml", "", 5, None]:
+        assert browser.post("/api/policy/saved", {"file": name}).status == 400, name
+    assert browser.post("/api/policy/saved", {"file": "new.toml"}).json["file"] == "new.toml"
+    assert (tmp_path / "other.toml").read_text("utf-8") == "kept"
+    assert not (tmp_path.parent / "x.toml").exists()
+
+
+def test_wrong_paths_change_nothing(browser):
+    before = text_of(browser)
+    wrong = [[], ["require", 9, "below"], ["require", "x"], ["schema", "sensitive", "x"], [0], "x"]
+    for path in [*wrong, ["require", -1], ["a"] * 9, [["x"]], ["require", 0, 0]]:
+        assert browser.post("/api/policy/settled", {"path": path, "value": 1}).status == 400, path
+    assert text_of(browser) == before
+
+
+def test_the_policy_of_a_certificate_is_not_changed(inside):
+    assert inside.ask("/api/policy?of=out").status == 400
+    assert inside.post("/api/policy/written", {"of": "out", "text": ""}).status == 400
+
+
+LAID_OUT = """# Ours.
+[schema]
+quasi_identifiers = [
+  "age",  # years
+  "zip",
+]
+sensitive = 'ill'  # Never shown.
+
+# How they coarsen.
+[schema.hierarchies]
+zip = { mask = 5 }
+
+# Nobody.
+[[require]]
+name = "one"
+facts = { l = 1, k = 2 }  # few
+below = 0.50
+
+# Somebody.
+[[require]]
+facts = {l=1}
+below = "1/3"
+
+# Last.
+[publish]
+method = "mondrian"
+"""
+IN_A_LINE = """require = [{ facts = { k = 1 }, below = 1 }, { k_anonymity = 2 }]
+schema.sensitive = "a"
+"""
+FIRST = """# Nobody.
+[[require]]
+name = "one"
+facts = { l = 1, k = 2 }  # few
+below = 0.50
+
+"""
+_TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=8)
+_VALUES = st.one_of(
+    st.sampled_from([1, "1/2", Decimal("0.30"), 0.1, True, ["a", "b"], [], {"l": 1, "k": 2}]),
+    _TEXTS,
+)
+_PLACES = st.one_of(
+    st.tuples(st.just("require"), st.integers(0, 2), st.sampled_from(["below", "name", "new"])),
+    st.tuples(st.just("require"), st.integers(0, 1), st.just("facts"), st.sampled_from("klm")),
+    st.tuples(st.just("schema"), st.sampled_from(["sensitive", "person", "quasi_identifiers"])),
+    st.tuples(st.just("schema"), st.sampled_from(["hierarchies", "types"]), _TEXTS),
+    st.tuples(st.just("publish"), st.sampled_from(["method", "form"])),
+)
+_TABLES = st.dictionaries(st.sampled_from(["below", "facts", "name"]), _VALUES, min_size=1)
+_CHANGES = st.lists(
+    st.tuples(_PLACES, st.none() | _VALUES)
+    | st.tuples(st.tuples(st.just("require"), st.integers(0, 3)), st.none() | _TABLES),
+    max_size=6,
+)
+
+
+def _said(value):
+    return from_toml(f"x = {toml_value(value)}")["x"]
+
+
+@examples(400, 60, deadline=None)
+@given(_CHANGES, st.sampled_from([LAID_OUT, IN_A_LINE, "# Above.\n", ""]))
+def test_what_is_written_says_what_is_wanted_and_no_comment_moves(changes, text):
+    for path, value in changes:
+        before, table = text, from_toml(text)
+        try:
+            text = changed(text, path, value)
+        except InputError:
+            continue
+        place = table
+        for key in path[:-1]:
+            place = place.setdefault(key, {}) if isinstance(key, str) else place[key]
+        if isinstance(place, list):
+            place[path[-1] : path[-1] + 1] = [] if value is None else [_said(value)]
+        elif value is None:
+            place.pop(path[-1], None)
+        else:
+            place[path[-1]] = _said(value)
+        assert from_toml(text) == table
+        comments = [line for line in before.splitlines() if line.startswith("#")]
+        kept = [line for line in text.splitlines() if line.startswith("#")]
+        gone = [line for line in comments if line not in kept]
+        assert [line for line in comments if line in kept] == kept
+        assert len(gone) <= (value is None and path[0] == "require" and len(path) == 2)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "old", "new"),
+    [
+        (["schema", "sensitive"], "job", "sensitive = 'ill'", 'sensitive = "job"'),
+        (["schema", "person"], "p", "# Never shown.", '# Never shown.\nperson = "p"'),
+        (["schema", "hierarchies", "a b"], {"mask": 2}, "{ mask = 5 }", None),
+        (["require", 0, "facts", "k"], 7, "k = 2", "k = 7"),
+        (["require", 1, "below"], Decimal("0.25"), '"1/3"', "0.25"),
+        (["require", 0, "name"], None, 'name = "one"\n', ""),
+        (["publish", "form"], "bucketized", '"mondrian"', '"mondrian"\nform = "bucketized"'),
+        (["require", 0], None, FIRST, ""),
+        (["require", 2], {"k_anonymity": 5}, '"1/3"', '"1/3"\n\n[[require]]\nk_anonymity = 5'),
+        (["require", 1], {"k_anonymity": 5}, 'facts = {l=1}\nbelow = "1/3"', "k_anonymity = 5"),
+    ],
+)
+def test_a_change_leaves_all_else_as_it_is(path, value, old, new):
+    new = f'{old}\n"a b" = {{ mask = 2 }}' if new is None else new
+    assert LAID_OUT.count(old) == 1
+    assert changed(LAID_OUT, path, value) == LAID_OUT.replace(old, new)
+
+
+def test_a_line_is_found_by_its_key():
+    text = (
+        "[schema]\na = 1\n[schema.hierarchies]\nzip = 2\n[[require]]\nb = 1\n[[require]]\nb = 2\n"
+    )
+    assert line_of(text, ["require", 1, "b"]) == 8
+    assert line_of(text, ["schema", "hierarchies", "zip"]) == 4
+    assert line_of(text, ["schema", "gone"]) == 1
+    assert line_of(text, ["publish"]) is None
+    assert line_of(text, []) is None
+
+
+# ---- tables of cases -----------------------------------------------------------------------------
+
+
+def role(browser, column, role):
+    return browser.post("/api/columns/settled", {"column": column, "role": role}).json
+
+
+def table(browser):
+    return browser.ask("/api/policy").json["table"]
+
+
+def test_a_column_names_people_and_rows_are_what_they_are(cases):
+    found = role(cases, "who", "person")
+    assert found["rows_are"] == "single"
+    assert table(cases)["schema"]["person"] == "who"
+    assert {c["name"]: c["role"] for c in found["columns"]}["case"] == "identifier"
+    body = {"path": ["schema", "unit"], "value": "row"}
+    assert cases.post("/api/policy/settled", body).json["mistake"] is None
+    assert cases.ask("/api/columns").json["rows_are"] == "row"
+    role(cases, "case", "person")  # there is one, and the other still names somebody
+    assert table(cases)["schema"]["person"] == "case"
+    assert table(cases)["schema"]["identifiers"] == ["who"]
+    found = role(cases, "case", "")
+    assert found["rows_are"] is None
+    assert "person" not in table(cases)["schema"]
+
+
+def test_a_second_sensitive_column_leaves_requirements_where_they_were(cases):
+    found = role(cases, "income", "sensitive")
+    assert found["mistake"] == ""
+    first, second = table(cases)["require"]
+    assert first["sensitive"] == "ill"
+    assert "sensitive" not in second  # it counts people
+    assert "# Keep this." in text_of(cases)
+
+
+@pytest.fixture
+def staff(tmp_path):
+    """A table of which one secret is taken, and another asked about."""
+    pl.DataFrame({
+        "name": [f"P{i}" for i in range(60)],
+        "age": [20 + i % 7 for i in range(60)],
+        "sick_days": [i % 11 for i in range(60)],
+        "salary": [20_000 + 500 * (i % 30) for i in range(60)],
+    }).write_csv(tmp_path / "staff.csv")  # fmt: skip
+    return Place(tmp_path, tmp_path / "staff.csv").browser()
+
+
+def test_another_sensitive_column_is_chosen(staff):
+    """First the new one, then the old one goes: nothing is left of it, in keys or comments."""
+    before = staff.ask("/api/policy").json
+    assert re.search(r"^sensitive = \"sick_days\"  # .*the word 'sick'$", before["text"], re.M)
+    own = {**before["table"]["require"][0], "values": ["3"], "knowing": []}
+    settled(staff, ["require", 0], own)
+    role(staff, "salary", "sensitive")
+    assert role(staff, "sick_days", "")["mistake"] == ""
+    after = staff.ask("/api/policy").json
+    assert after["table"]["schema"]["sensitive"] == "salary"
+    kept = {key: value for key, value in own.items() if key != "values"}
+    assert after["table"]["require"][0] == kept
+    assert 'sensitive = "salary"  # 30 values, numbers 20000 to 34500\n' in after["text"]
+    assert '\n#   "sick_days"  11 values, numbers 0 to 10\n' in after["text"]
+    for comment in ('#   "salary"', "With everybody in one group", "'sick'", "nothing says who"):
+        assert comment in before["text"]
+        assert comment not in after["text"]
+    assert "# Nobody is alone" in after["text"]
+
+
+def comments(text):
+    """The comment of each column, wherever it is; and the lines that name none."""
+    line = re.compile(r'^(?:sensitive = |person = |#? +)"(\w+)",?  (?:# )?(.*)$', re.M)
+    return dict(line.findall(text))
+
+
+def test_comments_move_with_columns(staff):
+    """In each role, and back: what a column holds, and why only where it was suggested."""
+    before = text_of(staff)
+    suggested = comments(before)
+    assert suggested.keys() == {"name", "age", "sick_days", "salary"}
+    roles = {own["name"]: own["role"] for own in staff.ask("/api/columns").json["columns"]}
+    for column, first in roles.items():
+        for other in ("person", "identifier", "quasi-identifier", "sensitive", "other", "", first):
+            role(staff, column, other)
+            shown = comments(text_of(staff))
+            holds = suggested[column].partition(";")[0]
+            wanted = suggested if other == first else {**suggested, column: holds}
+            assert shown == wanted, (column, other)
+    assert table(staff)["schema"] == {**from_toml(before)["schema"], "other": []}
+
+
+@pytest.mark.parametrize("text", ["sensitive = 'ill'  # Ours.", "sensitive = ['ill']  # Ours."])
+def test_comments_leave_with_columns(stays, text):
+    """In a policy that nobody suggested, too."""
+    text = POLICY.replace('sensitive = "ill"', text).replace(
+        '["age", "sex"]', '[\n  # In years.\n  "age",  # Known.\n  "sex",  # Seen.\n]  # All.'
+    )
+    (stays / "policy.toml").write_text(text)
+    browser = of_cases(stays)
+    role(browser, "income", "sensitive")
+    role(browser, "ill", "")
+    role(browser, "sex", "other")
+    shown = text_of(browser)
+    assert [line for line in shown.splitlines() if "#" in line] == [
+        "  # In years.",
+        '  "age",  # Known.',
+        "]  # All.",
+        "# Keep this.",
+    ]
+
+
+def test_shared_comments_are_refused(stays):
+    text = POLICY.replace('["age", "sex"]', '[\n  "age", "sex",  # Both known.\n]')
+    (stays / "policy.toml").write_text(text)
+    browser = of_cases(stays)
+    assert "change the text itself" in role(browser, "sex", "other")["error"]
+    assert text_of(browser) == text
+
+
+def test_questions_of_hierarchies_leave_with_columns(tmp_path):
+    rows = [f"{20 + i % 40},2024-{1 + i % 12:02d}-03,{'abcd'[i % 4]}" for i in range(80)]
+    (tmp_path / "t.csv").write_text("age,day,ill\n" + "\n".join(rows))
+    browser = Place(tmp_path, tmp_path / "t.csv").browser()
+    assert "# day = { dates" in text_of(browser)
+    role(browser, "day", "other")
+    assert "# day = { dates" not in text_of(browser)
+
+
+def test_a_column_without_requirements_left(cases):
+    role(cases, "income", "sensitive")
+    about_income = {"sensitive": "income", "facts": {"l": 0}, "below": 0.5}
+    settled(cases, ["require", 2], about_income)
+    assert role(cases, "ill", "other")["mistake"] == ""
+    assert [own.get("sensitive") for own in table(cases)["require"]] == [None, "income"]
+
+
+WAYS = {
+    "missing: drop": {"missing": "drop"},
+    "missing: label": {"missing": {"label": "missing"}},
+    "cases: who": {"person": "who", "unit": "row"},
+    "no person: who": {},
+    "about: 0 ill": {},
+    "remove: 0": {},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_ways_out_are_buttons(stays, way):
+    rows = pl.read_csv(stays / "stays.csv")
+    if way.startswith("missing"):
+        rows = rows.with_columns(ill=pl.when(pl.col("age") > 21).then("ill"))
+    rows.write_csv(stays / "stays.csv")
+    text = POLICY.replace('"case"', '"who"') if "who" in way else POLICY
+    browser = Place(stays, stays / "stays.csv").browser()
+    text = text.replace("below = 0.9", 'sensitive = "sex"\nbelow = 0.9') if "0" in way else text
+    browser.post("/api/policy/written", {"text": text})
+    assert browser.ask("/api/release").status == 400
+    (decision,) = browser.ask("/api/columns").json["open"]
+    assert way in [each["key"] for each in decision["ways"]]
+    found = browser.post("/api/columns/decided", {"way": way}).json
+    assert (found["open"], found["mistake"]) == ([], "")
+    schema = table(browser)["schema"]
+    assert {key: schema.get(key) for key in WAYS[way]} == WAYS[way]
+    assert browser.ask("/api/release").status == 200
+    assert browser.post("/api/columns/decided", {"way": way}).status == 400
+    assert browser.post("/api/policy/undone", {}).json["text"] == text
+
+
+def test_questions_stand_until_they_are_decided(staff):
+    asked = staff.ask("/api/columns").json["questions"]
+    text = text_of(staff)
+    assert len(asked) == text.count("DECIDE: ") == questions_said(text)
+    (about_salary,) = [said for said in asked if said.startswith("salary: sensitive, too?")]
+    left = role(staff, "salary", "sensitive")["questions"]
+    assert left == [said for said in asked if said != about_salary]
+    assert len(left) == questions_said(text_of(staff))
+
+
+def questions_said(text):
+    """How many questions a policy says that it has."""
+    said = re.search(r"^# (One thing needs|(\d+) things need) your decision", text, re.M)
+    return 0 if said is None else int(said[2] or 1)
+
+
+def test_numbers_are_listed_as_numbers(stays):
+    days = pl.read_csv(stays / "stays.csv").with_columns(ill=pl.Series(["10", "9", "-1", "x"] * 15))
+    days.write_csv(stays / "stays.csv")
+    browser = of_cases(stays)
+    assert browser.ask("/api/release").json["dials"][0]["values"] == ["-1", "9", "10", "x"]
+
+
+def test_changes_are_taken_back_one_by_one(cases):
+    before = cases.ask("/api/policy").json
+    assert not before["undo"]
+    role(cases, "income", "sensitive")
+    role(cases, "ward", "quasi-identifier")
+    found = cases.post("/api/policy/undone", {}).json
+    assert found["table"]["schema"]["sensitive"] == ["ill", "income"]
+    found = cases.post("/api/policy/undone", {}).json
+    assert found["text"] == before["text"]
+    assert not found["undo"]
+    assert cases.post("/api/policy/undone", {}).status == 400
+
+
+def test_each_table_of_a_database_and_sheet_of_a_workbook_opens(stays):
+    rows = pl.read_csv(stays / "stays.csv")
+    with sqlite3.connect(stays / "clinic.sqlite") as opened:
+        for name in ("stays", "a visit"):
+            opened.execute(f'CREATE TABLE "{name}" (case_id TEXT, age INTEGER, ill TEXT)')
+            found = rows.select("case", "age", "ill").rows()
+            opened.executemany(f'INSERT INTO "{name}" VALUES (?, ?, ?)', found)
+    opened.close()
+    fk.publish(stays / "stays.csv", stays / "policy.toml").write(stays / "out")
+    place = Place(stays, stays / "clinic.sqlite")
+    browser = place.browser()
+    listed = {each["name"]: each["kind"] for each in browser.ask("/api/choices").json["choices"]}
+    assert listed == {
+        "clinic.sqlite": "tables",
+        "out": "release",  # and nothing of its owner's folder
+        "policy.toml": "policy",
+        "stays.csv": "table",
+    }
+    assert browser.ask("/").headers["location"] == "/?in=clinic.sqlite"
+    parts = browser.ask("/api/choices?in=clinic.sqlite").json["choices"]
+    assert [each["name"] for each in parts] == [
+        "clinic.sqlite?table=a visit", "clinic.sqlite?table=stays"
+    ]  # fmt: skip
+    found = browser.ask("/api/columns?of=clinic.sqlite%3Ftable%3Da+visit").json
+    assert [column["name"] for column in found["columns"]] == ["case_id", "age", "ill"]
+    assert "several tables" in browser.ask("/api/columns?of=clinic.sqlite").json["error"]
+    opened = browser.ask("/api/policy?of=policy.toml").json
+    assert opened["file"] == "policy.toml"
+    taken = browser.post("/api/policy/taken", {"of": "stays.csv", "file": "policy.toml"}).json
+    assert taken["table"]["schema"]["sensitive"] == "ill"
+    assert browser.post("/api/policy/taken", {"of": "stays.csv", "file": "../x.toml"}).status == 400
+
+
+def test_rows_are_shown_as_they_are_in_the_files(stays, cases):
+    (raw,) = cases.ask("/api/release/rows").json
+    assert (raw["head"][0], raw["rows"][0][0], raw["many"]) == ("case", "c0", "60")
+    fk.publish(stays / "stays.csv", stays / "policy.toml").write(stays / "out")
+    (released,) = cases.ask("/api/release/rows?of=out").json
+    assert released["head"] == ["age", "sex", "ward", "ill"]
+    assert len(released["rows"]) == 20
+
+
+def test_a_trial_and_several_releases_have_a_page(stays, cases):
+    schema = fk.Policy.load(stays / "policy.toml")
+    rows = pl.read_csv(stays / "stays.csv")
+    fk.publish(rows[:30], schema).write(stays / "january")
+    fk.publish(rows, schema, after=stays / "january").write(stays / "march")
+    found = cases.ask("/api/trials?of=march").json
+    assert found["releases"] == ["january", "march"]
+    told = cases.post("/api/trials/learned", {"of": "stays.csv", "by": ["ward"]}).json
+    assert "by ward" in told["headline"]
+    both = cases.post("/api/trials/together", {"releases": ["january", "march"]}).json
+    assert both["mood"] == "safe"
+    listed = [
+        text for block in both["blocks"] if block["kind"] == "items" for text in block["texts"]
+    ]
+    assert {*ASSUMPTIONS} <= {*listed}
+    assert any(text.startswith("Judged together, as one release: january") for text in listed)
+    assert "2 to 20" in cases.post("/api/trials/together", {"releases": ["march"]}).json["error"]

@@ -1,0 +1,457 @@
+"""What the views of the explorer answer: where it begins, columns, releases, and what is made."""
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from contextlib import closing
+
+import pyarrow as pa
+import pytest
+from tests.explore.conftest import Place
+
+import foreknow as fk
+from foreknow.atomic_files import write_whole
+from foreknow.data.reading import Reading
+from foreknow.explore.publish import Press
+from foreknow.explore.server import application
+from foreknow.explore.session import Session
+
+# ---- where it begins -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("named", "first"), [("hospital.csv", "/columns"), ("out", "/release"), (None, None)]
+)
+def test_it_begins_at_what_was_named(folder, named, first):
+    browser = Place(folder, named and folder / named).browser()
+    answer = browser.ask("/")
+    assert answer.headers.get("location") == first
+    assert browser.ask("/?all=").status == 200
+    assert 'id="choices"' in (browser.ask("/?all=") if first else answer).text
+
+
+def test_a_file_in_another_encoding_is_read_as_it_was_said(tmp_path):
+    text = "age,disease\n" + "30,grippé\n40,rhume\n" * 20
+    (tmp_path / "t.csv").write_text(text, "latin-1")
+    said = Place(tmp_path).browser().ask("/api/columns?of=t.csv")
+    assert (said.status, "add --encoding latin-1" in said.text) == (400, True)
+    for given in (None, tmp_path / "t.csv"):
+        browser = Place(tmp_path, given, reading=Reading(encoding="latin-1")).browser()
+        assert "grippé" in str(browser.ask("/api/columns?of=t.csv").json)
+        assert 'encoding = "iso8859-1"' in str(browser.ask("/api/policy?of=t.csv").json)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+@pytest.mark.parametrize("name", ["t.sqlite", "t.xlsx?sheet=a", "p.toml"])
+def test_a_pipe_stops_nobody(tmp_path, name):
+    (tmp_path / "table.csv").write_text("age,disease\n" + "30,flu\n40,cold\n" * 5)
+    file = name.partition("?")[0]
+    os.mkfifo(tmp_path / file)
+    browser, answers = Place(tmp_path).browser(), []
+
+    def ask():
+        paths = ("choices", f"columns?of={name}", f"policy?of={name}", "columns?of=table.csv")
+        answers.extend(browser.ask(f"/api/{path}") for path in paths)
+
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(20)
+    assert [answer.status for answer in answers] == [200, 400, 400, 200]
+    assert file not in answers[0].text
+
+
+RULES = """[schema]
+quasi_identifiers = ["ward"]
+sensitive = "ill"
+
+[[require]]
+facts = { l = 0 }
+below = "1/2"
+"""
+SAFE, UNSAFE = "ward,ill\na,1\na,2\na,3\n", "ward,ill\na,1\na,1\na,1\n"
+
+
+def test_what_changes_is_judged_as_it_is_now(tmp_path):
+    """A table, a file that the policy names, and a release that is written anew."""
+    table, rules = tmp_path / "table.csv", tmp_path / "policy.toml"
+    table.write_text(SAFE)
+    rules.write_text(RULES)
+    page = Place(tmp_path, table, rules).browser()
+    assert page.ask("/api/release").json["mood"] == "safe"
+    table.write_text(UNSAFE)
+    assert page.ask("/api/release").json["mood"] == "unsafe"
+    assert page.ask("/api/release/judged?value=1").json["mood"] == "unsafe"
+    table.write_text(SAFE)
+    tree = RULES.replace("facts", 'any_of = "bad"\nfacts')
+    tree += '\n[schema.hierarchies]\nill = { file = "codes.csv" }\n'
+    (tmp_path / "codes.csv").write_text("1;bad;*\n2;good;*\n3;good;*\n")
+    page.post("/api/policy/written", {"text": tree})
+    assert page.ask("/api/release").json["mood"] == "safe"
+    (tmp_path / "codes.csv").write_text("1;bad;*\n2;bad;*\n3;good;*\n")
+    assert page.ask("/api/release").json["mood"] == "unsafe"
+    for ill in ("12345", "112345"):
+        for name in ("out", "out.owner"):
+            shutil.rmtree(tmp_path / name, ignore_errors=True)
+        rows = pa.table({"ward": ["a"] * len(ill), "ill": list(ill)})
+        fk.publish(rows, fk.Policy.load(rules), seed=1).write(tmp_path / "out")
+        found = page.ask("/api/release?of=out").json["notes"]
+        assert f"The smallest group has {len(ill)} people." in found
+
+
+# ---- columns -------------------------------------------------------------------------------------
+
+
+HEAD = "name,age,zip,day,ill\n"
+ROWS = [
+    f"P{i},{20 + i % 40},0{2138 + i % 3},2024-{1 + i % 12:02d}-03,{'abcd'[i % 4]}"
+    for i in range(80)
+]
+
+
+@pytest.fixture
+def table(tmp_path):
+    (tmp_path / "t.csv").write_text(HEAD + "\n".join(ROWS), encoding="utf-8")
+    place = Place(tmp_path, tmp_path / "t.csv")
+    browser = place.browser()
+    browser.session = place.session
+    return browser
+
+
+def column(found, name):
+    return next(each for each in found["columns"] if each["name"] == name)
+
+
+def test_columns_begin_with_what_is_suggested(table):
+    found = table.ask("/api/columns").json
+    assert found["rows"] == 80
+    assert not found["mistake"]
+    assert column(found, "name")["role"] == "identifier"
+    assert column(found, "age")["reason"]
+    assert column(found, "zip")["examples"] == ["02138", "02139", "02140"]
+    assert column(found, "day")["hierarchy"] is None
+    text = table.ask("/api/policy").json["text"]
+    assert '# day = { dates = ["month", "quarter", "year"] }  # ranges keep more' in text
+
+
+def test_a_role_is_set_in_the_policy_whose_comments_stay(table):
+    before = table.ask("/api/policy").json["text"]
+    body = {"column": "zip", "role": "other"}
+    found = table.post("/api/columns/settled", body).json
+    assert column(found, "zip")["role"] == "other"
+    text = table.ask("/api/policy").json["text"]
+    assert 'other = [\n  "zip",  # 3 values\n]' in text
+    kept = [line for line in before.splitlines() if line.startswith("# Nobody is alone")]
+    assert kept
+    assert set(kept) <= set(text.splitlines())
+    policy = table.session.draft("t.csv").policy
+    assert policy.schema.other == ("zip",)
+    assert "zip" not in policy.schema.hierarchies
+    body = {"column": "day", "role": "quasi-identifier", "hierarchy": {"dates": ["year"]}}
+    found = table.post("/api/columns/settled", body).json
+    assert column(found, "day")["coarsens"] == "by year"
+    assert table.ask("/api/release").status == 200
+
+
+def test_a_policy_that_cannot_be_is_said_and_can_be_mended(table):
+    found = table.post("/api/columns/settled", {"column": "ill", "role": ""}).json
+    assert "sensitive" in found["mistake"]
+    assert table.ask("/api/release").status == 400
+    found = table.post("/api/columns/settled", {"column": "ill", "role": "sensitive"}).json
+    assert not found["mistake"]
+    assert table.ask("/api/release").status == 200
+
+
+def test_levels_are_shown_and_what_they_do_not_cover(table, tmp_path):
+    def preview(column, hierarchy):
+        return table.post("/api/columns/preview", {"column": column, "hierarchy": hierarchy})
+
+    found = preview("age", {"intervals": [5, 20]}).json
+    assert (found["covered"], found["left"]) == (40, 0)
+    assert found["levels"]["rows"][0] == ["20", "20 to 24", "20 to 39", "*"]
+    assert found["levels"]["rows"][-1] == ["how many", "8", "2", "1"]
+    found = preview("zip", {"mask": 5}).json
+    assert found["levels"]["rows"][0][:3] == ["02138", "0213*", "021**"]
+    (tmp_path / "h.csv").write_text("02138;south;*\n02139;south;*\n", encoding="utf-8")
+    found = preview("zip", {"file": "h.csv"}).json
+    assert (found["covered"], found["left"], found["missing"]) == (2, 1, ["02140"])
+    assert "02140" in found["why"]
+    for wrong in ({"mask": 0}, {"masks": 5}, {"file": "../h.csv"}, {"intervals": ["x"]}, [], "x"):
+        assert preview("zip", wrong).status == 400, wrong
+    assert preview("nothing", {"mask": 2}).status == 400
+
+
+def test_wrong_changes_are_refused(table):
+    for body in ({"column": "age"}, {"column": "x", "role": "other"}, {"column": 1, "role": []}):
+        assert table.post("/api/columns/settled", body).status == 400
+
+
+def test_a_release_has_nothing_to_settle_or_make(inside):
+    """It is published already, by the policy of its certificate."""
+    body = {"of": "out", "column": "zip", "hierarchy": {"mask": 5}, "role": "other"}
+    for path in ("preview", "settled"):
+        answer = inside.post(f"/api/columns/{path}", body)
+        assert answer.status == 400
+        assert "published already" in answer.json["error"]
+    for path in ("columns", "policy", "publish"):
+        assert inside.ask(f"/api/{path}?of=out").status == 400
+    assert inside.post("/api/publish/start", {"of": "out", "method": "mondrian"}).status == 400
+
+
+def test_columns_are_read_by_the_spellings_of_the_policy(tmp_path):
+    rows = [row.replace(",2024", ",k. A.,2024") if i % 9 else row.replace(",2024", ",7,2024")
+            for i, row in enumerate(ROWS)]  # fmt: skip
+    head = HEAD.replace("zip", "zip,visits")
+    (tmp_path / "t.csv").write_text(head + "\n".join(rows), encoding="utf-8")
+    place = Place(tmp_path, tmp_path / "t.csv")
+    browser = place.browser()
+    text = browser.ask("/api/policy").json["text"]
+    assert 'missing = ["k. A."]' in text
+    visits = column(browser.ask("/api/columns").json, "visits")
+    assert (visits["kind"], visits["nulls"]) == ("number", "71")
+    draft = place.session.draft("t.csv")
+    place.session.set_policy("t.csv", draft.saying(text.replace('missing = ["k. A."]', "")))
+    visits = column(browser.ask("/api/columns").json, "visits")
+    assert (visits["kind"], visits["nulls"]) == ("text", "0")
+
+
+def test_one_of_several_tables_is_opened_by_its_name(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "clinic.sqlite")) as database:
+        for name in ("stays", "staff"):
+            database.execute(f"CREATE TABLE {name} (age INTEGER, ill TEXT)")
+            database.executemany(f"INSERT INTO {name} VALUES (?, ?)", [(20, "a"), (30, "b")] * 9)
+        database.commit()
+    browser = Place(tmp_path).browser()
+    assert "clinic.sqlite?table=staff" in browser.ask("/api/columns?of=clinic.sqlite").json["error"]
+    chosen = "of=clinic.sqlite?table=stays"
+    assert browser.ask(f"/api/columns?{chosen}").json["rows"] == 18
+    assert browser.ask(f"/api/policy?{chosen}").status == 200
+    for wrong in ("clinic.sqlite?table=x", "../clinic.sqlite?table=stays", "x.sqlite?table=stays"):
+        assert browser.ask(f"/api/columns?of={wrong}").status == 400
+    given = Session(tmp_path, tmp_path / "clinic.sqlite?table=stays")
+    assert given.first == "clinic.sqlite?table=stays"
+    other = tmp_path / "other"
+    other.mkdir()
+    given = Place(other, tmp_path / "clinic.sqlite?table=stays").browser()
+    assert given.ask("/api/columns").json["rows"] == 18
+
+
+# ---- releases ------------------------------------------------------------------------------------
+
+
+def test_the_answers_are_those_of_the_commands(inside, folder):
+    told = inside.ask("/api/release/judged?requirement=2&l=1&k=3&m=1").json
+    found = fk.audit(folder / "out", fk.Policy.load(folder / "policy.toml"), learned=False)
+    second = found.verdicts[1]
+    assert told["mood"] == ("safe" if second.safe else "unsafe")
+    assert (
+        told["sentence"] in found.summary().replace("\n", " ") or second.value in told["sentence"]
+    )
+    assert inside.ask("/api/release/judged?requirement=2&l=9999999").status == 400
+    assert inside.ask("/api/release/judged?requirement=7").status == 400
+    assert inside.ask("/api/release/judged?value=Nonsense").status == 400
+
+
+def test_of_one_value_it_says_what_an_audit_says_of_it(inside, folder):
+    sentences = set()
+    for value in ("Flu", "HIV", "Syphilis"):
+        rule = fk.Requirement(fk.Facts(1, 3, 1), below="1/50", values=[value])
+        policy = fk.Policy([rule], fk.Policy.load(folder / "policy.toml").schema)
+        (found,) = fk.audit(folder / "out", policy, learned=False).verdicts
+        told = inside.ask(f"/api/release/judged?requirement=2&limit=1/50&value={value}").json
+        assert found.found.value == value
+        assert {row[3] for row in told["groups"]["rows"]} == {value}
+        assert float(told["worst"].rstrip("%")) == pytest.approx(100 * found.probability, abs=0.1)
+        sentences.add(told["sentence"])
+    assert len(sentences) == 3
+
+
+def test_statements_of_the_owner_are_those_of_ask(inside, folder):
+    name = (folder / "hospital.csv").read_text("utf-8").splitlines()[1].split(",")[0]
+    body = {"about": name, "statements": f'"{name}" != Flu\n# a remark\n'}
+    told = inside.post("/api/release/asked", body).json["answers"]
+    own = fk.named_release(folder / "out")
+    found = fk.Statements(f'"{name}" != Flu').posteriors(own, people=[name])[name]
+    assert len(told["rows"]) == len(found)
+    values = {value: answer.probability for value, answer in found.items()}
+    for value, _, after in told["rows"]:
+        assert float(after["width"]) == pytest.approx(100 * values[value], abs=0.01)
+    for wrong in (
+        {"about": "", "statements": ""},
+        {"about": name, "statements": "Tom !="},
+        {"about": 1},
+    ):
+        assert inside.post("/api/release/asked", wrong).status == 400
+
+
+def test_a_raw_table_needs_no_policy(tmp_path, folder):
+    lines = (folder / "hospital.csv").read_text("utf-8").splitlines()
+    (tmp_path / "t.csv").write_text("\n".join(line.partition(",")[2] for line in lines[:2000]))
+    found = Place(tmp_path, tmp_path / "t.csv").browser().ask("/api/release").json
+    assert found["mood"] == "unsafe"
+    assert found["names"]
+
+
+SEVERAL = """
+[schema]
+identifiers = ["name"]
+person = "patient"
+quasi_identifiers = ["age", "sex"]
+sensitive = ["diagnosis", "charges"]
+[[require]]
+sensitive = "charges"
+within = 3000
+facts = { l = 1, k = 2 }
+below = 0.9
+[[require]]
+any_of = { virus = ["HIV", "Hepatitis C"], mind = ["Schizophrenia"] }
+sensitive = "diagnosis"
+knowing = []
+facts = { k = 2 }
+below = 0.5
+[[require]]
+k_anonymity = 2
+"""
+
+
+def test_windows_sets_and_several_columns_have_dials(tmp_path, folder):
+    (tmp_path / "t.csv").write_bytes((folder / "hospital.csv").read_bytes())
+    (tmp_path / "p.toml").write_text(SEVERAL, encoding="utf-8")
+    browser = Place(tmp_path, tmp_path / "t.csv", tmp_path / "p.toml").browser()
+    rules = fk.Policy.load(tmp_path / "p.toml")
+    near, sets, *_ = fk.audit(tmp_path / "t.csv", rules, learned=False).verdicts
+    told = browser.ask("/api/release/judged?requirement=1").json
+    assert told["mood"] == ("safe" if near.safe else "unsafe")
+    assert "to within" in told["sentence"] or "between" in told["sentence"]
+    assert told["exposed"].startswith("How many people")
+    told = browser.ask("/api/release/judged?requirement=2").json
+    assert told["mood"] == ("safe" if sets.safe else "unsafe")
+    of_all = [
+        browser.ask(f"/api/release/judged?requirement=2&value={v}") for v in ("virus", "mind")
+    ]
+    assert [answer.status for answer in of_all] == [200, 200]
+    assert told["worst"] in [answer.json["worst"] for answer in of_all]
+    assert [each["place"] for each in browser.ask("/api/release").json["dials"]] == [1, 2]
+    assert browser.ask("/api/release/skyline?requirement=1&value=1000").status == 400
+
+
+# ---- what is made --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def own(tmp_path, folder):
+    for name in ("hospital.csv", "marital.csv", "policy.toml"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    return tmp_path
+
+
+@pytest.fixture
+def browser(own):
+    place = Place(own, own / "hospital.csv", own / "policy.toml")
+    press = Press(place.session)
+    place.guard._app = application(place.session, press)
+    yield place.browser()
+    press.close()
+    assert not [name for name in os.listdir(own) if name.startswith(".foreknow")]
+
+
+def waited(browser, seconds=300):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        found = browser.ask("/api/publish/state").json
+        if not found["running"]:
+            return found
+        time.sleep(0.1)
+    raise AssertionError("it takes too long")
+
+
+def test_a_release_is_made_compared_and_written(browser, own):
+    assert browser.post("/api/publish/start", {"method": "mondrian"}).json["running"]
+    assert browser.post("/api/publish/start", {"method": "mondrian"}).status == 400
+    (made,) = waited(browser)["trials"]
+    assert made["state"] == "made", made
+    assert made["mood"] == "safe"
+    assert sorted(os.listdir(own))[1:] == ["hospital.csv", "marital.csv", "policy.toml"]
+    opened = browser.ask("/api/release?of=" + made["name"].replace(" ", "%20")).json
+    assert opened["published"]
+    assert opened["mood"] == "safe"
+    told = browser.ask("/api/publish/compared?a=0&b=1").json
+    rows = {row[0]: row[1:] for row in told["table"]["rows"]}
+    assert rows["People"] == ["4,000", "4,000"]
+    assert [cell["mood"] for cell in rows["Verdict"]] == ["unsafe", "safe"]
+    assert rows["Against an adversary who knows the method"] == ["not judged"] * 2
+    for wrong in ("../out", "hospital.csv", ".x", "CON", "nul.x", "", None, "a/b", "x" * 200):
+        assert browser.post("/api/publish/write", {"trial": "1", "folder": wrong}).status == 400
+    written = browser.post("/api/publish/write", {"trial": "1", "folder": "made"}).json
+    assert written["trials"][0]["written"] == "made"
+    assert browser.post("/api/publish/write", {"trial": "1", "folder": "again"}).status == 400
+    fk.verify(own / "made")
+    assert (own / "made.owner" / "members.parquet").is_file()
+    assert browser.ask("/api/release?of=made").json["names"]
+
+
+def test_cancelled_nothing_is_left(browser, own):
+    browser.post("/api/publish/start", {"method": "fulldomain"})
+    (left,) = browser.post("/api/publish/cancel", {}).json["trials"]
+    assert left["state"] == "cancelled"
+    assert browser.post("/api/publish/write", {"trial": "1", "folder": "x"}).status == 400
+
+
+def test_that_nothing_is_safe_is_said_with_a_way_out(browser):
+    browser.post("/api/publish/start", {"method": "anatomy", "form": "bucketized"})
+    (none,) = waited(browser)["trials"]
+    assert none["state"] == "none"
+    assert "Anatomy" in none["why"][0]
+    wrong = [{}, {"method": "x"}, {"method": 5}, {"method": "mondrian", "form": "x"}]
+    wrong += [{"method": "mondrian", "settings": said} for said in ("suppresion = 1", "x", "= 5")]
+    for given in wrong:
+        assert browser.post("/api/publish/start", given).status == 400, given
+
+
+# Writes a release that was made, and is killed at one of the renames, before it or after it.
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from foreknow.explore.publish import KeptRelease, Press, PublishRequest
+from foreknow.explore.session import Session
+from foreknow.atomic_files import write_whole
+from foreknow_judge.scratch import CONTENT
+
+press = Press(Session(Path()))
+press._aside = press._make_place()
+for place in (1, 2):
+    kept = press._aside[0] / CONTENT / f"release-{place}"
+    for folder in (kept, kept.with_name(kept.name + ".owner")):
+        folder.mkdir()
+        (folder / "file").touch()
+    request = PublishRequest(
+        place, "table.csv", "mondrian", kept, kept_release=KeptRelease(), state="made"
+    )
+    press._requests.append(request)
+
+rename = Path.rename
+def killed(path, target):
+    if sys.argv[1] == "after":
+        rename(path, target)
+    if Path(target).name == "made":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if sys.argv[1] == "before":
+        rename(path, target)
+
+Path.rename = killed
+press.write({"trial": "1", "folder": "made"})
+"""
+
+
+@pytest.mark.parametrize(("when", "left"), [("before", []), ("after", ["made", "made.owner"])])
+def test_killed_while_it_is_written_it_is_there_as_a_whole_or_not_at_all(tmp_path, when, left):
+    killed = subprocess.run([sys.executable, "-c", KILLED, when], cwd=tmp_path, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert (tmp_path / "made.owner").is_dir()
+    write_whole(tmp_path / "next", "text")
+    assert sorted(os.listdir(tmp_path)) == [*left, "next"]
+    assert [os.listdir(tmp_path / name) for name in left] == [["file"]] * len(left)
