@@ -394,23 +394,6 @@ def test_worlds_beyond_reach():
     assert attacked("baab", Slow(), nothing=True).certain == (1,)
 
 
-def test_safe_depends_on_its_table_alone():
-    """What is within reach does not depend on what was counted before."""
-    functions, outcomes = ["ABC|DEF", "ABCD|EF", "AB|CDEF", "ABCDEF"], {}
-    groups = [[[p in g for g in f.split("|")].index(True) for p in "ABCDEF"] for f in functions]
-    tables = sorted(set(permutations("aabbcd")))
-    for order in (tables, tables[::-1]):
-        method = fk.Safe(groups, fk.MaxRatio("1/2"), steps=60)
-        for values in order:
-            try:
-                made = tuple(method.partition(microdata(values, age=range(6))).tolist())
-            except (fk.NoSafeRelease, UnsupportedError) as error:
-                made = type(error).__name__
-            assert outcomes.setdefault(values, made) == made
-    assert "BeyondReach" in outcomes.values()
-    assert any(isinstance(made, tuple) for made in outcomes.values())
-
-
 # ---- only what a method declares -----------------------------------------------------------------
 
 

@@ -530,15 +530,6 @@ def test_properties_of_policies_are_enumerated(chance):
     assert said == all(worst_in_worlds(worlds, known, about) < x for known, x, about in plain)
 
 
-def test_negations_about_others_can_tell_more():
-    """Why negations are refused: of these worlds, those about the target are not the worst."""
-    # If the second has b, the first has a or c as likely as not; if it has d, the first has e.
-    worlds = [("a", "b"), ("c", "b"), ("e", "d"), ("f", "d"), ("g", "d"), ("h", "d"), ("i", "d")]
-    about_target = worst_in_worlds([world[:1] for world in worlds], 1, lambda v: True)
-    after = [first for first, second in worlds if second != "d"]
-    assert about_target < F(after.count("a"), len(after))
-
-
 KNOWN = fk.Priors.learn(pa.table({"sex": [*"mf"] * 4, "d": ["x", "y"] * 4}), ["sex"], "d")
 
 

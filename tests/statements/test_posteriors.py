@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from tests.examples import NIGHTLY
-from tests.oracle.posterior_worlds import binary, joint, joint_by_permanents
+from tests.oracle.posterior_worlds import binary, joint
 
 from foreknow.adversaries.priors import exchanges
 from foreknow.adversaries.priors import posteriors as kernel
@@ -147,15 +147,6 @@ def test_posteriors_are_what_enumeration_says(reading, kind):
             for low, high, p in zip(*ends, flat(true), strict=True):
                 assert p is None or Fraction(low) <= p <= Fraction(high)
     assert possible > 20  # of 120 groups
-
-
-def test_two_oracles_agree():
-    drawn = random.Random(3)
-    for _ in range(20 if NIGHTLY else 5):
-        held, _, priors = random_scene(drawn, 10, 5)
-        for signatures, bag in held:
-            people = people_of(signatures, priors)
-            assert joint(people, bag) == joint_by_permanents(people, bag)
 
 
 def test_complements_are_rounded_from_fractions():
