@@ -15,14 +15,9 @@ LEVELS = {"age": fk.Intervals([2, 4])}
 BUCKETS = fk.PublishOptions(form="bucketized")
 
 
-def table(values, **columns):
-    """A raw table with quasi-identifiers and the diseases of its people."""
-    return pa.table({**columns, "disease": list(values)})
-
-
 def microdata(values, hierarchies=None, **columns):
-    """The same, with roles; everybody's number is published too, as what outsiders know."""
-    rows = table(values, **columns, pid=list(range(len(values))))
+    """A table with roles; everybody's number is published too, as what outsiders know."""
+    rows = pa.table({**columns, "disease": list(values), "pid": list(range(len(values)))})
     schema = fk.Schema(
         quasi_identifiers=list(columns),
         sensitive="disease",
@@ -34,7 +29,7 @@ def microdata(values, hierarchies=None, **columns):
 
 def release_of(values, groups, **columns):
     """People in groups, as a release of which the method is not known."""
-    rows = table(values, **columns, gid=groups)
+    rows = pa.table({**columns, "disease": list(values), "gid": groups})
     return fk.Release.from_groups(rows, group="gid", sensitive="disease")
 
 
@@ -47,6 +42,11 @@ def policy_for(policy, found):
     options = replace(policy.options, labels={**exact, **policy.options.labels})
     blind = [replace(required, knowing=[]) for required in policy.requirements]
     return fk.Policy(blind, schema=found.schema, options=options)
+
+
+def in_buckets(requirements, found):
+    """The same, of which only groups are published."""
+    return fk.Policy(requirements, schema=found.schema, options=BUCKETS)
 
 
 def together(groups):
@@ -62,15 +62,6 @@ def random_table(random, people, kinds, n_values, hierarchies=None):
     columns = {name: random.integers(0, most, people).tolist() for name, most in kinds.items()}
     values = ["abcdef"[code] for code in random.integers(0, n_values, people)]
     return values, columns, microdata(values, hierarchies, **columns)
-
-
-def random_of_which(random, made, *how):
-    """A random table of which something is made (of its values, columns and microdata)."""
-    while True:
-        values, columns, found = random_table(random, *how)
-        release = made(values, columns, found)
-        if release is not None:
-            return values, columns, found, release
 
 
 def agrees(found, values, expected, n_worlds, n_possible):
@@ -119,10 +110,8 @@ def plainly(method, policy, columns, hierarchies=None):
 def enumerated(algorithm, values):
     """What enumeration says of the release that an algorithm makes of a table."""
     release = algorithm(tuple(values))
-    groups = [
-        next(i for i, g in enumerate(sorted(map(sorted, release))) if p in g)
-        for p in range(len(values))
-    ]
+    sorted_groups = sorted(map(sorted, release))
+    groups = [[p in g for g in sorted_groups].index(True) for p in range(len(values))]
     return posteriors(values, groups, algorithm, release)
 
 
@@ -131,7 +120,7 @@ class Coin:
 
     def __init__(self, functions):
         self.groupings = [
-            np.array([next(i for i, g in enumerate(f.split("|")) if p in g) for p in "ABCDEF"])
+            np.array([[p in g for g in f.split("|")].index(True) for p in "ABCDEF"])
             for f in functions
         ]
 

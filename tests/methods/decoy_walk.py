@@ -9,26 +9,26 @@ has an average of such readers' posteriors.
 from __future__ import annotations
 
 import copy
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from functools import cache
+from itertools import permutations, product
 from math import factorial, prod
 
 import numpy as np
+import pytest
 from tests.oracle.decoy_groups import Group, added, divided, placements, planned, worst
 
+from foreknow.methods.decoy import decoy, guards, search
 from foreknow.methods.decoy.decoy import Decoy
 from foreknow.methods.decoy.search import Outcome
 
-MADE = {}  # groups, by all that they consist of
 
-
+@cache
 def group(*parts):
     """The same group once."""
-    if parts not in MADE:
-        MADE[parts] = Group(*parts)
-    return MADE[parts]
+    return Group(*parts)
 
 
 class Left:
@@ -209,7 +209,76 @@ def _outcome(made, accepted):
     return Outcome(np.array(made, dtype=bool), np.array(accepted, dtype=bool))
 
 
+@pytest.fixture
+def eager(monkeypatch):
+    """Try cuts also that will nearly always be refused; as many decoys as asked for."""
+
+    def few(decoys, **broken):
+        monkeypatch.setattr(search, "_CHANCES", (0,))
+        monkeypatch.setattr(guards, "AMOUNTS", (decoys, *(x for x in guards.AMOUNTS if x > decoys)))
+        monkeypatch.setattr(search, "AMOUNTS", guards.AMOUNTS)
+        for module in (guards, decoy, search):
+            monkeypatch.setattr(module, "COUPLED", decoys)
+        if "swaps" in broken:
+            monkeypatch.setattr(guards.Guards, "swaps", broken["swaps"])
+        if "kept" in broken:
+            monkeypatch.setattr(guards, "_kept", lambda decoys, power: Fraction(broken["kept"]))
+
+    return few
+
+
 SEEN = {}  # what facts come to, of the same groups
+
+
+def labelled(sizes):
+    """Places of people, so many of each."""
+    return [place for place, many in enumerate(sizes) for _ in range(many)]
+
+
+def given(dealt, seats, side, parts):
+    """Every way to give the values of dealt groups to people; and the bags of the parts then."""
+    for own in product(*(sorted(set(permutations(labelled(bag)))) for bag in dealt)):
+        left = [list(values) for values in own]
+        world = [left[seat].pop() for seat in seats]
+        bags = [[0] * len(dealt[0]) for _ in range(parts)]
+        for part, value in zip(side, world, strict=True):
+            bags[part][value] += 1
+        yield world, tuple(map(tuple, bags))
+
+
+def made_of(microdata, policy):
+    """How probable each grouping is of each world: groups are numbered as people come."""
+    n, labels = microdata.n_rows, list(microdata.values)
+    made = defaultdict(lambda: defaultdict(Fraction))
+    for left, chance in Walk(microdata, policy).leaves():
+        every = [(chance, {}, {})]
+        for number, one in enumerate(left):
+            alone = Fraction(
+                prod(factorial(many) for bag in one.dealt for many in bag),
+                prod(map(factorial, one.bag)),
+            )
+            more = []
+            for seats in sorted(set(permutations(labelled(map(sum, one.dealt))))):
+                cells = Counter(zip(seats, one.side, strict=True))
+                placed = tuple(
+                    tuple(cells[i, part] for part in range(len(one.sizes))) for i in range(one.many)
+                )
+                seen = dict(zip(one.people, ((number, i) for i in seats), strict=True))
+                for values, bags in given(one.dealt, seats, one.side, len(one.sizes)):
+                    times = alone * (1 if bags in one.unsafe else one.spared(placed))
+                    world = dict(zip(one.people, values, strict=True))
+                    more += [(w * times, g | seen, v | world) for w, g, v in every if times]
+            every = more
+        for weight, groups, world in every:
+            world = tuple(labels[world[p]] for p in range(n))
+            made[in_order(groups[p] for p in range(n))][world] += weight
+    return made
+
+
+def in_order(groups):
+    """The same groups, numbered as they come."""
+    seen = {}
+    return tuple(seen.setdefault(own, len(seen)) for own in groups)
 
 
 def judge(microdata, policy, facts):

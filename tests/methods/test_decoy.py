@@ -1,37 +1,34 @@
-"""Decoy: what its refusals tell, by enumeration; its chances; what it refuses."""
+"""Decoy: what one refusal tells, the cuts that it tries, its chances, and what it publishes."""
 
 import random
 from collections import Counter
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cli.conftest import desk as desk
 from tests.examples import NIGHTLY, examples
-from tests.methods.decoy_chances import chance_of
-from tests.oracle.algorithm_worlds import worlds
-from tests.oracle.decoy_worlds import one_trial, worst_posterior
+from tests.oracle.decoy_worlds import one_trial
 
 import foreknow as fk
-from foreknow.cli.entry import app
 from foreknow.errors import NoSafeRelease
+from foreknow.methods.decoy import decoy, draws, search
+from foreknow.methods.decoy.decoy import Decoy
 from foreknow_judge.errors import DataError, PolicyError, UnsupportedError
 
 ONE = fk.Schema(quasi_identifiers=["x"], sensitive="v")
 
 
-def table(values, x=None, **more):
-    x = list(range(len(values))) if x is None else x
-    return pa.table({"x": x, "v": list(values), **more})
-
-
-def chance(microdata, policy, groups, world):
-    codes = np.array([microdata.values.codes[v] for v in world], microdata.sensitive_codes.dtype)
-    return chance_of(microdata.with_sensitive(codes), policy, groups)
+def started(values, /, *criteria, x=None, below="3/5", **secret):
+    """A search of a table, at its start."""
+    table = pa.table({"x": list(range(len(values))) if x is None else x, "v": list(values)})
+    asked = [fk.Requirement(one, below=below, **secret) for one in criteria]
+    return Decoy()._start(fk.Microdata(table, ONE), fk.Policy(asked, ONE))
 
 
 # ---- the proof, apart from the program ----------------------------------------------------------
@@ -39,10 +36,7 @@ def chance(microdata, policy, groups, world):
 
 @given(
     st.lists(st.sampled_from("abc"), min_size=3, max_size=5),
-    st.integers(1, 2),
-    st.integers(1, 3),
-    st.integers(1, 4),
-    st.integers(1, 2),
+    *(st.integers(1, most) for most in (2, 3, 4, 2)),
     st.randoms(use_true_random=False),
 )
 @examples(25, daily=5, deadline=None)
@@ -56,8 +50,7 @@ def test_what_one_trial_tells(values, least, many, decoys, j, draw):
     accepted, refused = one_trial(values, part, many, unsafe, j, decoys)
     # An accepted cut tells nothing beyond the bags of its parts.
     for bag in bags:
-        own = {accepted[w] for w in every if tuple(sorted(w[p] for p in part)) == bag}
-        assert len(own) == 1
+        assert len({accepted[w] for w in every if tuple(sorted(w[p] for p in part)) == bag}) == 1
     # A refused one makes nothing that concerns j people likelier by more than 1 + 1/K.
     for weights in refused.values():
         least_weight = min(weights.values())
@@ -66,85 +59,198 @@ def test_what_one_trial_tells(values, least, many, decoys, j, draw):
             continue
         for people in permutations(range(n), j):
             for theirs in product(sorted(set(values)), repeat=j):
-                inside = [
-                    w
-                    for w in weights
-                    if all(w[p] == x for p, x in zip(people, theirs, strict=True))
-                ]
+                inside = [w for w in weights if tuple(w[p] for p in people) == theirs]
                 after = sum(weights[w] for w in inside) / least_weight
                 assert len(inside) <= after <= len(inside) * (1 + Fraction(1, decoys))
         for w in every:  # in all, something comes of every world
             assert accepted[w] + sum(own.get(w, 0) for own in refused.values()) == 1
 
 
-# ---- the program: everybody's posterior, over every world ---------------------------------------
-
-FACTS = [(0, 0, 0), (1, 0, 0), (2, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0), (0, 1, 1), (0, 2, 0)]
-LIMITS = ["1/2", "2/3", "3/4", "4/5", "1"]
+# ---- parts that are far from the whole ----------------------------------------------------------
 
 
-def releases(draw, many):
-    """Releases of small tables: how probable each is of every world, what is asked of it."""
-    while many:
-        values = draw.choice(["aabbc", "aabc", "abcde", "aabbcd", "aaabb"])
-        world = tuple(draw.choice(values) for _ in range(draw.choice([4, 5, 5])))
-        facts, limit = draw.choice(FACTS), draw.choice(LIMITS)
-        pair = sorted(set(world))[:2]
-        several = len(set(world)) > 2 and draw.random() < 0.25
-        secret = {"any_of": pair} if several else {}
-        if not several and draw.random() < 0.25:
-            secret = {"values": pair[:1]}
-        policy = fk.Policy([fk.Requirement(fk.Facts(*facts), below=limit, **secret)], ONE)
-        x = sorted(draw.randrange(4) for _ in world) if draw.random() < 0.3 else None
-        microdata = fk.Microdata(table(world, x), ONE)
-        try:
-            groups = fk.Decoy().partition(microdata, policy, seed=draw.randrange(1 << 30)).tolist()
-        except NoSafeRelease:
-            continue
-        weights = {w: chance(microdata, policy, groups, w) for w in worlds(world, groups)}
-        assert weights[world] > 0
-        many -= 1
-        secrets = [set(pair)] if several else [{v} for v in secret.get("values", set(world))]
-        yield weights, secrets, facts, limit
+def random_bags(draw, many, n_values=5, most=4):
+    """Bags of at least one person."""
+    found = [[draw.randrange(most) for _ in range(n_values)] for _ in range(many)]
+    return np.array([bag if any(bag) else [1] * n_values for bag in found])
 
 
-@pytest.mark.parametrize("seed", range(60 if NIGHTLY else 1))
-def test_no_limit_is_reached_in_what_it_makes(seed):
-    for weights, secrets, facts, limit in releases(random.Random(seed), 8 if NIGHTLY else 2):
-        assert max(worst_posterior(weights, secret, facts) for secret in secrets) < Fraction(limit)
+def by_frequency(bag):
+    return sorted(range(len(bag)), key=lambda v: (-bag[v], v))
 
 
-def test_the_chances_are_those_of_runs():
-    values = "aabbcad"
-    microdata = fk.Microdata(table(values), ONE)
-    policy = fk.Policy([fk.Requirement(fk.Facts(), below="4/5")], ONE)
-    runs = 250 if NIGHTLY else 25
-    made = Counter(
-        tuple(fk.Decoy().partition(microdata, policy, seed=seed).tolist()) for seed in range(runs)
-    )
-    chances = {groups: chance_of(microdata, policy, groups) for groups in made}
-    assert len(made) > 1
-    assert sum(chances.values()) <= 1
-    for groups, probability in chances.items():
-        spread = 5 * (runs * float(probability * (1 - probability))) ** 0.5
-        assert abs(made[groups] - runs * float(probability)) <= spread + 1e-9
+def test_sums_of_parts_far_from_the_mean():
+    """So many deviations above the mean of every set of people that may be the part."""
+    draw = random.Random(1)
+    for _ in range(300 if NIGHTLY else 30):
+        bag = random_bags(draw, 1, most=3)[0]
+        n, far = int(bag.sum()), draw.choice([0.0, 0.3, 1.1, 2.5])
+        size = draw.randrange(1, n + 1)
+        made = draws.Strayed.of(bag[None]).bags(np.array([0]), np.array([size]), np.array([far]))[0]
+        order = by_frequency(bag)
+        parts = np.array(list(combinations([v for v in order for _ in range(bag[v])], size)))
+        for many in range(1, len(bag) + 1):
+            held = np.isin(parts, order[:many]).sum(axis=1)
+            above = min(size, held.mean() + far * held.std())
+            assert abs(made[order[:many]].sum() - above) <= 0.5 + 1e-5
+        assert made.min() >= 0
+        assert made.sum() == size
+
+
+def test_what_is_foreseen_of_cuts_happens():
+    """Beside draws: who is foreseen to be refused mostly is, and the same the other way."""
+    draw, lot, many = random.Random(2), np.random.default_rng(2), 100
+    found = {chance: [] for chance in (0.0, *search._CHANCES)}
+    for _ in range(200 if NIGHTLY else 40):
+        values = draw.choices("abcdefgh", [8, 7, 6, 5, 4, 3, 2, 1], k=draw.randrange(30, 300))
+        start = started(values, fk.Facts(draw.choice([0, 1])))
+        bag = start.bags_of(start.node, 1)
+        size, decoys = draw.randrange(6, len(values) - 5), draw.choice([3, 10])
+        people, none = np.array([size, len(values) - size]), np.zeros(2, dtype=np.int64)
+        chance = start._chances(
+            [(none, people)], draws.Strayed.of(bag), none[:1], np.array([decoys])
+        )
+        owner = np.arange(many).repeat(2)
+        bags = draws.drawn(bag.repeat(many, axis=0), np.tile(people, many), owner, lot)
+        found[float(chance[0, 0])].append(start.quiet(bags, owner).mean() ** (decoys + 1))
+    least, most = found[0.0], found[search._CHANCES[-1]]
+    assert min(len(least), len(most)) > 3
+    assert np.mean(least) < 0.15
+    assert np.mean(most) > 0.8
+
+
+def test_chances_of_a_turn_by_group():
+    """Asked together or one by one."""
+    start, draw = started("aaabbbccddeefg" * 6, fk.Facts(1)), random.Random(3)
+    start.n_groups, bags = 4, random_bags(draw, 4, 7, 12)
+    kind, strayed = np.array([2, 0, 3, 1]), draws.Strayed.of(bags)
+    people, decoys = bags.sum(axis=1)[kind], np.array([3, 10, 3, 30])
+    groups, asked = [[0, 1, 2, 3], [1, 3], [0]], []
+    for turn in groups:
+        sizes = [draw.randrange(2, int(people[g]) - 1) for g in turn]
+        parts = np.array([[s, people[g] - s] for g, s in zip(turn, sizes, strict=True)])
+        asked.append((np.repeat(turn, 2), parts.reshape(-1)))
+    together = start._chances(asked, strayed, kind, decoys)
+    for turn, own in enumerate(groups):
+        for place, group in enumerate(own):
+            pair = slice(2 * place, 2 * place + 2)
+            one = [(asked[turn][0][pair], asked[turn][1][pair])]
+            alone = start._chances(one, strayed, kind, decoys)
+            assert alone[group, 0] == together[group, turn]
+            assert not np.delete(alone[:, 0], group).any()
+    assert not together[[0, 2], 1].any()
+    assert len(np.unique(together)) > 2
+
+
+# ---- bags of a kind -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("criteria", "secret"),
+    [
+        ([fk.Facts(1, 1, 0)], {}),
+        ([fk.Facts(2), fk.Negations(1)], {}),
+        ([fk.Facts(1)], {"values": ["a", "c"]}),
+        ([fk.Facts()], {"any_of": ["a", "b"]}),
+    ],
+)
+def test_bags_of_a_kind_are_judged_alike(criteria, secret):
+    start = started("aaabbbcccdddeee" * 9, *criteria, below="3/4", **secret)
+    bags = random_bags(random.Random(4), 400 if NIGHTLY else 60, most=9)
+    one = np.zeros(1, dtype=np.int64)
+    for judge in (start.guards.evaluate, start.guards.roughly, start.guards.exchanged):
+        for some in (bags, bags[bags[:, 1] == 0]):  # then a value that nobody has
+            found = start._judged(judge, some, np.arange(len(some)))
+            assert found.tolist() == [start._measured(judge, bag[None], one)[0] for bag in some]
+            assert some is not bags or 0 < found.sum() < len(found)
+
+
+def test_kinds_and_places_of_values():
+    start = started("aaabbbcccdddeee" * 9, fk.Facts(1))
+    bags = np.array([[0, 3, 0, 1, 0], [1, 0, 0, 0, 3], [2, 2, 0, 0, 0], [300, 0, 70_000, 0, 0]])
+    first, kind, forms = start.guards.kinds(bags)
+    assert kind[0] == kind[1]
+    assert len(first) == len(np.unique(kind)) == 3
+    assert forms[kind].tolist() == [[3, 1], [3, 1], [2, 2], [70_000, 300]]
+    bags = random_bags(random.Random(5), 50)
+    for bag, own, begin in zip(bags, *draws.ranks(bags), strict=True):
+        order = by_frequency(bag)
+        assert [own[v] for v in order] == list(range(len(bag)))
+        before = [bag[order[:at]].sum() for at in range(len(bag))]
+        assert [begin[v] for v in order] == before
+
+
+# ---- what is tried, accepted and dealt ----------------------------------------------------------
+
+
+def test_parts_and_decoys_of_cuts(monkeypatch):
+    """Parts have the values of their people; what is accepted has stood beside all its decoys."""
+    draw = random.Random(7)
+    x = [draw.randrange(40) for _ in range(900)]
+    values = [draw.choices("abcdefgh", [8, 7, 6, 5, 4, 3, 2, 1 + age // 4])[0] for age in x]
+    start, lot = started(values, fk.Facts(1), x=x), np.random.default_rng(7)
+    drawn, as_it_is, some_left, accepted = Counter(), search.Search.decoys, 0, 0
+
+    def counted(self, cuts, which, *rest):
+        found = as_it_is(self, cuts, which, *rest)
+        drawn.update(found[2].tolist())
+        return found
+
+    monkeypatch.setattr(search.Search, "decoys", counted)
+    while start.n_groups:
+        cuts = start.choose_cuts()
+        part = start.part_of_people(cuts)
+        for number, bag in enumerate(cuts.bags):
+            own = start.value[part == number]
+            assert np.bincount(own, minlength=len(bag)).tolist() == bag.tolist()
+            assert len(own) == cuts.people[number]
+        assert ((part >= 0) == np.isin(start.group_of_people(), cuts.group)).all()
+        some_left += 0 < len(cuts.group) < start.n_groups
+        outcome = search.Outcome(np.zeros(0, dtype=bool), np.zeros(0, dtype=bool))
+        if len(cuts.group):
+            drawn.clear()
+            outcome = decoy._decided(start, cuts, lot)
+        for number in np.flatnonzero(outcome.accepted).tolist():
+            assert drawn[number] == cuts.decoys[number] > 0
+            accepted += 1
+        start.descend(cuts, outcome)
+    assert min(some_left, accepted) > 0
+
+
+def test_seats_are_as_likely_for_each():
+    """By chi-square: of two groups, who of a value sits in which small group."""
+    start = started("aaaabbc" + "bbbbaac", fk.Facts(), below="3/4")
+    group, lot, seats = np.repeat([0, 1], 7), np.random.default_rng(6), np.zeros((14, 3))
+    for _ in range(3000):
+        deal = start.deal_of(group, np.array([3, 3]), lot)
+        seats[deal.people, deal.seat] += 1
+        assert (deal.value == start.value[deal.people]).all()
+        assert (deal.group == group[deal.people]).all()
+    for own, value in product((0, 1), range(3)):
+        mine = seats[(group == own) & (start.value == value)]
+        expected = np.tile(mine.mean(axis=0), (len(mine), 1))
+        there = expected > 0
+        # At most 6 degrees of freedom.
+        assert ((mine - expected)[there] ** 2 / expected[there]).sum() < 25
 
 
 # ---- at a size ----------------------------------------------------------------------------------
 
-
-def register(n=1200, seed=3):
-    draw = random.Random(seed)
-    return pa.table(
-        {
-            "income": [draw.randrange(100) for _ in range(n)],
-            "district": [draw.choice(["north", "south", "east", "west"]) for _ in range(n)],
-            "cause": [draw.choice("ppqqrstuvw") for _ in range(n)],
-        }
-    )
-
-
 ROLES = fk.Schema(quasi_identifiers=["income", "district"], sensitive="cause")
+HALF = fk.Policy([fk.Requirement(fk.Facts(1), below="1/2")], ROLES)
+
+
+def register(n=1200):
+    draw = random.Random(3)
+    columns = {
+        "income": [draw.randrange(100) for _ in range(n)],
+        "district": [draw.choice(["north", "south", "east", "west"]) for _ in range(n)],
+        "cause": [draw.choice("ppqqrstuvw") for _ in range(n)],
+    }
+    return pa.table(columns)
+
+
+TWO_SETS = {"one": ["p", "q"], "two": ["q", "r"]}
 
 
 @pytest.mark.parametrize(
@@ -154,23 +260,26 @@ ROLES = fk.Schema(quasi_identifiers=["income", "district"], sensitive="cause")
         [fk.Requirement(fk.Facts(1, 1, 1), below="3/4"), fk.Requirement(fk.KAnonymity(8))],
         [fk.Requirement(fk.Negations(2), below="2/3", values=["p", "q"])],
         [fk.Requirement(fk.Facts(0, 1, 0), below="3/5", any_of=["p", "q"])],
+        [fk.Requirement(fk.Facts(1), below="2/3", any_of=TWO_SETS)],
         [fk.Requirement(fk.LDiversity(3)), fk.Requirement(fk.LDiversity(3, "recursive", c=2))],
     ],
-    ids=["l", "k and m, size", "negations", "any of", "diversity"],
+    ids=["l", "k and m, size", "negations", "any of", "sets", "diversity"],
 )
-def test_it_divides_and_keeps_the_policy(asked):
-    policy = fk.Policy(asked, ROLES)
-    made = fk.publish(fk.Microdata(register(), ROLES), policy, method="decoy")
+def test_it_divides_and_keeps_policies(asked):
+    microdata = fk.Microdata(register(), ROLES)
+    made = fk.publish(microdata, fk.Policy(asked, ROLES), method=fk.Decoy(cuts=3), seed=7)
     assert made.audit.safe
     assert len(made.groups) > 4
     assert made.certificate.method["name"] == "Decoy"
     assert made.certificate.scope["method"] == "as required"
+    assert any(note.startswith("seeded") for note in made.certificate.notes)
 
 
-def test_the_attack_settles_it_by_a_proof():
-    policy = fk.Policy([fk.Requirement(fk.Facts(1), below="1/2")], ROLES)
+def test_attacks_are_settled_by_proof():
     microdata = fk.Microdata(register(), ROLES)
-    found = fk.attack(microdata, fk.Decoy(), policy)
+    one, two = (fk.Decoy().partition(microdata, HALF, seed=7) for _ in range(2))
+    assert np.array_equal(one, two)
+    found = fk.attack(microdata, fk.Decoy(), HALF)
     assert (found.how, found.kept, found.found, found.undecided) == ("bound", True, False, False)
     assert "no posterior reaches a limit" in repr(found)
     assert found.to_dict()["kept"] is True
@@ -178,9 +287,9 @@ def test_the_attack_settles_it_by_a_proof():
         found.posterior(1, "p")
 
 
-def test_groups_that_do_not_hold_the_policy_are_not_taken_for_its_own():
-    apart = fk.PublishOptions(form="bucketized")
-    policy = fk.Policy([fk.Requirement(fk.Facts(1), below="1/2")], ROLES, apart)
+def test_groups_that_break_the_policy():
+    """They are not taken for Decoy's own."""
+    policy = fk.Policy(HALF.requirements, ROLES, fk.PublishOptions(form="bucketized"))
     microdata = fk.Microdata(register(), ROLES)
     groups = np.arange(microdata.n_people) // 2
     with pytest.raises(DataError, match="does not make these groups"):
@@ -195,51 +304,30 @@ def test_groups_that_do_not_hold_the_policy_are_not_taken_for_its_own():
     assert found.proof.startswith("if the method made these groups, beside as many decoys")
 
 
-def test_a_seed_is_noted():
-    policy = fk.Policy([fk.Requirement(fk.Facts(1), below="1/2")], ROLES)
-    microdata = fk.Microdata(register(), ROLES)
-    one, two = (fk.Decoy().partition(microdata, policy, seed=7) for _ in range(2))
-    assert np.array_equal(one, two)
-    made = fk.publish(microdata, policy, method=fk.Decoy(cuts=3), seed=7)
-    assert any(note.startswith("seeded") for note in made.certificate.notes)
-
-
-def test_other_tables_are_refused():
+def test_what_decoy_refuses():
+    few = fk.Microdata(pa.table({"x": range(4), "v": [*"aabb"]}), ONE)
     policy = fk.Policy([fk.Requirement(fk.Facts(), below="1/4")], ONE)
     with pytest.raises(NoSafeRelease, match="not even one group of all 4 people"):
-        fk.Decoy().partition(fk.Microdata(table("aabb"), ONE), policy)
-
-
-def test_on_the_command_line(tmp_path):
-    import pyarrow.csv
-
-    pyarrow.csv.write_csv(register(), tmp_path / "deaths.csv")
-    (tmp_path / "policy.toml").write_text(
-        '[schema]\nquasi_identifiers = ["income", "district"]\nsensitive = "cause"\n\n'
-        "[[require]]\nfacts = { l = 1 }\nbelow = 0.5\n\n[publish]\ndecoy = { cuts = 4 }\n"
-    )
-    files = [str(tmp_path / "deaths.csv"), "--policy", str(tmp_path / "policy.toml")]
-    out = str(tmp_path / "out")
-    made = CliRunner().invoke(app, ["publish", *files, "--method", "decoy", "--out", out])
-    assert made.exit_code == 0, made.output
-    assert CliRunner().invoke(app, ["verify", out]).exit_code == 0
-    attacked = CliRunner().invoke(app, ["attack", *files, "--method", "decoy"])
-    assert attacked.exit_code == 0, attacked.output
-    assert "no posterior reaches a limit" in attacked.output
-
-
-def test_several_sets_and_what_it_does_not_look_at():
-    microdata = fk.Microdata(register(), ROLES)
-    sets = fk.Requirement(fk.Facts(1), below="2/3", any_of={"one": ["p", "q"], "two": ["q", "r"]})
-    made = fk.publish(microdata, fk.Policy([sets], ROLES), method="decoy")
-    assert made.audit.safe
-    assert len(made.groups) > 4
+        fk.Decoy().partition(few, policy)
     rows = register().append_column("job", pa.array(["a", "b"] * 600))
     beside = fk.Schema(quasi_identifiers=["income", "district"], sensitive="cause", other=["job"])
-    policy = fk.Policy([fk.Requirement(fk.Facts(1), below="1/2")], beside)
+    policy = fk.Policy(HALF.requirements, beside)
     with pytest.raises(UnsupportedError, match="needs one sensitive column"):
         fk.publish(fk.Microdata(rows, beside), policy, method="decoy")
     near = fk.Requirement(fk.Facts(0, 0, 1), below="1/2", sensitive="income", within=5)
     schema = fk.Schema(quasi_identifiers=["district"], sensitive="income")
     with pytest.raises(PolicyError, match="does not look at windows"):
         fk.publish(fk.Microdata(register(), schema), fk.Policy([near], schema), method="decoy")
+
+
+def test_decoy_on_the_command_line(desk):
+    pyarrow.csv.write_csv(register(), desk.folder / "deaths.csv")
+    desk.put(
+        "policy.toml",
+        '[schema]\nquasi_identifiers = ["income", "district"]\nsensitive = "cause"\n\n'
+        "[[require]]\nfacts = { l = 1 }\nbelow = 0.5\n\n[publish]\ndecoy = { cuts = 4 }\n",
+    )
+    desk.says(*desk.publish("--method", "decoy", "-q", table="deaths.csv"))
+    desk.says("verify", "out")
+    attack = ["attack", "deaths.csv", "--policy", "policy.toml", "--method", "decoy"]
+    assert "no posterior reaches a limit" in desk.says(*attack)

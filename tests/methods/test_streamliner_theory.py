@@ -19,17 +19,12 @@ from examples.streamliner_theory import (
 from examples import streamliner_theory
 
 T0 = {"Ada": "flu", "Bob": "flu", "Coy": "cold", "Dan": "cold", "Eve": "HIV"}
-P = {
-    1: partition("Ada Coy", "Bob Dan Eve"),
-    2: partition("Ada Dan", "Bob Coy Eve"),
-    3: partition("Ada Eve", "Bob Coy Dan"),
-    4: partition("Bob Coy", "Ada Dan Eve"),
-    5: partition("Bob Dan", "Ada Coy Eve"),
-    6: partition("Bob Eve", "Ada Coy Dan"),
-    7: partition("Coy Eve", "Ada Bob Dan"),
-    8: partition("Dan Eve", "Ada Bob Coy"),
-    9: partition("Ada Bob Coy Dan Eve"),
-}
+PARTS = """
+Ada Coy|Bob Dan Eve, Ada Dan|Bob Coy Eve, Ada Eve|Bob Coy Dan, Bob Coy|Ada Dan Eve,
+Bob Dan|Ada Coy Eve, Bob Eve|Ada Coy Dan, Coy Eve|Ada Bob Dan, Dan Eve|Ada Bob Coy,
+Ada Bob Coy Dan Eve
+"""
+P = [partition(*own.strip().split("|")) for own in PARTS.split(",")]
 # Table 1, one column per table: Ada, Bob, Coy, Dan, Eve.
 COLUMNS = """
     flu cold flu cold flu cold flu cold HIV HIV
@@ -52,31 +47,27 @@ def known(partitions, released=None):
 
 
 def those(*numbers):
-    return {P[number] for number in numbers}
+    return {P[number - 1] for number in numbers}
 
 
-def test_knowing_all_nine_locally_safe_partitions_tells_eve():
-    assert locally_safe(T0, MOST) == set(P.values())
-    assert known(P.values()) == [1, 2]
-    assert worst_posterior(P.values(), T0, MOST) == 1
-    assert not is_safe_set(P.values(), T0, MOST, strong=False)
-
-
-def test_without_the_seventh_it_is_a_gss_but_the_third_tells_ada():
+def test_table_1():
+    """All nine locally safe partitions tell Eve; without the seventh, the third tells Ada."""
+    assert locally_safe(T0, MOST) == set(P)
+    assert known(P) == [1, 2]
+    assert worst_posterior(P, T0, MOST) == 1
+    assert not is_safe_set(P, T0, MOST, strong=False)
     gss = those(1, 2, 3, 4, 5, 6, 8, 9)
     assert known(gss) == [1, 2, 3, 4]
     assert worst_posterior(gss, T0, MOST) == Fraction(1, 2)
     assert is_safe_set(gss, T0, MOST, strong=False)
-    worlds = possible_tables(gss, T0, MOST, P[3])
+    worlds = possible_tables(gss, T0, MOST, P[2])
     assert {(w["Ada"], w["Eve"]) for w in worlds} == {("flu", "HIV")}
     assert not is_safe_set(gss, T0, MOST, strong=True)
-
-
-def test_the_largest_sgss_has_five_and_is_unique_and_the_largest_gss_is_not():
+    # The largest SGSS has five and is unique, and the largest GSS is not.
     sgss = those(1, 2, 4, 5, 9)
     assert known(sgss) == list(range(1, 11))
-    assert known(sgss, P[1]) == [1, 2, 3, 4, 5, 6]
-    assert worst_posterior(sgss, T0, MOST, P[1]) == Fraction(1, 2)
+    assert known(sgss, P[0]) == [1, 2, 3, 4, 5, 6]
+    assert worst_posterior(sgss, T0, MOST, P[0]) == Fraction(1, 2)
     assert largest_safe_sets(T0, MOST, strong=True) == [sgss]
     assert len(largest_safe_sets(T0, MOST, strong=False)) > 1
 
@@ -86,14 +77,6 @@ Q1 = partition("id1 id3", "id2 id4")
 Q2 = partition("id1 id4", "id2 id3")
 Q3 = partition("id1 id2 id3 id4")
 Q4 = partition("id1 id2", "id3 id4")
-
-
-def maps(first, second):
-    """Bijections of example 4: the images of id1, id2 and of id3, id4."""
-    return {
-        "s1": [dict(zip(["id1", "id2"], first.split(), strict=True))],
-        "s2": [dict(zip(["id3", "id4"], second.split(), strict=True))],
-    }
 
 
 def test_example_2():
@@ -112,14 +95,18 @@ def test_example_2():
     ],
 )
 def test_examples_4_and_5(first, second, contained):
-    given = maps(first, second)
+    """By bijections: the images of id1, id2 and of id3, id4."""
+    given = {
+        "s1": [dict(zip(["id1", "id2"], first.split(), strict=True))],
+        "s2": [dict(zip(["id3", "id4"], second.split(), strict=True))],
+    }
     assert minimal_partition(ONE, given) == contained[0]
     assert family(ONE, given) == set(contained)
-    if len(contained) > 1:
-        assert is_l_cover(contained, ONE, given)
+    assert len(contained) == 1 or is_l_cover(contained, ONE, given)
 
 
-def test_l_cover_is_not_enough_for_an_sgss():
+def test_l_cover_is_not_enough():
+    """For an SGSS."""
     table = dict(zip("123456", "abacbc", strict=True))
     swap = dict(zip("123456", "214365", strict=True))
     given = {v: [{p: swap[p] for p in table if table[p] == v}] for v in "abc"}
@@ -133,5 +120,5 @@ def test_l_cover_is_not_enough_for_an_sgss():
         assert is_safe_set({one}, table, "1/2", strong=True)
 
 
-def test_the_examples_in_its_docstrings():
+def test_docstrings_of_the_theory():
     assert doctest.testmod(streamliner_theory).failed == 0

@@ -1,6 +1,6 @@
 """The command `ask`: posteriors of named people in a terminal, and its errors with a caret."""
 
-import json
+import shlex
 
 import pytest
 from tests.cli.conftest import desk as desk
@@ -16,191 +16,165 @@ Frank,2,30,Cancer
 Gary,2,30,Flu
 Tom,2,30,AIDS
 """
-POLICY = f"""{AGES}below = 0.9
-"""
-COLUMNS = ["--group", "gid", "--sensitive", "disease", "--person", "name"]
+POLICY = f"{AGES}below = 0.9\n"
+TREE = '\n[schema.hierarchies]\ndisease = { file = "h.csv" }\n[['
+KNOWN = "# what the neighbour knows\nTom != Cancer  # not him\n\nGary = Flu\n"
+FILES = {
+    "release.csv": RELEASE,
+    "policy.toml": POLICY,
+    "tree.toml": POLICY.replace("\n[[", TREE),
+    "two.toml": POLICY.replace('["name"]', '["name", "ssn"]'),
+    "bare.toml": "[[require]]\nfacts = {}\nbelow = 0.5\n",
+    "h.csv": "AIDS;serious;*\nCancer;serious;*\nFlu;Flu;*\n",
+    "known.txt": KNOWN,
+    "wrong.txt": "Tom != Cancer\n\nGary Flu\n",
+    "latin.txt": b"\xff\xfe",
+    "sets.csv": "who,g,d\nAnn,1,Flu\nAnn,1,Cold\nBob,1,Flu\nCid,1,\n",
+    "odd.csv": "name,gid,age,disease\n[red]Ann,1,2,Flu\nBob,1,2,Co\u202eld\n",
+}
+COLUMNS = " --group gid --sensitive disease --person name"
+BY_POLICY = " --policy policy.toml"
 
 
 @pytest.fixture
 def asking(desk):
-    """Ask about the release; exit code, output and error."""
-    desk.put("release.csv", RELEASE)
+    """Ask about a release; exit code, output and error."""
+    for name, content in FILES.items():
+        desk.put(name, content)
 
-    def run(*arguments, columns=COLUMNS):
-        code, out, err = desk.run("ask", "release.csv", *arguments, *columns)
+    def run(words, release="release.csv"):
+        code, out, err = desk.run("ask", release, *shlex.split(words))
         assert "Traceback" not in out + err
         return code, out, err
 
     return run
 
 
-def rows(out):
-    """The rows of the table, as texts without spaces in excess."""
-    return [" ".join(line.split()) for line in out.splitlines() if "%" in line]
+THREE = "-a Tom -v AIDS 'Tom != Cancer' 'Gary = Flu' 'Ann = AIDS -> Tom = AIDS'"
+ALL = [
+    *("Tom AIDS 25.0% (1/4) 33.3% (1/3)", "Tom Cancer 25.0% (1/4) 0%"),
+    *("Tom Flu 50.0% (1/2) 66.7% (2/3)", "Ann AIDS 50.0% (1/2) 50.0% (1/2)"),
+    "Ann Flu 50.0% (1/2) 50.0% (1/2)",
+]
+BELOW = " --policy tree.toml --group gid"
 
 
-def test_before_and_after(asking):
-    said = ["Tom != Cancer", "Gary = Flu", "Ann = AIDS -> Tom = AIDS"]
-    code, out, err = asking("--about", "Tom", "--value", "AIDS", *said)
+@pytest.mark.parametrize(
+    ("words", "rows", "said"),
+    [
+        (
+            THREE + COLUMNS,
+            ["Tom AIDS 25.0% (1/4) 66.7% (2/3)"],
+            ["1. Tom != Cancer", "3. Ann = AIDS -> Tom = AIDS"],
+        ),
+        ("-a Tom -a Ann 'Tom != Cancer'" + COLUMNS, ALL, []),
+        ("--about Tom --value Flu -v AIDS 'Tom != Cancer'" + COLUMNS, [ALL[2], ALL[0]], []),
+        # Statements of a file go before those of the line.
+        (
+            "-a Tom -v AIDS --statements known.txt 'Ed = Flu'" + COLUMNS,
+            ["Tom AIDS 25.0% (1/4) 100%"],
+            ["1. Tom != Cancer", "2. Gary = Flu", "3. Ed = Flu"],
+        ),
+        # A label of the policy's hierarchy is any of the values below it.
+        ("-a Tom --any-of serious" + BELOW, ["Tom serious 50.0% (1/2) 50.0% (1/2)"], []),
+        (
+            "-a Tom -v AIDS 'Tom = serious' 'Gary != serious'" + BELOW,
+            ["Tom AIDS 25.0% (1/4) 50.0% (1/2)"],
+            ["1. Tom = AIDS or Tom = Cancer", "2. not (Gary = AIDS or Gary = Cancer)"],
+        ),
+        # The policy says what the columns are.
+        ("-a Tom -v AIDS 'Tom != Cancer'" + BY_POLICY, ALL[:1], []),
+        ("-a Tom -v AIDS 'Tom != Cancer' --policy two.toml --person name -g gid", ALL[:1], []),
+        (
+            "-a Tom -v AIDS 'Tom != Cancer' --quasi-identifiers age -s disease --person name",
+            ALL[:1],
+            [],
+        ),
+    ],
+)
+def test_before_and_after(asking, words, rows, said):
+    code, out, err = asking(words)
     assert (code, err) == (0, "")
-    assert "1. Tom != Cancer" in out
-    assert "3. Ann = AIDS -> Tom = AIDS" in out
-    assert rows(out) == ["Tom AIDS 25.0% (1/4) 66.7% (2/3)"]
+    assert [" ".join(line.split()) for line in out.splitlines() if "%" in line] == rows
+    numbered = [line for line in out.splitlines() if line[:1].isdigit()]
+    assert [line for line in numbered if line in said] == said
 
 
-def test_several_people_and_all_values_of_their_groups(asking):
-    code, out, _ = asking("-a", "Tom", "-a", "Ann", "Tom != Cancer")
-    assert code == 0
-    assert rows(out) == [
-        "Tom AIDS 25.0% (1/4) 33.3% (1/3)",
-        "Tom Cancer 25.0% (1/4) 0%",
-        "Tom Flu 50.0% (1/2) 66.7% (2/3)",
-        "Ann AIDS 50.0% (1/2) 50.0% (1/2)",
-        "Ann Flu 50.0% (1/2) 50.0% (1/2)",
-    ]
-    _, out, _ = asking("-a", "Tom", "-v", "Flu", "-v", "AIDS")
-    assert [row.split()[1] for row in rows(out)] == ["Flu", "AIDS"]
-
-
-def test_a_file_of_statements_goes_before_those_of_the_line(asking, desk):
-    desk.put("known.txt", "# what the neighbour knows\nTom != Cancer  # not him\n\nGary = Flu\n")
-    code, out, _ = asking("-a", "Tom", "-v", "AIDS", "--statements", "known.txt", "Ed = Flu")
-    assert code == 0
-    assert [line for line in out.splitlines() if line[:1].isdigit()] == [
-        "1. Tom != Cancer",
-        "2. Gary = Flu",
-        "3. Ed = Flu",
-    ]
-    assert rows(out) == ["Tom AIDS 25.0% (1/4) 100%"]
-
-
-def test_a_label_of_the_policys_hierarchy_is_any_of_the_values_below_it(asking, desk):
-    desk.put("h.csv", "AIDS;serious;*\nCancer;serious;*\nFlu;Flu;*\n")
-    desk.put(
-        "policy.toml",
-        POLICY.replace("\n[[", '\n[schema.hierarchies]\ndisease = { file = "h.csv" }\n[['),
-    )
-    columns = ["--policy", "policy.toml", "--group", "gid"]
-    code, out, err = asking("-a", "Tom", "--any-of", "serious", columns=columns)
-    assert (code, err, rows(out)) == (0, "", ["Tom serious 50.0% (1/2) 50.0% (1/2)"])
-    said = ["Tom = serious", "Gary != serious"]
-    code, out, err = asking("-a", "Tom", "-v", "AIDS", *said, columns=columns)
-    assert (code, err) == (0, "")
-    assert "1. Tom = AIDS or Tom = Cancer" in out
-    assert "2. not (Gary = AIDS or Gary = Cancer)" in out
-    assert rows(out) == ["Tom AIDS 25.0% (1/4) 50.0% (1/2)"]
-    code, _, err = asking("-a", "Tom", "--any-of", "serous", columns=columns)
-    assert code == 2
-    assert "nobody in the release has the value 'serous'" in err
-    code, _, err = asking("-a", "Tom", "Tom = serious", "Tom = Flue", columns=columns)
-    assert code == 2
-    assert "did you mean 'Flu'" in err
-
-
-def test_the_policy_says_what_the_columns_are(asking, desk):
-    desk.put("policy.toml", POLICY)
-    by_policy = ["--policy", "policy.toml"]
-    code, out, err = asking("-a", "Tom", "-v", "AIDS", "Tom != Cancer", columns=by_policy)
-    assert (code, err) == (0, "")
-    assert rows(out) == ["Tom AIDS 25.0% (1/4) 33.3% (1/3)"]
-    by_age = ["--quasi-identifiers", "age", "--sensitive", "disease", "--person", "name"]
-    assert asking("-a", "Tom", "-v", "AIDS", "Tom != Cancer", columns=by_age)[1] == out
-    desk.put("policy.toml", POLICY.replace('["name"]', '["name", "ssn"]'))
-    assert "add --person" in asking("-a", "Tom", columns=by_policy)[2]
-    code, _, _ = asking("-a", "Tom", columns=[*by_policy, "--person", "name", "--group", "gid"])
-    assert code == 0
-    named = [*by_policy, "--person", "name", "--sensitive", "diseas"]
-    assert "is no sensitive column" in asking("-a", "Tom", columns=named)[2]
-    desk.put("policy.toml", "[[require]]\nfacts = {}\nbelow = 0.5\n")
-    assert "has no [schema] table" in asking("-a", "Tom", columns=by_policy)[2]
-
-
-def test_people_with_several_values(asking, desk):
-    desk.put("release.csv", "who,g,d\nAnn,1,Flu\nAnn,1,Cold\nBob,1,Flu\nCid,1,\n")
-    columns = ["-g", "g", "-s", "d", "--person", "who", "--semantics", "set"]
-    code, out, _ = asking("-a", "Cid", "-v", "Flu", "Ann = Flu", columns=columns)
-    assert code == 0
-    assert rows(out) == ["Cid Flu 66.7% (2/3) 50.0% (1/2)"]
-    columns[-1] = "sets"
-    assert "semantics 'sets' is unknown" in asking("-a", "Cid", columns=columns)[2]
+def test_sets_and_odd_labels(asking):
+    columns = "-g g -s d --person who --semantics "
+    out = asking(f"-a Cid -v Flu 'Ann = Flu' {columns} set", "sets.csv")[1]
+    assert "Cid Flu 66.7% (2/3) 50.0% (1/2)" in " ".join(out.split())
+    err = asking(f"-a Cid {columns} sets", "sets.csv")[2]
+    assert "semantics 'sets' is unknown" in err
+    out = asking("-a '[red]Ann'" + COLUMNS, "odd.csv")[1]
+    assert "[red]Ann" in out
+    assert "Co\\u202eld" in out
 
 
 def test_json(asking, desk):
-    code, out, _ = asking("-a", "Tom", "-v", "AIDS", "Tom != Cancer", "--json", "o.json", "-q")
+    code, out, _ = asking("-a Tom -v AIDS 'Tom != Cancer' --json o.json -q" + COLUMNS)
     assert (code, out) == (0, "")
-    told = json.loads((desk.folder / "o.json").read_text())
-    assert (told["format"], told["version"], told["release"]) == (
-        "foreknow answers",
-        1,
-        "release.csv",
-    )
+    told = desk.json("o.json")
+    assert (told["format"], told["version"]) == ("foreknow answers", 1)
+    assert told["release"] == "release.csv"
     assert told["statements"]["texts"] == ["Tom != Cancer"]
     (answer,) = told["answers"]
     assert (answer["person"], answer["exact"], answer["before"]) == ("Tom", "1/3", "1/4")
 
 
-def test_what_is_out_of_reach_is_refused(asking, desk):
-    names = [f"p{i}" for i in range(12)]
-    diseases = ["Flu", "Cold", "AIDS", "Gout"] * 3
-    lines = [f"{name},1,20,{d}" for name, d in zip(names, diseases, strict=True)]
-    desk.put("release.csv", "\n".join(["name,gid,age,disease", *lines]))
-    said = [f"p{i} = Flu -> p{(i * 5 + 1) % 12} = Cold" for i in range(12)]
-    code, _, err = asking("-a", "p0", "-v", "Flu", "--budget", "1", *said)
+MANY = " ".join(f"'p{i} = Flu -> p{(i * 5 + 1) % 12} = Cold'" for i in range(12))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            "-a Tom 'Tom = AIDS -> Ed = Flue'" + COLUMNS,
+            "foreknow: statement 1: nobody in the release has the value 'Flue'; did you mean "
+            f"'Flu'?\n  Tom = AIDS -> Ed = Flue\n{' ' * 21}^\n",
+        ),
+        (
+            "-a Tom 'Tom = AIDS' 'Ann = Flu' 'Ed = AIDS'" + COLUMNS,
+            "foreknow: statement 3 (Ed = AIDS) contradicts statement 1 (Tom = AIDS)\n",
+        ),
+        ("-a Tom --statements wrong.txt" + COLUMNS, "wrong.txt, line 3: expected '='"),
+        ("-a Tom --statements none.txt" + COLUMNS, "the file 'none.txt' does not exist"),
+        ("-a Tom --statements latin.txt" + COLUMNS, "the file 'latin.txt', line 1: not UTF-8"),
+        ("'Tom = AIDS'" + COLUMNS, "say whom to ask about, such as --about Tom"),
+        ("-a Tom", "say what the columns are"),
+        ("-a Tom -g gid -s disease", "say what the columns are"),
+        ("-a Tom -g gid -s disease --person nmae", "no column 'nmae'"),
+        ("-a Tom --any-of serous" + BELOW, "nobody in the release has the value 'serous'"),
+        ("-a Tom 'Tom = serious' 'Tom = Flue'" + BELOW, "did you mean 'Flu'"),
+        ("-a Tom --policy two.toml", "add --person"),
+        ("-a Tom -s diseas --person name" + BY_POLICY, "is no sensitive column"),
+        ("-a Tom --policy bare.toml", "has no [schema] table"),
+    ],
+)
+def test_what_cannot_be_asked(asking, words, said):
+    code, out, err = asking(words)
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+def test_what_is_out_of_reach(asking, desk):
+    lines = [f"p{i},1,20,{d}" for i, d in enumerate(["Flu", "Cold", "AIDS", "Gout"] * 3)]
+    desk.put("many.csv", "\n".join(["name,gid,age,disease", *lines]))
+    code, _, err = asking(f"-a p0 -v Flu --budget 1 {MANY}" + COLUMNS, "many.csv")
     assert code == 2
     assert "--budget" in err
 
 
-def test_labels_hide_nothing_and_no_markup_works(asking, desk):
-    desk.put("release.csv", "name,gid,age,disease\n[red]Ann,1,2,Flu\nBob,1,2,Co\u202eld\n")
-    code, out, _ = asking("-a", "[red]Ann")
-    assert code == 0
-    assert "[red]Ann" in out
-    assert "Co\\u202eld" in out
-
-
-# ---- errors ------------------------------------------------------------------------------------
-
-
-def test_an_error_points_at_its_place(asking):
-    code, out, err = asking("-a", "Tom", "Tom = AIDS -> Ed = Flue")
-    assert (code, out) == (2, "")
-    assert err == (
-        "foreknow: statement 1: nobody in the release has the value 'Flue'; did you mean 'Flu'?\n"
-        f"  Tom = AIDS -> Ed = Flue\n{' ' * 21}^\n"
-    )
-
-
-def test_a_contradiction_exits_with_two(asking):
-    code, out, err = asking("-a", "Tom", "Tom = AIDS", "Ann = Flu", "Ed = AIDS")
-    assert (code, out) == (2, "")
-    assert err == "foreknow: statement 3 (Ed = AIDS) contradicts statement 1 (Tom = AIDS)\n"
-
-
-def test_a_file_of_statements_has_lines(asking, desk):
-    desk.put("known.txt", "Tom != Cancer\n\nGary Flu\n")
-    desk.put("latin.txt", b"\xff\xfe")
-    for name, said in (
-        ("known.txt", "foreknow: known.txt, line 3: expected '='"),
-        ("none.txt", "the file 'none.txt' does not exist"),
-        ("latin.txt", "the file 'latin.txt', line 1: not UTF-8"),
-    ):
-        assert said in asking("-a", "Tom", "--statements", name)[2]
-
-
-def test_what_is_missing_is_named(asking, desk):
-    assert "say whom to ask about, such as --about Tom" in asking("Tom = AIDS")[2]
-    assert "say what the columns are" in asking("-a", "Tom", columns=[])[2]
-    assert "say what the columns are" in asking("-a", "Tom", columns=COLUMNS[:4])[2]
-    assert "no column 'nmae'" in asking("-a", "Tom", columns=[*COLUMNS[:5], "nmae"])[2]
-
-
-def test_what_publish_wrote_names_nobody_without_the_owners_folder(desk):
+def test_published_folders_name_nobody(desk):
+    """Without the owner's folder."""
     assert desk.run(*desk.publish("--quiet"))[0] == 0
-    desk.says("ask", "out", "-a", "Ann", "--policy", "policy.toml")
+    ask = ["ask", "out", "-a", "Ann", "--policy", "policy.toml"]
+    desk.says(*ask)
     (desk.folder / "out.owner").rename(desk.folder / "mine")
-    said = desk.refused("ask", "out", "-a", "Ann", "--policy", "policy.toml")
+    said = desk.refused(*ask)
     assert "'out' names nobody, and there is no file 'out.owner/members.parquet'" in said
     assert "put the owner's folder back beside it, or name the file by --members FILE" in said
-    desk.says("ask", "out", "-a", "Ann", "--members", "mine/members.parquet")
-    said = desk.refused("ask", "table.csv", "-a", "Ann", "--members", "mine/members.parquet")
+    members = ["-a", "Ann", "--members", "mine/members.parquet"]
+    desk.says("ask", "out", *members)
+    said = desk.refused("ask", "table.csv", *members)
     assert "--members is for a folder that publish wrote; 'table.csv' is none" in said

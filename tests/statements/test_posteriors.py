@@ -1,84 +1,158 @@
 """Posteriors from priors: fractions equal enumeration, floats are near, bounds are never below."""
 
 import random
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.oracle.posterior_worlds import joint, joint_by_permanents
-from tests.statements.drawing import (
-    close,
-    groups_of,
-    kind_of,
-    people_rows,
-    random_group,
-    random_scene,
-    random_table,
-    table_of,
-    truth,
-)
+from tests.examples import NIGHTLY
+from tests.oracle.posterior_worlds import binary, joint
 
 from foreknow.adversaries.priors import exchanges
 from foreknow.adversaries.priors import posteriors as kernel
 from foreknow.adversaries.priors.exact import exact_group, exact_joint
 from foreknow.adversaries.priors.posteriors import posteriors
-from foreknow.adversaries.priors.signature_groups import PriorMatrix, matrix
+from foreknow.adversaries.priors.signature_groups import PriorMatrix, SignatureGroups, matrix
 from foreknow_judge.errors import UnsupportedError
 
 KINDS = ["any", "zeros", "sums", "tiny", "alike"]
+CHANCES = [Fraction(a, b) for b in (1, 2, 3, 7, 10, 1000) for a in range(b + 1)][:40]
+AMONG = {
+    "any": CHANCES,
+    "zeros": [*CHANCES, *[Fraction(0)] * 8],
+    "tiny": [Fraction(10) ** -e for e in (0, 1, 3, 30, 120, 200, 300)],
+}
+LEAST = Fraction(2) ** -300
 both = pytest.mark.parametrize("reading", ["joint", "binary"])
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
+def groups_of(*held):
+    """Groups from the signature of every person and the value of every occurrence."""
+
+    def sparse(rows):
+        cells = [sorted(Counter(row).items()) for row in rows]
+        codes, amounts = zip(*(pair for row in cells for pair in row), strict=True)
+        return np.cumsum([0, *map(len, cells)]), np.array(codes), np.array(amounts)
+
+    return SignatureGroups(*sparse([s for s, _ in held]), *sparse([x for _, x in held]))
+
+
+def in_turn(size, values):
+    """A group in which everybody has a signature, and values come in turn."""
+    return groups_of((range(size), [i % values for i in range(size)]))
+
+
+def cells_of(found, group):
+    case = found.case_of[group]
+    return slice(found.offsets[case], found.offsets[case + 1])
+
+
+def table_of(found, group):
+    """Posteriors of one group, signatures by values."""
+    people = len(found.cases.people_of(found.case_of[group]))
+    return found.probabilities[cells_of(found, group)].reshape(people, -1)
+
+
+def kind_of(found, group):
+    """Whether a group is exact, bounded (somewhere) or impossible (for some value)."""
+    if np.isnan(found.probabilities[cells_of(found, group)]).any():
+        return "impossible"
+    return "bounded" if found.bounded[cells_of(found, group)].any() else "exact"
+
+
+def random_table(drawn, n_signatures, n_values, kind):
+    """A table of priors: any, with zeros, summing to one, far apart, or with proportional rows."""
+    if kind == "sums":
+        rows = [[drawn.randint(1, 9) for _ in range(n_values)] for _ in range(n_signatures)]
+        return [[Fraction(a, sum(row)) for a in row] for row in rows]
+    if kind == "alike":
+        base = [Fraction(drawn.randint(0, 4), 4) for _ in range(n_values)]
+        scales = [Fraction(1, drawn.choice([1, 2, 3])) for _ in range(n_signatures)]
+        rows = [[scale * chance for chance in base] for scale in scales]
+        rows[0] = [Fraction(drawn.randint(1, 9), 9) for _ in range(n_values)]
+        return rows
+    return [[drawn.choice(AMONG[kind]) for _ in range(n_values)] for _ in range(n_signatures)]
+
+
+def random_group(drawn, size, n_signatures, n_values):
+    """Signature codes of the people, and value codes of the bag."""
+    return [[drawn.randrange(many) for _ in range(size)] for many in (n_signatures, n_values)]
+
+
+def random_scene(drawn, n_groups=20, most=5, kind=None):
+    """Groups as lists, their `SignatureGroups` and a `PriorMatrix`."""
+    shape = drawn.randint(1, 4), drawn.randint(1, 4)
+    priors = PriorMatrix.from_fractions(random_table(drawn, *shape, kind or drawn.choice(KINDS)))
+    held = [random_group(drawn, drawn.randint(1, most), *shape) for _ in range(n_groups)]
+    return held, groups_of(*held), priors
+
+
+def people_of(signatures, priors):
+    """What the oracle takes: a dict of priors per person."""
+    return [dict(enumerate(priors.fractions[s])) for s in signatures]
+
+
+def truth(held, priors, reading):
+    """Enumerated posteriors, by signature and held value in order of codes."""
+    signatures, bag = held
+    people = people_of(signatures, priors)
+    rows, columns = sorted(set(signatures)), sorted(set(bag))
+    if reading == "joint":
+        found = joint(people, bag)
+        return [[found and found[signatures.index(s)][x] for x in columns] for s in rows]
+    by_value = {x: binary(people, bag, x) for x in columns}
+    return [[by_value[x] and by_value[x][signatures.index(s)] for x in columns] for s in rows]
+
+
+def flat(rows):
+    return [p for row in rows for p in row]
+
+
+def close(found, true, error):
+    """Whether floats are within their stated error of fractions, None being NaN."""
+    return all(
+        np.isnan(p)
+        if t is None
+        else abs(Fraction(p) - t) <= Fraction(error) * t + Fraction(2) ** -300
+        for p, t in zip(found.reshape(-1).tolist(), flat(true), strict=True)
+    )
+
+
 # ---- against enumeration -------------------------------------------------------------------
-
-
-def check(held, groups, priors, reading):
-    """Fractions and floats of all groups against enumeration; how many groups are possible."""
-    found = posteriors(groups, priors, reading)
-    lower, upper = found.lower(), found.upper()
-    some = 0
-    for g, one in enumerate(held):
-        true = truth(one, priors, reading)
-        assert exact_group(groups, g, priors, reading) == true, (one, priors.fractions)
-        case = found.case_of[g]
-        error = found.errors[case]
-        assert error < 1e-13
-        assert close(table_of(found, g), true, error), (one, priors.fractions, true)
-        impossible = any(p is None for row in true for p in row)
-        assert kind_of(found, g) == ("impossible" if impossible else "exact")
-        assert (g in found.impossible) == impossible
-        some += not impossible
-        cells = slice(found.offsets[case], found.offsets[case + 1])
-        ends = zip(lower[cells].tolist(), upper[cells].tolist(), strict=True)
-        for (low, high), p in zip(ends, [p for row in true for p in row], strict=True):
-            assert p is None or Fraction(low) <= p <= Fraction(high)
-    return some
 
 
 @pytest.mark.thinned(2)
 @both
 @every_kind
 def test_posteriors_are_what_enumeration_says(reading, kind):
-    drawn = random.Random(f"{reading} {kind}")
-    some = sum(check(*random_scene(drawn, 20, 5, kind), reading) for _ in range(12))
-    assert some > 40  # of 240 groups
+    """Fractions, floats, and their ends."""
+    drawn, possible = random.Random(f"{reading} {kind}"), 0
+    for _ in range(12 if NIGHTLY else 6):
+        held, groups, priors = random_scene(drawn, 20, 5, kind)
+        found = posteriors(groups, priors, reading)
+        lower, upper = found.lower(), found.upper()
+        for g, one in enumerate(held):
+            true = truth(one, priors, reading)
+            assert exact_group(groups, g, priors, reading) == true, (one, priors.fractions)
+            error = found.errors[found.case_of[g]]
+            assert error < 1e-13
+            assert close(table_of(found, g), true, error), (one, priors.fractions, true)
+            impossible = None in flat(true)
+            assert kind_of(found, g) == ("impossible" if impossible else "exact")
+            assert (g in found.impossible) == impossible
+            possible += not impossible
+            ends = lower[cells_of(found, g)].tolist(), upper[cells_of(found, g)].tolist()
+            for low, high, p in zip(*ends, flat(true), strict=True):
+                assert p is None or Fraction(low) <= p <= Fraction(high)
+    assert possible > 20  # of 120 groups
 
 
-def test_two_oracles_agree():
-    drawn = random.Random(3)
-    for _ in range(20):
-        held, _, priors = random_scene(drawn, 10, 5)
-        for signatures, bag in held:
-            people = people_rows(signatures, priors)
-            assert joint(people, bag) == joint_by_permanents(people, bag)
-
-
-def test_complements_are_rounded_from_the_fractions():
+def test_complements_are_rounded_from_fractions():
     near_one = 1 - Fraction(1, 10**30)
     priors = PriorMatrix.from_fractions([[near_one, 0], [near_one / 2, 1]])
-    assert priors.chances[0, 0] == 1
-    assert priors.complements[0, 0] == 1e-30
+    assert (priors.chances[0, 0], priors.complements[0, 0]) == (1, 1e-30)
     found = table_of(posteriors(groups_of(([0, 1], [0, 1])), priors, "binary"), 0)
     assert found[0, 0] == pytest.approx(1, abs=1e-29)
 
@@ -86,11 +160,12 @@ def test_complements_are_rounded_from_the_fractions():
 # ---- larger groups -------------------------------------------------------------------------
 
 
-def agree(groups, priors, reading="joint", most=1e-10):
+def agree(groups, priors, reading="joint"):
+    """Floats of groups that are too large for enumeration, near their fractions."""
     found = posteriors(groups, priors, reading)
     for g in range(groups.n_groups):
         error = found.errors[found.case_of[g]]
-        assert error < most
+        assert error < 1e-10
         assert close(table_of(found, g), exact_group(groups, g, priors, reading), error)
     return found
 
@@ -100,54 +175,44 @@ def agree(groups, priors, reading="joint", most=1e-10):
 @every_kind
 def test_groups_of_some_size(reading, kind):
     drawn = random.Random(f"large {reading} {kind}")
-    for _ in range(6):
-        _, groups, priors = random_scene(drawn, 3, 25, kind)
-        agree(groups, priors, reading)
-
-
-@pytest.mark.parametrize("sizes", [(9, 2), (2, 9), (8, 8)])
-def test_many_signatures_or_many_values(sizes):
-    drawn = random.Random(str(sizes))
-    for kind in ("any", "zeros", "tiny"):
-        priors = PriorMatrix.from_fractions(random_table(drawn, *sizes, kind))
-        agree(groups_of(*(random_group(drawn, 10, *sizes) for _ in range(8))), priors)
+    for _ in range(6 if NIGHTLY else 3):
+        agree(*random_scene(drawn, 3, 25, kind)[1:], reading)
+    for shape in [(9, 2), (2, 9), (8, 8)]:  # many signatures, or many values
+        priors = PriorMatrix.from_fractions(random_table(drawn, *shape, kind))
+        agree(groups_of(*(random_group(drawn, 10, *shape) for _ in range(3))), priors)
 
 
 def test_priors_from_the_least_to_one():
-    # The likeliest world has weight 1e-300, all others far less; products underflow unless scaled.
+    """The likeliest world has weight 1e-300, all others far less; products underflow unscaled."""
     small = Fraction(10) ** -300
-    rows = [[small if i == j else small**0 if i < j else small for j in range(6)] for i in range(6)]
+    rows = [[small if i >= j else small**0 for j in range(6)] for i in range(6)]
     groups = groups_of((range(6), range(6)), ([0, 1, 2], [0, 0, 1]))
     agree(groups, PriorMatrix.from_fractions(rows))
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_the_weights_of_priors_far_apart_are_kept(monkeypatch, whole):
-    # Weights are held by scaled floats, else by whole numbers.
+def test_priors_far_apart_keep_weights(monkeypatch, whole):
+    """Weights are held by scaled floats, else by whole numbers."""
     if whole:
         monkeypatch.setattr(kernel, "LEAST_TOTAL", np.inf)
     drawn = random.Random(4)
-    for _ in range(30):
+    for _ in range(30 if NIGHTLY else 12):
         size = drawn.choice([3, 5, 7])
         exponents = drawn.choice([[0, 40, 150, 300], [0, 300], range(301)])
         rows = [[Fraction(10) ** -drawn.choice(exponents) for _ in range(size)] for _ in range(4)]
-        held = [random_group(drawn, size, 4, size) for _ in range(2)]
+        groups = groups_of(*(random_group(drawn, size, 4, size) for _ in range(2)))
         for reading in ("joint", "binary"):
-            found = agree(groups_of(*held), PriorMatrix.from_fractions(rows), reading)
-            assert not found.bounded.any()
+            assert not agree(groups, PriorMatrix.from_fractions(rows), reading).bounded.any()
 
 
-@pytest.mark.parametrize("thirds", [True, False])
-def test_proportional_priors_make_large_groups_cheap(thirds):
-    # Thirty signatures, though in two directions over the held values; and thirty values.
-    scale = (lambda s: 3 + s) if thirds else (lambda s: 2 ** (s % 5 + 2))
+@pytest.mark.parametrize("scale", [lambda s: 3 + s, lambda s: 2 ** (s % 5 + 2)])
+def test_proportional_priors_make_groups_cheap(scale):
+    """Thirty signatures, though in two directions over the held values; and thirty values."""
     rows = [[Fraction(1 + (x + s) % 2, scale(s)) for x in range(30)] for s in range(30)]
-    found = agree(groups_of((range(30), range(30))), PriorMatrix.from_fractions(rows))
+    groups, priors = in_turn(30, 30), PriorMatrix.from_fractions(rows)
+    found = agree(groups, priors)
     assert kind_of(found, 0) == "exact"
-    bounded = posteriors(
-        groups_of((range(30), range(30))), PriorMatrix.from_fractions(rows), reach=0
-    )
-    assert (bounded.upper() >= found.lower()).all()
+    assert (posteriors(groups, priors, reach=0).upper() >= found.lower()).all()
 
 
 def test_fractions_out_of_reach_are_refused():
@@ -160,67 +225,96 @@ def test_fractions_out_of_reach_are_refused():
 # ---- out of reach: upper bounds ------------------------------------------------------------
 
 
-def check_bounds(held, groups, priors, reading):
-    """Bounds of all groups, no state being allowed; returns (bound, truth) pairs."""
-    found = posteriors(groups, priors, reading, reach=0)
-    assert np.array_equal(found.upper(), found.probabilities, equal_nan=True)
-    pairs = []
-    for g, one in enumerate(held):
-        true = truth(one, priors, reading)
-        for row, true_row in zip(table_of(found, g).tolist(), true, strict=True):
-            for bound, p in zip(row, true_row, strict=True):
-                if p is None:
-                    assert np.isnan(bound)
-                else:
-                    assert 1 >= Fraction(bound) >= p, (one, priors.fractions, true)
-                    pairs.append((bound, p))
-        impossible = any(p is None for row in true for p in row)
-        assert kind_of(found, g) == ("impossible" if impossible else "bounded")
-    return pairs
-
-
 @pytest.mark.thinned(2)
 @both
 @pytest.mark.parametrize("twice", [True, False])
 @every_kind
 def test_bounds_are_never_below_enumeration(monkeypatch, reading, kind, twice):
+    """No state being allowed."""
     if not twice:  # as for groups of very many values and signatures
         monkeypatch.setattr(exchanges, "_TWICE", 0)
-    drawn = random.Random(f"bound {reading} {kind}")
-    pairs = []
-    for _ in range(15):
-        pairs += check_bounds(*random_scene(drawn, 20, 5, kind), reading)
-    assert len(pairs) > 300
-    assert 3 * sum(bound < 0.999 for bound, _ in pairs) > len(pairs)  # and they say something
+    drawn, pairs = random.Random(f"bound {reading} {kind}"), []
+    for _ in range(15 if NIGHTLY else 8):
+        held, groups, priors = random_scene(drawn, 20, 5, kind)
+        found = posteriors(groups, priors, reading, reach=0)
+        assert np.array_equal(found.upper(), found.probabilities, equal_nan=True)
+        for g, one in enumerate(held):
+            true = flat(truth(one, priors, reading))
+            assert kind_of(found, g) == ("impossible" if None in true else "bounded")
+            for bound, p in zip(flat(table_of(found, g).tolist()), true, strict=True):
+                assert np.isnan(bound) if p is None else 1 >= Fraction(bound) >= p, (one, true)
+                pairs += [] if p is None else [bound]
+    assert len(pairs) > 150
+    assert 3 * sum(bound < 0.999 for bound in pairs) > len(pairs)  # and they say something
 
 
 def test_bounds_hold_for_larger_groups():
     drawn = random.Random(11)
-    for _ in range(40):
+    for _ in range(40 if NIGHTLY else 20):
         kind = drawn.choice(["any", "zeros", "sums", "alike"])
         _, groups, priors = random_scene(drawn, 1, 12, kind)
-        true = exact_group(groups, 0, priors)
+        true = flat(exact_group(groups, 0, priors))
         bounded = table_of(posteriors(groups, priors, reach=0), 0)
-        assert np.isnan(bounded).all() == (true[0][0] is None)
-        for row, true_row in zip(bounded.tolist(), true, strict=True):
-            assert all(p is None or Fraction(b) >= p for b, p in zip(row, true_row, strict=True))
+        assert np.isnan(bounded).all() == (true[0] is None)
+        pairs = zip(flat(bounded.tolist()), true, strict=True)
+        assert all(p is None or Fraction(b) >= p for b, p in pairs)
 
 
 @pytest.mark.parametrize(("lowest", "most"), [(0.5, 1.25), (0.25, 2.0)])
-def test_bounds_are_not_far_off_where_priors_are_similar(lowest, most):
+def test_bounds_are_near_for_similar_priors(lowest, most):
     drawn = np.random.default_rng(2)
     for size, values in ((12, 12), (15, 8), (16, 4)):
         priors = matrix(drawn.uniform(lowest, 1, (size, values)))
-        groups = groups_of((range(size), [i % values for i in range(size)]))
-        exact = table_of(posteriors(groups, priors), 0)
-        bounded = table_of(posteriors(groups, priors, reach=0), 0)
+        exact, bounded = (
+            table_of(posteriors(in_turn(size, values), priors, **reach), 0)
+            for reach in ({}, {"reach": 0})
+        )
         assert (bounded >= exact).all()
         assert (bounded <= most * exact).all()
 
 
 @pytest.mark.parametrize(("size", "values", "most"), [(150, 150, 0.05), (60, 12, 0.4)])
-def test_groups_truly_out_of_reach_are_bounded_in_reasonable_time(size, values, most):
+def test_groups_out_of_reach_are_bounded(size, values, most):
     priors = matrix(np.random.default_rng(5).uniform(0.3, 0.6, (size, values)))
-    found = posteriors(groups_of((range(size), [i % values for i in range(size)])), priors)
+    found = posteriors(in_turn(size, values), priors)
     assert kind_of(found, 0) == "bounded"
     assert 1 / values < table_of(found, 0).max() < most
+
+
+# ---- the paper: its condition for r-robustness is unsafe under the joint reading (errata, 3) -----
+
+
+def delta_condition(lowest, highest, size, r):
+    """Theorem 1 (corollary 1, definition 8) for a value that occurs once."""
+    most = Fraction(0)
+    if highest < 1:
+        most = (size - r) * highest / (highest / (1 - highest) * (r - 1) + size - 1)
+    return size >= r > 1 and highest - lowest <= most
+
+
+COUNTEREXAMPLES = {
+    "25/43": ["0.1 0.06 0.06", *["0.06 0.1 0.1"] * 2],
+    "16/31": ["0.40 0.15 0.45", *["0.25 0.25 0.50"] * 2],
+}
+
+
+@pytest.mark.parametrize("posterior", COUNTEREXAMPLES)
+def test_theorem_1_is_unsafe_jointly(posterior):
+    people = [list(map(Fraction, row.split())) for row in COUNTEREXAMPLES[posterior]]
+    for column in zip(*people, strict=True):
+        assert delta_condition(min(column), max(column), 3, 2)
+    found = exact_joint([1, 2], [1, 1, 1], [people[0], people[1]])
+    assert found[0][0] == Fraction(posterior) > Fraction(1, 2)
+    assert joint([dict(enumerate(row)) for row in people], range(3))[0][0] == Fraction(posterior)
+
+
+def test_theorem_1_is_worse_in_larger_groups():
+    size, low, high = 101, Fraction("0.0012"), Fraction("0.1")
+    table = [[high, *[low] * (size - 1)], [low, *[high] * (size - 1)]]
+    for column in zip(*table, strict=True):
+        assert delta_condition(min(column), max(column), size, 2)
+    assert exact_joint([1, size - 1], [1] * size, table)[0][0] == Fraction(625, 634)
+    groups, priors = groups_of(([0] + [1] * (size - 1), range(size))), PriorMatrix(table)
+    jointly, alone = (table_of(posteriors(groups, priors, way), 0) for way in ("joint", "binary"))
+    assert jointly[0, 0] == pytest.approx(625 / 634, rel=1e-12)
+    assert alone[0, 0] <= 0.5

@@ -1,0 +1,633 @@
+"""Statements: what is read and printed, and what is answered, against enumerated worlds."""
+
+import json
+import pickle
+import random
+from decimal import Decimal
+from fractions import Fraction
+from itertools import permutations, product
+from math import prod
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.examples import NIGHTLY
+from tests.oracle.statement_worlds import agreeing, posterior, worlds
+from tests.statements.scenes import (
+    FIGURE,
+    Release,
+    formula,
+    random_scene,
+    random_statement,
+    release_of,
+    text,
+)
+
+import foreknow as fk
+from foreknow.data.labels import Labels
+from foreknow.data.people import Members
+from foreknow.errors import ContradictionError, StatementError
+from foreknow.statements.formulas import (
+    MOST_DEEP,
+    And,
+    Has,
+    Iff,
+    Implies,
+    Not,
+    Or,
+    Same,
+    parse,
+    quoted,
+)
+from foreknow_judge.errors import DataError, InputError, UnsupportedError
+
+# ---- the language ------------------------------------------------------------------------------
+
+SIGNS = st.text(min_size=1, max_size=6) | st.sampled_from(
+    ["and", "NOT", "a->b", "->", "'", '"', "#"]
+)
+A, B, C, D = (Has(p, "x") for p in "ABCD")
+
+
+@given(st.lists(SIGNS, min_size=2, max_size=4, unique=True), st.randoms())
+def test_what_is_printed_is_read(names, chance):
+    said = random_statement(chance, names, names, 3)
+    made = formula(said)
+    assert parse(str(made)) == parse(text(said).replace("\n", "\\n")) == made
+    assert hash(parse(str(made))) == hash(made)
+    assert parse(f"{quoted(names[0])} = {quoted(names[1])}") == Has(*names[:2])
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("AIDS in Tom", Has("Tom", "AIDS")),
+        ("Tom != Cancer", Not(Has("Tom", "Cancer"))),
+        ("Cancer not in Tom", Not(Has("Tom", "Cancer"))),
+        ("not Tom = Cancer", Not(Has("Tom", "Cancer"))),
+        ("same(Ann, Cary, Tom)", Same(("Ann", "Cary", "Tom"))),
+        ("A=x and B=x or C=x", Or((And((A, B)), C))),
+        ("not A=x and B=x", And((Not(A), B))),
+        ("not (A=x and B=x)", Not(And((A, B)))),
+        ("A=x -> B=x -> C=x", Implies(A, Implies(B, C))),
+        ("A=x or B=x -> C=x and D=x", Implies(Or((A, B)), And((C, D)))),
+        ("A=x <-> B=x -> C=x", Iff(A, Implies(B, C))),
+        ("A=x <-> B=x <-> C=x", Iff(Iff(A, B), C)),
+        ("A=x and (B=x and C=x)", And((A, B, C))),
+        ("  A\t=\n x  # because", A),
+        ("Not A = x AND B = x Or C = x", Or((And((Not(A), B)), C))),
+        ("'Ann Lee' = \"O'Neil\"", Has("Ann Lee", "O'Neil")),
+        (r"'it\'s' = 'a\\b\tc\nd'", Has("it's", "a\\b\tc\nd")),
+        ('"and" = "#1"', Has("and", "#1")),
+        ("J45.9 in Tom-Lee", Has("Tom-Lee", "J45.9")),
+        ("हिन्दी = 漢字", Has("हिन्दी", "漢字")),
+        ("andrew = nothing", Has("andrew", "nothing")),
+        ("x = -5", Has("x", "-5")),
+        ("(" * 5000 + "A = x" + ")" * 5000, A),
+        (" and ".join(["A = x", "B = x"] * 3000), And((A, B) * 3000)),
+    ],
+    ids=lambda own: str(own)[:20],
+)
+def test_what_statements_mean(said, meant):
+    assert parse(said) == meant
+
+
+@pytest.mark.parametrize(
+    ("said", "message", "caret"),
+    [
+        ("Tom Cancer", "expected '=', '!=', 'in' or 'not in' after Tom", 4),
+        ("Ann Lee = AIDS", 'a name with spaces needs quotes: "Ann Lee"', 4),
+        ("Tom =", "expected a name after =", 5),
+        ("Tom == AIDS", "one '=' is enough", 5),
+        ("= AIDS", "expected a name, 'not' or '(' at the start", 0),
+        ("Or = AIDS", 'as a name, Or needs quotes: "Or"', 0),
+        ("Tom = in", 'as a name, in needs quotes: "in"', 6),
+        ("AIDS not Tom", "expected 'in' after not", 9),
+        ("Tom = AIDS Flu", "expected 'and', 'or', '->', '<->' or the end after AIDS", 11),
+        ("(Tom = AIDS", "expected ')', 'and', 'or', '->' or '<->' after AIDS", 11),
+        ("Tom = AIDS and", "expected a name, 'not' or '(' after and", 14),
+        ("Tom = AIDS & Ed = Flu", "'&' is no sign of the language; write 'and'", 11),
+        ("~Tom = AIDS", "'~' is no sign of the language; write 'not'", 0),
+        ("Tom = AIDS; Ed = Flu", "';' is no sign of the language; write two statements", 10),
+        ("O'Brien = Flu", "the quotation mark ' is not closed", 1),
+        ('Tom = "AIDS', 'the quotation mark " is not closed', 6),
+        (r"Tom = 'a\q'", r"\q means nothing; there are \n \t \r", 8),
+        ("same(Tom)", "expected ',' after Tom", 8),
+        ("漢字 Tom", "expected '='", 5),  # each takes two cells
+        ("Tom = AIDS\nand Ed Flu\nor x = y", "expected '='", 7),
+        ("", "the statement is empty", None),
+        ("   # nothing\n", "the statement is empty", None),
+    ],
+)
+def test_where_statements_cannot_be_read(said, message, caret):
+    with pytest.raises(StatementError) as caught:
+        fk.Statements(said)
+    first, *lines = str(caught.value).split("\n")
+    assert first.startswith("statement 1: ")
+    assert message in first
+    assert caught.value.text in (None, said)
+    shown = said.split("\n")[1] if "Ed Flu" in said else said
+    assert lines == ([] if caret is None else [f"  {shown}", "  " + " " * caret + "^"])
+
+
+def test_long_statements_and_deep_ones():
+    with pytest.raises(StatementError) as caught:
+        fk.Statements(" and ".join(f"p{i} = Flu" for i in range(500)) + " x")
+    _, line, mark = str(caught.value).split("\n")
+    assert len(line) < 130
+    assert line[mark.index("^")] == "x"
+    deep = "not " * MOST_DEEP + "A = x"
+    assert str(parse(deep)).startswith("not not not")
+    for deeper in ("not " + deep, " -> ".join(["A = x"] * 2000)):
+        with pytest.raises(StatementError, match=f"may nest {MOST_DEEP} levels deep"):
+            parse(deeper)
+
+
+def test_formulas_are_combined_by_operators():
+    made = (Has("Ann", "AIDS") & ~Has("Ed", "Flu")).implies(
+        Has("Tom", "AIDS") | fk.same("Ed", "Tom")
+    )
+    assert str(made) == "Ann = AIDS and Ed != Flu -> Tom = AIDS or same(Ed, Tom)"
+    assert str(A.iff(B)) == "A = x <-> B = x"
+    assert str(~(A & B)) == "not (A = x and B = x)"
+    assert str(~~A) == "not A != x"
+
+
+# ---- against enumerated worlds -----------------------------------------------------------------
+
+SEMANTICS = pytest.mark.parametrize("semantics", ["single", "set", "multiset"])
+
+
+def compare(scene, pairs, every):
+    """Compare posteriors, and by day of some scenes disclosures, with enumeration."""
+    before, said = worlds(scene.groups, scene.semantics), scene.statements
+    release, known = release_of(scene.groups, scene.semantics), scene.known()
+    if not agreeing(before, said):
+        with pytest.raises(ContradictionError) as caught:
+            known.posterior(release, *pairs[0])
+        # Those to blame cannot hold together; without any of them, the others can.
+        blamed = [said[i] for i in caught.value.together]
+        assert not agreeing(before, blamed)
+        for i in range(len(blamed)):
+            assert agreeing(before, blamed[:i] + blamed[i + 1 :])
+        return "contradiction"
+    for pair in pairs:
+        answer = known.posterior(release, *pair)
+        assert answer.exact == posterior(before, said, *pair), pair
+        assert answer.before == posterior(before, [], *pair)
+        assert answer.probability == float(answer.exact)
+    if every:
+        highest, tops = known.disclosures(release), []
+        for value in scene.values:
+            chances = {p: posterior(before, said, p, value) for p in scene.people}
+            disclosed = known.disclosure(release, value)
+            assert disclosed.exact == highest[value].exact == max(chances.values())
+            assert disclosed.value == value
+            if disclosed.exact:
+                assert chances[disclosed.witness.person] == disclosed.exact
+            tops.append(disclosed.exact)
+        assert known.disclosure(release).exact == max(tops)
+    return "answers"
+
+
+@SEMANTICS
+def test_posteriors_are_those_of_worlds(semantics):
+    """Enough scenes must have answers, and contradictions."""
+    fresh = random.randrange(10_000, 10**9)
+    seeds = [*range(6000 if NIGHTLY else 40), *range(fresh, fresh + 10)]
+    outcomes = []
+    for seed in seeds:
+        scene = random_scene(seed, semantics)
+        pairs = random.Random(seed).choices([*product(scene.people, scene.values)], k=3)
+        outcomes.append(compare(scene, pairs, every=seed % 3 == 0))
+    assert outcomes.count("answers") > len(seeds) / 5
+    assert outcomes.count("contradiction") > len(seeds) / 40
+
+
+NO_CANCER = ("not", ("has", "Tom", "Cancer"))
+GARY = ("has", "Gary", "Flu")
+WIFE = ("->", ("has", "Ann", "AIDS"), ("has", "Tom", "AIDS"))
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ([], "1/4"),
+        ([NO_CANCER], "1/3"),
+        ([NO_CANCER, GARY], "1/2"),
+        ([NO_CANCER, GARY, WIFE], "2/3"),
+        ([WIFE], "2/5"),  # Ann has AIDS in half of the worlds; left only if Tom has it too
+    ],
+)
+def test_privacy_skyline_section_1(said, expected):
+    assert posterior(worlds(FIGURE, "single"), said, "Tom", "AIDS") == Fraction(expected)
+    answer = fk.Statements(*map(text, said)).posterior(release_of(FIGURE), "Tom", "AIDS")
+    assert (answer.exact, answer.before) == (Fraction(expected), Fraction(1, 4))
+
+
+def test_worst_case_background_knowledge():
+    """Hannah and Charlie, in buckets of five men and five women."""
+    names = ["Bob", "Charlie", "Dave", "Ed", "Frank", "Gloria", "Hannah", "Irma", "Jane", "Karen"]
+    men = ["Flu", "Lung Cancer", "Heart Disease", "Flu", "Lung Cancer"]
+    women = ["Flu", "Breast Cancer", "Flu", "Heart Disease", "Ovarian Cancer"]
+    table = pa.table({"name": names, "sex": [*"mmmmmfffff"], "disease": men + women})
+    release = fk.Release.from_groups(table, group="sex", sensitive="disease", person="name")
+    alice = fk.Statements("Hannah = Flu -> Charlie = Flu")
+    answer = alice.posterior(release, "Charlie", "Flu")
+    assert (answer.before, answer.exact) == (Fraction(2, 5), Fraction(10, 19))
+    for said, expected in (
+        ([], Fraction(2, 5)),
+        (["Ed != Flu"], Fraction(2, 3)),
+        (["Ed != Flu", "Ed != 'Heart Disease'"], 1),
+    ):
+        assert fk.Statements(*said).posterior(release, "Ed", "Lung Cancer").exact == expected
+
+
+# ---- beyond enumeration ------------------------------------------------------------------------
+
+
+def pairs_of_people(size):
+    """Groups of two, one of whom has v0."""
+    return release_of([([f"p{i}", f"q{i}"], ["v0", "v1"]) for i in range(size)])
+
+
+@pytest.mark.parametrize("size", [200, pytest.param(2100, marks=pytest.mark.slow)])
+def test_a_long_chain(size):
+    """Each has v0 if the one before has: some without it, then some with it."""
+    known = fk.Statements(*(f"p{i} = v0 -> p{i + 1} = v0" for i in range(size - 1)))
+    answer = known.posterior(pairs_of_people(size), f"p{size - 1}", "v0")
+    assert answer.exact == Fraction(size, size + 1)
+
+
+def test_a_tree_across_many_groups():
+    """Nobody may have v0 beside a parent who has: independent sets, by their number."""
+    size = 200
+    known = fk.Statements(*(f"p{i} = v0 -> p{(i - 1) // 2} != v0" for i in range(1, size)))
+    with_it, without = [1] * size, [1] * size
+    for i in range(size - 1, 0, -1):
+        with_it[(i - 1) // 2] *= without[i]
+        without[(i - 1) // 2] *= with_it[i] + without[i]
+    truth = Fraction(with_it[0], with_it[0] + without[0])
+    assert known.posterior(pairs_of_people(size), "p0", "v0").exact == truth
+
+
+def test_very_many_people_in_a_group():
+    size = 1_000_000 if NIGHTLY else 100_000
+    counts = fk.GroupCounts.from_bags([{"v0": size * 2 // 5, "v1": size * 3 // 5}])
+    members = Members(Labels(f"n{i}" for i in range(size)), np.zeros(size, dtype=np.int64))
+    release, p = Release(counts=counts, members=members), Fraction(4, 10)
+    answer = fk.Statements("n0 = v0 -> n1 = v0").posterior(release, "n1", "v0")
+    assert answer.exact == p / (1 - p + p * Fraction(size * 2 // 5 - 1, size - 1))
+
+
+# ---- what an answer is -------------------------------------------------------------------------
+
+SICK = release_of(FIGURE)
+NO = fk.Statements("Tom != Cancer")
+
+
+def test_an_answer_says_all_about_itself():
+    answer = NO.posterior(SICK, "Tom", "AIDS")
+    assert isinstance(answer, fk.Posterior)
+    assert (answer.exact, answer.before) == (Fraction(1, 3), Fraction(1, 4))
+    assert repr(answer) == "Posterior('Tom', 'AIDS': 0.333333)"
+    shown = "<code>Posterior(&#x27;Tom&#x27;, &#x27;AIDS&#x27;: 0.333333)</code>"
+    assert answer._repr_html_() == shown
+    written = {"person": "Tom", "value": "AIDS", "probability": 1 / 3, "exact": "1/3"}
+    assert json.loads(json.dumps(answer.to_dict())) == {**written, "before": "1/4"}
+    # Below is strict and exact.
+    assert [answer.below(x) for x in ("1/3", Fraction(1, 3), 1 / 3)] == [False] * 3
+    assert [answer.below(x) for x in (0.34, Decimal("0.4"))] == [True] * 2
+
+
+def test_posteriors_are_a_lazy_mapping():
+    everybody = NO.posteriors(SICK)
+    assert list(everybody) == [name for names, _ in FIGURE for name in names]
+    assert ("Tom" in everybody, "Tim" in everybody) == (True, False)
+    tom = {value: str(p.exact) for value, p in everybody["Tom"].items()}
+    assert tom == {"AIDS": "1/3", "Cancer": "0", "Flu": "2/3"}
+    with pytest.raises(KeyError):
+        everybody["Ann"]["Cancer"]
+    some = NO.posteriors(SICK, ["Tom", "Ann", "Tom"], iter(["Cancer", "Flu", "Flu"]))
+    rows = {name: list(row) for name, row in some.items()}
+    assert rows == {"Tom": ["Cancer", "Flu"], "Ann": ["Cancer", "Flu"]}
+    assert repr(everybody) == "Posteriors(8 people)"
+    assert repr(some["Ann"]).startswith("{'Cancer': Posterior('Ann', 'Cancer': 0)")
+    row = fk.Statements("Tom = AIDS", "Tom = Flu").posteriors(SICK)["Ann"]
+    with pytest.raises(ContradictionError):
+        row["AIDS"]
+
+
+def test_posteriors_as_values_and_table():
+    some = NO.posteriors(SICK, people=["Tom", "Ann"], values=["AIDS"])
+    told = json.loads(json.dumps(some.to_dict()))
+    assert told == {"answers": [some[name]["AIDS"].to_dict() for name in ("Tom", "Ann")]}
+    assert some["Ann"].to_dict() == {"answers": told["answers"][1:]}
+    assert [answer["exact"] for answer in told["answers"]] == ["1/3", "1/2"]
+    assert some["Tom"]._repr_html_() == (
+        "<table><tr><th>person</th><th>value</th><th>before</th><th>after</th></tr>"
+        "<tr><td>Tom</td><td>AIDS</td><td>1/4</td><td>1/3</td></tr></table>"
+    )
+    names = ["<b>", *(f"p{i}" for i in range(29))]
+    shown = fk.Statements().posteriors(release_of([(names, ["a"] * 30)]))._repr_html_()
+    assert shown.count("<tr>") == 22
+    assert "…" in shown
+    assert "<td>&lt;b&gt;</td>" in shown
+
+
+def test_a_disclosure_names_nobody_in_json():
+    surer = fk.Statements("Tom != Cancer", "Tom != Flu").disclosure(SICK, "AIDS")
+    assert (surer.exact, surer.witness.person) == (1, "Tom")
+    assert surer.to_dict()["witness"] == {"group": 1}
+    assert fk.Statements().disclosure(SICK, "Plague").exact == 0
+    with pytest.raises(ContradictionError):
+        fk.Statements("Tom = AIDS", "Tom = Flu").disclosure(SICK, "Plague")
+    # Statements guide no search.
+    assert NO.monotone() is False
+    assert not hasattr(fk.Statements, "ledger")
+
+
+def test_statements_are_values():
+    mixed = fk.Statements("Tom != Cancer", fk.Has("Gary", "Flu"))
+    assert mixed == fk.Statements(~fk.Has("Tom", "Cancer"), "Flu in Gary")
+    assert hash(mixed) == hash(fk.Statements("Tom != Cancer", "Gary = Flu"))
+    assert mixed != fk.Statements("Tom != Cancer", "Gary = Flu", budget=1)
+    assert repr(mixed) == "Statements('Tom != Cancer', 'Gary = Flu')"
+    assert mixed._repr_html_().startswith("<code>Statements(")
+    assert repr(fk.Statements(*["A = x"] * 5)).endswith("'A = x', ... 2 more)")
+    with pytest.raises(AttributeError):
+        mixed.budget = 2
+    known = fk.Statements("Tom != Cancer", budget=7)
+    known.posterior(SICK, "Ann", "AIDS")
+    again = pickle.loads(pickle.dumps(known))
+    assert again == known
+    assert again.to_dict() == {"statements": {"texts": ["Tom != Cancer"], "budget": 7}}
+    assert repr(known) == "Statements('Tom != Cancer')"
+
+
+# ---- names and refusals ------------------------------------------------------------------------
+
+
+def test_labels_are_named_as_printed():
+    table = pa.table({"id": [3, 4, 5], "g": [1, 1, 1], "code": [17, 17, 20]})
+    release = fk.Release.from_groups(table, group="g", sensitive="code", person="id")
+    for known in (fk.Statements("17 in 4"), fk.Statements(fk.Has(4, 17))):
+        assert known.posterior(release, 3, 17).exact == Fraction(1, 2)
+        assert known.posterior(release, "3", "17").person == 3
+    with pytest.raises(StatementError, match="nobody in the release has the value '18'"):
+        fk.Statements("18 in 4").posterior(release, 3, 17)
+    pair = release_of([(["a", "b"], ["1", "2"])])
+    both = Release(counts=pair.counts, members=Members(Labels(["4", 4]), np.array([0, 0])))
+    with pytest.raises(StatementError, match="'4' may mean '4' or 4; make their labels differ"):
+        fk.Statements("4 = 1").posterior(both, "4", "1")
+    assert fk.Statements().posterior(both, 4, "1").person == 4
+
+
+@pytest.mark.parametrize(
+    ("said", "message", "caret"),
+    [
+        ("Tim = AIDS", "is called 'Tim'; did you mean 'Tom'?", 0),
+        ("AIDS in Tim", "is called 'Tim'", 8),
+        ("same(Ann, Tim)", "is called 'Tim'", 10),
+        ("Tom = Flue", "has the value 'Flue'; did you mean 'Flu'?", 6),
+        ("Tom = tom -> Tom = AIDS", "has the value 'tom'", 6),
+        ("Tom = AIDS and not Ann = Tom", "has the value 'Tom'", 25),
+        ("same(Tom, Ed) -> Flue in Ed", "has the value 'Flue'", 17),
+    ],
+)
+def test_unknown_names_are_pointed_at(said, message, caret):
+    known = fk.Statements("Ann = AIDS", said)
+    with pytest.raises(StatementError) as caught:
+        known.posterior(SICK, "Tom", "AIDS")
+    first, _, mark = str(caught.value).split("\n")
+    assert first.startswith(f"statement 2: nobody in the release {message}")
+    assert mark.index("^") == caret + 2
+    with pytest.raises(StatementError) as caught:
+        fk.Statements(known.statements[1]).posterior(SICK, "Tom", "AIDS")
+    assert "\n" not in str(caught.value)
+
+
+def asked(*pair, release=SICK):
+    return lambda: fk.Statements().posterior(release, *pair)
+
+
+UNNAMED = pa.table({"g": [1, 1], "d": ["x", "y"]})
+FEWER = Release(counts=SICK.counts, members=Members(Labels(["Ann", "Tom"]), np.array([0, 1])))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (asked("Tim", "AIDS"), InputError, "nobody in the release is called 'Tim'; did you mean"),
+        (asked("Tom", "Flue"), InputError, "nobody in the release has the value 'Flue'"),
+        (asked([], "Flu"), InputError, r"is called '\[\]'"),
+        (asked("Tom", "Flu", release=SICK.counts), DataError, "counts name nobody; make a release"),
+        (
+            lambda: asked(
+                1, "x", release=fk.Release.from_groups(UNNAMED, group="g", sensitive="d")
+            )(),
+            InputError,
+            "nobody is named",
+        ),
+        (asked("Tom", "Flu", release="r.csv"), InputError, "a Release or a GroupCounts, not str"),
+        (asked("Tom", "Flu", release=FEWER), DataError, "members that the release names are not"),
+        (lambda: fk.Statements(["Tom = AIDS"]), InputError, r"one by one: Statements\(\*statem"),
+        (
+            lambda: fk.Statements("Tom = AIDS", 7),
+            InputError,
+            "statement 2: expected a formula",
+        ),
+        (lambda: fk.Statements(budget=0), InputError, "must be a whole number from 1, not 0"),
+        (lambda: fk.Statements(priors=fk.Facts()), InputError, "priors must be Priors"),
+        (lambda: fk.Statements("same(Tom, Tom)"), InputError, r"each once, not \['Tom', 'Tom'\]"),
+        (lambda: fk.same("Tom"), InputError, "two people or more"),
+        (lambda: A and B, InputError, r"combine formulas with &, \| and ~"),
+        (lambda: A & "B = x", InputError, r"expected a formula such as Has\(.*\), not 'B = x'"),
+        (lambda: NO.posteriors(SICK, people="Ann"), InputError, "of labels, not the text 'Ann'"),
+        (lambda: NO.posteriors(SICK, people=1), InputError, "expected a list of labels, not 1"),
+    ],
+)
+def test_what_cannot_be_meant(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("said", "message", "together"),
+    [
+        (
+            ["Tom = AIDS", "Ann = Cancer"],
+            "statement 2 cannot hold in this release: Ann = Cancer; nobody in the group of Ann has "
+            "Cancer",
+            (1,),
+        ),
+        (
+            ["Tom = AIDS and Tom = Flu"],
+            "statement 1 cannot hold in this release: Tom = AIDS and Tom = Flu",
+            (0,),
+        ),
+        (
+            ["Tom = AIDS", "Ann = Flu", "Ed = AIDS"],
+            "statement 3 (Ed = AIDS) contradicts statement 1 (Tom = AIDS)",
+            (0, 2),
+        ),
+        (
+            ["Ed = Flu", "Ann = Flu", "Frank = Flu", "Tom = AIDS -> Gary = Flu", "Tom = AIDS"],
+            "statement 5 (Tom = AIDS) contradicts statements 1 (Ed = Flu), 3 (Frank = Flu) and 4 "
+            "(Tom = AIDS -> Gary = Flu)",
+            (0, 2, 3, 4),
+        ),
+    ],
+)
+def test_contradictions_name_the_fewest_statements(said, message, together):
+    with pytest.raises(ContradictionError) as caught:
+        fk.Statements(*said).posterior(SICK, "Bob", "Flu")
+    assert str(caught.value) == message
+    assert caught.value.together == together
+
+
+def test_why_a_statement_cannot_hold():
+    release = release_of([(["A", "B"], ["x", "x"])])
+    with pytest.raises(ContradictionError, match="everybody in the group of A has x"):
+        fk.Statements("A != x").posterior(release, "A", "x")
+
+
+# ---- the budget --------------------------------------------------------------------------------
+
+
+def test_the_budget_forgets_other_questions():
+    chance, values = random.Random(0), [f"v{i}" for i in range(8)]
+    bag, names, said = chance.choices(values, k=60), [f"p{i}" for i in range(60)], []
+    for _ in range(16):  # people of one group, linked at random
+        a, b = chance.sample(names[:10], 2)
+        x, y, z = chance.sample(values, 3)
+        said.append(chance.choice([f"{a} = {x} -> {b} = {y}", f"{a} != {x} or {b} = {z}"]))
+    release = release_of([(names, bag)])
+    pairs = [(f"p{i}", value) for i in (0, 2, 7, 50) for value in values[:3]]
+    known = fk.Statements(*said)
+    case = known._case(release)
+    known.posterior(release, *pairs[0])
+    spent = []
+    for pair in pairs[1:]:
+        before = case.steps
+        known.posterior(release, *pair)
+        spent.append(case.steps - before)
+    # a budget that suffices for the statements and some answers, but not for others
+    alone = fk.Statements(*said)._case(release)
+    alone.answer(50, 0)
+    budget = max(alone.steps, sorted(spent)[len(spent) // 2])
+
+    def answers(order):
+        known, answered = fk.Statements(*said, budget=budget), {}
+        for pair in order:
+            try:
+                answered[pair] = known.posterior(release, *pair).exact
+            except UnsupportedError:
+                answered[pair] = None
+        return answered
+
+    assert answers(pairs) == answers(pairs[::-1])
+
+
+def test_out_of_reach_is_no_contradiction():
+    """Twelve pigeons for eleven holes: impossible, but that takes some steps to see."""
+    names = [f"p{i}" for i in range(20)]
+    said = [" or ".join(f"p{i} = v{j}" for j in range(11)) for i in range(12)]
+    both = release_of([(names, [f"v{i}" for i in range(20)]), (["Ann", "Tom"], ["v0", "v1"])])
+    known = fk.Statements(*said, "Ann != v0", budget=50)
+    for pair in (("p0", "v0"), ("Tom", "v0"), ("Ann", "v7")):
+        with pytest.raises(UnsupportedError, match="can hold together takes more than 50 steps"):
+            known.posterior(both, *pair)
+    with pytest.raises(UnsupportedError, match="can hold together takes more than 50 steps"):
+        known.disclosure(both, "v0")
+
+
+# ---- on top of priors --------------------------------------------------------------------------
+
+FLAT = {k: dict.fromkeys("abc", Fraction(1, 4)) for k in "xy"}
+
+
+def random_rows(rng):
+    """People in one to three groups, with a kind and a value each; and priors of the kinds."""
+    names = ["Ann", "Bob", "Cid", "Dora", "Ed", "Flo"][: rng.randint(3, 6)]
+    priors = {k: {v: Fraction(rng.randint(0, 5), 20) for v in "abc"} for k in "xy"}
+    rows = [(name, rng.randint(1, 3), rng.choice("xy"), rng.choice("abc")) for name in names]
+    return priors, rows
+
+
+def random_words(rng, names):
+    """A statement, and what a world must be for it."""
+    (p, q), (x, y) = rng.choices(names, k=2), rng.choices("abc", k=2)
+    one, two = f"{p} = {x}", f"{q} = {y}"
+    return rng.choice(
+        [
+            (one, lambda w: w[p] == x),
+            (f"not {one}", lambda w: w[p] != x),
+            (f"{one} -> {two}", lambda w: w[p] != x or w[q] == y),
+            (f"{one} or {two}", lambda w: w[p] == x or w[q] == y),
+            (f"{one} <-> {two}", lambda w: (w[p] == x) == (w[q] == y)),
+        ]
+    )
+
+
+def weighed(priors, rows):
+    """All worlds, each with its weight."""
+    each = []
+    for group in {row[1] for row in rows}:
+        people = [(name, kind) for name, g, kind, _ in rows if g == group]
+        bag = [value for _, g, _, value in rows if g == group]
+        each.append([(people, world) for world in sorted(set(permutations(bag)))])
+    for chosen in product(*each):
+        has = [(*p, v) for people, world in chosen for p, v in zip(people, world, strict=True)]
+        yield {n: v for n, _, v in has}, prod((priors[k][v] for _, k, v in has), start=Fraction(1))
+
+
+def on_priors(priors, rows, statements, **more):
+    cells = [(k, v, str(p)) for k, row in priors.items() for v, p in row.items()]
+    kind, value, chance = zip(*cells, strict=True)
+    known = fk.Priors(pa.table({"kind": kind, "value": value, "probability": chance}))
+    columns = dict(zip(("name", "group", "kind", "ill"), zip(*rows, strict=True), strict=True))
+    release = fk.Release.from_groups(
+        pa.table(columns), group="group", sensitive="ill", person="name"
+    )
+    return fk.Statements(*statements, priors=known, **more), release
+
+
+def test_answers_on_priors_weigh_worlds():
+    compared = cases = 400 if NIGHTLY else 120
+    for case in range(cases):
+        rng = random.Random(case)
+        priors, rows = random_rows(rng)
+        names, held = [row[0] for row in rows], {row[3] for row in rows}
+        said = [random_words(rng, names) for _ in range(rng.randint(0, 3))]
+        said = [own for own in said if all(v in held for v in "abc" if f"= {v}" in own[0])]
+        person, value = rng.choice(names), rng.choice(sorted(held))
+        every = list(weighed(priors, rows))
+        left = [(w, p) for w, p in every if all(holds(w) for _, holds in said)]
+        if not sum(p for _, p in left):
+            compared -= 1
+            continue
+        before, after = (
+            sum(p for w, p in some if w[person] == value) / sum(p for _, p in some)
+            for some in (every, left)
+        )
+        known, release = on_priors(priors, rows, [words for words, _ in said])
+        answer = known.posterior(release, person, value)
+        assert (answer.exact, answer.before) == (after, before), (case, said)
+    assert compared > cases / 3
+
+
+def test_what_priors_leave_unanswered():
+    rows = [(name, 1, "xy"[i % 2], "ab"[i % 2]) for i, name in enumerate(["Ann", "Bob", "Cid"])]
+    known, release = on_priors(FLAT, rows, ["Ann = a", "Ann = b"])
+    with pytest.raises(fk.ForeknowError, match="cannot hold together"):
+        known.posterior(release, "Ann", "a")
+    with pytest.raises(fk.ForeknowError, match="ask for their posteriors"):
+        known.disclosures(release)
+    few, release = on_priors(FLAT, rows, ["Ann = a"], budget=1)
+    with pytest.raises(fk.ForeknowError, match="takes more than 1 steps"):
+        few.posterior(release, "Bob", "a")
+    with pytest.raises(fk.ForeknowError, match="without further facts"):
+        fk.Statements(priors=fk.Priors(list(known.priors.tables), facts=fk.Facts(1)))
