@@ -9,22 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
-from tests.methods.reference import Levels, Line
+from tests.methods.reference import TREE, Levels, Line
 
 import foreknow as fk
 from foreknow.data.microdata import Attribute
 
-_TREE = [
-    ("a", "p", "u", "*"),
-    ("b", "p", "u", "*"),
-    ("c", "p", "u", "*"),
-    ("d", "q", "u", "*"),
-    ("e", "q", "u", "*"),
-    ("f", "r", "v", "*"),
-    ("g", "s", "v", "*"),
-    ("h", "t", "w", "*"),
-]
-_ABOVE = {value: path for value, *path in _TREE}
+_ABOVE = {value: path for value, *path in TREE}
 
 
 def _or_missing(path):
@@ -77,7 +67,7 @@ KINDS = [
         st.sampled_from("abcdefgh"),
         pa.string(),
         Levels(_or_missing(tree_path)),
-        fk.Tree(_TREE),
+        fk.Tree(TREE),
     ),
     Kind(
         "interval",
@@ -174,6 +164,16 @@ class Crowd:
 
     def bags(self, groups):
         return [self.bag(people) for people in groups]
+
+
+def groups_by(method, crowd, policy, seed=0):
+    """The groups that a method finds, as lists of people, or None."""
+    try:
+        partition = method.partition(crowd.microdata(seed), policy, seed=seed)
+    except fk.NoSafeRelease:
+        return None
+    assert (type(partition), partition.dtype) == (np.ndarray, np.int64)
+    return crowd.groups_of(partition.tolist(), seed)
 
 
 def crowd_of(values, held, semantics="single"):

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
-from tests.methods.lattice_reference import BruteForce
-from tests.methods.reference import breach, safe
+from tests.methods.reference import BruteForce, breach, safe
 from tests.methods.tables import KINDS, Crowd
 
 import foreknow as fk

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
-from tests.methods.lattice_reference import BruteForce
-from tests.methods.reference import parts, safe
+from tests.methods.reference import BruteForce, parts, safe
 from tests.methods.tables import KINDS, crowds, policies
 from tests.methods.test_fulldomain import OBJECTIVES, POOLS, SEEDS, Table, check_best
 from tests.test_criteria_of_values import truth

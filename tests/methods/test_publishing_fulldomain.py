@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
-from tests.methods.lattice_reference import BruteForce
-from tests.methods.reference import Levels
+from tests.methods.reference import BruteForce, Levels
 from tests.methods.tables import KINDS, Crowd
 from tests.methods.test_fulldomain import POOLS
 
