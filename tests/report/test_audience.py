@@ -209,19 +209,8 @@ def test_groups_are_listed_worst_first():
     third = fk.Requirement(fk.Facts(), "1/3", name="a third")
     bags = ["abc", "aab", "a" * 10_000 + "b", "abcd"]
     rows = listed(audited(bags, third, fk.Requirement(fk.KAnonymity(4))))
-    columns = [
-        "requirement",
-        "group",
-        "people",
-        "found_out",
-        "certain",
-        "value",
-        "how_sure",
-        "limit",
-    ]
-    assert list(rows[0].items()) == list(
-        zip(columns, ["a third", "2", "10001", "10000", "0", "a", "99.99%", "1/3"], strict=True)
-    )
+    assert ",".join(rows[0]) == "requirement,group,people,found_out,certain,value,how_sure,limit"
+    assert ",".join(rows[0].values()) == "a third,2,10001,10000,0,a,99.99%,1/3"
     assert [(row["group"], row["found_out"], row["how_sure"]) for row in rows] == [
         *[("2", "10000", "99.99%"), ("1", "3", "66.67%"), ("0", "3", "1/3")],
         *[("0", "3", ""), ("1", "3", "")],
