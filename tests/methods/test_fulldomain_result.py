@@ -20,7 +20,6 @@ from tests.methods.test_fulldomain import POOLS, kept
 
 import foreknow as fk
 from foreknow import sample
-from foreknow.data.utility import utility_of
 from foreknow.methods.fulldomain import bestfirst
 from foreknow.methods.registry import method_of
 from foreknow_judge.errors import InputError, PolicyError
@@ -200,28 +199,12 @@ def test_what_a_result_says():
             ask()
 
 
-def test_rows_left_out_have_no_group():
-    rows = {"age": [1, 2, 11, 12, 25], "disease": ["a", "b", None, "b", "a"]}
-    schema = fk.Schema(
-        quasi_identifiers=["age"], sensitive="disease", missing="drop", hierarchies=TENS
-    )
-    groups = fk.FullDomain().partition(fk.Microdata(pa.table(rows), schema), EASY)
-    assert groups.tolist() == [0, 0, -1, 0, 0]
-
-
 def test_minimal_is_claimed_where_true():
     claims = [
         fk.FullDomain(**settings).traits.minimal(EASY)
         for settings in ({}, {"find": "chain"}, {"suppression": 0.1}, {"seconds": 1})
     ]
     assert claims == [True, True, False, False]
-
-
-def test_losses_are_the_utility():
-    raw = busy(rows=10_000, columns=2)  # so many that groups fill their nodes
-    result = fk.FullDomain().search(raw, EASY)
-    worth = utility_of(raw.counts(result.groups), raw, result.groups)
-    assert result.loss_of(result.chosen) == pytest.approx(worth.average_ncp)
 
 
 # ---- releases ----------------------------------------------------------------------------------
@@ -232,39 +215,6 @@ def published(raw, policy=EASY, method=None, **options):
         raw, policy, method=method or fk.FullDomain(), options=fk.PublishOptions(**options), seed=1
     )
     return made, made.audit.lattice
-
-
-@pytest.mark.parametrize(
-    ("form", "kind", "suppression"), [("generalized", "parquet", 0.1), ("bucketized", "csv", 0.0)]
-)
-def test_a_release_is_verified(tmp_path, form, kind, suppression):
-    raw, policy = busy(rows=600, columns=3), asking("0.9", (1, 1))
-    method = fk.FullDomain(suppression=suppression)
-    result = method.search(raw, policy)
-    made, _ = published(raw, policy, method, form=form, format=kind)
-    made.write(tmp_path / "out")
-    fk.verify(tmp_path / "out")
-    read = fk.Certificate.load(tmp_path / "out" / "certificate.json")
-    assert read.method["name"] == "FullDomain"
-    assert read.n_groups == len(set(result.groups.tolist()))
-    assert (result.outlier_group is not None) == bool(suppression)
-
-
-def test_a_release_of_several_values(tmp_path):
-    draw = np.random.default_rng(3)
-    people = draw.integers(0, 60, 300)
-    disease = [f"d{i}" for i in draw.integers(0, 9, 300)]
-    rows = pa.table({"pid": people, "age": people % 7, "sex": people % 2, "disease": disease})
-    schema = fk.Schema(
-        quasi_identifiers=["age", "sex"],
-        sensitive="disease",
-        semantics="multiset",
-        person="pid",
-        hierarchies={"age": fk.Intervals([2, 4])},
-    )
-    made, _ = published(fk.Microdata(rows, schema))
-    made.write(tmp_path / "out")
-    assert made.audit.safe
 
 
 # ---- labels ------------------------------------------------------------------------------------
@@ -371,19 +321,6 @@ def test_mistakes_in_settings(publish, said):
     with pytest.raises(PolicyError) as raised:
         method_of(policy.options.method, policy)
     assert said in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("method", "cuts", "said"),
-    [
-        ("fulldomain", 3, "publish.fulldomain: unknown key cuts"),
-        ("mondrian", 0, "publish.mondrian: cuts: it should be greater than"),
-    ],
-)
-def test_mistakes_in_options(method, cuts, said):
-    options = fk.PublishOptions(method, settings={method: {"cuts": cuts}})
-    with pytest.raises((PolicyError, InputError), match=re.escape(said)):
-        fk.publish(table([1, 2], "ab"), EASY, options=options)
 
 
 # ---- what is said of the lattice ---------------------------------------------------------------
