@@ -204,16 +204,9 @@ def place(kind, value):
 
 
 class BruteForce:
-    """Every node of the lattice of a table, judged.
+    """Every node of the lattice of a table, judged: `is_safe` of a list of groups of people.
 
-    Parameters
-    ----------
-    kinds : list of Kind
-    rows : list of tuples
-    is_safe : callable
-        Of a list of groups of people.
-    most : int
-        How many people may be suppressed.
+    So many people as `most` may be suppressed.
     """
 
     def __init__(self, kinds, rows, is_safe, most=0):

@@ -69,17 +69,6 @@ def test_rounds_take_the_largest(case, block):
         assert times[len(grouped) :] == [-1] * rest[v]
 
 
-@pytest.mark.parametrize(
-    ("counts", "l"),
-    [([1] * 5000, 7), ([50_000, 50_000, 3], 2), ([9_000] * 3 + [1] * 9_000, 4)],
-)
-def test_rounds_of_many(counts, l):  # noqa: E741
-    rounds = rounds_of(np.array(counts), l)
-    sizes = np.bincount(rounds[rounds >= 0])
-    assert (sizes == l).all()
-    assert len(sizes) == sum(counts) // l
-
-
 @examples(500, deadline=None)
 @given(eligible(), st.integers(0, 999), st.randoms())
 def test_groups_have_different_values(case, seed, order):

@@ -227,30 +227,6 @@ def test_a_release_says_how_many(tmp_path, form, kind):
         assert {str(row["age"]) for row in rows if row["group"] == group} == {"2", "90", "95"}
 
 
-def test_several_secrets_and_columns_beside():
-    chance, times = random.Random(11), 0
-    for _ in range(40 if NIGHTLY else 4):
-        size = chance.randint(20, 40)
-        ages = [
-            chance.choice([1, 90]) if chance.random() < 0.1 else 30 + p // 12 for p in range(size)
-        ]
-        columns = {name: [chance.choice("xyz") for _ in ages] for name in ("ill", "pay", "job")}
-        rules = [
-            *(fk.Requirement(fk.Facts(), "9/10", sensitive=s, knowing=[]) for s in ("ill", "pay")),
-            fk.Requirement(fk.KAnonymity(4), knowing=[]),
-        ]
-        schema = fk.Schema(quasi_identifiers=["age"], sensitive=["ill", "pay"], other=["job"])
-        policy = fk.Policy(rules, schema, fk.PublishOptions(labels={"age": "exact"}))
-        table, method = pa.table({"age": ages, **columns}), fk.Mondrian(suppression=0.3)
-        try:  # judged as written, and verified
-            made = fk.publish(table, policy, method=method)
-        except fk.NoSafeRelease:
-            continue
-        times += made.audit.scope.people_suppressed > 0
-        assert made.audit.safe
-    assert times
-
-
 # ---- refined for a time --------------------------------------------------------------------------
 
 

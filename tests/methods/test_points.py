@@ -58,20 +58,6 @@ def test_points_are_distinct_combinations(case):
     assert points.weights.tolist() == [1, 1]
 
 
-@examples(25)
-@given(
-    widths=st.lists(st.integers(1, 300), min_size=1, max_size=12),
-    rows=st.integers(1, 400),
-    seed=st.integers(0, 2**32),
-)
-def test_points_of_wide_columns(widths, rows, seed):
-    random = np.random.default_rng(seed)
-    again = random.integers(0, rows, rows)  # rows are repeated, so that points have several people
-    columns = [random.integers(0, width, rows) for width in widths]
-    columns = {f"q{i}": np.concatenate([c, c[again]]) for i, c in enumerate(columns)}
-    check(table_of(columns, [f"d{v}" for v in random.integers(0, 5, 2 * rows)]))
-
-
 @pytest.mark.parametrize("exponent", [30, 31, 32, 61, 62, 63, 64])
 def test_limits_of_whole_numbers(exponent):
     """Columns of exactly 2 values each: the combinations number 2**exponent with values."""
