@@ -393,7 +393,7 @@ def halves(group):
 
 def test_indivisible_groups():
     """No group is said to be so that has safe parts; limits may be met exactly."""
-    told, cases = 0, 20_000 if NIGHTLY else 400
+    told, cases = 0, 20_000 if NIGHTLY else 250
     for seed in range(cases):
         chance = random.Random(seed)
         groups = drawn_groups(chance, (2, 16) if NIGHTLY else (4, 14), 4)
