@@ -431,13 +431,6 @@ def test_what_is_refused(settings, error, said):
         ART(**{"priors": BY_SEX, **settings}).partition(fk.Microdata(PEOPLE, SCHEMA))
 
 
-def test_times_begin_at_one():
-    for make in (Limit, lambda priors, times: fk.Requirement(priors, at_most_times=times)):
-        with pytest.raises(fk.InputError, match=TIMES_SAID):
-            make(HALF, times=0.999)
-    assert Limit(HALF, times=1).times == 1
-
-
 def by_sex(sexes, diseases):
     """A table by sex, and what it teaches."""
     rows = pa.table({"sex": list(sexes), "disease": diseases})
