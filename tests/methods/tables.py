@@ -9,22 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
-from tests.methods.reference import Levels, Line
+from tests.methods.reference import TREE, Levels, Line
 
 import foreknow as fk
 from foreknow.data.microdata import Attribute
 
-_TREE = [
-    ("a", "p", "u", "*"),
-    ("b", "p", "u", "*"),
-    ("c", "p", "u", "*"),
-    ("d", "q", "u", "*"),
-    ("e", "q", "u", "*"),
-    ("f", "r", "v", "*"),
-    ("g", "s", "v", "*"),
-    ("h", "t", "w", "*"),
-]
-_ABOVE = {value: path for value, *path in _TREE}
+_ABOVE = {value: path for value, *path in TREE}
 
 
 def _or_missing(path):
@@ -61,38 +51,20 @@ class Kind:
     hierarchy: Any = None
 
 
+ORDER = ["low", "middle", "high"]
+MASKED = ["000", "001", "010", "100", "101", "111"]
+TEXT, WHOLE = pa.string(), pa.int64()
 KINDS = [
-    Kind("number", st.integers(-3, 5), pa.int64(), Line()),
+    Kind("number", st.integers(-3, 5), WHOLE, Line()),
     Kind("decimal", st.sampled_from([0.5, -1.5, 2.0, 1e6]), pa.float64(), Line()),
-    Kind("text", st.sampled_from(["x", "yy", "Z", "é"]), pa.string(), Line(nominal=True)),
+    Kind("text", st.sampled_from(["x", "yy", "Z", "é"]), TEXT, Line(nominal=True)),
+    Kind("order", st.sampled_from(ORDER), TEXT, Line(ORDER.index), fk.Ordered(ORDER)),
+    Kind("tree", st.sampled_from("abcdefgh"), TEXT, Levels(_or_missing(tree_path)), fk.Tree(TREE)),
     Kind(
-        "order",
-        st.sampled_from(["low", "middle", "high"]),
-        pa.string(),
-        Line({"low": 0, "middle": 1, "high": 2}.__getitem__),
-        fk.Ordered(["low", "middle", "high"]),
-    ),
-    Kind(
-        "tree",
-        st.sampled_from("abcdefgh"),
-        pa.string(),
-        Levels(_or_missing(tree_path)),
-        fk.Tree(_TREE),
-    ),
-    Kind(
-        "interval",
-        st.integers(0, 13),
-        pa.int64(),
-        Levels(_or_missing(interval_path)),
+        *("interval", st.integers(0, 13), WHOLE, Levels(_or_missing(interval_path))),
         fk.Intervals([2, 6]),
     ),
-    Kind(
-        "mask",
-        st.sampled_from(["000", "001", "010", "100", "101", "111"]),
-        pa.string(),
-        Levels(_or_missing(mask_path)),
-        fk.Mask(3),
-    ),
+    Kind("mask", st.sampled_from(MASKED), TEXT, Levels(_or_missing(mask_path)), fk.Mask(3)),
 ]
 
 
@@ -115,10 +87,6 @@ class Crowd:
     @property
     def attributes(self):
         return [kind.attribute for kind in self.kinds]
-
-    @property
-    def sensitive(self):
-        return self.held
 
     @property
     def values(self):
@@ -176,6 +144,16 @@ class Crowd:
         return [self.bag(people) for people in groups]
 
 
+def groups_by(method, crowd, policy, seed=0):
+    """The groups that a method finds, as lists of people, or None."""
+    try:
+        partition = method.partition(crowd.microdata(seed), policy, seed=seed)
+    except fk.NoSafeRelease:
+        return None
+    assert (type(partition), partition.dtype) == (np.ndarray, np.int64)
+    return crowd.groups_of(partition.tolist(), seed)
+
+
 def crowd_of(values, held, semantics="single"):
     """People along one number."""
     return Crowd([KINDS[0]], semantics, [(value,) for value in values], list(held))
@@ -214,13 +192,8 @@ def axes(*places):
     """Quasi-identifiers: everybody's place on each."""
     return [
         Attribute(
-            str(i),
-            np.array(place, dtype=np.uint8),
-            list(range(max(place) + 1)),
-            "ordered",
-            (),
-            (),
-            np.arange(max(place) + 1.0),
+            *(str(i), np.array(place, dtype=np.uint8), list(range(max(place) + 1)), "ordered"),
+            *((), (), np.arange(max(place) + 1.0)),
         )
         for i, place in enumerate(places)
     ]

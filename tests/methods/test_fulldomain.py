@@ -1,19 +1,27 @@
-"""FullDomain against brute force: every node, every minimal one, the best one, with suppression."""
+"""FullDomain against brute force: every node, every minimal one, the best one, with suppression.
+
+Where people cannot have some values, merging groups can hurt: nodes below an unsafe one may be
+safe. Where a limit is about an average, a group that is unsafe by itself may be safe in a release.
+"""
 
 import random
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
-from tests.methods.lattice_reference import BruteForce
-from tests.methods.reference import breach, safe
+from tests.examples import NIGHTLY, examples
+from tests.methods.reference import BruteForce, breach, safe
 from tests.methods.tables import KINDS, Crowd
 
 import foreknow as fk
 from foreknow.methods.fulldomain import bestfirst, fulldomain
+from foreknow.methods.fulldomain.losses import Loss
+from foreknow.methods.fulldomain.rollup import Rollup
+from foreknow.methods.fulldomain.suppression import Judge
 
 OBJECTIVES = st.sampled_from(["ncp", "height"])
 SEEDS, MANY = st.integers(0, 2**32), st.booleans()
@@ -119,36 +127,51 @@ class Table:
             assert sorted(made[-1]) == sorted(outliers)
 
 
+def kept(patch, most):
+    """Of lattices of more nodes not every one is kept."""
+    patch.setattr(fulldomain, "_MOST_KEPT", most)
+
+
 @examples(300, daily=10, deadline=None)
 @given(seed=SEEDS, many=MANY, find=st.sampled_from(["minimal", "minimal", "chain"]))
-def test_all_minimal_nodes_are_those_of_brute_force_and_a_chain_ends_at_one(seed, many, find):
+def test_minimal_nodes(seed, many, find):
     table = Table(seed, many)
-    found = table.search(find=find)
-    if found is not None:
-        assert found.chosen in found.minimal
-        assert found.chosen in table.every.minimal()
-    if found is not None and find == "minimal":
-        assert set(found.minimal) == table.every.minimal()
-        least = min(table.every.loss(node, "ncp") for node in found.minimal)
-        assert table.every.loss(found.chosen, "ncp") == pytest.approx(least)
+    result, minimal = table.search(find=find), table.every.minimal()
+    if result is None:
+        return
+    assert result.chosen in result.minimal
+    assert result.chosen in minimal
+    if find == "minimal":
+        assert set(result.minimal) == minimal
+        least = min(table.every.loss(node, "ncp") for node in result.minimal)
+        assert table.every.loss(result.chosen, "ncp") == pytest.approx(least)
 
 
-def check_best(table, found, objective):
+def check_best(table, result, objective):
     """No safe node loses less than the chosen one."""
     lost = {node: table.every.loss(node, objective) for node in table.every.safe}
-    assert lost[found.chosen] == pytest.approx(min(lost.values()), abs=1e-12)
+    assert lost[result.chosen] == pytest.approx(min(lost.values()), abs=1e-12)
     return lost
 
 
-@examples(200, daily=6, deadline=None)
+@examples(300, daily=9, deadline=None)
 @given(seed=SEEDS, many=MANY, objective=OBJECTIVES)
-def test_the_best_node_is_that_of_brute_force(seed, many, objective):
+def test_the_best_node(seed, many, objective):
+    """Of the whole lattice, and of one of which not every node is kept."""
     table = Table(seed, many)
-    found = table.search(objective=objective)
-    if found is not None:
-        for node, lost in check_best(table, found, objective).items():
-            known = found.loss_of(node)
-            assert known is None or known == pytest.approx(lost, abs=1e-12)
+    whole = table.search(objective=objective)
+    if whole is None:
+        return
+    for node, lost in check_best(table, whole, objective).items():
+        said = whole.loss_of(node)
+        assert said is None or said == pytest.approx(lost, abs=1e-12)
+    with pytest.MonkeyPatch.context() as patch:
+        kept(patch, 0)
+        result = table.search(objective=objective)
+    assert (result.gap, result.chosen) == (0, whole.chosen)
+    assert result.n_checked == len(result.listed)
+    for node in table.every.nodes:
+        assert result.loss_of(node) is None or node in table.every.safe
 
 
 @examples(60, daily=5, deadline=None)
@@ -156,8 +179,8 @@ def test_the_best_node_is_that_of_brute_force(seed, many, objective):
 def test_pruning_changes_nothing(seed):
     """The same search for a policy that pretends that merging can hurt, so that nothing follows."""
     table = Table(seed)
-    found = table.search(find="minimal")
-    if found is None:
+    result = table.search(find="minimal")
+    if result is None:
         return
 
     class Doubtful(fk.Policy):
@@ -167,45 +190,39 @@ def test_pruning_changes_nothing(seed):
     doubtful = Doubtful(table.policy.requirements)
     method = fk.FullDomain(find="minimal", suppression=table.share)
     again = method.search(table.case.microdata(), doubtful)
-    assert again.minimal == found.minimal
-    assert again.chosen == found.chosen
+    assert (again.minimal, again.chosen) == (result.minimal, result.chosen)
     assert again.n_checked >= len(again.minimal)
-    assert np.array_equal(again.groups, found.groups)
+    assert np.array_equal(again.groups, result.groups)
 
 
 @examples(60, daily=5, deadline=None)
 @given(seed=SEEDS, find=st.sampled_from(["best", "minimal", "chain"]))
-def test_it_serves_several_adversaries_at_once(seed, find):
-    table = Table(seed)
-    draw = random.Random(seed)
+def test_several_adversaries_at_once(seed, find):
+    table, draw = Table(seed), random.Random(seed)
     kind = draw.choice([fk.Implications, fk.Negations])
     adversary, limit = kind(draw.randint(0, 2)), Fraction(draw.choice(["2/3", "0.8", "0.95"]))
     if draw.random() < 0.5:  # just above what some node attains, or just what it attains
-        node = draw.choice(table.every.nodes)
-        counts = table.counts(table.every.groups(node))
-        near = adversary.disclosure(counts).exact + draw.choice(
-            [0, Fraction(1, 10**9), Fraction(1, 10**12)]
-        )
-        limit = min(near, Fraction(1)) or limit
+        counts = table.counts(table.every.groups(draw.choice(table.every.nodes)))
+        more = draw.choice([0, Fraction(1, 10**9), Fraction(1, 10**12)])
+        limit = min(adversary.disclosure(counts).exact + more, Fraction(1)) or limit
     facts_hold = table.is_safe
 
     def is_safe(groups):
-        counts = table.counts(groups)
-        return facts_hold(groups) and adversary.disclosure(counts).below(limit)
+        return facts_hold(groups) and adversary.disclosure(table.counts(groups)).below(limit)
 
-    both = [*table.policy.requirements, fk.Requirement(adversary, limit)]
-    table.policy = fk.Policy(both)
+    table.policy = fk.Policy([*table.policy.requirements, fk.Requirement(adversary, limit)])
     table.every = BruteForce(table.case.kinds, table.case.rows, is_safe, table.every.most)
-    found = table.search(find=find)
-    if found is not None and find != "best":
-        assert found.chosen in table.every.minimal()
-    if found is not None and find == "minimal":
-        assert set(found.minimal) == table.every.minimal()
+    result = table.search(find=find)
+    if result is not None and find != "best":
+        assert result.chosen in table.every.minimal()
+    if result is not None and find == "minimal":
+        assert set(result.minimal) == table.every.minimal()
 
 
 @examples(40, daily=4, deadline=None)
 @given(seed=SEEDS, objective=OBJECTIVES, find=st.sampled_from(["best", "minimal", "chain"]))
-def test_it_is_deterministic_and_ignores_the_order_of_rows(seed, objective, find):
+def test_the_order_of_rows(seed, objective, find):
+    """It changes nothing."""
     table = Table(seed)
     order = [p for p, _ in table.case.entries(seed)]
     method = fk.FullDomain(objective, find, suppression=table.share)
@@ -218,108 +235,164 @@ def test_it_is_deterministic_and_ignores_the_order_of_rows(seed, objective, find
     assert one.groups[order].tolist() == other.groups.tolist()
 
 
-# ---- lattices of which not every node is kept ----------------------------------------------------
-
-
-@examples(160, daily=6, deadline=None)
-@given(seed=SEEDS, many=MANY, objective=OBJECTIVES)
-def test_of_a_large_lattice_the_best_node_is_that_of_brute_force(seed, many, objective):
-    table = Table(seed, many)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fulldomain, "_MOST_KEPT", 0)
-        found = table.search(objective=objective)
-        if found is None:
-            return
-        kept = fk.FullDomain(objective, suppression=table.share)
-        patch.setattr(fulldomain, "_MOST_KEPT", 10**6)
-        other = kept.search(table.case.microdata(), table.policy)
-    check_best(table, found, objective)
-    assert (found.gap, found.chosen) == (0, other.chosen)
-    assert found.n_checked == len(found.listed)
-    for node in table.every.nodes:
-        assert found.loss_of(node) is None or node in table.every.safe
-
-
 @examples(60, deadline=None)
 @given(seed=SEEDS, objective=OBJECTIVES, most=st.integers(1, 12))
-def test_a_search_of_a_large_lattice_that_is_cut_off_proves_how_far_it_is(seed, objective, most):
+def test_a_search_cut_off(seed, objective, most):
+    """It proves how far it is from the best."""
     table = Table(seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fulldomain, "_MOST_KEPT", 0)
+        kept(patch, 0)
         patch.setattr(bestfirst, "_MOST_JUDGED", most)
         try:
-            found = fk.FullDomain(objective, suppression=table.share).search(
+            result = fk.FullDomain(objective, suppression=table.share).search(
                 table.case.microdata(), table.policy
             )
         except fk.NoSafeRelease:  # there is none, or none among so few
             return
     every = table.every
     least = min(every.loss(node, objective) for node in every.safe)
-    lost = every.loss(found.chosen, objective)
-    assert lost - found.gap <= least + 1e-9
-    assert found.complete == (found.gap == 0)
-    if found.complete:
-        check_best(table, found, objective)
+    assert every.loss(result.chosen, objective) - result.gap <= least + 1e-9
+    assert result.complete == (result.gap == 0)
+    if result.complete:
+        check_best(table, result, objective)
 
 
-# ---- criteria, and several requirements at once --------------------------------------------------
+# ---- large lattices in which little follows ------------------------------------------------------
 
 
-def _holds(criterion, bag, everybody):
-    own = sorted((bag.count(v) for v in set(bag)), reverse=True)
-    match criterion:
-        case fk.KAnonymity(k=k):
-            return len(bag) >= k
-        case fk.LDiversity(l=least, kind="distinct"):
-            return len(own) >= least
-        case fk.LDiversity(l=least, c=c):
-            return own[0] < c * sum(own[least - 1 :])
-        case fk.AlphaK(alpha=alpha, k=k):
-            return len(bag) >= k and Fraction(own[0], len(bag)) <= alpha
-        case fk.TCloseness(t=t):
-            return _distance(bag, everybody) <= t
+def searched(monkeypatch, columns, required, share=0, cannot=""):
+    """The best node's loss and gap: by boxes, and by the whole lattice; None where none is.
+
+    Columns are texts, a letter for each person; `cannot` is the sex that has no c.
+    """
+    table = pa.table({name: list(letters) for name, letters in columns.items()})
+    names = [name for name in columns if name != "d"]
+    rules = [{"values": ["c"], "where": {"sex": [cannot]}}] if cannot else []
+    schema = fk.Schema(quasi_identifiers=names, sensitive="d", impossible=rules)
+    method, policy = fk.FullDomain(suppression=share), fk.Policy(required, schema)
+    results = []
+    for most in (0, 10**6):
+        kept(monkeypatch, most)
+        try:
+            lattice = method.search(fk.Microdata(table, schema), policy)
+        except fk.NoSafeRelease:
+            results.append(None)
+        else:
+            results.append((round(lattice.loss_of(lattice.chosen), 9), lattice.gap))
+    return results
 
 
-def _distance(bag, everybody):
-    values = set(everybody)
-    shares = (
-        Fraction(bag.count(v), len(bag)) - Fraction(everybody.count(v), len(everybody))
-        for v in values
+TWO_THIRDS = [fk.Requirement(fk.Facts(), below="2/3")]
+AVERAGE = [fk.Requirement(fk.Risk(average="1/3")), fk.Requirement(fk.Implications(0), below=0.99)]
+
+
+@pytest.mark.parametrize(
+    ("columns", "required", "share", "cannot", "loss"),
+    [
+        ({"sex": "fmmmmfm", "q": "yyxyxxx", "d": "cbaabaa"}, TWO_THIRDS, 0, "m", None),
+        # Of women half have c, and of all others, who cannot, more have a once they are with them:
+        # with the sexes together two groups are unsafe, and one person may be suppressed.
+        (
+            {"q": "x" * 8 + "y" * 8, "sex": "ffffffmm" * 2, "d": "cccaaaab" * 2},
+            *(TWO_THIRDS, 0.1, "m", 0),
+        ),
+        ({"p": "aaaaab", "q": "baabaa", "r": "bbbaba", "d": "suutus"}, AVERAGE, 0, "", 2 / 3),
+    ],
+)
+def test_merging_can_hurt(monkeypatch, columns, required, share, cannot, loss):
+    by_boxes, whole = searched(monkeypatch, columns, required, share, cannot)
+    assert loss is None or whole[0] == pytest.approx(loss)
+    assert by_boxes == (whole[0], 0)
+
+
+@pytest.mark.parametrize(("average", "share"), [(False, 0), (False, 0.1), (True, 0)])
+def test_boxes_find_the_best(monkeypatch, average, share):
+    draw = random.Random(f"{average} {share}")
+    tried = 3_000 if NIGHTLY else 20
+    safe = none = 0
+    for _ in range(tried):
+        n = draw.randint(4, 8) + 8 * (share > 0)
+        people = [
+            (draw.choice("fm"), draw.choice("wxyz" if share else "fm"), draw.choice("fm"), d)
+            for d in draw.choices("abc", k=n)
+        ]
+        people = [p for p in people if average or p[0] == "f" or p[3] != "c"]
+        columns = {name: "".join(p[i] for p in people) for i, name in enumerate(["sex", *"qrd"])}
+        required = [fk.Requirement(fk.Facts(), draw.choice(["1/2", "2/3", "3/4", "1"]))]
+        if average:
+            risk = fk.Risk(average=draw.choice(["1/2", "1/3", "1/6"]))
+            required = [fk.Requirement(risk), AVERAGE[1]]
+        else:
+            del columns["r"]
+        if set(columns["sex"]) != {"f", "m"}:
+            continue
+        cannot = "" if average else "m"
+        by_boxes, whole = searched(monkeypatch, columns, required, share, cannot)
+        assert (by_boxes is None) == (whole is None), (columns, required)
+        if whole is None:
+            none += 1
+            continue
+        safe += 1
+        assert by_boxes[0] <= whole[0] + by_boxes[1] + 1e-9, (columns, required)
+    assert min(safe, none) > tried / 50
+
+
+@pytest.mark.parametrize("hurts", [False, True])
+def test_what_ends_a_search(monkeypatch, hurts):
+    """Boxes where merging can hurt, and nodes where it never does."""
+    table = {name: [i >> at & 3 for i in range(64)] for at, name in enumerate("pqr")}
+    table = pa.table({**table, "s": list("fm") * 32, "d": list("aaabaaac") * 8})
+    schema = fk.Schema(
+        quasi_identifiers=list("pqrs"),
+        sensitive="d",
+        hierarchies={name: {"intervals": [2]} for name in "pqr"},
+        impossible=[{"values": ["c"], "where": {"s": ["f"]}}] if hurts else [],
     )
-    return sum(max(x, 0) for x in shares)
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below="9/10")], schema)
+    kept(monkeypatch, 0)
+    for most, boxes, ended in ((2, 10**6, not hurts), (10**6, 1e-6, True)):
+        monkeypatch.setattr(bestfirst, "_MOST_JUDGED", most)
+        monkeypatch.setattr(bestfirst, "_BOXES", boxes)
+        result = fk.FullDomain(suppression=0.1).search(fk.Microdata(table, schema), policy)
+        assert result.complete != ended
 
 
-@examples(150, deadline=None)
-@given(seed=SEEDS, objective=OBJECTIVES, large=st.booleans())
-def test_criteria_are_searched_as_brute_force_does(seed, objective, large):
-    """Nodes are left out that cannot do with so few suppressed people: never one that can."""
-    table, draw = Table(seed), random.Random(seed)
-    table.share = draw.choice([0.1, 0.2, 0.35, 0.5, 0.75])
-    drawn = draw.sample(
-        [
-            fk.KAnonymity(draw.randint(2, 6)),
-            fk.LDiversity(draw.randint(2, 3)),
-            fk.LDiversity(draw.randint(2, 3), "recursive", draw.choice([1, "3/2", 3])),
-            fk.AlphaK(draw.choice(["1/2", "0.7", 1]), draw.randint(1, 4)),
-            fk.TCloseness(draw.choice(["0.1", "0.25", "1/2"])),
-        ],
-        k=draw.randint(1, 2),
+# ---- what a search may conclude of nodes below a judged one --------------------------------------
+
+
+def test_nodes_below_lose_no_less():
+    """Nor do they suppress fewer of a group."""
+    told, tables = 0, 2_000 if NIGHTLY else 20
+    for seed in range(tables):
+        table, objective = Table(seed), ["ncp", "height"][seed % 2]
+        every, microdata = table.every, table.case.microdata()
+        rollup = Rollup(microdata)
+        judge = Judge(table.policy, microdata.everyone(), every.most)
+        loss = Loss(rollup, None, objective)
+        lost = {node: every.loss(node, objective) for node in every.safe}
+        for node in every.nodes:
+            view, groups = rollup.view(node), every.groups(node)
+            _, least = judge.leaving([view])[0]
+            assert view.people.tolist() == [len(group) for group in groups]
+            at_levels = loss.least(view, least)
+            told += bool(least.any())
+            for other in every.safe.intersection(product(*(range(top + 1) for top in node))):
+                suppressed = set(every.released[other][1])
+                for group, fewest in zip(groups, least.tolist(), strict=True):
+                    assert fewest <= len(suppressed & set(group)), (seed, node, other)
+                # The most that is said of a node below: of each column by itself.
+                floor = sum(max(of[: top + 1]) for of, top in zip(at_levels, other, strict=True))
+                assert floor <= lost[other] + 1e-9, (seed, node, other)
+    assert told > tables
+
+
+def test_who_loses_least_leaves():
+    """Five of six are under x, one under y: to suppress one of x adds a fifth of what y adds."""
+    rows = [[f"a{i}", "x", "*"] for i in range(5)] + [["b", "y", "*"]]
+    table = pa.table({"place": [row[0] for row in rows], "disease": list("stuvwz")})
+    schema = fk.Schema(
+        quasi_identifiers=["place"], sensitive="disease", hierarchies={"place": fk.Tree(rows)}
     )
-    everybody = range(len(table.case.rows))
-    whole = "".join(table.case.held[p] for p in everybody)
-    mixed = draw.random() < 0.5
-
-    def is_safe(groups):
-        bags = [[table.case.held[p] for p in group] for group in groups]
-        held = all(_holds(criterion, bag, whole) for criterion in drawn for bag in bags)
-        return held and (not mixed or table.is_safe(groups))
-
-    rules = [fk.Requirement(criterion) for criterion in drawn]
-    table.policy = fk.Policy([*rules, *(table.policy.requirements if mixed else [])])
-    most = int(Fraction(str(table.share)) * len(table.case.rows))
-    table.every = BruteForce(table.case.kinds, table.case.rows, is_safe, most)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fulldomain, "_MOST_KEPT", 0 if large else 10**6)
-        found = table.search(objective=objective)
-    if found is not None:
-        check_best(table, found, objective)
+    rollup = Rollup(fk.Microdata(table, schema))
+    (least,) = Loss(rollup, None, "ncp").least(rollup.view((2,)), np.array([1]))
+    assert least == pytest.approx([1 / 6, 4 / 6 + 1 / 30, 1])

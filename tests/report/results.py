@@ -9,16 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 import foreknow as fk
-from foreknow import (
-    Disclosure,
-    Facts,
-    GroupCounts,
-    Policy,
-    Requirement,
-    Schema,
-    audit,
-    sample,
-)
+from foreknow import Disclosure, Facts, GroupCounts, Policy, Requirement, Schema, audit, sample
 from foreknow.adversaries.facts.facts import FactsWitness
 from foreknow.needs import Need
 from foreknow.policy.explanation import Explanation
@@ -93,18 +84,9 @@ class Oracle:
         return {"oracle": {"amount": self.amount}}
 
 
-def verdict_of(
-    exact,
-    limit="0.5",
-    ruled_out=(),
-    known=0,
-    family=0,
-    group=17,
-    facts=None,
-    value="AIDS",
-):
+def verdict_of(exact, limit="0.5", ruled_out=(), known=0, family=0, group=17):
     """A verdict with these numbers and this witness, as an audit would give it."""
-    exact = Fraction(exact)
+    exact, value = Fraction(exact), "AIDS"
     witness = FactsWitness(
         value=value,
         target_group=group,
@@ -117,7 +99,7 @@ def verdict_of(
         known_position=0 if known else None,
         family_position=0 if family else None,
     )
-    facts = facts or Facts(len(ruled_out), known, family)
+    facts = Facts(len(ruled_out), known, family)
     requirement = Requirement(facts, below=limit, values=[value])
     found = Disclosure(value, float(exact), lambda: exact, lambda: witness)
     own = requirement.points[0].limit
@@ -126,12 +108,7 @@ def verdict_of(
 
 # ---- several values of a person -----------------------------------------------------------------
 
-WARD = [
-    *[{"Flu"}] * 6,
-    *[{"AIDS", "Flu"}] * 2,
-    *[{"Gout"}] * 3,
-    *[set()] * 2,
-]
+WARD = [*[{"Flu"}] * 6, *[{"AIDS", "Flu"}] * 2, *[{"Gout"}] * 3, *[set()] * 2]
 CLINIC = [*[{"Flu", "Gout"}] * 5, {"AIDS"}, *[{"Cold"}] * 9]
 
 
@@ -153,30 +130,33 @@ BAG = ["Boss", "Boss", "Clerk", "Cook", "Farmer", "Nurse", "Smith"]
 POINTS = [(0, 4, 0), (1, 3, 1), (2, 1, 3), (2, 2, 2), (3, 0, 4), (3, 1, 2), (4, 0, 3)]
 
 
-def case_study(confidence="0.95", values=("Boss",)):
+def case_study(confidence="0.95"):
     """Seven points of one value."""
     counts = GroupCounts.from_bags([BAG])
-    return fk.skyline_report(counts, values, confidence=confidence, name="x.csv", sensitive="job")
+    return fk.skyline_report(counts, ["Boss"], confidence=confidence, name="x.csv", sensitive="job")
+
+
+def skyline(counts, *values, confidence="0.5"):
+    return fk.skyline_report(counts, values, confidence=confidence, sensitive="diagnosis")
 
 
 def three_values():
     """Three values, one of which withstands nothing."""
     counts = GroupCounts.from_bags([{"AIDS": 1, "Flu": 8, "Cold": 2, "Gout": 3}])
-    values = ["AIDS", "Flu", "Gout"]
-    return fk.skyline_report(counts, values, confidence="0.5", sensitive="diagnosis")
+    return skyline(counts, "AIDS", "Flu", "Gout")
 
 
 def many_points():
     """Hundreds of points of one value."""
-    counts = GroupCounts.from_bags([{"AIDS": 3, **{f"v{i}": 30 + i for i in range(5)}}])
-    return fk.skyline_report(counts, ["AIDS"], confidence="0.5", sensitive="diagnosis")
+    return skyline(
+        GroupCounts.from_bags([{"AIDS": 3, **{f"v{i}": 30 + i for i in range(5)}}]), "AIDS"
+    )
 
 
 def of_sets():
     """One value of people who may have several."""
     people = [[{"AIDS", "Flu"}, {"Flu"}, {"Gout"}, set(), {"Flu"}, set()]]
-    counts = GroupCounts.from_people(people)
-    return fk.skyline_report(counts, ["AIDS"], confidence="0.6", sensitive="diagnosis")
+    return skyline(GroupCounts.from_people(people), "AIDS", confidence="0.6")
 
 
 def evil_skyline():

@@ -5,30 +5,28 @@ import io
 import json
 import re
 import stat
-import subprocess
 import sys
-from dataclasses import FrozenInstanceError, dataclass, fields
+from dataclasses import FrozenInstanceError, dataclass, fields, replace
 from types import ModuleType
 
+import pyarrow.csv
 import pytest
 from rich.console import Console
 from tests.examples import NIGHTLY
+from tests.people import made, people, schema
 from tests.report.reading import Reader, printed, words
-from tests.report.results import (
-    EVIL,
-    RESULTS,
-    case_study,
-    of_sets,
-    small,
-)
+from tests.report.results import EVIL, RESULTS, case_study, evil, evil_raw, of_sets, raw, small
 from tests.report.snapshots import assert_as_before, page_lines
 
 import foreknow as fk
+from foreknow import result as results_module
 from foreknow.atomic_files import as_json
 from foreknow.errors import InternalError
+from foreknow.methods.fulldomain.lattice import Lattice
 from foreknow.report import render
 from foreknow.report.blocks import Sentence
 from foreknow.report.page import Page
+from foreknow.report.pages import lattice as lattice_page
 from foreknow.result import PAGES, Result
 from foreknow_judge.errors import InputError
 from foreknow_judge.printed import visible
@@ -50,13 +48,6 @@ def result(kind, hostile=False):
     return _made[kind, hostile]
 
 
-def page(kind, hostile=False):
-    key = kind, hostile, "page"
-    if key not in _made:
-        _made[key] = render(result(kind, hostile)).html()
-    return _made[key]
-
-
 # Beside the ordinary result of each kind.
 OTHERS = {
     "audit-published": lambda: render(small(safe=False), published=True),
@@ -67,34 +58,37 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("name", [*(n for n, _ in PAGES), *OTHERS])
-def test_a_page_says_what_it_said(name):
+def test_pages_are_as_before(name):
     shown = OTHERS[name]() if name in OTHERS else render(result(name))
     assert_as_before(name, page_lines(shown))
 
 
-def test_every_kind_of_result_has_a_page_that_is_listed_once():
+def test_kinds_are_listed_once():
     listed = [name for name, _ in PAGES]
     assert len(set(listed)) == len(listed)
     public = {n for n in fk.__all__ if isinstance(getattr(fk, n), type)}
-    results = {name for name in public if issubclass(getattr(fk, name), Result)}
-    assert results == set(WRITTEN)
+    assert {name for name in public if issubclass(getattr(fk, name), Result)} == set(WRITTEN)
     for name in listed:
         assert render(result(name)).serves is getattr(fk, name)
 
 
-@pytest.mark.thinned(2)
 @every_page
 @both
-def test_a_page_opens_offline_and_its_scripts_are_ours(kind, hostile):
-    text = page(kind, hostile)
-    reader = Reader(text)
+def test_pages_are_harmless(kind, hostile):
+    """They open offline, run no script, refer to what is there, and show labels as they are."""
+    text = render(result(kind, hostile)).html()
+    reader, ids = Reader(text), re.findall(r'\sid="([^"]*)"', text)
     assert reader.open == []
+    assert len(ids) == len(set(ids))
     for tag, attrs in reader.elements:
         assert tag not in {"img", "link", "iframe", "object", "embed", "base", "form"}
         assert not any(name.startswith("on") for name in attrs)
         for name in ("src", "href", "action", "data", "poster", "srcset"):
             assert attrs.get(name, "#").startswith("#")
         assert "url(" not in attrs.get("style", "")
+        for name in ("aria-labelledby", "aria-describedby", "for"):
+            assert name not in attrs or attrs[name] in ids
+        assert not attrs.get("href") or attrs["href"][1:] in ids
     style = text[text.index("<style>") : text.index("</style>")]
     assert "url(" not in style
     assert "@import" not in style
@@ -103,56 +97,31 @@ def test_a_page_opens_offline_and_its_scripts_are_ours(kind, hostile):
     assert reader.scripts == []
     assert "script-src 'none';" in rule
     assert len(text) < (500_000 if kind == "SkylineReport" else 200_000)
+    if hostile:
+        shown = [re.sub(r"\s+", " ", visible(label)) for label in EVIL]
+        assert any(label in reader.text for label in shown)
+        body = text[text.index("<body") :]
+        for label in EVIL:
+            assert html.escape(label) == label or label not in body
+        assert not re.findall(r"<script>alert|<img|<b>bold", body)
+        text.encode("utf-8")
 
 
 @every_page
 @both
-def test_no_id_is_given_twice_and_every_reference_has_one(kind, hostile):
-    elements = Reader(page(kind, hostile)).elements
-    ids = [attrs["id"] for _, attrs in elements if "id" in attrs]
-    assert len(ids) == len(set(ids))
-    for _, attrs in elements:
-        for name in ("aria-labelledby", "aria-describedby", "for"):
-            assert name not in attrs or attrs[name] in ids
-        if attrs.get("href", "").startswith("#"):
-            assert attrs["href"][1:] in ids
-
-
-@every_page
-def test_hostile_labels_are_shown_as_they_are(kind):
-    text = page(kind, hostile=True)
+def test_summaries_are_small_and_harmless(kind, hostile):
+    text = result(kind, hostile)._repr_html_()
+    assert text == render(result(kind, hostile)).summary()
+    assert len(text) < 9500
     reader = Reader(text)
-    shown = [re.sub(r"\s+", " ", visible(label)) for label in EVIL]
-    assert any(label in reader.text for label in shown)
-    body = text[text.index("<body") :]
-    for label in EVIL:
-        assert html.escape(label) == label or label not in body
-    assert not re.findall(r"<script>alert|<img|<b>bold", body)
-    text.encode("utf-8")
-
-
-@every_page
-def test_a_page_says_that_it_is_for_the_owner_and_only_the_owner_reads_it(kind, tmp_path):
-    path = tmp_path / "page.html"
-    path.write_text("readable by all before")
-    result(kind).to_html(path)
-    assert path.read_text("utf-8") == page(kind) == _page_again(kind)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    (line,) = re.findall(r'<p class="audience.*?</p>', page(kind), re.DOTALL)
-    assert re.sub("<[^>]*>", "", line).startswith("For the owner only: ")
-    assert render(result(kind)).kept in html.unescape(line)
-    assert render(result(kind)).headline in Reader(page(kind)).text
-
-
-def _page_again(kind):
-    """The page of the same result, by night made once more."""
-    again = NIGHTLY and kind != "Attack"
-    return render(RESULTS[kind][0]()).html() if again else page(kind)
+    assert {tag for tag, _ in reader.elements} <= HARMLESS
+    assert reader.open == []
 
 
 @every_page
 @both
-def test_json_is_versioned_and_is_what_python_finds(kind, hostile, tmp_path):
+def test_files_are_for_the_owner(kind, hostile, tmp_path):
+    """A page says so, and only the owner reads it; JSON is versioned, and what Python finds."""
     found = result(kind, hostile)
     path = tmp_path / "found.json"
     found.to_json(path)
@@ -161,53 +130,48 @@ def test_json_is_versioned_and_is_what_python_finds(kind, hostile, tmp_path):
     assert read.pop("this_file_is") == "for the owner only"
     assert (read["format"], read["version"]) == (type(found).format, 1)
     assert read["foreknow"] == fk.__version__
-    if not hostile:  # half a character is no JSON
-        assert read == json.loads(as_json(found.to_dict()))
     assert list(read)[:3] == ["format", "version", "foreknow"]
+    if hostile:  # half a character is no JSON
+        return
+    assert read == json.loads(as_json(found.to_dict()))
+    page, path = render(found).html(), tmp_path / "page.html"
+    path.write_text("readable by all before")
+    found.to_html(path)
+    assert path.read_text("utf-8") == page
+    if NIGHTLY and kind != "Attack":  # made once more
+        assert render(RESULTS[kind][0]()).html() == page
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    (line,) = re.findall(r'<p class="audience.*?</p>', page, re.DOTALL)
+    assert re.sub("<[^>]*>", "", line).startswith("For the owner only: ")
+    assert render(found).kept in html.unescape(line)
+    assert render(found).headline in Reader(page).text
 
 
-@pytest.mark.thinned(3)
+@pytest.mark.thinned(2)
 @every_kind
 @both
-def test_a_terminal_shows_it_at_any_width_without_colour(kind, hostile):
+def test_terminals(kind, hostile):
+    """At any width, without colour, and in encodings that lack a character."""
     found = result(kind, hostile)
     for width in (30, 80, 200):
         text = printed(found, width, no_color=True)
         assert max(map(len, text.splitlines())) <= width
         assert "\x1b" not in text
-        colored = printed(found, width, force_terminal=True, color_system="truecolor")
-        assert "\x1b[31m\x1b" not in colored
-        assert "\u202e" not in colored
-    whole = words(found, 2000)
+    colored = printed(found, 80, force_terminal=True, color_system="truecolor")
+    assert "\x1b[31m\x1b" not in colored
+    assert "\u202e" not in colored
     if kind != "SkylineReport":  # whose several values have one of their own
-        assert render(found).headline.rstrip(".") in whole
-
-
-@pytest.mark.thinned(3)
-@every_kind
-@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
-def test_an_encoding_that_lacks_a_character_gets_another(kind, encoding):
-    for hostile in (False, True):
+        assert render(found).headline.rstrip(".") in words(found, 2000)
+    for encoding in ("ascii", "cp1252"):
         stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-        Console(file=stream, width=80).print(result(kind, hostile))
+        Console(file=stream, width=80).print(found)
         stream.flush()
         assert stream.buffer.getvalue().decode(encoding)
 
 
-@every_page
-@both
-def test_a_summary_is_a_small_harmless_fragment(kind, hostile):
-    found = result(kind, hostile)
-    text = found._repr_html_()
-    assert text == render(found).summary()
-    assert len(text) < 9500
-    reader = Reader(text)
-    assert {tag for tag, _ in reader.elements} <= HARMLESS
-    assert reader.open == []
-
-
 @every_kind
-def test_a_result_is_frozen_and_has_a_short_repr(kind):
+def test_results_are_frozen(kind):
+    """And have a short repr."""
     found = result(kind)
     with pytest.raises(FrozenInstanceError):
         setattr(found, fields(found)[0].name, None)
@@ -221,18 +185,6 @@ def test_no_page_names_people():
     with pytest.raises(InputError, match="no page names people"):
         render(named).html()
     assert named._repr_html_() == f"<code>{html.escape(repr(named))}</code>"
-
-
-def test_a_terminal_needs_no_jinja():
-    code = (
-        "import io, sys, foreknow as fk, rich.console as r; "
-        "c = fk.GroupCounts.from_bags(['ab']); "
-        "found = fk.audit(c, fk.Policy([fk.Requirement(fk.Facts(), 1)])); "
-        "r.Console(file=io.StringIO()).print(found); "
-        "print([m for m in ('jinja2',) if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
 
 
 # ---- another kind of result: one file, and one line in PAGES ------------------------------------
@@ -265,17 +217,12 @@ class ToyPage(Page[Toy]):
         yield Sentence("And old.", whole=True)
 
 
-@pytest.fixture
-def toy(monkeypatch):
-    """The toy's file, and its line in PAGES."""
+def test_another_kind_of_result(monkeypatch, tmp_path):
     file = ModuleType("toy_page")
     file.ToyPage = ToyPage
     monkeypatch.setitem(sys.modules, file.__name__, file)
     monkeypatch.setattr("foreknow.result.PAGES", (*PAGES, ("Toy", "toy_page:ToyPage")))
-    return Toy("<b>Teddy</b>")
-
-
-def test_a_toy_page_is_served_everywhere(toy, tmp_path):
+    toy = Toy("<b>Teddy</b>")
     toy.to_html(tmp_path / "toy.html")
     reader = Reader((tmp_path / "toy.html").read_text("utf-8"))
     assert "For the owner only: it is a toy." in reader.text.replace(" :", ":")
@@ -283,23 +230,110 @@ def test_a_toy_page_is_served_everywhere(toy, tmp_path):
     assert reader.text.count("It is soft.") == reader.text.count("And old.") == 1
     assert words(toy) == "A toy called <b>Teddy</b> It is soft."
     assert "A toy called &lt;b&gt;Teddy&lt;/b&gt;" in toy._repr_html_()
-    assert toy.to_dict() == {
-        "format": "foreknow toy",
-        "version": 1,
-        "foreknow": fk.__version__,
-        "label": "<b>Teddy</b>",
-    }
+    head = {"format": "foreknow toy", "version": 1, "foreknow": fk.__version__}
+    assert toy.to_dict() == {**head, "label": "<b>Teddy</b>"}
     (tmp_path / "toy.json").touch(0o644)
     toy.to_json(tmp_path / "toy.json")
     assert json.loads((tmp_path / "toy.json").read_text())["label"] == "<b>Teddy</b>"
-
-
-def test_a_page_serves_its_own_type_and_what_inherits_from_it(toy):
-    class Bear(Toy):
-        pass
-
-    assert words(Bear("Bo")) == "A toy called Bo It is soft."
-    impostor = type("Toy", (), {})()
-    for stranger in (impostor, object()):
+    # A page serves its own type, and what inherits from it.
+    assert words(type("Bear", (Toy,), {})("Bo")) == "A toy called Bo It is soft."
+    for stranger in (type("Toy", (), {})(), object()):
         with pytest.raises(InternalError, match="no page"):
             render(stranger)
+
+
+# ---- the page of a lattice: everything is in a table, too ----------------------------------------
+
+
+def test_every_node_is_drawn_once(monkeypatch):
+    lattice = result("LatticeResult")
+    lines, *data = lattice_page.lattice_figure(lattice).series
+    assert sum(len(own.x) for own in data) == lattice.n_nodes == 25
+    assert render(lattice).html().count("<use ") == 25
+    by_name = {own.name.split(":")[0]: own for own in data}
+    (chosen,) = by_name["chosen"].texts
+    assert "safe, judged" in chosen
+    assert "people suppressed" in chosen
+    unsafe = len(lattice.nodes("unsafe"))
+    assert len(by_name["not safe"].x) == unsafe
+    minimal = set(lattice.minimal) - {lattice.chosen}
+    assert len(by_name["safe, none below is"].x) == len(minimal)
+    nodes = Lattice(lattice.tops)
+    steps = sum(len(list(nodes.parents(number))) for number in range(len(nodes)))
+    assert len(lines.x) == 3 * steps
+    read = lattice.to_dict()
+    assert read["chosen"] == list(lattice.chosen)
+    assert read["names"][0] == ["exact", "ranges of 5", "ranges of 10", "ranges of 20", "*"]
+    monkeypatch.setattr(lattice_page, "MOST_NODES", 10)  # a larger one is counted, and not drawn
+    page = render(lattice).html()
+    assert "<svg" not in page
+    assert f"{len(lattice.nodes('safe'))} nodes are safe, {unsafe} are not" in Reader(page).text
+
+
+# ---- what a notebook shows of each object: its repr, escaped, or a card --------------------------
+
+NAME = "<script>alert(1)&.csv"
+
+
+def test_one_short_escaped_line(tmp_path):
+    pyarrow.csv.write_csv(people(), tmp_path / NAME)
+    releases = [
+        fk.Release.from_groups(tmp_path / NAME, group="sex", sensitive="disease") for _ in range(2)
+    ]
+    assert releases[0].counts.n_people == 60  # counted already; `repr` says more then
+    certificate = made().certificate
+    for thing in (*releases, evil().verdicts[0], certificate, replace(certificate, people=EVIL[0])):
+        shown = thing._repr_html_()
+        assert shown == f"<code>{html.escape(repr(thing))}</code>"
+        assert "<" not in shown.removeprefix("<code>").removesuffix("</code>")
+        assert "\n" not in repr(thing)
+        assert NAME in repr(thing) or thing not in releases
+
+
+POLICY = fk.Policy(
+    [
+        fk.Requirement(fk.Facts(l=1, k=3), below="1/3", values=["Flu"], name="flu"),
+        fk.Requirement(fk.KAnonymity(5)),
+    ],
+    fk.Schema(quasi_identifiers=["age", "zip"], sensitive="illness", identifiers=["pin"]),
+)
+HOSTILE = evil()
+CARDS = [
+    (
+        POLICY,
+        ["flu", "3 other people's illnesses must stay less than 1/3 sure", "k_anonymity = 5"]
+        + ["age; zip", "pin"],
+    ),
+    (
+        POLICY.requirements[0],
+        ["flu", "About Flu. Someone who knows up to one sensitive value the target does not have"],
+    ),
+    (fk.Requirement(fk.KAnonymity(5)), ["must hold k_anonymity = 5."]),
+    (schema(), ["Sensitive column disease", "age; zip: characters masked", "row and note"]),
+    (HOSTILE.policy, ["<script>alert(1)</script>"]),
+    (HOSTILE.policy.schema, ["<script>alert(1)</script>"]),
+    (evil_raw(), ["not read yet"]),
+    (HOSTILE.utility, ["people 44", "groups 2 of 21 to 23 people"]),
+]
+
+
+@pytest.mark.parametrize(("thing", "said"), CARDS, ids=lambda own: type(own).__name__)
+def test_cards(thing, said):
+    """Small harmless fragments."""
+    reader = Reader(thing._repr_html_())
+    assert {tag for tag, _ in reader.elements} <= HARMLESS
+    assert reader.open == []
+    assert len(thing._repr_html_()) < 6000
+    text = " ".join(reader.text.split())
+    assert [words for words in said if words not in text] == []
+
+
+def test_cards_are_listed_once():
+    """And read no table, but say what was read."""
+    listed = [name for name, _ in results_module.CARDS]
+    assert sorted(listed) == sorted({type(thing).__name__ for thing, _ in CARDS})
+    table = raw()
+    assert "not read yet" in table._repr_html_()
+    assert not table.was_read
+    assert table.n_people == 300
+    assert "300 people" in table._repr_html_()

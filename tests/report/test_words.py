@@ -1,5 +1,11 @@
-"""Words: nothing hidden or run together, percentages on their side of the limit, terms of facts."""
+"""Words and figures: nothing hidden or rounded to the wrong side; charts; the progress line."""
 
+import io
+import json
+import logging
+import random
+import re
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -7,21 +13,34 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
+from tests.examples import NIGHTLY
+from tests.report.reading import Reader, printed, words
+from tests.report.results import small
 from tests.report.snapshots import assert_as_before
 
 import foreknow as fk
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.report.knowledge import Terms
+from foreknow.attacks.page import interval_text
+from foreknow.figures import percentage, significant
+from foreknow.report import render
+from foreknow.report.chart import Axis, Chart, Series, amounts, round_numbers, shares
+from foreknow.report.console import progress
+from foreknow.report.figures import size_bins, sizes_figure
+from foreknow.report.knowledge import Terms, share_text
+from foreknow.report.terminal import Laid
 from foreknow.report.words import (
     group_words,
     limit_text,
     listing,
+    measure_text,
     named,
     noun_of,
     percent,
     plural,
     some,
 )
+from foreknow.skylines.skyline_page import notable_points, value_blocks
 from foreknow_judge.printed import one_line, visible
 
 CASES = [
@@ -49,8 +68,7 @@ SURE = [
     *(("0.999", "1"), ("1", "0.5"), ("1", "1"), ("0", "0.5"), ("0.0004", "0.5"), ("2/3", "2/3")),
     *(("1/3", "2/3"), ("0.6667", "2/3"), ("0.6666", "2/3"), ("1/8", "0.5")),
 ]
-SINGLE = Terms("diagnosis")
-SET = Terms.of("set", "diagnosis", "AIDS")
+SINGLE, SET = Terms("diagnosis"), Terms.of("set", "diagnosis", "AIDS")
 ANY = Terms.of("multiset", "diagnosis")
 # Amounts of facts, under each semantics.
 KNOWN = [
@@ -60,71 +78,39 @@ KNOWN = [
 ]
 
 
+def shown(exact, limit, digits=0):
+    exact = Fraction(exact)
+    return percent(Disclosure("AIDS", float(exact), lambda: exact), Fraction(limit), digits)
+
+
 def test_words_are_as_before():
-    said = [f"{given!a} -> {words(given)}" for words, each in CASES for given in each]
-    said += [f"{exact} of {limit} -> {shown(exact, limit)}" for exact, limit in SURE]
-    said += [f"{name} {at} -> {terms.known(*at)}" for name, terms, at in KNOWN]
-    assert_as_before("words", said)
+    lines = [f"{given!a} -> {words_of(given)}" for words_of, every in CASES for given in every]
+    lines += [f"{exact} of {limit} -> {shown(exact, limit)}" for exact, limit in SURE]
+    lines += [f"{name} {at} -> {terms.known(*at)}" for name, terms, at in KNOWN]
+    assert_as_before("words", lines)
     assert shown("0.62", "0.5", digits=1) == "62.0%"  # as tables begin
+    for terms in (SINGLE, SET):  # every short word is explained
+        explained = {word for word, _ in terms.legend}
+        for one, _ in terms.things:
+            assert one == "person known" or any(word in one for word in explained)
 
 
-def test_a_message_is_one_line_that_steers_nothing_and_ends():
+def test_a_message_is_one_line():
+    """It steers nothing, and ends."""
     said = one_line("no column 'a\x1b[2Jb\u202e\u200b'\nVerified")
     assert said == r"no column 'a\x1b[2Jb\u202e\u200b'\nVerified"
     assert one_line("a\n  ^", unescaped="\n") == "a\n  ^"
     assert len(one_line("x" * 10**6)) == 3003
 
 
-# ---- percentages --------------------------------------------------------------------------------
-
-
-def shown(exact, limit, digits=0):
-    exact = Fraction(exact)
-    return percent(Disclosure("AIDS", float(exact), lambda: exact), Fraction(limit), digits)
-
-
-def test_without_a_fraction_a_near_float_counts_as_the_limit():
-    assert percent(Disclosure("AIDS", 0.5 - 1e-12), Fraction(1, 2)) == "50%"
-    assert percent(Disclosure("AIDS", 0.5 - 1e-8), Fraction(1, 2)) == "49.999999%"
-
-
-def test_the_fraction_is_not_asked_for_far_from_the_limit():
-    def never():
-        raise AssertionError
-
-    assert percent(Disclosure("AIDS", 0.25, never), Fraction(1, 2)) == "25%"
-
-
-@given(
-    st.fractions(0, 1, max_denominator=10**13),
-    st.fractions(0, 1, max_denominator=10**4).filter(bool),
-    st.integers(0, 3),
-)
-def test_the_text_stands_to_the_limit_as_the_probability_does(exact, limit, digits):
-    text = shown(exact, limit, digits)
-    if exact == limit:
-        assert text == limit_text(limit)
-        return
-    number = Fraction(text.removesuffix("%")) / 100
-    assert (number < limit, number > limit) == (exact < limit, exact > limit)
-    assert (number == 0, number == 1) == (exact == 0, exact == 1)
-    assert abs(number - exact) <= Fraction(1, 100)
-
-
-def test_every_short_word_is_explained():
-    for terms in (SINGLE, SET):
-        explained = {word for word, _ in terms.legend}
-        for one, _ in terms.things:
-            assert one == "person known" or any(word in one for word in explained)
-
-
-def test_one_person_and_one_value_are_in_the_singular():
+def test_one_is_in_the_singular():
     counts = fk.GroupCounts.from_bags([["Flu"]])
-    criteria = fk.LDiversity(1), fk.LDiversity(1, kind="entropy"), fk.AlphaK(1, 1)
-    said = [each.attained(counts).words for each in criteria]
-    assert said[0] == "the least diverse group has 1 value, the least is 1"
-    assert "as diverse as a single value" in said[1]
-    assert "the smallest group has one person" in said[2]
+    for criterion, said in (
+        (fk.LDiversity(1), "the least diverse group has 1 value, the least is 1"),
+        (fk.LDiversity(1, kind="entropy"), "as diverse as a single value"),
+        (fk.AlphaK(1, 1), "the smallest group has one person"),
+    ):
+        assert said in criterion.attained(counts).words
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
     policy = fk.Policy([fk.Requirement(fk.Facts(), "1/2")], schema=schema)
     for method in ("mondrian", "fulldomain", "decoy"):
@@ -134,3 +120,290 @@ def test_one_person_and_one_value_are_in_the_singular():
         fk.GroupCounts.from_pairs(
             np.array([0, 0]), np.array([0, 1]), values=["a", "b"], n_groups=1, sizes=np.array([1])
         )
+
+
+# ---- rounding: 0% and 100% are printed only of what is that --------------------------------------
+
+
+def number_of(text):
+    return Fraction(text.replace(",", "").removesuffix("%")) / (100 if text.endswith("%") else 1)
+
+
+def fractions(n):
+    """Fractions of all kinds: simple, near 0 and 1, near a rounded one, long."""
+    draw = random.Random(15)
+    yield from (Fraction(a, b) for b in range(1, 40 if NIGHTLY else 13) for a in range(b + 1))
+    for _ in range(n if NIGHTLY else n // 10):
+        bits, side = draw.choice([4, 10, 30, 60]), draw.choice([-1, 1])
+        yield Fraction(draw.randrange(2**bits + 1), 2**bits)
+        near = Fraction(draw.randrange(1001), 1000) + Fraction(side, 10 ** draw.randrange(5, 25))
+        yield min(max(near, Fraction(0)), Fraction(1))
+
+
+def test_figures_keep_to_their_side():
+    """What is the most is rounded up, and what is the least down."""
+    for share in fractions(3000):
+        figures = [
+            (Fraction(1, 2 * 10 ** (digits + 2)), [percentage(share, digits, to) for to in ROUNDED])
+            for digits in (0, 1, 2)
+        ]
+        figures.append((share * Fraction(1, 2000), [significant(share, 4, to) for to in ROUNDED]))
+        for off, (least, near, most) in figures:
+            assert number_of(least) <= share <= number_of(most)
+            for said in (least, near, most):
+                assert (number_of(said) in (0, 1)) == (share in (0, 1))
+            assert abs(number_of(near) - share) <= off
+        assert (share_text(share) in ("0%", "100%")) == (share in (0, 1))
+        assert abs(number_of(share_text(share)) - share) <= share * Fraction(1, 200)
+        assert (measure_text(float(share)) in ("0%", "100%")) == (float(share) in (0.0, 1.0))
+
+
+ROUNDED = ("down", "nearest", "up")
+
+
+@given(
+    st.fractions(0, 1, max_denominator=10**13),
+    st.fractions(0, 1, max_denominator=10**4).filter(bool),
+    st.integers(0, 3),
+    st.sampled_from(["nearest", "up"]),
+)
+def test_probabilities_beside_their_limit(exact, limit, digits, to):
+    for share in (exact, limit - Fraction(1, 10**9), limit + Fraction(1, 10**18), limit):
+        share = min(max(share, Fraction(0)), Fraction(1))
+        found = Disclosure("AIDS", float(share), lambda share=share: share)
+        text = percent(found, limit, digits, to)
+        if share == limit:
+            assert text == limit_text(limit)
+            continue
+        number = number_of(text)
+        assert (number < limit, number > limit) == (share < limit, share > limit)
+        assert (number == 0, number == 1) == (share == 0, share == 1)
+        assert abs(number - share) <= Fraction(1, 100)
+        assert to == "nearest" or number >= share
+
+
+def test_floats_beside_a_limit():
+    """Where there is no fraction; far from the limit it is not asked for."""
+    assert percent(Disclosure("AIDS", 0.5 - 1e-12), Fraction(1, 2)) == "50%"
+    assert percent(Disclosure("AIDS", 0.5 - 1e-8), Fraction(1, 2)) == "49.999999%"
+
+    def never():
+        raise AssertionError
+
+    assert percent(Disclosure("AIDS", 0.25, never), Fraction(1, 2)) == "25%"
+
+
+def test_intervals_are_rounded_outwards():
+    draw = random.Random(3)
+    for _ in range(2000 if NIGHTLY else 200):
+        low, mean, high = sorted(draw.random() ** draw.choice([1, 9]) for _ in range(3))
+        said = re.findall(r"[\d.]+%", interval_text(mean, low, high, 1))
+        assert number_of(said[1]) <= Fraction(repr(low))
+        assert number_of(said[2]) >= Fraction(repr(high))
+    assert interval_text(0.5, 0.0, 1.0) == "50% (0% to 100%)"
+    assert "100%" not in interval_text(0.9999, 0.99, 0.99999)
+
+
+# ---- pages beside their JSON --------------------------------------------------------------------
+
+
+def release(seed):
+    draw = np.random.default_rng(seed)
+    n = int(draw.integers(12, 60))
+    wards = draw.integers(0, int(draw.integers(2, 6)), n)
+    ills = draw.choice([*"abcdefg"][: int(draw.integers(3, 8))], n)
+    table = pa.table({"ward": wards, "illness": ills})
+    return fk.Release.from_groups(table, group="ward", sensitive="illness")
+
+
+LIMITS = ["1/2", "0.8", "0.95"]
+SEEDS = pytest.mark.parametrize("seed", range(24))
+
+
+def near(said, true):
+    """Whether a percentage is the nearest with its decimals, and 0% or 100% only if exact."""
+    decimals, number = len(said.partition(".")[2].removesuffix("%")), number_of(said)
+    close = abs(number - true) <= Fraction(1, 2 * 10 ** (decimals + 2))
+    return close and (number in (0, 1)) == (true in (0, 1))
+
+
+@pytest.mark.thinned(8)
+@SEEDS
+def test_skylines_say_no_less(seed):
+    found = fk.skyline_report(release(seed), confidence=LIMITS[seed % 3])
+    for value in found.values:
+        laid = printed(Laid(value_blocks(found, value)), 160)
+        rows = re.findall(r"^ *([\d,]+) +([\d,]+) +([\d,]+) .* ([\d.]+%) *$", laid, re.MULTILINE)
+        corners = notable_points(found.corners(value))
+        for (*point, said), corner in zip(rows, corners, strict=True):
+            assert tuple(int(x.replace(",", "")) for x in point) == corner.point
+            true = fk.Facts(*corner.point).disclosure(found.counts, value).exact
+            assert true <= number_of(said) < found.confidence
+    most = re.findall(r"they can be at most ([\d.]+%) sure", render(found).html())
+    every = [corner.found.exact for value in found.values for corner in found.corners(value)]
+    for number in map(number_of, most):  # of those that the page draws, in an order of its own
+        assert any(true <= number < true + Fraction(1, 1000) for true in every)
+
+
+@pytest.mark.thinned(4)
+@SEEDS
+def test_audits_say_no_less(seed):
+    facts = fk.Facts(seed // 4 % 3, seed // 4 % 2, seed // 2 % 4)
+    found = fk.audit(release(seed), fk.Policy([fk.Requirement(facts, below=LIMITS[seed % 3])]))
+    (verdict,) = found.verdicts
+    true = verdict.disclosure.exact
+    assert str(true) in json.dumps(found.to_dict())
+    text = Reader(render(found).html()).text
+    if found.safe:
+        limit = Fraction(LIMITS[seed % 3])
+        (only,) = {*map(number_of, re.findall(r"[\d.]+%(?= sure)", text))} - {limit}
+        assert true <= only < limit
+    else:
+        for sure in re.findall(r"Someone who [^.]* can be (?:exactly )?([\d.]+%) sure", text):
+            assert near(sure, true)
+    exactly = {d.exact for d in (verdict.disclosure, *verdict.others)}
+    worst = text.partition("The worst case of every value")[2].partition("Utility")[0]
+    assert ("100%" in worst) <= (1 in exactly)
+
+
+@pytest.mark.thinned(6)
+@SEEDS
+def test_curves_say_what_they_are(seed):
+    found = fk.disclosure_curves(release(seed), 4)
+    lines = re.findall(r"^ *(\d+) +([\d.]+%) =* +([\d.]+%)", printed(found, 120), re.M)
+    assert len(lines) == len(found.ks)
+    for (_, worst, mild), one, two in zip(lines, found.implications, found.negations, strict=True):
+        assert near(worst, one.exact)
+        assert near(mild, two.exact)
+    for most in re.findall(r"more than ([\d.]+%) sure", Reader(render(found).html()).text):
+        assert number_of(most) >= found.implications[-1].exact
+    assert found.to_dict()
+
+
+def table_of(ages, illnesses, **hierarchies):
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="illness", hierarchies=hierarchies)
+    return fk.Microdata(pa.table({"age": ages, "illness": illnesses}), schema)
+
+
+def test_surveys_say_what_they_are():
+    draw = np.random.default_rng(5)
+    ages, illnesses = draw.integers(20, 60, 300), draw.choice([*"aaaaabbc"], 300)
+    raw = table_of(ages, illnesses, age={"intervals": [5, 10, 20]})
+    found = fk.survey(raw, [1, 2, 3])
+    disclosures = [[Fraction(x) for x in node.disclosures] for node in found.nodes]
+    lines = [
+        re.findall(r"(?<![\d.,])[\d,]+(?:\.\d+)?%", line)
+        for line in printed(found, 140).splitlines()
+    ]
+    lines = [cells for cells in lines if len(cells) == len(found.knowledge)]
+    assert lines
+    for cells in lines:
+        assert any(all(map(near, cells, node)) for node in disclosures), cells
+
+
+def test_penalties_are_not_rounded_away():
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below="0.99")])
+    made = fk.publish(table_of([*range(20, 60)] * 5, [*"abcde"] * 40), policy)
+    penalty = made.audit.utility.average_ncp
+    said = re.search(r"generalized by ([\d.]+%) on average", words(made.audit))[1]
+    assert (said == "0%") == (penalty == 0)
+    assert near(said, Fraction(repr(penalty)))
+
+
+# ---- charts -------------------------------------------------------------------------------------
+
+
+def test_histograms_count_every_group():
+    found = small()
+    figure = sizes_figure(found.counts)
+    assert sum(bar.height for bar in figure.bars) == found.counts.n_groups
+    (bar,) = [bar for bar in figure.bars if bar.start < 20 < bar.end]
+    assert (bar.height, bar.text) == (1, "one group of 20")
+    assert ("20", "1") in figure.table.rows
+    assert size_bins([3, 3, 5]) == ([3, 4, 5], [2, 0, 1], 1)
+    assert size_bins([7]) == ([7], [1], 1)
+    starts, groups, width = size_bins([1, 1000, 1001])
+    assert (width, sum(groups)) == (50, 3)
+    assert all(start % width == 0 for start in starts)
+
+
+def test_places_are_percents():
+    """Of the plot, from the top left."""
+    chart = Chart(Axis("", 10, 20), Axis("", 0, 4), [Series((10, None, 20), (0, 1, 3), dash="")])
+    assert (chart.left(12.5), chart.top(1)) == ("25", "75")
+    assert chart.path(chart.series[0]) == "M0 100M100 25"
+    assert list(chart.marks(chart.series[0])) == [("0", "100", ""), ("100", "25", "")]
+    assert list(round_numbers(0.83, 2.31)) == [1.0, 1.5, 2.0]
+
+
+@pytest.mark.parametrize("most", [0, 1, 4, 7, 23, 999, 1_000_001, 10**12])
+def test_axes_have_few_round_numbers(most):
+    axis = amounts("people", most)
+    ticks = [at for at, _ in axis.ticks]
+    assert 2 <= len(ticks) <= 6
+    assert ticks[0] == axis.low == 0
+    assert all(at == int(at) and at <= axis.high for at in ticks)
+    assert axis.high - ticks[-1] < ticks[1]
+    assert len({text for _, text in axis.ticks}) == len(ticks)
+
+
+@pytest.mark.parametrize("most", [0.001, 0.03, 0.2, 0.5, 1])
+def test_shares_are_labelled_apart(most):
+    texts = [text for _, text in shares("how sure", most).ticks]
+    assert len(set(texts)) == len(texts) >= 2, texts
+
+
+# ---- the progress line: only on terminals, only after a while, never left behind -----------------
+
+
+@pytest.fixture
+def terminal():
+    return Console(file=io.StringIO(), force_terminal=True, width=60)
+
+
+def await_shown(console, text):
+    """Wait until a thread has drawn it."""
+    until = time.monotonic() + 60
+    while text not in console.file.getvalue():
+        assert time.monotonic() < until, f"{text!r} is not shown"
+        time.sleep(0.01)
+
+
+def test_the_latest_message_vanishes(terminal):
+    log, root = logging.getLogger("foreknow.somewhere"), logging.getLogger("foreknow")
+    before = root.handlers[:]
+    with progress("Publishing", console=terminal, delay=0):
+        log.info("counted %d groups[red]", 12)
+        await_shown(terminal, "Publishing: counted 12 groups[red]")
+    assert terminal.file.getvalue().rstrip().endswith("\x1b[2K")  # the line is erased
+    assert (root.handlers, root.level, root.propagate) == (before, logging.NOTSET, True)
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_errors_pass_through(terminal, error):
+    def broken():
+        with progress("Publishing", console=terminal, delay=0):
+            await_shown(terminal, "Publishing")
+            raise error
+
+    with pytest.raises(error):
+        broken()
+    assert not logging.getLogger("foreknow").handlers
+    left = terminal.file.getvalue()
+    time.sleep(0.15)
+    assert terminal.file.getvalue() == left
+    assert left.endswith("\x1b[2K") or "\x1b[?25h" in left
+
+
+def test_where_nothing_is_shown(terminal, caplog, capsys):
+    """Of quick work, and where standard error is no terminal; warnings go where they would."""
+    with progress("Publishing", console=terminal):
+        logging.getLogger("foreknow").info("inner")
+    assert terminal.file.getvalue() == ""
+    with progress("Publishing", console=terminal):
+        logging.getLogger("foreknow").warning("outer")
+    assert [record.getMessage() for record in caplog.records] == ["outer"]
+    with progress("Publishing", delay=0):
+        logging.getLogger("foreknow").info("unseen")
+        time.sleep(0.1)
+    assert capsys.readouterr() == ("", "")
