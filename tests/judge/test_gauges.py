@@ -156,11 +156,11 @@ def test_known_columns_divide_look_alikes(knowing, alike):
     assert (verdict.reached, verdict.safe) == (alike, alike == 2)
 
 
-def of_population(ages, digest=None):
-    """Whether three people of a population may be in the group of ages below 30."""
-    everybody = pa.table({"age": ages})
+def of_population(ages, digest=None, more=3):
+    """Whether three people of a population may be in the group of ages below 30, and above."""
+    everybody = pa.table({"age": [*ages, *["30"] * more]})
     digest = digest or read_population(everybody, ["age"]).digest
-    table = pa.table({"age": ["20 to <30"], "ill": ["a"]})
+    table = pa.table({"age": ["20 to <30", "30 to <40"], "ill": ["a", "a"]})
     at_hand = {digest: everybody}
     held = Written("generalized", ["age"], "ill", {"release": table}, populations=at_hand)
     (verdict,) = verify(held, [{"k_map": {"k": 3, "population": "all.csv", "digest": digest}}])
@@ -170,6 +170,7 @@ def of_population(ages, digest=None):
 def test_a_population_must_fit_and_be_the_same():
     assert of_population(["20", "25", "29"])
     assert not of_population(["20", "29", "30"])  # an open end fits nobody
+    assert not of_population(["20", "25", "29"], more=2)
     with refused("digest-differs"):
         of_population(["20", "25", "29"], digest="0" * 64)
 
