@@ -322,6 +322,7 @@ def test_files_may_move_but_not_be_missing(folder, tmp_path):
         (place / missing).unlink()
         with refused("no-file", CertificateError):
             certificate.check(place)
+    assert made(delimiter=";").write(tmp_path / "semicolons").check(tmp_path / "semicolons") == []
     with refused("nothing-certified", CertificateError):
         made().certificate.check(folder)
 
