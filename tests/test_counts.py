@@ -1,47 +1,91 @@
-"""GroupCounts: ways to build it, and what it answers."""
+"""GroupCounts: how it is built, what it answers and refuses; and what is counted of tables."""
 
+import dataclasses
+import datetime as dt
 import json
+import pickle
+from datetime import datetime
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
 
+import foreknow as fk
 from foreknow.data.counts import GroupCounts
-from foreknow_judge.errors import DataError
+from foreknow.data.labels import Labels, in_order, is_missing
+from foreknow.data.meaning import Values, meanings_of, quote
+from foreknow_judge.errors import DataError, InputError
 
 BAGS = st.lists(st.lists(st.sampled_from("abcde"), min_size=1, max_size=9), max_size=6)
+ARRAYS = {"sizes": [3, 2], "offsets": [0, 2, 4], "codes": [0, 1, 1, 2], "counts": [2, 1, 1, 1]}
+GOOD = {**ARRAYS, "values": "abc"}
+COUNTS = GroupCounts(**GOOD)
+
+
+def refused(message, make, *args, **more):
+    with pytest.raises(DataError, match=message):
+        make(*args, **more)
 
 
 def lists(counts):
     """The four arrays as lists."""
-    return tuple(getattr(counts, n).tolist() for n in ("sizes", "offsets", "codes", "counts"))
+    return tuple(getattr(counts, name).tolist() for name in ARRAYS)
 
 
-# ---- building --------------------------------------------------------------------------------
+# ---- building and looking ----------------------------------------------------------------------
 
 
-def test_bags_may_be_mappings_and_groups_may_have_names():
+@examples(100)
+@given(BAGS, st.integers(0, 12))
+def test_a_bag_comes_back_as_it_went_in(bags, most):
+    counts = GroupCounts.from_bags(bags)
+    found = [counts.bag(g) for g in range(counts.n_groups)]
+    assert found == [{x: bag.count(x) for x in bag} for bag in bags]
+    sizes = len(bags), sum(map(len, bags)), len({x for bag in bags for x in bag})
+    assert (counts.n_groups, counts.n_people, counts.n_values) == sizes
+    groups = np.array([g for g, bag in enumerate(bags) for _ in bag], dtype=np.int64)
+    codes = np.array([counts.code(x) for bag in bags for x in bag], dtype=np.int32)
+    pairs = GroupCounts.from_pairs(groups, codes, values=counts.values, n_groups=len(bags))
+    assert pairs == counts
+    top = [sum(sorted(bag.values())[::-1][:most]) for bag in found]
+    assert counts.top_sums(most).tolist() == top
+
+
+@examples(60)
+@given(st.data(), BAGS.filter(bool))
+def test_merge_unites_bags(data, bags):
+    drawn = data.draw(st.lists(st.integers(0, 3), min_size=len(bags), max_size=len(bags)))
+    rank = {x: i for i, x in enumerate(sorted(set(drawn)))}
+    united = [[] for _ in rank]
+    for bag, at in zip(bags, drawn, strict=True):
+        united[rank[at]] += bag
+    assert GroupCounts.from_bags(bags).merge([rank[x] for x in drawn]) == GroupCounts.from_bags(
+        united
+    )
+
+
+def test_merge_adds_the_people_of_sets():
+    counts = GroupCounts.from_people([[{"a"}, set()], [{"a", "b"}], [set()]], semantics="set")
+    merged = counts.merge([0, 0, 1])
+    assert (merged.semantics, lists(merged)) == ("set", ([3, 1], [0, 2, 2], [0, 1], [2, 1]))
+    refused("group 1 has 0 people", GroupCounts.from_bags(["ab", "c"]).merge, [0, 2])
+
+
+def test_bags_may_be_mappings_and_groups_named():
     counts = GroupCounts.from_bags([{"Flu": 2, "AIDS": 1}, ["Flu", "Cancer"]], groups=["x", "y"])
     assert counts == GroupCounts.from_bags([["Flu", "AIDS", "Flu"], ["Cancer", "Flu"]])
     assert [counts.group_label(g) for g in (0, 1)] == ["x", "y"]
     assert counts.take([0]).group_label(0) == "x"
+    assert GroupCounts.from_bags([["Flu"]], groups=[("20", None)]).group_label(0) == ("20", None)
 
 
-@examples(100)
-@given(BAGS)
-def test_a_bag_comes_back_as_it_went_in(bags):
-    counts = GroupCounts.from_bags(bags)
-    assert [counts.bag(g) for g in range(counts.n_groups)] == [
-        {x: bag.count(x) for x in bag} for bag in bags
-    ]
-    assert counts.n_groups == len(bags)
-    assert counts.n_people == sum(map(len, bags))
-    assert counts.n_values == len({x for bag in bags for x in bag})
-
-
-def test_people_may_have_one_value_none_or_the_same_twice():
+def test_people_may_have_one_value_none_or_several():
     people = GroupCounts.from_people([[["b"], ["a"]], [("a",)]], semantics="single")
     assert people == GroupCounts.from_bags(["ab", "a"])
     sets = GroupCounts.from_people([[{"Flu"}, {"Flu", "AIDS"}], [set()]], semantics="set")
@@ -53,95 +97,43 @@ def test_people_may_have_one_value_none_or_the_same_twice():
 
 @pytest.mark.parametrize("n_values", [2, 100_000])
 def test_heavy_weights_are_added_up_whole(n_values):
-    counts = GroupCounts.from_pairs(
-        np.array([0, 0, 0]),
-        np.array([1, 1, 0]),
-        values=range(n_values),
-        n_groups=1,
-        weights=np.array([2**51, 2**51 - 1, 300]),
-    )
+    weights = np.array([2**51, 2**51 - 1, 300])
+    more = {"values": range(n_values), "n_groups": 1, "weights": weights}
+    counts = GroupCounts.from_pairs(np.array([0, 0, 0]), np.array([1, 1, 0]), **more)
     assert counts.bag(0) == {0: 300, 1: 2**52 - 1}
 
 
-@examples(100)
-@given(BAGS)
-def test_pairs_and_bags_agree(bags):
-    by_bags = GroupCounts.from_bags(bags)
-    groups = np.array([g for g, bag in enumerate(bags) for _ in bag], dtype=np.int64)
-    codes = np.array([by_bags.code(x) for bag in bags for x in bag], dtype=np.int32)
-    by_pairs = GroupCounts.from_pairs(groups, codes, values=by_bags.values, n_groups=len(bags))
-    assert by_pairs == by_bags
-
-
-# ---- looking ---------------------------------------------------------------------------------
-
-
-def test_codes_find_values_and_say_when_there_is_none():
+def test_codes_find_values():
     counts = GroupCounts.from_bags([["Flu", "Cancer"]])
     assert [counts.code(x) for x in counts.values] == [0, 1]
     for value, says in (("Flue", r"'Flue'.*'Flu'"), (7, "7; known: "), (["Flu"], "")):
-        with pytest.raises(DataError, match=f"no group contains the sensitive value {says}"):
-            counts.code(value)
-
-
-@examples(100)
-@given(BAGS, st.integers(0, 12))
-def test_top_sums_are_the_sums_of_the_largest_counts(bags, most):
-    counts = GroupCounts.from_bags(bags)
-    expected = [sum(sorted(counts.bag(g).values())[::-1][:most]) for g in range(len(bags))]
-    assert counts.top_sums(most).tolist() == expected
+        refused(f"no group contains the sensitive value {says}", counts.code, value)
 
 
 @pytest.mark.parametrize("big", [2**20, 2**33, 2**51])
-def test_top_sums_of_counts_that_need_wider_sort_keys(big):
-    bags = [{"c": 1}] * 2**12 + [{"a": 1, "b": big, "c": 3}]
-    counts = GroupCounts.from_bags(bags)
-    assert counts.top_sums(1)[-2:].tolist() == [1, big]
-    assert counts.top_sums(2)[-2:].tolist() == [1, big + 3]
-    assert counts.top_sums(10**30)[-2:].tolist() == [1, big + 4]
+def test_top_sums_that_need_wider_keys(big):
+    counts = GroupCounts.from_bags([{"c": 1}] * 2**12 + [{"a": 1, "b": big, "c": 3}])
+    for most, top in ((1, big), (2, big + 3), (10**30, big + 4)):
+        assert counts.top_sums(most)[-2:].tolist() == [1, top]
 
 
-@examples(60)
-@given(st.data(), BAGS.filter(bool))
-def test_merge_unites_bags(data, bags):
-    counts = GroupCounts.from_bags(bags)
-    drawn = data.draw(st.lists(st.integers(0, 3), min_size=len(bags), max_size=len(bags)))
-    rank = {x: i for i, x in enumerate(sorted(set(drawn)))}
-    into = [rank[x] for x in drawn]
-    united = [[] for _ in rank]
-    for bag, at in zip(bags, into, strict=True):
-        united[at] += bag
-    assert counts.merge(into) == GroupCounts.from_bags(united)
-
-
-def test_merge_adds_the_people_of_sets_and_refuses_gaps():
-    counts = GroupCounts.from_people([[{"a"}, set()], [{"a", "b"}], [set()]], semantics="set")
-    merged = counts.merge([0, 0, 1])
-    assert lists(merged) == ([3, 1], [0, 2, 2], [0, 1], [2, 1])
-    assert merged.semantics == "set"
-    with pytest.raises(DataError, match="group 1 has 0 people"):
-        GroupCounts.from_bags(["ab", "c"]).merge([0, 2])
-
-
-def test_counts_are_equal_when_all_their_numbers_and_labels_are():
+def test_counts_are_equal_with_all_they_hold():
     counts = GroupCounts.from_bags(["aab", "bc"])
     assert counts == GroupCounts.from_bags(["aba", "cb"])
-    assert counts != GroupCounts.from_bags(["bc", "aab"])
-    assert counts != GroupCounts.from_bags(["aab", "bd"])
-    assert counts != GroupCounts.from_people([[["a"], ["a"], ["b"]], [["b"], ["c"]]])
-    assert counts != "aab"
+    others = [GroupCounts.from_bags(["bc", "aab"]), GroupCounts.from_bags(["aab", "bd"]), "aab"]
+    others.append(GroupCounts.from_people([[["a"], ["a"], ["b"]], [["b"], ["c"]]]))
+    assert not [other for other in others if other == counts]
     with pytest.raises(TypeError, match="unhashable"):
         hash(counts)
 
 
-def test_counts_show_themselves_and_are_ready_for_json():
+def test_counts_show_themselves():
     counts = GroupCounts.from_bags(["aab", "bc"], groups=["x", "y"])
     assert repr(counts) == "GroupCounts(2 groups, 5 people, 3 values, single)"
     assert counts._repr_html_() == f"<code>{counts!r}</code>"
-    arrays = dict(zip(("sizes", "offsets", "codes", "counts"), lists(counts), strict=True))
     plain = counts.to_dict()
     labels = {"semantics": "single", "values": ["a", "b", "c"], "groups": ["x", "y"]}
-    assert json.loads(json.dumps(plain)) == {**labels, **arrays}
+    assert json.loads(json.dumps(plain)) == {**labels, **ARRAYS}
     assert GroupCounts(**plain) == counts
     assert GroupCounts.from_bags(["a"]).to_dict()["groups"] is None
 
@@ -152,3 +144,324 @@ def test_sums_of_nobody_and_of_very_many():
     assert counts.totals.tolist() == counts.top_sums(3).tolist() == []
     counts = GroupCounts.from_bags([{"a": 2**52 - 1}, {"a": 2**52 - 2}])
     assert counts.totals.tolist() == [counts.n_people] == [2**53 - 3]
+    many, nothing = np.ones(70_000, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    more = {"values": "ab", "n_groups": len(many), "sizes": many, "semantics": "set"}
+    assert GroupCounts.from_pairs(nothing, nothing, **more).n_people == 70_000
+
+
+def test_any_integer_type_will_do():
+    narrow = {name: np.array(array, dtype=np.uint8) for name, array in ARRAYS.items()}
+    counts = GroupCounts(**narrow, values="abc")
+    assert counts == COUNTS == GroupCounts.from_bags(["aab", "bc"])
+    assert counts.counts.dtype == np.int64
+    small = GroupCounts.from_bags([{"Flu": np.int8(100), "AIDS": np.int8(100)}])
+    assert small.sizes.tolist() == [200]
+
+
+def test_counts_cannot_be_changed():
+    for counts in (COUNTS, pickle.loads(pickle.dumps(COUNTS))):  # or from another process
+        for name in ARRAYS:
+            with pytest.raises(ValueError, match="read-only"):
+                getattr(counts, name)[0] = 7
+            with pytest.raises(dataclasses.FrozenInstanceError):
+                setattr(counts, name, np.zeros(1))
+        with pytest.raises(TypeError):
+            counts.values[0] = "z"
+    sizes = np.array([3, 2])
+    assert np.shares_memory(GroupCounts(**GOOD | {"sizes": sizes}).sizes, sizes)
+    assert sizes.flags.writeable
+
+
+# ---- what cannot be counts of people -----------------------------------------------------------
+
+HALF = 2**52 + 1
+TWO = {"offsets": [0, 1, 2], "codes": [0, 1]}
+FIVE = {"sizes": [1] * 5, "offsets": [0, 0, 2, 2, 4, 4], "semantics": "multiset"}
+NOTHING = {"sizes": [], "offsets": [], "codes": [], "counts": []}
+INCREASE = "value codes must increase strictly within each group"
+SPAN = "offsets must have 3 entries from 0 to 4 for 2 groups and 4 cells"
+LIE = "value codes must lie in 0"
+FEW = "counts must be at least 1; leave a value out"
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_arrays_must_be_flat_and_whole(name):
+    for array, says in (
+        ([[1, 2]], r"must be a flat array, not of shape \(1, 2\)"),
+        (3, r"must be a flat array, not of shape \(\)"),
+        ([1.0, 2.0], "must hold whole numbers, not float64"),
+        (["1", "2"], "must hold whole numbers, not <U1"),
+        ([True, False], "must hold whole numbers, not bool"),
+        (np.array([2**63], dtype=np.uint64), r"holds a number above 2\*\*63 - 1"),
+    ):
+        refused(f"{name} {says}", GroupCounts, **GOOD | {name: array})
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"semantics": "sets"}, "semantics 'sets' is unknown; did you mean 'set'"),
+        ({"semantics": None}, "semantics None is unknown"),
+        ({"values": "aba"}, "the value label 'a' is given twice"),
+        *(({"offsets": own}, SPAN) for own in ([0, 4], [1, 2, 4], [0, 2, 3], [0, 2, 4, 4])),
+        (NOTHING, "offsets must have 1 entries from 0 to 0"),
+        ({"counts": [2, 1, 2]}, "4 codes but 3 counts"),
+        ({"sizes": [3, 1, 1], "offsets": [0, 3, 2, 4]}, "offsets must not decrease"),
+        ({"groups": ["x"]}, "2 groups but 1 group labels"),
+        ({"sizes": [3, 0]}, r"group 1 has 0 people, not 1\+"),
+        ({"sizes": [3, -1], "groups": ["x", "y"]}, r"group 'y' has -1 people, not 1\+"),
+        *(({"codes": own}, LIE + r"\.\.2") for own in ([0, 1, 1, 3], [-1, 1, 1, 2])),
+        *(({"counts": own}, FEW) for own in ([3, 0, 1, 1], [4, -1, 1, 1])),
+        *(({"codes": own}, INCREASE) for own in ([1, 0, 1, 2], [0, 1, 2, 2], [0, 1, 2, 1])),
+        *((FIVE | {"codes": own}, INCREASE) for own in ([2, 1, 0, 1], [1, 2, 1, 0])),
+        (TWO | {"sizes": [HALF] * 2, "counts": [HALF] * 2}, "people in all: more than"),
+        (TWO | {"sizes": [2**62] * 2, "counts": [2**62] * 2}, "people in all: more than"),
+        (
+            TWO | {"sizes": [1, 1], "counts": [HALF] * 2, "semantics": "multiset"},
+            "occurrences in all: more than",
+        ),
+        ({"sizes": [2, 2]}, "group 0 has 2 people but 3 values; under 'single' everyone has ex"),
+        ({"sizes": [3, 9], "groups": ["x", "y"]}, "group 'y' has 9 people but 2 values"),
+        (
+            {"sizes": [1, 1], "semantics": "set"},
+            "value 'a' occurs 2 times among one person of group 0; under 'set' nobody",
+        ),
+    ],
+)
+def test_arrays_that_are_no_counts_are_refused(changes, says):
+    refused(says, GroupCounts, **GOOD | changes)
+
+
+def test_codes_may_fall_across_groups():
+    assert GroupCounts(**GOOD | {"codes": [1, 2, 0, 1]}).bag(1) == {"a": 1, "b": 1}
+    assert GroupCounts(**GOOD | FIVE | {"codes": [1, 2, 0, 1]}).bag(3) == {"a": 1, "b": 1}
+    assert GroupCounts(**GOOD | {"sizes": [2, 1], "semantics": "set"}).n_people == 3
+    assert GroupCounts(**GOOD | {"sizes": [1, 9], "semantics": "multiset"}).n_people == 10
+
+
+NAN, TELLS = float("nan"), "person 1 of group 0 is .*; give a set or list of values"
+
+
+@pytest.mark.parametrize(
+    ("semantics", "given", "says"),
+    [
+        # bags
+        (None, ["ab", ""], "group 1 has 0 people"),
+        (None, [{"a": 1, "b": 0}], "counts must be at least 1"),
+        (None, [{"a": 1.5, "b": 1}], "group 0: the count of 'a' is 1.5, not whole"),
+        (None, [{"Flu": True}], "group 0: the count of 'Flu' is True, not whole"),
+        (None, [{"a": 2**70}], r"must hold whole numbers below 2\*\*63"),
+        (
+            None,
+            [["Flu"], ["Flu", ["Flu"]]],
+            r"group 1: value 1 is \['Flu'\], which cannot be a label; give texts or numbers",
+        ),
+        (None, [{"Flu": 1, NAN: 2}], r"group 0: a value is missing \(nan\)"),
+        (None, [[frozenset({NAN}), frozenset({"Flu"})]], "group 0: value 0 is missing"),
+        (None, [[(1, NAN), (1, NAN)]], "group 0: value 0 is missing"),
+        # people
+        ("set", [[{"a"}], []], "group 1 has 0 people"),
+        ("set", [[{"a"}, "Flu"]], "person 1 of group 0 is the text 'Flu'; give a set or"),
+        *(("set", [[{"Flu"}, own]], TELLS) for own in (None, NAN, 7)),
+        ("multiset", [[["a"], {"Flu": 2}]], TELLS),
+        ("single", [[["a"]], [["a", "b"]]], "person 0 of group 1 has 2 values; under 'single'"),
+        ("single", [[[]]], "person 0 of group 0 has 0 values; under 'single'"),
+        ("set", [[["a", "a"]]], "person 0 of group 0 has a value twice; use semantics='m"),
+        ("multi", [[["a"]]], "semantics 'multi' is unknown; did you mean 'multiset'"),
+        ("set", [[[["Flu"]]]], "person 0 of group 0: value 0 is .*which cannot be a label"),
+    ],
+)
+def test_bags_and_people_that_are_none_are_refused(semantics, given, says):
+    if semantics is None:
+        refused(says, GroupCounts.from_bags, given)
+    else:
+        refused(says, GroupCounts.from_people, given, semantics=semantics)
+
+
+@pytest.mark.parametrize(
+    ("groups", "codes", "more", "says"),
+    [
+        ([0, 2], [0, 0], {"n_groups": 3}, "group 1 has 0 people"),
+        ([0, 0, 1], [0, 2, 1], {}, LIE + r"\.\.1"),
+        ([0, 1], [-1, 0], {}, LIE + r"\.\.1"),
+        ([0, -1], [0, 1], {}, r"group codes must lie in 0\.\.1"),
+        ([0, 1, 1], [0, 1], {}, r"must be of one length, not \[3, 2\]"),
+        ([0, 1], [0, 1], {"weights": np.array([1.5, 2.5])}, "weights must hold whole numbers"),
+        *(
+            ([0, 1], [0, 1], {"weights": np.array([1, 0]), "values": values}, "at least 1, not 0")
+            for values in ("ab", range(100_000))
+        ),
+    ],
+)
+def test_pairs_that_cannot_be_people_are_refused(groups, codes, more, says):
+    given = {"values": "ab", "n_groups": 2} | more
+    refused(says, GroupCounts.from_pairs, np.array(groups), np.array(codes), **given)
+
+
+def test_merging_needs_a_number_for_each_group():
+    for into in ([0], [0, 0, 0], [-1, 0]):
+        refused("into must name a new group, from 0, for each of 2", COUNTS.merge, into)
+    refused("into must hold whole numbers, not float64", COUNTS.merge, [0.2, 0.9])
+    refused("the mask is for 1 groups, there are 2", COUNTS.take, np.array([True]))
+    assert COUNTS.take([]).n_groups == 0
+
+
+# ---- labels, and missing values ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "missing",
+    [
+        *(None, NAN, np.float32("nan"), Decimal("NaN"), Decimal("sNaN")),
+        *(complex(0, NAN), pd.NA, pd.NaT, np.datetime64("NaT")),
+    ],
+    ids=lambda v: f"{type(v).__name__} {v}",
+)
+def test_a_missing_value_is_no_value(missing):
+    assert is_missing(missing)
+    bags, people = GroupCounts.from_bags, GroupCounts.from_people
+    says = r"group 1: value 2 is missing .*label it, such as 'missing', or drop"
+    refused(says, bags, [["Flu"], ["Flu", "Flu", missing, missing]])
+    refused("group 'x': value 0 is missing", bags, [[missing]], groups=["x"])
+    for semantics, person in (("single", [missing]), ("multiset", ["Flu", missing])):
+        given = [[["Flu"], ["Flu"]], [["Flu"], person]]
+        says = "person 1 of group 1: value . is missing .*label it, such as 'missing', or drop"
+        refused(says, people, given, semantics=semantics)
+    refused("person 1 of group 0", people, [[["Flu"], ["Flu", missing]]], semantics="set")
+    pairs = np.array([0, 0]), np.array([0, 1])
+    for values in (["Flu", missing], ("Flu", missing)):
+        says = "the value label 1 is missing"
+        refused(says, GroupCounts, [2], [0, 2], [0, 1], [1, 1], values)
+        refused(says, GroupCounts.from_pairs, *pairs, values=values, n_groups=1)
+    jump = fk.Jump(functions=["AB|CD"], distances=1, property=fk.MaxRatio("1/2"))
+    with pytest.raises(InputError, match="'B' has no value that can be counted"):
+        jump.run({"A": 1, "B": missing, "C": 1, "D": 2})
+
+
+@pytest.mark.parametrize("label", ["nan", "", 0, False, (), (1, "a"), b"", dt.date(2020, 1, 1)])
+def test_what_is_not_missing(label):
+    assert not is_missing(label)
+
+
+def test_missing_values_do_not_hide_each_other():
+    values = pd.Series([7, None, None, None])
+    for bag in (values, values.tolist(), values.to_numpy()):
+        refused("group 0: value 1 is missing", GroupCounts.from_bags, [bag])
+    # What was meant: one value by its label, which Facts(l=1) then finds out for certain.
+    counts = GroupCounts.from_bags([values.astype(object).fillna("missing")])
+    frame = pd.DataFrame({"gid": 1, "v": values})
+    release = fk.Release.from_groups(frame, group="gid", sensitive="v", missing={"label": "none"})
+    for found in (counts, release):
+        assert fk.Facts(l=1).disclosure(found).exact == 1
+
+
+def test_equal_values_are_one():
+    counts = GroupCounts.from_bags([[0.0, -0.0], [1, True, 1.0, np.int64(1), Decimal("1.00")]])
+    assert (counts.values, counts.counts.tolist()) == ((0.0, 1), [2, 5])
+    days = [dt.datetime(2020, 1, 1), pd.Timestamp("2020-01-01")]
+    for bag, many in (([np.str_("a"), "a"], [2]), (["1", 1], [1, 1]), (days, [2])):
+        assert GroupCounts.from_bags([bag]).counts.tolist() == many
+
+
+def test_labels_are_ordered_numbers_first():
+    assert in_order(["b", 10, None, "a", 9.5, (1,)]) == [9.5, 10, "a", "b", None, (1,)]
+    given = [Decimal("10"), np.int64(9), 2, "b", Fraction(5, 2), np.float32(1.5), Decimal("0.5")]
+    order = [Decimal("0.5"), np.float32(1.5), 2, Fraction(5, 2), np.int64(9), Decimal("10"), "b"]
+    assert in_order(given) == order
+    refused("the value label 'a' is given twice", Labels, "aba")
+    refused("the value label 0 is", GroupCounts, [2], [0, 2], [0, 1], [1, 1], [["Flu"], "AIDS"])
+    assert Labels("ab").codes == {"a": 0, "b": 1}
+    assert Labels([None, "Ann"]) == (None, "Ann")
+
+
+# ---- what the text of a label says, with nothing else at hand ----------------------------------
+
+
+def only(text):
+    (meaning,) = meanings_of(text)
+    return meaning
+
+
+def test_ranges_have_ends_and_a_middle():
+    assert (only("20 to 29").lower, only("20 to 29").upper) == (20, 29)
+    assert only("20 to 29").middle == Decimal("24.5")
+    half = only("1.5 to <3")
+    assert (half.lower, half.upper, half.below) == (Decimal("1.5"), 3, True)
+    value, known, _ = meanings_of("20 to 29 or missing")
+    assert (value.members, known.lower, known.missing) == (("20 to 29",), 20, True)
+    year = next(m for m in meanings_of("2024") if m.below)
+    assert (year.lower, year.upper) == (datetime(2024, 1, 1), datetime(2025, 1, 1))
+    assert only("2024-02").middle == datetime(2024, 2, 15, 12)
+    assert meanings_of('"mild" to "severe"')[0].ends == ("mild", "severe")
+    assert Fraction(only("0.1 to 0.3").lower) == Fraction(1, 10)
+    with pytest.raises(AttributeError):
+        only("7").lower = 8
+
+
+@pytest.mark.parametrize(
+    ("text", "members", "missing"),
+    [
+        ("Divorced | Widowed", ("Divorced", "Widowed"), False),
+        ('"a | b" | "c"', ("a | b", "c"), False),
+        ('missing | "a"', ("a",), True),
+        ('"the ""x"" row"', ('the "x" row',), False),
+    ],
+)
+def test_sets_have_members(text, members, missing):
+    found = [m for m in meanings_of(text) if m.quoted or '"' not in text]
+    assert (found[0].members, found[0].missing) == (members, missing)
+    assert quote('a"b') == '"a""b"'
+
+
+def test_one_number_begins_where_it_ends():
+    assert only("7").lower == only("7").upper == 7
+    others = [m for text in ("*", "12**", "7 to 8", "a | b") for m in meanings_of(text)]
+    assert not any(m.lower is not None and m.lower == m.upper for m in others)
+    assert only("*").everything
+    assert [(m.start, m.length) for m in meanings_of("12**")] == [("12*", 4), ("12", 4)]
+    assert meanings_of("Northern") == ()
+
+
+def test_what_is_missing_twice_is_never_guessed():
+    values = Values([None, "a", "b"], "x")
+    assert values.covered_by("a or missing").tolist() == [True, True, False]
+    refused("may be one value", values.covered_by, "a or missing or missing")
+
+
+# ---- tables: rows that stand twice, and rows that are no people --------------------------------
+
+
+def test_a_row_that_stands_twice_is_no_second_person():
+    """Of three people one has HIV: 1/3 is not below 1/3, and 1/4 was."""
+    rows = {"group": [1] * 4, "ill": ["Flu", "Flu", "HIV", "Cold"], "count": [1] * 4}
+    policy = {"require": [{"facts": {"l": 0}, "below": "1/3", "values": ["HIV"]}]}
+    once = fk.Release.from_bucketized(pa.table(rows).slice(1), sensitive="ill")
+    assert not fk.audit(once, policy).safe
+    twice = fk.Release.from_bucketized(pa.table(rows), sensitive="ill")
+    says = "rows 1 and 2 differ by nothing but the count"
+    refused(says, fk.audit, twice, policy)
+    other = pa.table({**rows, "income": ["high", "low", "low", "low"]})
+    release = fk.Release.from_bucketized(other, sensitive=["ill", "income"])
+    assert release.counts.bag(0) == {"Flu": 2, "HIV": 1, "Cold": 1}
+
+
+ROWS = pa.table({"who": [*"pppqqq"], "age": [20] * 3 + [30] * 3, "ill": [*"abcabc"]})
+
+
+@pytest.mark.parametrize("own", [{"unit": "row"}, {"semantics": "set"}])
+@pytest.mark.parametrize(
+    "measure",
+    [fk.k_anonymity, fk.l_diversity, fk.t_closeness, fk.beta_likeness, fk.delta_disclosure],
+)
+def test_rows_are_not_counted_as_people(measure, own):
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill", person="who", **own)
+    with pytest.raises(fk.InputError, match=r"counts rows, and people of 'who' may have several"):
+        measure(fk.Microdata(ROWS, schema))
+
+
+def test_microdata_have_the_measures_of_their_columns():
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill", person="number")
+    microdata = fk.Microdata(ROWS.append_column("number", pa.array(range(len(ROWS)))), schema)
+    assert fk.k_anonymity(microdata) == fk.k_anonymity(ROWS, ["age"]) == 3
+    assert fk.k_anonymity(microdata, ["age", "ill"]) == 1
+    assert fk.l_diversity(microdata) == fk.l_diversity(ROWS, ["age"], "ill") == 3

@@ -1,7 +1,7 @@
 """One process in which mutants are tried, for all tests of this folder."""
 
 import pytest
-from tests.fuzz.rounds import Rounds, Worker
+from tests.fuzz.rounds import Worker, played
 
 
 @pytest.fixture(scope="session")
@@ -13,7 +13,6 @@ def worker():
 
 
 @pytest.fixture
-def play(request, worker, tmp_path):
-    """Play rounds of mutants; the kind is that of the test file."""
-    kind = request.node.path.stem.removeprefix("test_")
-    return Rounds(kind, worker, tmp_path).play
+def play(worker, tmp_path):
+    """Play rounds of mutants of a kind."""
+    return lambda kind, attempt, count, seed: played(kind, attempt, count, seed, worker, tmp_path)

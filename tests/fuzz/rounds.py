@@ -1,7 +1,9 @@
-"""Rounds of mutants: seeds, what must hold of every call, and where a fault is kept for replay."""
+"""Rounds of mutants: odd texts, seeds, what must hold of every call, where a fault is kept."""
 
 import contextlib
+import csv
 import datetime
+import io
 import json
 import os
 import random
@@ -169,40 +171,27 @@ def alone(said, folder):
         raise Fault(f"exit {again.code} as a process of its own, {said.code} in the worker: {said}")
 
 
-class Rounds:
-    """Mutants of one kind, one after the other, each of a seed of its own."""
-
-    def __init__(self, kind, worker, folder):
-        self.kind, self.worker, self._folder = kind, worker, folder
-
-    def play(self, attempt, count, seed):
-        """Call ``attempt(chance, folder, worker)`` so often; keep the folders of faults."""
-        faults = []
-        only = os.environ.get("FOREKNOW_FUZZ_ONLY")
-        for i in [int(only)] if only else range(count):
-            place = self._folder / f"{self.kind}-{i}"
-            place.mkdir()
-            try:
-                attempt(random.Random(f"{self.kind} {seed} {i}"), place, self.worker)
-            except Fault as fault:
-                faults.append(self._keep(place, seed, i, fault))
-            shutil.rmtree(place, ignore_errors=True)
-        if faults:
-            more = f"\n\n... and {len(faults) - SHOWN} more" if len(faults) > SHOWN else ""
-            said = "\n\n".join(faults[:SHOWN])
-            raise Fault(f"{len(faults)} of {count} mutants:\n\n{said}{more}")
-
-    def _keep(self, place, seed, i, fault):
-        kept = KEPT / f"{self.kind}-{seed}-{i}".replace(" ", "-")
-        shutil.rmtree(kept, ignore_errors=True)
-        with contextlib.suppress(OSError):
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copytree(place, kept, symlinks=True)
-            (kept / "FAULT.txt").write_text(str(fault), "utf-8", "backslashreplace")
-        return (
-            f"mutant {i}, kept in {kept}; again with FOREKNOW_FUZZ_SEED={shlex.quote(str(seed))} "
-            f"FOREKNOW_FUZZ_ONLY={i}\n{fault}"
-        )
+def played(kind, attempt, count, seed, worker, folder):
+    """Call ``attempt(chance, folder, worker)`` so often; keep the folders of faults."""
+    faults, only = [], os.environ.get("FOREKNOW_FUZZ_ONLY")
+    for i in [int(only)] if only else range(count):
+        place = folder / f"{kind}-{i}"
+        place.mkdir()
+        try:
+            attempt(random.Random(f"{kind} {seed} {i}"), place, worker)
+        except Fault as fault:
+            kept = KEPT / f"{kind}-{seed}-{i}".replace(" ", "-")
+            shutil.rmtree(kept, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                shutil.copytree(place, kept, symlinks=True)
+                (kept / "FAULT.txt").write_text(str(fault), "utf-8", "backslashreplace")
+            again = f"FOREKNOW_FUZZ_SEED={shlex.quote(str(seed))} FOREKNOW_FUZZ_ONLY={i}"
+            faults.append(f"mutant {i}, kept in {kept}; again with {again}\n{fault}")
+        shutil.rmtree(place, ignore_errors=True)
+    shown = "\n\n".join(faults[:SHOWN])
+    assert not faults, (
+        f"{len(faults)} of {count} mutants of {kind} with the seed {seed}:\n\n{shown}"
+    )
 
 
 def rounds(nightly, by_day=20):
@@ -213,3 +202,67 @@ def rounds(nightly, by_day=20):
     return pytest.mark.parametrize(
         ("count", "seed"), [pytest.param(by_day, chosen, id="a few"), night]
     )
+
+
+# ---- mutators: odd texts, and changes of texts and bytes ----------------------------------------
+
+# Texts that some reader takes for something else, and pairs that must stay two values.
+ODD = (
+    *("Flu", "Flu ", " Flu", "flu", "Flu\u00a0", "Flu\u200b", "é", "e\u0301"),
+    *("20", "20 ", " 20", "20.0", "020", "+20", "2e1", "1\u0663", "13", "\u00b2", "-0", "0", "0.0"),
+    *("NA", "NaN", "nan", "null", "NULL", "None", "missing", "-", "*", "True", "true"),
+    *("1e400", "inf", "9" * 25, "0." + "1" * 40),
+    *("2024-02-29", "2023-02-29", "2024-02-29 00:00", "0000-00-00"),
+    *("a\nb", "a\r\nb", "a\rb", "a,b", "a;b", "a\tb", "a|b", 'say "hi"', '"', "''", "\\", "\\n"),
+    *("#", "=1+1", "@x", "\x00", "a\x00b", "\x1a", "\x7f", "\u0085", "\u2028", "\ufeff", "\ufffd"),
+    *(ESCAPE, BACKWARDS + "abc", "[red]x[/red]", "{{ 7 * 7 }}", "<b>x</b>"),
+    *("ß", "SS", "\U0001f600", "x" * 300),
+)
+# Bytes that matter to one of the formats, or are no UTF-8.
+BYTES = (
+    *(b"\x00", b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\r", b"\n", b"\r\n", b"\t"),
+    *(b'"', b"'", b",", b";", b" ", b"\\", b"[", b"{", b"=", b"#", b"\x1b[31m", b"\x1a"),
+    BACKWARDS.encode(),
+)
+
+
+def mutated_bytes(chance, data, most=3):
+    """Change a few places: flip, insert, delete, double, or swap pieces."""
+    data = bytearray(data)
+    for _ in range(chance.randint(1, most)):
+        at = chance.randrange(len(data) + 1)
+        end = min(len(data), at + chance.choice((1, 1, 2, 5, 20, 100)))
+        kind = chance.choice(("flip", "insert", "insert", "delete", "double", "cut", "move"))
+        if kind == "flip" and at < len(data):
+            data[at] ^= 1 << chance.randrange(8)
+        elif kind == "insert":
+            data[at:at] = chance.choice(BYTES)
+        elif kind == "delete":
+            del data[at:end]
+        elif kind == "double":
+            data[at:at] = data[at:end]
+        elif kind == "move":
+            piece = data[at:end]
+            del data[at:end]
+            at = chance.randrange(len(data) + 1)
+            data[at:at] = piece
+        elif chance.random() < 0.3:
+            del data[at:]
+    return bytes(data)
+
+
+def mutated_text(chance, text, most=3):
+    """The same of a text, as UTF-8 that may have become none."""
+    return mutated_bytes(chance, text.encode("utf-8", "surrogatepass"), most)
+
+
+def words(text):
+    """The words of a text."""
+    return text.split()
+
+
+def csv_text(rows):
+    """Rows as the bytes of a CSV file."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(rows)
+    return text.getvalue().encode()

@@ -9,9 +9,17 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from tests.fuzz.mutations import mutated_bytes, mutated_text, words
-from tests.fuzz.rounds import BACKWARDS, ESCAPE, Fault, alone, rounds
-from tests.fuzz.test_csv_files import bags, strictly_read
+from tests.fuzz.rounds import (
+    BACKWARDS,
+    ESCAPE,
+    Fault,
+    alone,
+    mutated_bytes,
+    mutated_text,
+    rounds,
+    words,
+)
+from tests.fuzz.test_files import bags, strictly_read
 
 import foreknow as fk
 from foreknow.releases.written import open_published
@@ -220,6 +228,6 @@ def strict_bags(data):
     return bags(table, ["age", "sex"], "disease")
 
 
-@rounds(nightly=3000, by_day=40)
+@rounds(nightly=3000, by_day=20)
 def test_a_certificate_that_is_verified_says_what_is_so(play, attempt, count, seed):
-    play(attempt, count, seed)
+    play("certificates", attempt, count, seed)

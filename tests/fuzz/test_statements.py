@@ -4,9 +4,7 @@ import json
 import re
 from fractions import Fraction
 
-from tests.fuzz.mutations import ODD, mutated_bytes
-from tests.fuzz.rounds import Fault, alone, rounds
-from tests.fuzz.test_csv_files import csv_text
+from tests.fuzz.rounds import ODD, Fault, alone, csv_text, mutated_bytes, rounds
 from tests.oracle.statement_worlds import posterior, worlds
 from tests.statements.scenes import random_statement
 
@@ -239,6 +237,6 @@ def ask(chance, folder, worker, given, right):
         alone(said, folder)
 
 
-@rounds(nightly=3000)
+@rounds(nightly=3000, by_day=12)
 def test_statements_say_what_enumeration_says_or_are_refused(play, count, seed):
-    play(attempt, count, seed)
+    play("statements", attempt, count, seed)

@@ -12,6 +12,125 @@ import time
 import traceback
 import warnings
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import foreknow as fk
+
+# ---- what Foreknow reads in a file, as plain JSON, through the public names --------------------
+
+
+def counts(path, sensitive, group=None, quasi_identifiers=None):
+    """Groups of a release with their bags: ``[[labels of the group], {value: people}]``."""
+    if group is not None:
+        release = fk.Release.from_groups(path, group=group, sensitive=sensitive)
+    else:
+        release = fk.Release.from_generalized(
+            path, quasi_identifiers=quasi_identifiers, sensitive=sensitive
+        )
+    held = release.counts
+    labels = [label if isinstance(label, tuple) else (label,) for label in held.groups]
+    return as_texts(zip(labels, map(held.bag, range(held.n_groups)), strict=True))
+
+
+def as_texts(bags):
+    """Groups and values as texts; a missing one stays None."""
+    return [
+        [[text(part) for part in group], [[text(value), many] for value, many in bag.items()]]
+        for group, bag in bags
+    ]
+
+
+def text(label):
+    return None if label is None else str(label)
+
+
+def posterior(rows, statement, person, value):
+    """What a statement about a table of name, group and disease gives, as a text."""
+    table = pa.Table.from_pylist(rows)
+    release = fk.Release.from_groups(table, group="group", sensitive="disease", person="name")
+    return str(fk.Statements(statement).posterior(release, person, value).exact)
+
+
+def policy(path):
+    """Each requirement: its points as (kind, amounts, name of the limit, limit), and its values."""
+    found = []
+    for required in fk.Policy.load(path).requirements:
+        points = []
+        for point in required.points:
+            ((kind, amounts),) = point.adversary.to_dict().items()
+            amounts = {} if kind == "priors" else amounts
+            points.append([kind, amounts, point.limit.key, str(point.below)])
+        values = None if required.values is None else list(required.values)
+        found.append([points, values, list(required.excluded)])
+    return found
+
+
+def hierarchy(path, values):
+    """The labels above each value, by level, without the top."""
+    levels = fk.Tree.read(path).levels(values, "had", lambda i: i + 1)
+    pairs = list(zip(levels.ancestors, levels.labels, strict=True))[:-1]
+    return [
+        [values[leaf], [labels[nodes[place]] for nodes, labels in pairs]]
+        for place, leaf in enumerate(levels.order)
+    ]
+
+
+def priors(path):
+    """Each signature and value with its probability."""
+    (table,) = fk.Priors(path).tables
+    return [
+        [list(signature), value, str(said)]
+        for signature, row in table.chances.items()
+        for value, said in zip(table.values, row, strict=True)
+    ]
+
+
+# ---- Parquet as Arrow reads it plainly, counted with dictionaries ------------------------------
+
+
+def arrow_counts(path, groups, sensitive="disease", nulls=True):
+    """Groups with their bags, without the library; here, since a file may end the process.
+
+    NaN and null are one missing value, minus zero is zero.
+    """
+    try:
+        file = pq.ParquetFile(path)
+        names = file.schema_arrow.names
+        table = file.read(columns=[*groups, sensitive])
+        table.validate(full=True)
+    except (pa.ArrowException, OSError, KeyError) as error:
+        raise fk.InputError(f"Arrow says {error}") from None
+    if len(set(names)) < len(names) or "" in names:
+        raise fk.InputError("column names are empty or not distinct")
+    if not {*groups, sensitive} <= set(table.column_names) or not len(table):
+        raise fk.InputError("there are no such columns, or no rows")
+    found = {}
+    for *group, value in zip(*(cells(table[name]) for name in (*groups, sensitive)), strict=True):
+        if value is None or (not nulls and None in group):
+            raise fk.InputError("a null where none may be")
+        bag = found.setdefault(tuple(group), {})
+        bag[value] = bag.get(value, 0) + 1
+    return as_texts(found.items())
+
+
+def cells(column):
+    """The cells of a column as what makes them one value."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    kind = column.type
+    if pa.types.is_nested(kind) or pa.types.is_duration(kind):
+        raise fk.InputError(f"{kind} is no plain type")
+    if pa.types.is_temporal(kind):
+        return column.cast(pa.int32() if kind.bit_width == 32 else pa.int64()).to_pylist()
+    return [None if cell is None or cell != cell else cell for cell in column.to_pylist()]
+
+
+# ---- requests and answers ----------------------------------------------------------------------
+
+READINGS = {each.__name__: each for each in (counts, posterior, policy, hierarchy, priors)}
+READINGS["arrow_counts"] = arrow_counts
+
 
 class Exited(BaseException):
     """What `os._exit` does here: end the command, not the process."""
@@ -37,17 +156,11 @@ def command(argv):
 
 def read(name, given):
     """What a reading says, or how it failed: refused by Foreknow, or raised something else."""
-    from tests.fuzz import readings
-
-    import foreknow as fk
-
     try:
-        return {"read": getattr(readings, name)(**given)}
+        return {"read": READINGS[name](**given)}
     except fk.ForeknowError as error:
         kind = type(error).__name__
         return {"refused" if kind != "InternalError" else "raised": f"{kind}: {error}"}
-    except Exception:
-        return {"raised": traceback.format_exc()}
 
 
 def serve(requests, answers, out, err):

@@ -1,14 +1,165 @@
-"""Secrets planted in what is not published are in no byte of what is."""
+"""Pages and files that are published: nothing of a page comes from data, no secret is in a byte."""
 
 import base64
 import csv
 import itertools
 import os
+import re
 import zlib
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from tests.fuzz.rounds import BACKWARDS, ESCAPE, csv_text
+
+# ---- hostile values, columns and names: no element, attribute or script comes from data --------
+
+# Each would make an element, an attribute or a statement with "evil" in its name.
+VALUES = (
+    "</script><evil0 onerror=evil0()>",
+    "\"><evil1 src=x onerror='evil1()'>",
+    "' evil2=1 onmouseover='evil2()",
+    "--><evil3>",
+    '"+evil4()+"',
+    "'+evil5()+'",
+    "</style><evil6>",
+    "{{ evil7 }}${evil7()}%{evil7}",
+    f"<evil8>{ESCAPE}{BACKWARDS}",
+    "</title></textarea><evil9/>",
+    '<![CDATA[<evil10>]]>\\"+evil10()//',
+    "javascript:evil11()",
+)
+COLUMN = "<evil12 onload=evil12()>"
+SENSITIVE = "</script><script>evil13()</script>"
+NAMED = "\"'><evil14>"
+FILE = "<evil15 onload='evil15()'>.csv"
+
+
+class Reader(HTMLParser):
+    """Elements with their attributes, and the text of scripts and styles."""
+
+    def __init__(self, page):
+        super().__init__(convert_charrefs=True)
+        self.elements, self.scripts, self.comments, self._in = [], [], [], None
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        self._in = tag
+
+    def handle_endtag(self, tag):
+        self._in = None
+
+    def handle_data(self, data):
+        if self._in in ("script", "style"):
+            self.scripts.append(data)
+
+    def handle_comment(self, data):
+        self.comments.append(data)
+
+    handle_pi = unknown_decl = handle_comment
+
+
+def outside_strings(script):
+    """A script without the strings of JSON in it."""
+    return re.sub(r'"(?:[^"\\\n]|\\.)*"', '""', script)
+
+
+@pytest.fixture
+def desk(worker, tmp_path):
+    """A hostile table with its policy, and the command line beside them."""
+    header = ["age", COLUMN, SENSITIVE, "name", "gid"]
+    rows = [
+        [20 + i, VALUES[i % 3], VALUES[i % len(VALUES)], f"<evil16 {i}>", f"{VALUES[3]}{i % 2}"]
+        for i in range(2 * len(VALUES))
+    ]
+    (tmp_path / FILE).write_bytes(csv_text([header, *rows]))
+    tree = [[value, f"{value}{i % 2}", "*"] for i, value in enumerate(VALUES[:3])]
+    (tmp_path / "tree.csv").write_bytes(csv_text(tree))
+    (tmp_path / "policy.toml").write_text(
+        f"""[schema]
+identifiers = ["name"]
+quasi_identifiers = ["age", {quoted(COLUMN)}]
+sensitive = {quoted(SENSITIVE)}
+[schema.hierarchies]
+age = {{ intervals = [12] }}
+{quoted(COLUMN)} = {{ file = "tree.csv" }}
+[[require]]
+name = {quoted(NAMED)}
+values = [{quoted(VALUES[0])}, {quoted(VALUES[4])}]
+facts = {{ l = 1, k = 1 }}
+below = 0.9
+[[require]]
+implications = {{ k = 1 }}
+below = 0.95
+""",
+        "utf-8",
+    )
+
+    def run(*argv):
+        said = worker.run(tmp_path, *argv)
+        assert said.code < 2, said
+        return tmp_path
+
+    return run
+
+
+def quoted(text):
+    """A TOML text."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + re.sub(r"[\x00-\x1f]", lambda c: f"\\u{ord(c[0]):04x}", escaped) + '"'
+
+
+PAGES = {
+    "audit": ["audit"],
+    "audit by group": ["audit", "-g", "gid"],
+    "skyline": ["skyline", "-c", "0.9", "-v", VALUES[1]],
+    "skyline of all": ["skyline", "-c", "0.9"],
+    "curves": ["curves"],
+    "survey": ["survey"],
+    "attack": ["attack", "--worlds", "30", "--seconds", "5"],
+    "report": ["publish", "--format", "parquet"],
+    "report of buckets": ["publish", "--form", "bucketized"],
+    "lattice": ["publish", "--method", "fulldomain"],
+}
+
+
+@pytest.mark.parametrize("kind", PAGES)
+def test_nothing_of_a_page_comes_from_data_but_text(desk, kind):
+    (command, *more), name = PAGES[kind], "page.html"
+    where = ["--html", name]
+    if command == "publish":
+        place = "out.owner" if kind == "lattice" else "out"
+        where, name = ["-o", "out"], f"{place}/{kind.split()[0]}.html"
+    page = (desk(command, FILE, "--policy", "policy.toml", *where, *more) / name).read_text("utf-8")
+    assert "evil" in page or "Nobody is found out" in page
+    assert ESCAPE not in page
+    assert BACKWARDS not in page
+    reader = Reader(page)
+    for tag, attributes in reader.elements:
+        assert "evil" not in tag
+        for key, value in attributes.items():
+            assert "evil" not in key
+            assert not key.startswith("on"), (tag, key, value)
+            if key in ("href", "src", "style", "action", "srcdoc"):
+                assert "evil" not in (value or ""), (tag, key, value)
+    for script in reader.scripts:
+        assert "evil" not in script or "evil" not in outside_strings(script), script[:500]
+    assert not any("evil" in comment for comment in reader.comments)
+
+
+def test_the_reader_sees_what_hostile_data_would_make():
+    reader = Reader(
+        f"<p title='{VALUES[2]}'>{VALUES[1]}</p><script>var x = \"{VALUES[4]}\"</script>"
+    )
+    assert any("evil1" in tag for tag, _ in reader.elements)
+    assert any("evil2" in attributes for _, attributes in reader.elements)
+    assert "evil4" in outside_strings(reader.scripts[0])
+
+
+# ---- secrets planted in what is not published are in no byte of what is -------------------------
 
 # One for each place from which nothing may be published.
 SECRETS = {
@@ -25,7 +176,7 @@ SECRETS = {
     "unused level": "ruffunused",
     "environment": "smewhome",
 }
-SCHEMA = """# {comment}
+POLICY = """# {comment}
 [schema]
 identifiers = ["name"]
 quasi_identifiers = ["age", "sex"]
@@ -91,7 +242,7 @@ def written(folder, way):
         lines = [f"{sex},{value},1/4\n" for sex in "fm" for value in values]
         priors.write_text("sex,value,probability\n" + "".join(lines))
         require = f"[[require]]\npriors = {{ file = '{priors}' }}\nat_most = '1/2'\n"
-    text = SCHEMA.format(comment=SECRETS["comment"], more=more, require=require)
+    text = POLICY.format(comment=SECRETS["comment"], more=more, require=require)
     if way == "several":
         text = text.replace('identifiers = ["name"]\n', "").replace('other = ["job"]\n', "")
     policy = source / f"{SECRETS['policy file']}.toml"
@@ -121,14 +272,14 @@ def streams(path):
             for column in range(file.metadata.num_columns):
                 yield repr(file.metadata.row_group(group).column(column).to_dict()).encode()
     for sign in (b"\x1f\x8b", b"x\x9c", b"x\xda"):
-        for at in itertools.islice(places(data, sign), 1000):
+        for at in itertools.islice(offsets(data, sign), 1000):
             try:
                 yield zlib.decompressobj(47).decompress(data[at:], 1 << 22)
             except zlib.error:
                 continue
 
 
-def places(data, sign):
+def offsets(data, sign):
     at = data.find(sign)
     while at >= 0:
         yield at

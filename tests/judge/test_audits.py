@@ -14,17 +14,20 @@ import pytest
 from tests.verdicts import altered
 
 import foreknow as fk
+from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
 from foreknow.data.labels import Labels
 from foreknow.data.release import Release
 from foreknow.errors import InternalError
+from foreknow.policy import people
 from foreknow.policy.explanation import Explanation
+from foreknow.policy.from_call import policy_of
 from foreknow_judge import exchanges
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.explained import explained, unjudged
 from foreknow_judge.verdict import Figure, Limit, Verdict, WorstCase
 from foreknow_judge.verdicts import decided
 
-SOURCE = Path(__file__).parents[1] / "src"
+SOURCE = Path(__file__).parents[2] / "src"
 ROWS = pa.table(
     {
         "age": ["30"] * 4 + ["40"] * 5,
@@ -40,19 +43,15 @@ def requires(*more, schema=SCHEMA, **keys):
     return fk.Policy.from_dict({"schema": schema, "require": [{**keys}, *more]})
 
 
-def calls_of(name):
-    """The files that call a name, once for each call."""
-    for path in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == name:
-                yield path.relative_to(SOURCE).as_posix()
-
-
-def test_one_place_makes_verdicts():
-    assert [*calls_of("Verdict")] == ["foreknow_judge/verdicts.py"]
-
-
-def test_nobody_else_can_make_one():
+def test_only_one_place_makes_verdicts():
+    callers = [
+        path.relative_to(SOURCE).as_posix()
+        for path in SOURCE.rglob("*.py")
+        if "Verdict(" in (text := path.read_text("utf-8"))
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Verdict"
+    ]
+    assert callers == ["foreknow_judge/verdicts.py"]
     with pytest.raises(TypeError, match="only the judge"):
         Verdict(0, None, None, Limit(), None, safe=True)
 
@@ -63,14 +62,9 @@ def test_a_verdict_cannot_be_altered():
     for changes in ({"safe": True}, {"required": Limit()}, {"place": 1}):
         with pytest.raises(TypeError, match="only the judge"):
             replace(verdict, **changes)
-    finding = finding_of(verdict)
-    assert copy(finding) == pickle.loads(pickle.dumps(finding)) == finding
-
-
-def finding_of(verdict):
-    """A verdict without its witness."""
-    found = WorstCase(None, None, verdict.reached)
-    return altered(verdict, found=found, judged={}, requirement=None, counts=None, others=())
+    found = WorstCase(None, None, verdict.reached)  # without its witness
+    bare = altered(verdict, found=found, judged={}, requirement=None, counts=None, others=())
+    assert copy(bare) == pickle.loads(pickle.dumps(bare)) == bare
 
 
 def test_no_verdict_is_safe_over_its_limit():
@@ -88,31 +82,6 @@ def test_an_explanation_is_no_verdict():
     (verdict,) = fk.audit(ROWS, requires(k_anonymity=2)).verdicts
     assert isinstance(verdict, Verdict)
     assert not isinstance(verdict, Explanation)
-
-
-def doors(folder):
-    """Ways to give the same release to an audit."""
-    made = fk.publish(ROWS, requires(k_anonymity=2), seed=1, method="fulldomain")
-    made.write(folder)
-    generalized = fk.Release.from_generalized(
-        ROWS, quasi_identifiers=["age"], sensitive="ill", other=["job"]
-    )
-    return {"frame": ROWS, "release": generalized, "counts": generalized.counts, "folder": folder}
-
-
-@pytest.mark.parametrize("door", ["frame", "release", "counts", "folder"])
-def test_a_wrong_figure_is_caught(door, monkeypatch, tmp_path):
-    given = doors(tmp_path / "out")[door]
-    policy = requires(facts={"k": 1}, below="9/10", knowing=[])
-    find = fk.Facts.disclosures
-
-    def too_low(self, release):
-        return find(fk.Facts(), release)
-
-    fk.audit(given, policy, learned=False)
-    monkeypatch.setattr(fk.Facts, "disclosures", too_low)
-    with pytest.raises(InternalError, match="the judge and the audit disagree"):
-        fk.audit(given, policy, learned=False)
 
 
 def judged_and_explained(**changed):
@@ -135,6 +104,23 @@ def test_a_bound_is_no_lower(more, agrees):
     assert (explained(*judged_and_explained(found=bound)) is not None) == agrees
 
 
+# ---- what would be wrong is caught -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("door", ["frame", "release", "counts", "folder"])
+def test_a_wrong_figure_is_caught(door, monkeypatch, tmp_path):
+    fk.publish(ROWS, requires(k_anonymity=2), seed=1, method="fulldomain").write(tmp_path / "out")
+    release = fk.Release.from_generalized(ROWS, **SCHEMA)
+    doors = {"frame": ROWS, "release": release, "counts": release.counts}
+    doors["folder"] = tmp_path / "out"
+    policy = requires(facts={"k": 1}, below="9/10", knowing=[])
+    find = fk.Facts.disclosures
+    fk.audit(doors[door], policy, learned=False)
+    monkeypatch.setattr(fk.Facts, "disclosures", lambda self, release: find(fk.Facts(), release))
+    with pytest.raises(InternalError, match="the judge and the audit disagree"):
+        fk.audit(doors[door], policy, learned=False)
+
+
 def test_what_the_judge_refuses_is_refused(monkeypatch):
     def refuse(*given):
         raise CertificateError("one-value-only", "facts")
@@ -145,7 +131,6 @@ def test_what_the_judge_refuses_is_refused(monkeypatch):
 
 
 def test_a_forgotten_column_is_caught(monkeypatch):
-    policy = requires(facts={"k": 1}, below="9/10")
     see = Release.seen
 
     def blind(self, sensitive=None, knowing=None, *, of_people=False):
@@ -153,7 +138,7 @@ def test_a_forgotten_column_is_caught(monkeypatch):
 
     monkeypatch.setattr(Release, "seen", blind)
     with pytest.raises(InternalError, match="disagree"):
-        fk.audit(ROWS, policy, learned=False)
+        fk.audit(ROWS, requires(facts={"k": 1}, below="9/10"), learned=False)
 
 
 def test_persons_taken_for_rows_are_caught(monkeypatch):
@@ -161,8 +146,6 @@ def test_persons_taken_for_rows_are_caught(monkeypatch):
     policy = requires(facts={}, below="9/10", schema=schema, knowing=[])
     (verdict,) = fk.audit(ROWS, policy, learned=False).verdicts
     assert verdict.found.settled == 1  # twice 1/2 of a flu
-    from foreknow.policy import people
-
     monkeypatch.setattr(
         people.CaseOwners, "disclosures", lambda self, *given: people._of_single_cases(*given)
     )
@@ -180,10 +163,12 @@ def test_units_taken_for_rows_are_caught(monkeypatch):
         fk.audit(ROWS, policy, learned=False)
 
 
-def test_what_is_published_is_judged_with_every_rule():
+# ---- what is judged ----------------------------------------------------------------------------
+
+
+def test_a_rule_that_no_file_shows_is_heeded():
     """The files show one rule, and not the other: the first is still heeded."""
-    rows = [("f", "O", "y", "1")] * 2 + [("f", "F", "n", "1")] * 2
-    rows += [("m", "F", "y", "1")] + [("m", "C", "n", "1")] * 3 + [("m", "C", "n", "2")] * 2
+    rows = ["fOy1", "fOy1", "fFn1", "fFn1", "mFy1", *["mCn1"] * 3, *["mCn2"] * 2]
     table = pa.table({name: [row[at] for row in rows] for at, name in enumerate("sabh")})
     table = table.append_column("q", [["1"] * 10])
     shown = {"values": ["O"], "where": {"s": ["m"]}, "sensitive": "a"}
@@ -209,18 +194,15 @@ def test_what_is_published_is_judged_with_every_rule():
 def test_missing_values_are_counted_for_each_requirement():
     """For one of them a missing value is a label, for the other a value that is known."""
     table = pa.table({"q": [*"xxxxyyyy"], "a": [*"ABABABAB"], "b": ["E", "F", "E", None] * 2})
-    schema = {"quasi_identifiers": ["q"], "sensitive": ["a", "b"], "missing": {"label": "??"}}
+    schema = fk.Schema(quasi_identifiers=["q"], sensitive=["a", "b"], missing={"label": "??"})
     chances = {"q": [*"xxyy"], "value": [*"ABAB"], "probability": ["1/2"] * 4}
     priors = fk.Priors(pa.table(chances))
     one = fk.Requirement(fk.Facts(), below=1, sensitive="b", knowing=[])
     other = fk.Requirement(priors, at_most_times=9, sensitive="a", knowing=["b"])
-    for requirements in ([one, other], [other, one]):
-        alone = [
-            fk.audit(table, fk.Policy([own], fk.Schema(**schema))).verdicts[0].reached
-            for own in requirements
-        ]
-        both = fk.audit(table, fk.Policy(requirements, fk.Schema(**schema))).verdicts
-        assert [verdict.reached for verdict in both] == alone
+    alone = [fk.audit(table, fk.Policy([own], schema)).verdicts[0].reached for own in (one, other)]
+    for turn in (1, -1):
+        both = fk.audit(table, fk.Policy([one, other][::turn], schema)).verdicts
+        assert [verdict.reached for verdict in both] == alone[::turn]
 
 
 @pytest.mark.parametrize("alike", [[1, "1"], ["\ud800", "\\ud800"]])
@@ -234,27 +216,17 @@ def test_values_that_are_written_alike_are_refused(alike):
 @pytest.mark.parametrize(
     "publish", [{}, {"unlinked": ["job"]}, {"unlinked": ["ill"]}, {"form": "bucketized"}]
 )
-@pytest.mark.parametrize("more", [{"person": "who", "unit": "row"}, {"person": None}])
+@pytest.mark.parametrize("more", [{"person": "who", "unit": "row"}, {}])
 def test_a_table_is_judged_as_it_stands(publish, more):
     """What the policy would shuffle stands in one row of a raw table, whoever counts."""
-    table = pa.table(
-        {
-            "age": ["30"] * 5,
-            "job": [*"vwxyz"],
-            "ill": [*"ABCDE"],
-            "who": [f"p{i}x" for i in range(5)],
-        }
-    )
+    who = [f"p{i}x" for i in range(5)]
+    table = pa.table({"age": ["30"] * 5, "job": [*"vwxyz"], "ill": [*"ABCDE"], "who": who})
     hidden = {"values": ["A"], "where": {"who": ["p4x"]}}
-    rules = [] if more["person"] else [hidden]
-    schema = {**SCHEMA, **{key: own for key, own in more.items() if own}, "impossible": rules}
+    schema = {**SCHEMA, **more, "impossible": [] if more else [hidden]}
     require = [{"facts": {}, "below": "9/10", "knowing": ["job"]}]
-    policy = fk.Policy.from_dict(
-        {"schema": SCHEMA | schema, "require": require, "publish": publish}
-    )
+    policy = fk.Policy.from_dict({"schema": schema, "require": require, "publish": publish})
     (verdict,) = fk.audit(table, policy, learned=False).verdicts
-    assert not verdict.safe
-    assert verdict.found.settled == 1
+    assert (verdict.safe, verdict.found.settled) == (False, 1)
 
 
 def test_a_tally_without_people_has_sizes():
@@ -264,20 +236,82 @@ def test_a_tally_without_people_has_sizes():
 
 
 def test_what_is_too_large_is_said(monkeypatch):
-    rows = pa.table({"gid": [1] * 6, "sex": list("mmmfff"), "ill": list("abcabc")})
+    rows = pa.table({"gid": [1] * 6, "sex": [*"mmmfff"], "ill": [*"abcabc"]})
     release = fk.Release.from_groups(rows, group="gid", sensitive="ill", other=["sex"])
-    likely = {"sex": list("mmmfff"), "value": list("abcabc"), "probability": [1, 2, 2, 2, 1, 2]}
-    likely["probability"] = [weight / 5 for weight in likely["probability"]]
+    likely = {"sex": [*"mmmfff"], "value": [*"abcabc"]}
+    likely["probability"] = [weight / 5 for weight in (1, 2, 2, 2, 1, 2)]
     priors = fk.Priors(pa.table(likely), facts=fk.Facts(0, 1))
     policy = fk.Policy([fk.Requirement(priors, below="99/100", values=["a"], name="statistics")])
     checked = fk.audit(release, policy, learned=False)
-    assert checked.safe
-    assert checked.too_large == ()
+    assert (checked.safe, checked.too_large) == (True, ())
     assert "did not check" not in checked.summary()
     monkeypatch.setattr(exchanges, "_MOST_PEOPLE", 0)
     unchecked = fk.audit(release, policy, learned=False)
     assert unchecked.too_large == ("statistics",)
-    assert "statistics by a bound that the judge did not check" in " ".join(
-        unchecked.summary().split()
-    )
+    said = " ".join(unchecked.summary().split())
+    assert "statistics by a bound that the judge did not check" in said
     assert "statistics: the groups are too large for the judge" in unchecked.notes[0]
+
+
+# ---- what a call requires ----------------------------------------------------------------------
+
+COLUMNS = {"quasi_identifiers": ["age"], "sensitive": "ill"}
+
+
+def test_columns_alone_require_foreknows_default():
+    group_size, chance = policy_of(None, COLUMNS).requirements
+    default = {"name": "Foreknow's default"}
+    assert group_size.to_dict() == fk.Requirement(fk.KAnonymity(5), **default).to_dict()
+    assert chance.to_dict() == fk.Requirement(fk.Facts(l=1), below="1/2", **default).to_dict()
+
+
+@pytest.mark.parametrize(("ill", "safe"), [("abcde", True), ("abcd", False), ("aaabc", False)])
+def test_an_audit_by_columns_alone_asks_both(ill, safe):
+    rows = pa.table({"age": [30] * len(ill), "ill": [*ill]})
+    assert fk.audit(rows, **COLUMNS, learned=False).safe is safe
+
+
+def test_what_is_said_beside_a_policy_is_required_besides():
+    tries = [{"learned": {"by": ["age"]}, "stop": 0.9}]
+    given = fk.Policy.from_dict(
+        {"schema": COLUMNS, "require": [{"facts": {"k": 2}, "below": 0.7}], "try": tries}
+    )
+    own = policy_of(given, {"k_anonymity": 3})
+    assert own.requirements[:1] == given.requirements
+    assert [each.criterion for each in own.requirements[1:]] == [fk.KAnonymity(3)]
+    assert own.tries == given.tries != ()
+    assert policy_of(own, {"k_anonymity": 3}).requirements == own.requirements
+
+
+@pytest.mark.parametrize("is_policy", [False, True])
+def test_a_limit_beside_a_policy_is_one_more(is_policy):
+    policy = {"schema": COLUMNS, "require": [{"k_anonymity": 2}]}
+    policy = fk.Policy.from_dict(policy) if is_policy else policy
+    rows = pa.table({"age": [30] * 4, "ill": [*"abcd"]})
+    own = fk.audit(rows, policy, below=0.5, learned=False).policy.requirements
+    assert [each.criterion for each in own] == [fk.KAnonymity(2), None]
+    assert own[1] == fk.Requirement(fk.Facts(), below=0.5)
+    assert len({each.name for each in own}) == 2
+
+
+# ---- of bounds without a fraction that are nearly alike, the worst is the highest --------------
+
+NEAR = 2.0**-31  # nearer than floats are trusted
+
+
+def bound(value, probability, prior=None):
+    return Disclosure(value, probability, bounded=True, prior=prior)
+
+
+def test_the_highest_of_bounds_is_the_worst():
+    a, b = bound("a", 0.5), bound("b", 0.5 + NEAR)
+    assert worst([a, b]) is worst([b, a]) is b
+    tenth = Fraction(1, 10)
+    a, b = bound("a", 0.5, tenth), bound("b", 0.5 + NEAR / 2, tenth)
+    assert worst_by_prior([a, b]) is b
+    exact = Fraction(1, 2) + Fraction(1, 2**31)
+    a, b = bound("a", 0.5), Disclosure("b", float(exact), lambda: exact)
+    assert worst([a, b]) is b
+    assert worst([bound("c", 0.5 + 2 * NEAR), b]).value == "c"
+    half = Disclosure("a", 0.5, lambda: Fraction(1, 2))
+    assert worst([half, Disclosure("b", 0.5 - NEAR)]).value == "b"

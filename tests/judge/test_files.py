@@ -1,0 +1,445 @@
+"""What is verified is what was named and opened: no pattern, no other file, nothing left aside."""
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from tests.examples import NIGHTLY
+from tests.frames.backends import bags
+from tests.fuzz.test_certificates import at, places
+
+import foreknow as fk
+from foreknow.publishing import verification
+from foreknow_judge import duckdb_files
+from foreknow_judge import folder as release_folder
+from foreknow_judge.certificate import digest_of
+from foreknow_judge.errors import CertificateError, DataError
+
+SICK = pa.table({"gid": ["1"] * 3, "disease": ["HIV"] * 3})
+WELL = pa.table({"gid": ["1"] * 3, "disease": ["Flu", "Cold", "Gout"]})
+WRITTEN = Path(__file__).parents[1] / "certificates"
+EVERY = sorted(path.name for path in WRITTEN.iterdir())
+ONE = "facts-generalized-csv"
+either = pytest.mark.parametrize("suffix", ["csv", "parquet"])
+
+
+def write(path, table):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    (pyarrow.csv.write_csv if path.suffix == ".csv" else pq.write_table)(table, path)
+    return path
+
+
+def counted(path):
+    return bags(fk.Release.from_groups(path, group="gid", sensitive="disease").counts)
+
+
+# ---- names are literal -------------------------------------------------------------------------
+
+NAMES = {  # a name, and that of a file which it means as a pattern
+    "patients[1]": "patients1",
+    "a*": "ab",
+    "q?": "qq",
+    "[!b]": "c",
+    "**": "deep",
+    "~": "home",
+    "http:": "http",
+    "back\\slash": "back",
+    "a%2A": "a*",
+    "{a,b}": "a",
+}
+FOLDERS = {"d[1]": "d1", "a*": "ab", "year=2024": "d1", "disease=Flu": "d1", "gid=2": "d1"}
+
+
+@either
+def test_a_path_is_never_a_pattern(tmp_path, suffix):
+    for name, other in NAMES.items():
+        write(tmp_path / f"{other}.{suffix}", WELL)
+        assert counted(write(tmp_path / f"{name}.{suffix}", SICK)) == {"1": {"HIV": 3}}, name
+        (tmp_path / f"{name}.{suffix}").unlink()
+    for folder, other in FOLDERS.items():
+        write(tmp_path / other / f"t.{suffix}", WELL)
+        path = write(tmp_path / folder / f"t.{suffix}", SICK)
+        assert counted(path) == {"1": {"HIV": 3}}, folder
+        if suffix == "parquet":
+            assert counted(path.parent) == {"1": {"HIV": 3}}, folder
+            assert len(duckdb_files.read_parquet(duckdb_files.connect(), [path]).columns) == 2
+
+
+@either
+@pytest.mark.parametrize("name", ["t", "t[1]"])
+def test_dots_after_a_link_lead_where_the_system_says(tmp_path, name, suffix):
+    (tmp_path / "real" / "inner").mkdir(parents=True)
+    write(tmp_path / "real" / f"{name}.{suffix}", SICK)
+    write(tmp_path / "here" / f"{name}.{suffix}", WELL)
+    link = tmp_path / "here" / "link"
+    link.symlink_to(tmp_path / "real" / "inner")
+    path = link / ".." / f"{name}.{suffix}"
+    assert path.read_bytes() == (tmp_path / "real" / f"{name}.{suffix}").read_bytes()
+    assert counted(path) == {"1": {"HIV": 3}}
+    if suffix == "parquet":
+        read = duckdb_files.read_parquet(duckdb_files.connect(), [path])
+        assert read.fetchall() == [("1", "HIV")] * 3
+
+
+def test_a_path_that_looks_like_an_address_is_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "s3:" / "bucket" / "t.csv", SICK)
+    assert counted("s3:/bucket/t.csv") == {"1": {"HIV": 3}}
+    with pytest.raises(DataError, match=r"'s3://bucket/u\.csv'"):
+        counted("s3://bucket/u.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("a\\*.csv", "a backslash beside one of"), (b"caf\xe9.csv", "is not UTF-8")],
+)
+def test_a_name_that_cannot_be_told_is_refused(tmp_path, name, says):
+    write(tmp_path / "ab.csv", WELL)
+    path = tmp_path / os.fsdecode(name)
+    try:
+        path.write_bytes((tmp_path / "ab.csv").read_bytes())
+    except OSError:
+        pytest.skip("the file system has no such names")
+    with pytest.raises(DataError, match=says):
+        counted(path)
+
+
+@either
+def test_what_was_named_is_published_and_verified(tmp_path, suffix):
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below="0.9")], schema)
+    other = {"age": [20, 30], "disease": ["Flu", "Cold"]}
+    own = {"age": [50, 60], "disease": ["Gout", "Lues"]}
+    for name, table in (("r1", other), ("r[1]", own)):
+        made = fk.publish(pa.table(table), policy, options=fk.PublishOptions(format=suffix))
+        made.write(tmp_path / name)
+    folder = tmp_path / "r[1]"
+    certificate = fk.Certificate.load(folder / "certificate.json")
+    assert certificate.check(folder) == []
+    table = pa.table({"age": ["50 to 60"] * 2, "disease": ["Gout", "Gout"]})
+    write(folder / f"release.{suffix}", table)
+    assert len(certificate.check(folder)) > 1  # not only the digest: the verifier saw this file
+
+
+# ---- what is written aside is ours alone, and is removed ---------------------------------------
+
+SPILL = """
+import signal, sys
+from foreknow_judge import duckdb_files
+c = duckdb_files.connect()
+c.execute("SET memory_limit = '40MB'; SET threads = 1; SET enable_progress_bar = false")
+print(duckdb_files.scratch(), flush=True)
+r = c.execute("SELECT md5(i::VARCHAR) AS a, i FROM range(700000) t(i) ORDER BY a")
+r.fetchone()
+print("spilled", flush=True)
+if sys.argv[1] == "wait":
+    signal.pause()
+raise SystemExit(int(sys.argv[1]))
+"""
+ENDS = """
+import sys
+from foreknow_judge import duckdb_files
+duckdb_files.connect()
+raise SystemExit(int(sys.argv[1]))
+"""
+
+
+@pytest.fixture
+def aside(tmp_path, monkeypatch):
+    """An empty temporary directory for processes that are started."""
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.chdir(tmp_path)
+    return folder
+
+
+def start(how, code=SPILL, before="import foreknow\n"):
+    return subprocess.Popen([sys.executable, "-c", before + code, how], stdout=-1, text=True)
+
+
+def spilled(before="import foreknow\n"):
+    """A process that waits, and the folder in which it wrote."""
+    process = start("wait", before=before)
+    folder = Path(process.stdout.readline().strip())
+    assert process.stdout.readline() == "spilled\n"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    return process, folder
+
+
+def run(how, code=ENDS, before="import foreknow\n"):
+    """Another process that ends with an exit code."""
+    process = start(how, code, before)
+    process.communicate()
+    assert process.returncode == int(how)
+
+
+def test_rows_written_aside_are_private_and_swept(aside, tmp_path):
+    killed, folder = spilled()
+    assert folder.parent == aside
+    files = [path for path in aside.rglob("*") if path.is_file() and path.name != "lock"]
+    assert files, "nothing was written aside; make the query larger"
+    assert {path.relative_to(aside).parts[0] for path in files} == {folder.name}
+    assert [path.name for path in tmp_path.iterdir()] == ["tmp"]
+    run("0")  # another process leaves alone what a living one holds
+    assert folder.is_dir()
+    killed.kill()
+    killed.wait()
+    assert folder.is_dir()
+    run("3")
+    assert list(aside.iterdir()) == []
+    run("0", SPILL)
+    assert list(aside.iterdir()) == []
+
+
+def test_the_judge_alone_spills_privately(aside):
+    process, folder = spilled(before="import os; os.umask(0o277)\n")
+    assert [*aside.iterdir()] == [folder]
+    process.terminate()
+    process.wait()
+    run("0", SPILL, before="")
+    assert [*aside.iterdir()] == [folder]
+
+
+def test_a_fork_does_not_take_the_folder_along():
+    folder = duckdb_files.scratch()
+    child = os.fork()
+    if child == 0:
+        duckdb_files._close()
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert folder.is_dir()
+
+
+def test_no_other_place_opens_a_database():
+    source = Path(duckdb_files.__file__).parent
+    callers = {
+        str(path.relative_to(source))
+        for path in source.rglob("*.py")
+        if "duckdb.connect(" in path.read_text().replace("see duckdb.connect()", "")
+    }
+    assert callers == {"duckdb_files.py"}
+
+
+def test_a_database_that_ended_is_replaced(monkeypatch):
+    class Ended:
+        def cursor(self):
+            return self
+
+        def execute(self, query):
+            raise duckdb.FatalException("database has been invalidated")
+
+    duckdb_files.connect()
+    place = next(key for key in duckdb_files.databases if key[0] == os.getpid())
+    monkeypatch.setitem(duckdb_files.databases, place, Ended())
+    assert duckdb_files.connect().execute("SELECT 2").fetchone() == (2,)
+
+
+# ---- what was opened is what is verified -------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A copy of a stored release, for this test alone."""
+    return Path(shutil.copytree(WRITTEN / ONE, tmp_path / "out"))
+
+
+def edited(folder, change):
+    path = folder / "certificate.json"
+    table = json.loads(path.read_text())
+    change(table)
+    path.write_text(json.dumps(table))
+
+
+def pointed(link, folder):
+    """Let a link lead to another folder, at once."""
+    link.with_name("new").symlink_to(folder)
+    link.with_name("new").replace(link)
+
+
+@pytest.mark.parametrize("descriptors", [True, False])
+def test_another_folder_while_it_is_digested(descriptors, folder, tmp_path, monkeypatch):
+    """The safe folder has the digest of the unsafe one, which a link leads to for that moment."""
+    unsafe, link = Path(shutil.copytree(folder, tmp_path / "unsafe")), tmp_path / "link"
+    header, *rows = (unsafe / "release.csv").read_text().splitlines()
+    rows = [row.rpartition(",")[0] + ",HIV" for row in rows]
+    (unsafe / "release.csv").write_text("\n".join([header, *rows, ""]))
+    wrong = digest_of(unsafe / "release.csv")
+    edited(folder, lambda table: table["release"]["files"].update({"release.csv": wrong}))
+    link.symlink_to(folder)
+
+    def digest(path):
+        pointed(link, unsafe)
+        try:
+            return digest_of(path)
+        finally:
+            pointed(link, folder)
+
+    monkeypatch.setattr(release_folder, "digest_of", digest)
+    if not descriptors:
+        monkeypatch.setattr(duckdb_files, "_DESCRIPTORS", tmp_path / "none")
+    with pytest.raises(CertificateError, match="digest differs"):
+        fk.verify(link)
+
+
+@pytest.mark.parametrize("name", EVERY if NIGHTLY else EVERY[::3])
+def test_what_was_opened_stays_what_it_was(name, tmp_path, monkeypatch):
+    files = [path for path in (WRITTEN / name).iterdir() if path.suffix in (".csv", ".parquet")]
+    folder = Path(shutil.copytree(WRITTEN / name, tmp_path / "out"))
+    own = [folder / path.name for path in files]
+    with duckdb_files.opened_once(own) as opened:
+        for path in own:
+            path.unlink()
+            path.write_text("another")
+        for path, file in zip(own, files, strict=True):
+            assert (opened[path].name, digest_of(opened[path])) == (path.name, digest_of(file))
+        folders = [place.parent for place in opened.values()]
+    assert not any(place.exists() for place in folders)
+    assert all(path.read_text() == "another" for path in own)
+    # A system that names nothing open gets private copies.
+    monkeypatch.setattr(duckdb_files, "_DESCRIPTORS", tmp_path / "none")
+    assert fk.verify(WRITTEN / name).people == 16
+
+
+def test_parts_of_a_table_are_opened_once_as_well(tmp_path):
+    """As many as there are, though a process may have fewer files open."""
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    files = [tmp_path / f"part-{number:05}.parquet" for number in range(300)]
+    for number, file in enumerate(files):
+        file.write_text(str(number))
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+        with duckdb_files.opened_once(files) as opened:
+            assert [path.read_text() for path in opened.values()] == list(map(str, range(300)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_what_is_read_is_what_was_signed(folder, tmp_path, monkeypatch):
+    pytest.importorskip("cryptography")
+    from tests.evidence_page.test_evidence import keys
+
+    from foreknow.publishing.signature import Signer
+
+    private, public = keys(tmp_path)
+    path = folder / "certificate.json"
+    Signer(private).sign_file(path)
+    signed = path.read_bytes()
+    edited(folder, lambda table: table.update(notes=["Not what was signed"]))
+    other = path.read_bytes()
+    path.write_bytes(signed)
+    check = verification.check_signature
+
+    def checked(*given):
+        path.write_bytes(signed)
+        check(*given)
+        path.write_bytes(other)
+
+    monkeypatch.setattr(verification, "check_signature", checked)
+    assert fk.verify(folder, key=public).claimed == ()
+
+
+def test_an_owners_folder_of_somebody_else_is_not_at_hand(folder, monkeypatch):
+    ask = Path.is_file
+
+    def is_file(path):
+        if path.parent.name == "out.owner":
+            raise PermissionError(13, "Permission denied", str(path))
+        return ask(path)
+
+    monkeypatch.setattr(Path, "is_file", is_file)
+    assert fk.verify(folder).people == 16
+
+
+def test_what_is_still_counted_at_the_end_says_nothing(folder):
+    """An unclosed quote is an error at once, while the rest of the file is still counted."""
+    with (folder / "release.csv").open("a") as file:
+        file.write('a,b,"' + (30_000_000 if NIGHTLY else 15_000_000) * "x\n")
+    asked = [sys.executable, "-m", "foreknow", "verify", folder]
+    done = subprocess.run(asked, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 2, done.stderr
+
+
+# ---- no number of a certificate does harm ------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=["generalized", "bucketized"])
+def release(request, tmp_path_factory):
+    """A folder of either form."""
+    rows = [
+        {"name": i, "age": 20 + i % 6, "sex": "mf"[i % 2], "ill": f"d{i * i % 7 % 4}"}
+        for i in range(240)
+    ]
+    more = [{"l_diversity": {"l": 2, "kind": "entropy"}}, {"k_anonymity": 2}]
+    roles = {"identifiers": ["name"], "quasi_identifiers": ["age", "sex"], "sensitive": "ill"}
+    policy = {
+        "schema": roles,
+        "publish": {"form": request.param},
+        "require": [
+            {"facts": {"l": 1, "k": 1}, "below": 0.98},
+            *(more if request.param == "generalized" else []),
+        ],
+    }
+    place = tmp_path_factory.mktemp("releases") / request.param
+    fk.publish(pa.Table.from_pylist(rows), policy, seed=1).write(place)
+    return place
+
+
+# What a number, a text or a list may be instead; more of them nightly.
+NOTHING = [0, "0"]
+ODD = [-1, 1, 2, 1e308, 1e-320, 10**18, "1/0", "", "x", None, True, [], {}]
+
+
+@pytest.mark.parametrize(
+    "values", [NOTHING, pytest.param(ODD, marks=pytest.mark.slow)], ids=["nothing", "odd"]
+)
+def test_every_leaf_is_refused_or_changes_nothing(release, values, tmp_path):
+    path = release / "certificate.json"
+    text, before = path.read_text(), fk.verify(release)
+    table = json.loads(text)
+    leaves = [
+        place for place in places(table) if place and not isinstance(at(table, place), (dict, list))
+    ]
+    try:
+        # By day every third one in each form, and one value.
+        for number, place in enumerate(leaves):
+            if not NIGHTLY and number % 3 != (release.name == "generalized"):
+                continue
+            for value in values if NIGHTLY else [values[number // 3 % len(values)]]:
+                changed = json.loads(text)
+                at(changed, place[:-1])[place[-1]] = value
+                path.write_text(json.dumps(changed))
+                try:
+                    found = fk.verify(release)
+                except fk.ForeknowError:
+                    with pytest.raises(fk.ForeknowError):
+                        fk.evidence_report(release)
+                    continue
+                said = {"claimed": (), "claimed_scope": before.claimed_scope, "requirements": ()}
+                assert replace(found, **said) == replace(before, **said), (place, value)
+                fk.evidence_report(release).to_html(tmp_path / "page.html")
+    finally:
+        path.write_text(text)
+
+
+@pytest.mark.parametrize("name", [[], {}, None, 0, ["Decoy"]])
+def test_a_method_without_a_name_does_no_harm(folder, name):
+    def change(table):
+        table["method"]["name"] = name
+        table["scope"]["method"] = "as required"
+
+    edited(folder, change)
+    assert fk.verify(folder).claimed_scope.method == "as required"
+    fk.evidence_report(folder)

@@ -1,0 +1,458 @@
+"""The verifier's own priors: against enumerated worlds, against the audit, and lies it catches."""
+
+import json
+import random
+import re
+from collections import Counter
+from contextlib import nullcontext
+from dataclasses import replace
+from fractions import Fraction
+from itertools import permutations
+from random import Random
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.adversaries.releases_priors import priors_table, random_row, random_scene
+from tests.examples import NIGHTLY, examples
+from tests.oracle.posterior_worlds import joint
+from tests.refusals import refused
+
+import foreknow as fk
+from foreknow.certificates import Certificate
+from foreknow_judge import exchanges
+from foreknow_judge import priors as verifier_priors
+from foreknow_judge.errors import CertificateError
+from foreknow_judge.priors import Chances, worst_priors
+from foreknow_judge.verdicts import verdicts as verify
+from foreknow_judge.written import Written
+
+SEEDS = st.integers(0, 2**40)
+READINGS = ["joint", "binary"]
+of_both = pytest.mark.parametrize("reading", READINGS)
+
+
+def written(scene, form):
+    """The tables of a release as they would be published."""
+    frame = scene.frame
+    if form == "generalized":
+        return Written(form, ("gid",), "disease", {"release": frame})
+    tally = frame.group_by(["gid", "disease"]).aggregate([([], "count_all")])
+    tally = tally.rename_columns({"count_all": "count"})
+    people = frame.drop_columns("disease").take(list(reversed(range(len(frame)))))
+    return Written(form, ("gid",), "disease", {"people": people, "sensitive": tally})
+
+
+def rule(priors, **more):
+    return fk.Requirement(priors, "1/2", **more).to_dict()
+
+
+def of_groups(frame, sets, reading="joint"):
+    """What the audit says of a table with a column `gid`, by priors of one column."""
+    priors = fk.Priors(priors_table(sets, ["sex"]), reading)
+    return priors, fk.Release.from_groups(frame, group="gid", sensitive="disease")
+
+
+# ---- small releases ------------------------------------------------------------------------
+
+
+def verified(scene, reading, wanted):
+    """What the verifier makes of a release that it need not read."""
+    held, found = {}, []
+    for group, members in scene.groups.items():
+        held[(str(group),)] = len(members), Counter(x for _, x in members)
+    for table in scene.priors(reading).tables:
+        people = {
+            (str(group),): Counter(tuple(who[a] for a in table.attributes) for who, _ in members)
+            for group, members in scene.groups.items()
+        }
+        found.append(worst_priors(held, people, wanted, Chances(table.to_dict()), reading))
+    return max(found, key=lambda each: each[2])
+
+
+def check_release(scene, reading):
+    """Every value and all at once: as enumerated, and as the audit says."""
+    truth = [cell for known in scene.truth(reading).values() for cell in known.items()]
+    audited = scene.priors(reading).disclosures(scene.release)
+    for value in audited:
+        highest = max(p for (_, _, x), p in truth if x == value)
+        found, group, probability, _ = verified(scene, reading, {value})
+        assert probability == highest == audited[value].exact
+        assert type(probability) is Fraction
+        assert ((found, group[0]), probability) in {((x, str(g)), p) for (g, _, x), p in truth}
+    assert verified(scene, reading, set(audited))[2] == max(p for _, p in truth)
+
+
+@examples(120, daily=8)
+@given(SEEDS)
+@of_both
+def test_priors_are_as_worlds_and_the_audit_say(reading, seed):
+    check_release(random_scene(Random(seed), n_groups=5), reading)
+
+
+@pytest.mark.slow
+@examples(1500)
+@given(SEEDS)
+@of_both
+def test_many_more_releases(reading, seed):
+    check_release(random_scene(Random(seed), n_groups=8, most=5), reading)
+
+
+@examples(10)
+@given(SEEDS, st.sampled_from(READINGS))
+@pytest.mark.parametrize("form", ["generalized", "bucketized"])
+def test_tables_are_read_and_judged(form, seed, reading):
+    scene = random_scene(Random(seed), n_groups=3)
+    priors, release = scene.priors(reading), scene.release
+    value = min(x for _, _, x in scene.people)
+    every, one = verify(written(scene, form), [rule(priors), rule(priors, values=[value])])
+    assert every.reached == priors.disclosure(release).exact
+    assert (one.reached, one.value) == (priors.disclosure(release, value).exact, value)
+
+
+@examples(40)
+@given(SEEDS, st.integers(6, 12))
+@of_both
+def test_larger_groups_are_as_the_audit_says(reading, seed, most):
+    scene = random_scene(Random(seed), n_groups=4, most=most)
+    audited = scene.priors(reading).disclosures(scene.release)
+    value, _, probability, _ = verified(scene, reading, set(audited))
+    assert probability == audited[value].exact == max(own.exact for own in audited.values())
+
+
+@examples(30)
+@given(SEEDS, st.integers(13, 30))
+@of_both
+def test_groups_of_thirteen_and_more(reading, seed, size):
+    draw = Random(seed)
+    kind = draw.choice(["any", "tiny"])
+    table = {(s,): random_row(draw, "abc", kind) for s in "mf"}
+    sexes, values = draw.choices("mf", k=size), draw.choices("abc", k=size)
+    frame = pa.table({"gid": [1] * size, "sex": sexes, "disease": values})
+    priors, release = of_groups(frame, table, reading)
+    rows = {sex: row for (sex,), row in table.items()}
+    _, _, found = judged([(Counter(sexes), Counter(values))], rows, set("abc"), reading)
+    assert found == priors.disclosure(release).exact
+
+
+@of_both
+def test_many_people_and_many_groups(reading):
+    rows = {"m": {"a": "1/3", "b": "1/3"}, "f": {"a": "1/6", "b": "1/3"}}
+    _, _, found = judged([({"m": 300, "f": 200}, {"a": 100, "b": 400})], rows, {"a"}, reading)
+    sexes, values = ["m"] * 300 + ["f"] * 200, ["a"] * 100 + ["b"] * 400
+    frame = pa.table({"gid": [1] * 500, "sex": sexes, "disease": values})
+    priors, release = of_groups(frame, {(sex,): row for sex, row in rows.items()}, reading)
+    assert found == priors.disclosure(release, "a").exact
+    scene = random_scene(Random(1), n_groups=500, most=5, kind="any", sets=[("sex", "race")])
+    (found,) = verify(written(scene, "bucketized"), [rule(scene.priors(reading))])
+    assert found.reached == scene.priors(reading).disclosure(scene.release).exact
+
+
+@examples(8)
+@given(SEEDS)
+def test_what_may_be_reached_and_what_must_stay_below(seed):
+    scene = random_scene(Random(seed), n_groups=2)
+    priors, release = scene.priors("joint"), written(scene, "generalized")
+    exact = priors.disclosure(scene.release).exact
+    rules = [
+        fk.Requirement(priors, exact).to_dict(),
+        fk.Requirement(priors, at_most=exact).to_dict(),
+        fk.Requirement([(priors, exact), (fk.Facts(), 1)]).to_dict(),
+    ]
+    found = verify(release, rules)
+    assert [(f.safe, f.required.inclusive) for f in found[:2]] == [(False, False), (True, True)]
+    ours = [f for f in found[2:] if "priors" in f.judged]
+    assert [(f.reached, f.safe) for f in ours] == [(exact, False)]
+
+
+# ---- priors that floats cannot hold --------------------------------------------------------
+
+
+def judged(groups, table, wanted, reading="joint"):
+    """The verifier's answer for groups of (signature, people), and bags."""
+    values = list(next(iter(table.values())))
+    rows = [[[s], [str(row[x]) for x in values]] for s, row in table.items()]
+    chances = Chances({"attributes": ["kind"], "values": values, "rows": rows})
+    held = {(str(g),): (sum(bag.values()), bag) for g, (_, bag) in enumerate(groups)}
+    people = {
+        (str(g),): {(s,): n for s, n in members.items()} for g, (members, _) in enumerate(groups)
+    }
+    return worst_priors(held, people, wanted, chances, reading)[:3]
+
+
+def highest(groups, table, value):
+    """The truth of one value, by enumeration: of groups of people who are not alike."""
+    return max(
+        row[value]
+        for members, bag in groups
+        for row in joint([table[s] for s in members], "".join(bag))
+    )
+
+
+TINY = [Fraction(1), *(Fraction(1, 10**e) for e in (1, 60, 100, 140, 160, 200, 290))]
+
+
+@pytest.mark.parametrize("size", [3, 4, 5])
+def test_tiny_priors_do_not_make_it_wrong(size):
+    values = "abcde"[:size]
+    for seed in range(60 if NIGHTLY else 12):
+        draw = Random(seed)
+        table = {str(s): {x: draw.choice(TINY) / size for x in values} for s in range(size)}
+        groups = [
+            (dict.fromkeys(draw.sample(sorted(table), 3), 1), dict.fromkeys(values[:3], 1))
+            for _ in range(4)
+        ]
+        groups.append((dict.fromkeys(table, 1), dict.fromkeys(values, 1)))
+        wanted = draw.choice(values[:3])
+        assert judged(groups, table, {wanted})[2] == highest(groups, table, wanted)
+
+
+def test_sums_that_floats_hold_with_three_digits_are_exact():
+    # Four people would rather have a, and three of them cannot: the sum is about 1e-320, and of
+    # several groups that are nearly alike, floats take one that is not the highest.
+    draw, values = Random(2), "abcde"
+    table, groups = {}, []
+    for group in range(6):
+        for person in range(5):
+            rare = [Fraction(draw.randint(849990, 850010), 10**113) for _ in values]
+            table[f"{group} {person}"] = dict(zip(values, rare, strict=True)) | {
+                "a": Fraction(1, 2)
+            }
+        table[f"{group} 0"] = dict.fromkeys(values, Fraction(1, 5))
+        groups.append(({f"{group} {i}": 1 for i in range(5)}, dict.fromkeys(values, 1)))
+    for value in values:
+        assert judged(groups, table, {value})[2] == highest(groups, table, value)
+
+
+def test_binary_priors_that_floats_take_for_1():
+    # By floats of 1 - p, which are 1.1e-16 and 2.2e-16, the second group would look safer.
+    little = Fraction(1, 10**17)
+    table = {s: {"a": 1 - n * little, "b": 0} for s, n in (("p", 16), ("q", 17), ("r", 40))}
+    groups = [({"p": 1, "q": 1}, {"a": 1, "b": 1}), ({"q": 1, "r": 1}, {"a": 1, "b": 1})]
+    odds = {s: row["a"] / (1 - row["a"]) for s, row in table.items()}
+    value, group, found = judged(groups, table, {"a"}, "binary")
+    assert found == odds["q"] / (odds["q"] + odds["r"])
+    assert (value, group) == ("a", ("1",))
+
+
+def test_near_ties_are_settled_by_fractions():
+    little = Fraction(1, 10**25)
+    likely = {"p": Fraction(1, 3), "q": Fraction(1, 4), "s": Fraction(1, 4) - little}
+    table = {s: {"a": own, "b": Fraction(1, 3)} for s, own in likely.items()}
+    bag = {"a": 1, "b": 1}
+    groups = [({"p": 1, "q": 1}, bag), ({"p": 1, "s": 1}, bag)]
+    for order in (groups, groups[::-1]):
+        _, group, found = judged(order, table, {"a"})
+        assert order[int(group[0])] == groups[1]
+        assert found == Fraction(1, 3) / (Fraction(1, 3) + Fraction(1, 4) - little)
+
+
+def test_too_large_a_group_is_refused(monkeypatch):
+    monkeypatch.setattr(verifier_priors, "_MOST_STATES", 1000)
+    row = {x: Fraction(i + 1, 100) for i, x in enumerate("abcdefgh")}
+    table = {str(i): row for i in range(16)}
+    with refused("too-large", CertificateError, what="a group with priors"):
+        judged([(dict.fromkeys(table, 1), dict.fromkeys("abcdefgh", 2))], table, {"a"})
+
+
+def test_values_that_nobody_asks_about_are_left_out():
+    table = {s: {x: Fraction(1, 10) for x in "ab"} for s in "mf"}
+    groups = [({"m": 1, "f": 1}, {"a": 1, "b": 1})]
+    assert judged(groups, table, set()) == judged(groups, table, {"c"}) == (None, None, 0)
+
+
+# ---- links on top of priors ----------------------------------------------------------------
+
+
+def linked(rows, bag, people, m, wanted="a", whole=False):
+    """The bound for one group: rows of priors by job, its values and its people, and m links."""
+    values = list("abc")[: len(rows[0][1])]
+    chances = Chances({"attributes": ["job"], "values": values, "rows": rows})
+    held, people = {("1",): (sum(bag.values()), bag)}, {("1",): people}
+    return worst_priors(held, people, {*wanted}, chances, "joint", whole, None, (0, 0, m))
+
+
+def test_who_cannot_have_a_value_hides_nobody():
+    # x cannot have a, so of x and y, who have a and b, it is y who has a.
+    rows = [[["x"], ["0", "2/3", "1/3"]], [["y"], ["3/5", "2/5", "0"]]]
+    found = linked(rows, {"a": 1, "b": 1}, {("x",): 1, ("y",): 1}, 1, "ab", whole=True)
+    assert found == ("a", ("1",), Fraction(1), Fraction(3, 5))
+
+
+def test_each_link_counts():
+    """One of four people alike has a: each who has not leaves one fewer."""
+    alike = [[["x"], ["1/2", "1/2"]]], {"a": 1, "b": 3}, {("x",): 4}
+    assert [linked(*alike, m)[2] for m in range(4)] == [Fraction(1, 4 - m) for m in range(4)]
+
+
+def test_links_need_a_world():
+    with refused("no-world", CertificateError):
+        linked([[["x"], ["0", "1"]]], {"a": 1, "b": 1}, {("x",): 2}, 1)
+
+
+def test_a_group_needs_a_world():
+    """Whether values can be dealt out, by trying every order."""
+    draw, seen = random.Random(0), Counter()
+    for _ in range(300):
+        who = draw.choices(range(3), k=draw.randint(1, 5))
+        held = draw.choices(range(3), k=len(who))
+        people, counts = ([of.count(i) for i in range(3)] for of in (who, held))
+        rows = [[draw.random() < 0.6 for _ in range(3)] for _ in range(3)]
+        possible = any(
+            all(rows[sign][x] for sign, x in zip(who, order, strict=True))
+            for order in permutations(held)
+        )
+        seen[possible] += 1
+        with nullcontext() if possible else pytest.raises(CertificateError, match="no way"):
+            exchanges._require_worlds(people, counts, rows)
+    assert min(seen[True], seen[False]) > 50
+
+
+# ---- lies ----------------------------------------------------------------------------------
+
+
+class AsTold:
+    """A method that groups rows by threes."""
+
+    def partition(self, microdata, policy=None, seed=None):
+        return np.array([0, 0, 0, 1, 1, 1])
+
+
+PRIORS = priors_table(
+    {
+        ("m",): {"Flu": "0.3", "HIV": "0.1", "Gout": "0.2"},
+        ("f",): {"Flu": "0.2", "HIV": "0.2", "Gout": "0.1"},
+    },
+    ["sex"],
+)
+ILL = ["Flu", "HIV", "Gout", "Gout", "Flu", "HIV"]
+TABLE = pa.table({"sex": [*"mfmfmf"], "age": [*map(str, range(30, 36))], "disease": ILL})
+SCHEMA = fk.Schema(quasi_identifiers=["sex", "age"], sensitive="disease")
+
+
+def published(folder, reading="joint", file_format="csv"):
+    policy = fk.Policy(
+        [
+            fk.Requirement(fk.Priors(PRIORS, reading), at_most="9/10"),
+            fk.Requirement(fk.Facts(), "9/10"),
+        ],
+        SCHEMA,
+        fk.PublishOptions(form="bucketized", format=file_format),
+    )
+    made = fk.publish(fk.Microdata(TABLE, SCHEMA), policy, method=AsTold())
+    made.write(folder)
+    return made
+
+
+@pytest.mark.thinned(2)
+@pytest.mark.parametrize("file_format", ["csv", "parquet"])
+@of_both
+def test_a_true_certificate_is_confirmed(tmp_path, reading, file_format):
+    made = published(tmp_path / "out", reading, file_format)
+    certificate = Certificate.load(tmp_path / "out" / "certificate.json")
+    assert certificate.check(tmp_path / "out") == []
+    finding = certificate.findings[0]
+    assert finding["at_most"] == "9/10"
+    assert Fraction(finding["exact"]) == made.audit.verdicts[0].disclosure.exact
+    assert finding["judged"]["priors"]["semantics"] == reading
+    assert ["at_most" in f for f in certificate.findings] == [True, False]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    published(place := tmp_path_factory.mktemp("priors") / "out")
+    return place
+
+
+def problems(folder, change):
+    """What is wrong with a folder, and a changed certificate."""
+    path = folder / "certificate.json"
+    table = json.loads(path.read_text())
+    change(table)
+    try:
+        return Certificate.load(path, json.dumps(table).encode()).check(folder)
+    except CertificateError as error:
+        return [str(error)]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda t: t["findings"][0].update(exact="1/3"), "the worst .*certified are 1/3 and 9/10"),
+        (lambda t: rows_of(t)[0].__setitem__(1, ["1/9"] * 3), "the worst probability is"),
+        (lambda t: t["policy"]["require"][0].update(at_most="1/3"), "the limit is 1/3"),
+        (lambda t: rows_of(t).pop(), "no probability of '.*' for people with"),
+        (lambda t: rows_of(t)[0].__setitem__(1, ["1/2"]), "3 probabilities from 0 to 1 in each"),
+        (lambda t: rows_of(t)[0].__setitem__(1, ["1/0"] * 3), r"\[0\]: '1/0' is not a number"),
+        (lambda t: rows_of(t)[0].__setitem__(1, ["x"] * 3), r"\[0\]: 'x' is not a number"),
+        (lambda t: rows_of(t)[0].__setitem__(1, ["-1", "1", "1"]), "from 0 to 1 in each row"),
+        (lambda t: rows_of(t)[0].__setitem__(0, 5), r"rows\[0\]\[0\]: input should be a valid li"),
+        (lambda t: [r.__setitem__(1, ["0"] * 3) for r in rows_of(t)], "allow no way to assign"),
+    ],
+)
+def test_other_priors_and_figures_are_noticed(folder, change, says):
+    (said,) = problems(folder, change)
+    assert re.search(says, said)
+
+
+def rows_of(table):
+    return table["policy"]["require"][0]["priors"]["tables"][0]["rows"]
+
+
+def test_other_readings_and_people_are_noticed(tmp_path):
+    published(tmp_path / "out")
+    assert problems(
+        tmp_path / "out",
+        lambda t: t["policy"]["require"][0]["priors"].update(semantics="binary"),
+    )
+    path = tmp_path / "out" / "people.csv"
+    path.write_text(re.sub(r"\b[mf]\b", "m", path.read_text()))
+    said = problems(tmp_path / "out", lambda table: None)
+    assert "digest differs" in said[0]
+    assert any("the worst probability is" in each for each in said)
+
+
+@pytest.mark.parametrize(
+    ("reading", "semantics", "code", "about"),
+    [
+        ("other", "single", "wrong-value", {"where": "priors"}),
+        ("joint", "set", "one-value-only", {"key": "priors"}),
+    ],
+)
+def test_what_priors_cannot_be_read_as(reading, semantics, code, about):
+    release = of_two(["m", "f"], ["Flu", "HIV"], semantics=semantics)
+    table = rule(fk.Priors(PRIORS))
+    table["priors"]["semantics"] = reading
+    with refused(code, CertificateError, **about):
+        verify(release, [table])
+
+
+def of_two(sexes, values, **more):
+    tables = {
+        "people": pa.table({"group": [1, 1], "sex": sexes}),
+        "sensitive": pa.table({"group": [1, 1], "disease": values, "count": [1, 1]}),
+    }
+    return Written("bucketized", ("group",), "disease", tables, **more)
+
+
+def test_the_column_of_groups_may_be_an_attribute():
+    table = TABLE.append_column("ward", pa.array(list("xxxyyy")))
+    rows = {
+        (ward, sex): {"Flu": f"{i}/20", "HIV": f"{9 - i}/20", "Gout": "1/10"}
+        for i, (ward, sex) in enumerate([("x", "m"), ("x", "f"), ("y", "m"), ("y", "f")])
+    }
+    priors = fk.Priors(priors_table(rows, ["ward", "sex"]))
+    release = fk.Release.from_groups(table, group="ward", sensitive="disease")
+    held = Written("generalized", ("ward",), "disease", {"release": table})
+    assert verify(held, [rule(priors)])[0].reached == priors.disclosure(release).exact
+
+
+def test_disarmed_texts_of_people_are_compared_as_they_were():
+    release = of_two(["'=m", "f"], ["'+a", "b"], escaped=True)
+    rows = {("=m",): {"+a": "0.1", "b": "0.9"}, ("f",): {"+a": "0.003", "b": "0.997"}}
+    priors = fk.Priors(priors_table(rows, ["sex"]))
+    assert verify(release, [rule(priors)])[0].reached == Fraction(997, 1024)
+    with refused("no-probability", CertificateError):
+        verify(replace(release, escaped=False), [rule(priors)])
