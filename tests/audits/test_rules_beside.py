@@ -78,9 +78,9 @@ class Drawn:
             if "y" in columns[f"c{i}"]
         ]
 
-    def worst(self, value, by=lambda pair: pair[0], worlds=None):
+    def worst(self, value, by=lambda pair: pair[0]):
         """The worst of facts, each group by itself; `by` is what is seen of a pair."""
-        cases = [worst_cases([group], value, MOST, by) for group in worlds or self.worlds]
+        cases = [worst_cases([group], value, MOST, by) for group in self.worlds]
         return {amounts: max(case[(*amounts, 0)] for case in cases) for amounts in AMOUNTS}
 
     def judged(self, asked, form="generalized"):
@@ -113,8 +113,7 @@ def test_figures_are_never_below_worlds(form):
                 asked.append(facts_of(amounts, values=[value]))
                 truth.append(least)
         if len(drawn.values) == 3 and any(own["sensitive"] == "test" for own in drawn.tables):
-            united = [[((own[0], own[1]), cannot) for own, cannot in g] for g in drawn.worlds]
-            worst = drawn.worst("s", lambda pair: "s" if pair[0] in "ab" else pair[0], united)
+            worst = drawn.worst("s", lambda pair: "s" if pair[0] in "ab" else pair[0])
             for amounts, least in worst.items():
                 asked.append(facts_of(amounts, any_of=[*"ab"]))
                 truth.append(least)
