@@ -1,0 +1,662 @@
+"""What some people cannot have: they are not counted among those who might."""
+
+import random
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from tests.audits.folders import forge, written
+from tests.examples import NIGHTLY
+from tests.oracle.impossible_worlds import worst_cases, worst_negations
+
+import foreknow as fk
+from foreknow.data.impossible import Rule, condition_of, decided, fired
+from foreknow.data.possible_values import PossibleMembers
+from foreknow.data.sights import Possible
+from foreknow.errors import SchemaError
+from foreknow_judge.errors import CertificateError, InputError
+from foreknow_judge.impossible import Rules
+from foreknow_judge.verdicts import verdicts as verify
+from foreknow_judge.written import Written
+
+MOST = (2, 2, 1)
+FAMILIES = range(20_000 if NIGHTLY else 72)
+# Of these, those whose tables are made, read and judged, which takes longer.
+TABLES = FAMILIES[::10] if NIGHTLY else range(0, 120, 6)
+AMOUNTS = [*product(*(range(most + 1) for most in MOST))]
+
+
+def family(rng, sizes=(1, 5), most=7):
+    """Groups of (value, what a person cannot have), and the rules: (values, who) each."""
+    rules = [
+        frozenset(rng.sample("abcd", rng.choice([1, 1, 2, 3])))
+        for _ in range(rng.choice([1, 1, 2, 3]))
+    ]
+    groups = []
+    for _ in range(rng.choice([1, 1, 2])):
+        group = []
+        for _ in range(rng.randint(*sizes)):
+            fires = tuple(rng.random() < 0.45 for _ in rules)
+            cannot = frozenset().union(*(r for r, on in zip(rules, fires, strict=True) if on))
+            if left := sorted({*"abcd"} - cannot):
+                group.append((rng.choice(left), cannot, fires))
+        if group:
+            groups.append(group)
+    if not groups or sum(map(len, groups)) > most:
+        return family(rng, sizes, most)
+    fired = [any(fires[i] for group in groups for *_, fires in group) for i in range(len(rules))]
+    return groups, [own if some else frozenset() for own, some in zip(rules, fired, strict=True)]
+
+
+def asked_of(groups):
+    """The same as the oracle takes it."""
+    return [[(value, cannot) for value, cannot, _ in group] for group in groups]
+
+
+def counted(groups, rules):
+    """The groups, and who can have what."""
+    counts = fk.GroupCounts.from_bags([[value for value, *_ in group] for group in groups])
+    classes = sorted({fires for group in groups for *_, fires in group})
+    people = [[sum(own == fires for *_, own in group) for fires in classes] for group in groups]
+    fires = np.array(classes, dtype=bool)
+    about = np.array([[value in own for value in counts.values] for own in rules])
+    return replace(counts, able=PossibleMembers.of(np.array(people), fires, fires, about))
+
+
+class Shown:
+    """People with a column for each rule; a reader's schema, counts and verdicts of them."""
+
+    def __init__(self, groups, rules):
+        rows = [(g, value, fires) for g, group in enumerate(groups) for value, _, fires in group]
+        own = {f"c{i}": ["yn"[not fires[i]] for *_, fires in rows] for i in range(len(rules))}
+        at, ill = [f"g{g}" for g, *_ in rows], [value for _, value, _ in rows]
+        self.table, self.columns = pa.table({"at": at, "ill": ill, **own}), [*own]
+        self.rules = [
+            {"values": sorted(rules[i]), "where": {name: ["y"]}}
+            for i, name in enumerate(own)
+            if "y" in own[name]
+        ]
+
+    @property
+    def schema(self):
+        roles = {"quasi_identifiers": ["at"], "sensitive": "ill", "impossible": self.rules}
+        return fk.Schema(**roles, other=self.columns)
+
+    def read(self):
+        release = fk.Release.from_generalized(
+            self.table, quasi_identifiers=["at"], sensitive="ill", other=self.columns
+        )
+        return Possible(release, self.schema).counts("ill", [])
+
+    def searched(self):
+        """The same as a search counts a table."""
+        people = fk.Microdata(self.table, self.schema)
+        policy = fk.Policy([fk.Requirement(fk.Facts(), below=1)], people.schema)
+        joint = policy.combined(people.merged)
+        return joint.counts(joint.attributes[0].codes.astype(np.int64)).seen("ill")
+
+    def figures(self, asked):
+        """What the judge says of (facts, values) each."""
+        rules = Rules(self.schema.to_dict().get("impossible", []))
+        tables = {"release": self.table}
+        held = Written("generalized", ["at"], "ill", tables, beside=self.columns, rules=rules)
+        required = [
+            {"facts": dict(zip("lkm", amounts, strict=True)), "below": "1", "knowing": [], **about}
+            for amounts, about in asked
+        ]
+        return [verdict.reached for verdict in verify(held, required)]
+
+
+def test_facts_are_those_of_worlds():
+    """Of values of one kind, exact; of others a bound, which is nearly always attained."""
+    seen = Counter()
+    for seed in FAMILIES:
+        groups, rules = family(random.Random(seed))
+        counts = counted(groups, rules)
+        asked = AMOUNTS if NIGHTLY else random.Random(seed).sample(AMOUNTS, 6)
+        figures = {amounts: fk.Facts(*amounts).disclosures(counts) for amounts in asked}
+        for value in counts.values:
+            worst = worst_cases(asked_of(groups), value, MOST)
+            alone = True  # whether all values that not everybody can have are of one kind
+            for group in groups:
+                held = {v for v, *_ in group}
+                partly = {v for v in held if any(v in cannot for _, cannot, _ in group)}
+                kinds = {frozenset(i for i, r in enumerate(rules) if v in r) for v in partly}
+                alone &= value not in held or not kinds or (len(kinds) == 1 and value in partly)
+            for amounts in asked:
+                figure = figures[amounts][value]
+                assert figure.exact >= worst[amounts], (groups, rules, value, amounts)
+                assert abs(figure.probability - float(figure.exact)) < 1e-9
+                assert figure.bounded is not alone
+                equal = figure.exact == worst[amounts]
+                assert equal or not alone, (groups, rules, value, amounts)
+                seen[alone, equal] += 1
+    assert seen[False, True] > 20 * seen[False, False]
+    assert min(seen[True, True], seen[False, True]) > 4 * len(FAMILIES)
+
+
+def test_negations_and_sets_are_those_of_worlds():
+    for seed in FAMILIES[::3]:
+        rng = random.Random(seed)
+        groups, rules = family(rng)
+        counts = counted(groups, rules)
+        for value, k in product(counts.values, (0, 1, 2)):
+            worst = worst_negations(asked_of(groups), value, k)
+            figure = fk.Negations(k).disclosure(counts, value)
+            assert figure.exact >= worst, (groups, rules, value, k)
+            assert figure.bounded or figure.exact == worst
+        members = rng.sample([*counts.values], min(2, counts.n_values - 1))
+        if not members or counts.able is None:
+            continue
+        if len({int(counts.able.kind[counts.code(value)]) for value in members}) > 1:
+            with pytest.raises(InputError, match="a set of their own"):
+                counts.any_of(members)
+            continue
+        one, name = counts.any_of(members)
+        united = dict(zip("abcd", "abcd", strict=True)) | dict.fromkeys(members, name)
+        same = [
+            [(united[own], frozenset(map(united.get, cannot))) for own, cannot in group]
+            for group in asked_of(groups)
+        ]
+        for amounts, least in worst_cases(same, name, (1, 1, 1)).items():
+            assert fk.Facts(*amounts).disclosure(one, name).exact >= least, (groups, rules, members)
+
+
+def test_owner_reader_and_judge_agree():
+    for seed in TABLES:
+        groups, rules = family(random.Random(seed))
+        shown, own = Shown(groups, rules), counted(groups, rules)
+        read, searched = shown.read(), shown.searched()
+        for counts in (read, searched):
+            assert counts == own
+            assert (counts.able is None) is (own.able is None)
+            if own.able is not None:
+                members = own.able.members[:, own.able.kind]
+                assert (counts.able.members[:, counts.able.kind] == members).all()
+        asked, figures = [], []
+        for amounts in ((0, 0, 0), (1, 1, 0), (1, 1, 1), (2, 0, 1)):
+            said = fk.Facts(*amounts).disclosures(read)
+            for value, worst in fk.Facts(*amounts).disclosures(own).items():
+                assert said[value].exact == worst.exact
+                asked.append((amounts, {"values": [value]}))
+                figures.append(worst.exact)
+        assert shown.figures(asked) == figures, (groups, rules, asked)
+
+
+def test_open_labels_never_look_safer():
+    for seed in TABLES:
+        rng = random.Random(seed)
+        groups, rules = family(rng)
+        shown = Shown(groups, rules)
+        open_to = [name for name in shown.columns if rng.random() < 0.5]
+        coarse = [rng.random() < 0.4 for _ in range(len(shown.table))]
+        for name in open_to:
+            label, place = rng.choice(["*", "y | n", None]), shown.table.column_names.index(name)
+            texts = zip(coarse, shown.table[name].to_pylist(), strict=True)
+            column = pa.array([label if some else text for some, text in texts], pa.string())
+            shown.table = shown.table.set_column(place, name, column)
+        shown.columns = [n for n in shown.columns if n not in open_to or rng.random() < 0.7]
+        shown.table = shown.table.select(["at", "ill", *shown.columns])
+        read, own, figures = shown.read(), counted(groups, rules), []
+        asked = [((0, 0, 0), {}), ((1, 1, 0), {}), ((2, 1, 1), {})]
+        for amounts, _ in asked:
+            facts = fk.Facts(*amounts)
+            said = facts.disclosures(read)
+            for value, truth in facts.disclosures(own).items():
+                assert said[value].exact >= truth.exact, (groups, rules, value, amounts)
+            figures.append(facts.disclosure(read).exact)
+        assert shown.figures(asked) == figures, (groups, rules)
+
+
+def test_a_ledger_admits_what_is_safe():
+    """What was refused once is refused for ever, though merging may help an adversary here."""
+    admitted = refused = 0
+    for seed in FAMILIES:
+        rng = random.Random(seed)
+        groups, rules = family(rng, (5, 12), 99)
+        counts = counted(groups, rules)
+        facts, limit = fk.Facts(*rng.choice(AMOUNTS[:12])), rng.choice(["2/3", "4/5", "1"])
+        if len(groups) == 1:
+            continue
+        whole = counts.merge(np.zeros(counts.n_groups, dtype=np.int64))
+        ledger = facts.ledger(limit)
+        is_safe = facts.disclosure(whole).exact < Fraction(limit)
+        assert ledger.admits(None, whole) == is_safe
+        if not is_safe:
+            continue
+        ledger.commit(None, whole)
+        if ledger.admits(whole, counts):
+            admitted += 1
+            assert facts.disclosure(counts).exact < Fraction(limit)
+        else:
+            refused += 1
+    assert min(admitted, refused) > len(FAMILIES) // 100
+
+
+def test_merged_groups_may_tell_more():
+    """Women with v, v, w, w and men with w, x: 1/2 each; together a man has w with 3/4."""
+    women = [(value, frozenset(), (False,)) for value in "vvww"]
+    men = [(value, frozenset("v"), (True,)) for value in "wx"]
+    for groups, reached in (([women, men], Fraction(1, 2)), ([women + men], Fraction(3, 4))):
+        assert fk.Facts().disclosure(counted(groups, [frozenset("v")])).exact == reached
+    assert worst_cases(asked_of([women + men]), "w", (0, 0, 0))[0, 0, 0] == Fraction(3, 4)
+
+
+# ---- labels and conditions ----------------------------------------------------------------------
+
+# A condition, and the labels that decide it or leave it open: to an audit, and to the judge.
+DECIDED = [
+    ({"to": 11}, {True: "5 to 11; 11", False: "12 to 20; 11.5"}),
+    ({"to": 11}, {None: "5 to 12; *; child; 5 to 9 or missing"}),
+    # An end of it is outside, and 60 is not in the label.
+    ({"from": 60}, {True: "60 to 64", None: "55 to 60; 50 to <60"}),
+    ({"from": 30, "to": 40}, {None: "20 to 50"}),
+    ({"from": 1980}, {True: "1980 to 1989"}),
+    (["m"], {True: "m", False: "f", None: "f | m; other; m or missing"}),
+    (["m", "x"], {True: "m | x"}),
+    (["1"], {True: "1.0", False: "01"}),
+    (["m | x"], {None: "m | x"}),
+    (["30", "31"], {None: "0 or more"}),
+    (["2024-03-01"], {None: "2024-03; 2024-Q1; 2024", False: "here"}),
+    (["2024-03"], {True: "2024-03"}),
+    (["2024-04"], {False: "2024-03"}),
+    (["2023", "90"], {False: "2024"}),
+    (["2024"], {None: "2020s"}),
+    (["14:30"], {None: "14h"}),
+]
+
+
+@pytest.mark.parametrize(("condition", "labels"), DECIDED)
+def test_a_label_decides_a_rule(condition, labels):
+    rules = Rules([{"values": ["a"], "where": {"c": condition}}])
+    for met, texts in labels.items():
+        for label in texts.split("; "):
+            judged = rules.applies_to(0, {"c": label})
+            read = decided(condition_of(condition), label)
+            assert {judged, read} <= {met, None}
+            assert "|" in label or judged is met
+            assert label.startswith("2024") or read is met
+    assert decided(condition_of(condition), None) is rules.applies_to(0, {"c": None}) is None
+
+
+@pytest.mark.parametrize("nodes", [{}, {"town": fk.Mask(1)}, {"town": fk.Tree([["x", "*"]])}])
+def test_a_rule_needs_all_its_conditions(nodes):
+    """By the labels of each: those of a hierarchy may stand for others than they name."""
+    rule = {"values": ["a"], "where": {"sex": ["m"], "town": ["x"], "age": {"to": 11}}}
+    means = {
+        "sex": {"m": True, "f": False, "*": None},
+        "town": {"x": None if nodes else True, "y": None if nodes else False, None: None},
+        "age": {"5": True, "12 to 20": False, "5 to 12": None},
+    }
+    rows = [dict(zip(means, labels, strict=True)) for labels in product(*means.values())]
+    coded = {
+        name: (np.array([[*own].index(row[name]) for row in rows]), [*own])
+        for name, own in means.items()
+    }
+    codes = fired([Rule.of(rule, 0, ["ill"])], coded, len(rows), nodes)
+    for row, code in zip(rows, codes.codes.tolist(), strict=True):
+        met = {means[name][label] for name, label in row.items()}
+        said = False if False in met else None if None in met else True
+        assert (codes.perhaps[code, 0], codes.surely[code, 0]) == (said is not False, said is True)
+        assert Rules([rule], nodes).applies_to(0, row) is said
+
+
+def test_a_rule_is_about_its_column():
+    rule = {"values": ["u"], "where": {"sex": ["m"]}}
+    for said in ({}, {"sensitive": None}, {"sensitive": "ill"}):
+        assert Rules([{**rule, **said}]).positions_for("ill") == [0]
+    assert Rules([{**rule, "sensitive": "pay"}]).positions_for("ill") == []
+
+
+# ---- a hospital: publish, verify, audit ---------------------------------------------------------
+
+RULES = [
+    {"values": ["O*"], "where": {"sex": ["m"]}},
+    {"values": ["O*"], "where": {"age": {"to": 11}}},
+    {"values": ["C61"], "where": {"sex": ["f"]}},
+]
+
+
+def hospital(n=900, seed=4):
+    """Patients, of whom nobody has what they cannot have."""
+    rng, rows = random.Random(seed), []
+    for _ in range(n):
+        sex, age = rng.choice("mf"), rng.randint(0, 80)
+        codes = ["J06", "I10", "E11", "K29", "S52", "M54"] * 3
+        codes += ["O80"] * 4 + ["O04"] * 2 if sex == "f" and 15 <= age < 50 else []
+        codes += ["C61"] * 2 if sex == "m" and age > 45 else []
+        region, code = rng.choice(["north", "south", "east"]), rng.choice(codes)
+        rows.append({"sex": sex, "age": age, "region": region, "code": code})
+    return pa.Table.from_pylist(rows)
+
+
+def policy_of(known, other=(), rules=RULES, **how):
+    schema = fk.Schema(quasi_identifiers=known, sensitive="code", other=other, impossible=rules)
+    asked = fk.Requirement(fk.Facts(1, 1, 1), below="2/3", **how)
+    return fk.Policy([asked, fk.Requirement(fk.GroupSize(3), knowing=[])], schema)
+
+
+PARQUET = {"format": "parquet", "method": "fulldomain"}
+
+
+@pytest.mark.parametrize("how", [{"form": "bucketized"}, PARQUET])
+def test_published_conditions_are_verified(tmp_path, how):
+    shown = "form" in how
+    known, other = (["sex", "age", "region"], []) if shown else (["region"], ["sex", "age"])
+    knows = {} if shown else {"knowing": []}
+    policy, folder = policy_of(known, other, **knows), tmp_path / "out"
+    made = written(hospital(), policy, folder, **how)
+    verified, audited = fk.verify(folder), fk.audit(folder, policy)
+    reached = verified.findings[0].reached
+    assert reached == made.audit.verdicts[0].found.exact == audited.verdicts[0].found.exact
+    assert audited.safe
+    assert not verified.claimed_scope.word
+    assert not audited.scope.open
+    as_if_all_could = policy_of(known, other, [], **knows)
+    for judge in (fk.verify, fk.audit):
+        with pytest.raises(SchemaError, match="differ in impossible"):
+            judge(folder, as_if_all_could)
+    made.release.schema = None
+    assert fk.audit(made.release, as_if_all_could).verdicts[0].found.exact < reached
+
+
+@pytest.mark.parametrize(("method", "other"), [("fulldomain", []), ("mondrian", ["sex"])])
+def test_unpublished_conditions_are_the_owners_word(tmp_path, method, other):
+    policy, table, folder = policy_of(["region"], other, knowing=[]), hospital(), tmp_path / "out"
+    made = written(table, policy, folder, method=method)
+    owner = made.audit.verdicts[0].found
+    assert owner.bounded
+    assert owner.below("2/3")
+    verified = fk.verify(folder)
+    assert verified.findings[0].reached < owner.exact
+    (word,) = verified.claimed_scope.word
+    assert "not counting sex m; age up to 11 among those who might have O*" in word
+    assert "impossible" not in made.certificate.policy["schema"]
+    # A reader who believes the rules, and not the publisher, is on the safe side.
+    audited = fk.audit(folder, policy)
+    assert (audited.safe, audited.scope.open) == (False, ("sex", "age"))
+    with pytest.raises(CertificateError, match="reaches 1"):
+        fk.verify(folder, policy)
+    # The owner is not: with what was made, or with the table.
+    for again in (fk.audit(made, policy), fk.audit(folder, policy, people=table)):
+        assert again.verdicts[0].found.exact == owner.exact
+        assert not again.scope.open
+
+
+def test_a_search_follows_the_rules():
+    """The same groups where nobody is meant, fewer where somebody is surer; by both engines."""
+    table, known = hospital(), ["region", "age"]
+    free, ruled, by_engine = (
+        fk.publish(table, policy_of(known, rules=rules), learned=False, seed=1, engine=engine)
+        for rules, engine in (([], "memory"), (RULES, "memory"), (RULES, "duckdb"))
+    )
+    assert ruled.audit.safe
+    assert ruled.counts.n_groups < free.counts.n_groups
+    assert ruled.release.counts == by_engine.release.counts
+    assert ruled.audit.verdicts[0].found.exact == by_engine.audit.verdicts[0].found.exact
+    rows = table.to_pylist()
+    grown = pa.Table.from_pylist([r for r in rows if r["sex"] == "f" and r["age"] > 11])
+    one, other = (
+        fk.publish(grown, policy_of(known, rules=rules), learned=False, seed=1)
+        for rules in ([], [{"values": ["O*"], "where": {"age": {"to": 11}}}])
+    )
+    assert one.release.counts == other.release.counts
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_an_impossible_value_is_refused(tmp_path, engine):
+    rows = hospital(90).to_pylist()
+    rows[41] |= {"sex": "m", "code": "O80"}
+    path = tmp_path / "table.csv"
+    lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    said = r"row 42 has 'O80' in 'code', which is impossible .* sex m"
+    with pytest.raises(InputError, match=said):
+        fk.publish(path, policy_of(["region"]), engine=engine, learned=False)
+
+
+def test_a_release_with_an_impossible_value():
+    rows = pa.table({"sex": ["m", "m", "f"], "code": ["O80", "J06", "J06"]})
+    schema = fk.Schema(quasi_identifiers=["sex"], sensitive="code", impossible=RULES[:1])
+    release = fk.Release.from_generalized(rows, quasi_identifiers=["sex"], sensitive="code")
+    with pytest.raises(InputError, match="too few people who can have it"):
+        fk.audit(release, fk.Policy([fk.Requirement(fk.Facts(), below=1)], schema))
+    held = Written("generalized", ["sex"], "code", {"release": rows}, rules=Rules(RULES[:1]))
+    with pytest.raises(CertificateError, match="too few people there can have"):
+        verify(held, [{"facts": {}, "below": "1"}])
+
+
+MEN = {"sex": ["m"]}
+O80 = {"values": ["O80"]}
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ({"values": [], "where": MEN}, "values is empty"),
+        ({"values": ["*"], "where": MEN}, "says of no value how it begins"),
+        ({"values": "O80", "where": MEN}, "must be a list"),
+        (O80, "where is missing"),
+        (O80 | {"where": {"sex": "m"}}, "sex is a list such as"),
+        (O80 | {"where": {"code": ["m"]}}, "which is sensitive"),
+        (O80 | {"where": {"age": {"until": 3}}}, "from, to or both"),
+        (O80 | {"where": MEN, "sensitive": "pay"}, "no sensitive column"),
+        (O80 | {"where": {"sex": ["M"]}}, "nobody has 'sex' 'M', but such as 'f', 'm'"),
+        (O80 | {"where": {"sex": ["m", "F"]}}, "no 'sex' is 'F', but 'f' is one"),
+        (O80 | {"where": {"sexx": ["m"]}}, "has no column 'sexx'"),
+        (O80 | {"where": {"region": {"to": 3}}}, "cannot be compared with up to 3"),
+        ({"values": [["u"]], "where": MEN}, "is no value; write texts and numbers"),
+        ({"values": [None], "where": MEN}, "is no value; write texts and numbers"),
+        (O80 | {"where": {"sex": [["m"]]}}, "is no value; write texts and numbers"),
+        (O80 | {"where": {"sex": [{"from": 1}]}}, "is no value; write texts and numbers"),
+    ],
+)
+def test_a_rule_without_meaning_is_refused(rule, said):
+    with pytest.raises(InputError, match=said):
+        fk.publish(hospital(90), policy_of(["region"], rules=[rule]), learned=False)
+
+
+def test_who_knows_no_rules_refuses_them():
+    table, policy = hospital(90), policy_of(["region"])
+    people = fk.Microdata(table, policy.schema)
+    for call in (
+        lambda: fk.publish(people, policy, method="anatomy", learned=False),
+        lambda: fk.attack(people, fk.Mondrian(), policy),
+        lambda: fk.skyline_report(table, ["O80"], confidence="1/2", policy=policy),
+    ):
+        with pytest.raises(fk.InputError, match="impossible"):
+            call()
+    for asked in (fk.LDiversity(2), fk.TCloseness("1/2"), fk.AlphaK("1/2", 2), fk.Implications(1)):
+        limit = {"below": "2/3"} if isinstance(asked, fk.Implications) else {}
+        with pytest.raises(fk.InputError, match="needs that everybody may have any value"):
+            fk.Policy([fk.Requirement(asked, **limit)], policy.schema)
+    with pytest.raises(fk.InputError, match="a set of their own"):
+        fk.publish(people, policy_of(["region"], any_of=["C61", "J06"]), learned=False)
+    with pytest.raises(fk.InputError, match="counts do not say who"):
+        fk.audit(fk.GroupCounts.from_bags([["O80", "J06"]]), policy)
+    several = {"semantics": "multiset", "person": "p", "impossible": RULES}
+    with pytest.raises(fk.InputError, match="one value per person"):
+        fk.Schema(quasi_identifiers=["a"], sensitive="code", **several)
+
+
+def test_a_policy_file_keeps_the_rules(tmp_path):
+    policy = policy_of(["region", "age"])
+    policy.save(tmp_path / "policy.toml")
+    assert fk.Policy.load(tmp_path / "policy.toml").schema.impossible == policy.schema.impossible
+    text = (
+        '[schema]\nquasi_identifiers = ["region"]\nsensitive = "code"\n'
+        '[[schema.impossible]]\nvalues = ["O04"]\nwhere = { sex = ["m"], age = { from = 60 } }\n'
+        "[[require]]\nfacts = { l = 1 }\nbelow = 0.5\n"
+    )
+    (tmp_path / "own.toml").write_text(text, encoding="utf-8")
+    (rule,) = fk.Policy.load(tmp_path / "own.toml").schema.impossible
+    assert str(rule) == "sex m and age 60 and more"
+
+
+def test_a_generalized_table_is_read_by_labels():
+    rows = {"sex": ["*"] * 4 + ["f"] * 4, "age": ["5 to 14"] * 4 + ["20 to 29"] * 4}
+    table = pa.table({**rows, "code": ["O80", "J06", "I10", "E11"] * 2})
+    audited = fk.audit(table, policy_of(["sex", "age"], values=["O80"]), learned=False)
+    assert (audited.safe, audited.scope.open) == (False, ("sex", "age"))
+    figure = audited.verdicts[0].found
+    assert (str(figure.value), figure.exact, figure.bounded) == ("O80", 1, True)
+
+
+def test_other_people_are_refused():
+    people = hospital()
+    made = fk.publish(people, policy_of(["region"]), learned=False)
+    codes = people["code"].to_pylist()
+    codes[codes.index("J06")] = "I10"
+    others = people.set_column(people.column_names.index("code"), "code", pa.array(codes))
+    with pytest.raises(InputError, match="other values of 'code' than in the release"):
+        fk.audit(made.release, policy_of(["region"]), people=others)
+
+
+def test_who_is_open_may_take_a_value():
+    """Whether p0 and p2 can have a is open, but somebody has it, who then has no b."""
+    shown = Shown([], [])
+    shown.table = pa.table({"at": ["g"] * 3, "ill": ["b", "a", "d"], "c1": ["n", "y", "n"]})
+    shown.columns = ["c1"]
+    shown.rules = [
+        {"values": ["a"], "where": {"c0": ["y"]}},
+        {"values": ["b", "c"], "where": {"c1": ["y"]}},
+    ]
+    assert fk.Facts().disclosure(shown.read(), "b").exact == 1
+    assert shown.figures([((0, 0, 0), {"values": ["b"]})]) == [1]
+    people = [[("b", frozenset("a")), ("a", frozenset("bc")), ("d", frozenset())]]
+    assert worst_cases(people, "b", (0, 0, 0))[0, 0, 0] == Fraction(2, 3)
+
+
+# ---- of small tables, whose figures are counted by hand -----------------------------------------
+
+
+@pytest.mark.parametrize("column", ["s2", None])
+def test_the_judge_applies_a_rule_by_column(column, tmp_path):
+    """Of four people three can have u, so one u is 1/3, in whichever column it stands."""
+    own = {} if column is None else {"sensitive": "s2"}
+    roles = {"quasi_identifiers": ["age"], "sensitive": ["s1", "s2"] if column else "s2"}
+    schema = {**roles, "other": ["sex"], "types": {"age": "number"}}
+    required = {"facts": {}, "below": "3/10", "knowing": [], "values": ["u"], **own}
+    policy = {"schema": schema, "require": [required]}
+    rows = {"age": [37, 36, 32, 34], "s1": [*"BBBB"], "s2": [*"vvuv"], "sex": [*"fmff"]}
+    table = pa.table(rows if column else {k: v for k, v in rows.items() if k != "s1"})
+    written(table, policy, folder := tmp_path / "out")
+    assert fk.verify(folder).people == 4
+    rule = {"values": ["u"], "where": {"sex": ["m"]}}
+    for one in [rule | own] if column else [rule | {"sensitive": None}, rule]:
+        strict = {**policy, "schema": {**schema, "impossible": [one]}}
+        forge(folder, lambda said, one=one: said["policy"]["schema"].update(impossible=[one]))
+        with pytest.raises(CertificateError, match="reaches 1/3, the limit is 3/10"):
+            fk.verify(folder)
+        if one.get("sensitive", "") is not None:
+            written(table, policy, again := tmp_path / "again")
+            with pytest.raises(CertificateError, match="reaches 1/3, the limit is 3/10"):
+                fk.verify(again, fk.Policy.from_dict(strict))
+
+
+def strict_of(schema, where):
+    """A policy by which only who does not meet a condition can have B, below 9/10."""
+    required = {"facts": {}, "below": "9/10", "values": ["B"]}
+    rule = {"values": ["B"], "where": where}
+    strict = {"schema": {**schema, "impossible": [rule]}, "require": [required]}
+    return required, fk.Policy.from_dict(strict)
+
+
+def test_a_label_without_an_upper_end(tmp_path):
+    """Only the first of four people can have B, though all four have one label."""
+    table = pa.table({"age": [25, 30, 31, 32], "ill": [*"BCCA"]})
+    schema = {"quasi_identifiers": ["age"], "sensitive": "ill", "types": {"age": "number"}}
+    required, strict = strict_of(schema, {"age": ["30", "31", "32"]})
+    policy = {"schema": schema, "require": [required, {"levels": {"age": {"top": 25}}}]}
+    made = written(table, policy, tmp_path / "out")
+    assert {row["age"][-8:] for row in made.to_arrow().to_pylist()} == {" or more"}
+    with pytest.raises(CertificateError, match="reaches 1, the limit is 9/10"):
+        fk.verify(tmp_path / "out", strict)
+
+
+@pytest.mark.parametrize("node", ["2", "20", "1e1", "20 to 20", "1980", "19 or more", "20s"])
+def test_a_node_leaves_a_range_open(node, tmp_path):
+    """Of four people only the one of 20 can have B; all have the same label."""
+    ages, folder = [20, 23, 24, 25], tmp_path / "out"
+    table = pa.table({"age": ages, "ill": [*"BCCA"]})
+    bare = {"quasi_identifiers": ["age"], "sensitive": "ill"}
+    schema = {**bare, "hierarchies": {"age": {"rows": [[str(age), node, "*"] for age in ages]}}}
+    required, strict = strict_of(schema, {"age": {"from": 23, "to": 100}})
+    written(table, {"schema": schema, "require": [required, {"k_anonymity": 4}]}, folder)
+    with pytest.raises(CertificateError, match="reaches 1, the limit is 9/10"):
+        fk.verify(folder, strict)
+    assert not fk.audit(folder, strict).safe
+    if node == "20s":  # which no range can be compared with
+        with pytest.raises(InputError, match="cannot be compared"):
+            fk.audit(folder / "release.csv", strict)
+    else:
+        assert not fk.audit(folder / "release.csv", strict).safe
+    _, unread = strict_of(bare, {"age": {"from": 23, "to": 100}})
+    for judge in (fk.verify, fk.audit):
+        with pytest.raises(InputError, match="nodes of a hierarchy, as its certificate says"):
+            judge(folder, unread)
+
+
+@pytest.mark.parametrize("hierarchies", [{}, {"q": {"intervals": [10]}}])
+def test_exact_columns_with_a_hierarchy_are_refused(hierarchies):
+    table = pa.table({"q": [1, 1, 1, 12, 12, 2, 12], "code": [*"CCDAABD"]})
+    rules = [{"values": ["C"], "where": {"q": [12]}}]
+    schema = {"quasi_identifiers": ["q"], "sensitive": "code", "impossible": rules}
+    asked = [{"facts": {"k": 1}, "below": "3/4"}]
+    policy = {"schema": schema | {"hierarchies": hierarchies}, "require": asked}
+    if hierarchies:
+        with pytest.raises(fk.InputError, match="leave its hierarchy out"):
+            fk.publish(table, policy, seed=1, form="bucketized")
+    else:
+        assert fk.publish(table, policy, seed=1, form="bucketized").audit.safe
+
+
+# ---- a value or a condition that is spelt otherwise in the table ---------------------------------
+
+
+def spelt(value, asked, where=None):
+    rule = {"values": [value], "where": where or {"sex": ["m"]}}
+    schema = {"quasi_identifiers": ["ward"], "sensitive": "ill", "other": ["sex"]}
+    required = {"facts": {"l": 0}, "below": "1/2", "values": [asked], "knowing": []}
+    rules = {"impossible": [rule]} if value else {}
+    return fk.Policy.from_dict({"schema": schema | rules, "require": [required]})
+
+
+@pytest.mark.parametrize(
+    ("values", "rule", "there"),
+    [([1.0, 2, 2, 3, 3, 4], "1", "1.0"), ([1, 2, 2, 3, 3, 4], "1.0", "1")]
+    + [(["HIV", *"bbccd"], rule, "HIV") for rule in ("hiv ", "hiv")],
+)
+def test_another_spelling_is_refused(values, rule, there, tmp_path):
+    """Two can have it, so 1/2 is reached; by all six it would be 1/6, and safe."""
+    table = pd.DataFrame({"ward": ["a"] * 6, "sex": [*"ffmmmm"], "ill": values})
+    assert not fk.audit(table, spelt(there, there)).safe
+    assert fk.audit(table, spelt("9", there)).safe  # what nobody has is no error
+    release = fk.Release.from_generalized(
+        table, quasi_identifiers=["ward"], sensitive="ill", other=["sex"]
+    )
+    for judge, given in ((fk.audit, table), (fk.publish, table), (fk.audit, release)):
+        with pytest.raises(SchemaError, match="impossible: nobody has"):
+            judge(given, spelt(rule, there))
+    written(table, spelt(None, there), tmp_path / "out")
+    fk.verify(tmp_path / "out")
+    with pytest.raises(CertificateError, match=f"nobody has '{rule}'"):
+        fk.verify(tmp_path / "out", spelt(rule, there))
+
+
+@pytest.mark.parametrize("other", ["É", "e\u0301", " é"])
+def test_a_condition_spelt_otherwise_is_refused(other, tmp_path):
+    """It would ask nothing: of a release, and of what is verified by a reader's policy."""
+    table = pa.table({"ward": [*range(6)], "sex": [*"éééaaa"], "ill": [*"uvuvvv"]})
+    made = written(table, spelt(None, "u"), tmp_path / "out", labels={"ward": "range"})
+    policy = spelt("u", "u", {"sex": [other]})
+    for judge, given in ((fk.verify, tmp_path / "out"), (fk.audit, tmp_path / "out")):
+        with pytest.raises(fk.InputError, match="but 'é' is the same number or word"):
+            judge(given, policy)
+    with pytest.raises(fk.InputError, match="but 'é' is the same number or word"):
+        fk.audit(made.release, policy)

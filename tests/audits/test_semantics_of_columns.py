@@ -1,0 +1,299 @@
+"""Several sensitive columns, of which a person may have several values: counted and published."""
+
+import json
+import random
+from collections import Counter, defaultdict
+from fractions import Fraction
+
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.audits.folders import written
+from tests.examples import examples
+from tests.oracle.many_worlds import worlds as many_worlds
+from tests.oracle.sights import joint_bags, joint_worlds
+from tests.oracle.worlds import worlds
+from tests.people import rows_of
+
+import foreknow as fk
+from foreknow.errors import SchemaError
+from foreknow.result import page_of
+from foreknow_judge.errors import CertificateError, DataError, PolicyError, UnsupportedError
+
+BESIDE = ["ill", "drug", "pay", "job"]
+BAGS = st.lists(st.sampled_from("ab"), max_size=2)
+PERSON = st.fixed_dictionaries(
+    {"ill": BAGS, "drug": BAGS, "pay": st.sampled_from("12"), "job": st.sampled_from("xy")}
+)
+RELEASES = st.lists(st.lists(PERSON, min_size=1, max_size=3), min_size=1, max_size=2)
+SIGHTS = st.tuples(
+    st.sampled_from(BESIDE[:3]), st.one_of(st.none(), st.sets(st.sampled_from(BESIDE)))
+)
+
+
+def listed(groups):
+    """One row per person, with lists."""
+    rows = [{"qi": str(number), **p} for number, own in enumerate(groups) for p in own]
+    kinds = {"ill": pa.list_(pa.string()), "drug": pa.list_(pa.string())}
+    return pa.table({n: pa.array([r[n] for r in rows], kinds.get(n, pa.string())) for n in rows[0]})
+
+
+def long(groups):
+    """A row for each value, in which others are empty or repeated; rows in any order."""
+    draw, rows = random.Random(str(groups)), []
+    for number, members in enumerate(groups):
+        for place, p in enumerate(members):
+            for i in range(max(len(p["ill"]), len(p["drug"]), 1)):
+                row = {"pid": f"{number}-{place}", "qi": str(number)}
+                row |= {name: p[name] for name in ("pay", "job")}
+                for name in ("ill", "drug"):
+                    spare = draw.choice([None, *p[name]])
+                    row[name] = p[name][i] if i < len(p[name]) else spare
+                rows.append(row)
+    draw.shuffle(rows)
+    return pa.table({name: pa.array([row[name] for row in rows], pa.string()) for name in rows[0]})
+
+
+@examples(3000, daily=50, deadline=None)
+@given(RELEASES, SIGHTS, st.sampled_from(["set", "multiset"]))
+def test_rows_have_the_worlds_of_groups(groups, sight, of_ill):
+    (secret, knowing), semantics = sight, {"ill": of_ill, "drug": "set"}
+    for p in (p for own in groups for p in own):  # in one order; of a set, each value once
+        for name, own in semantics.items():
+            p[name] = sorted({*p[name]} if own == "set" else p[name])
+    known = [n for n in BESIDE if n != secret and (knowing is None or n in knowing)]
+    sight = secret, None if knowing is None else known
+    how = {"sensitive": BESIDE[:3], "other": ["job"], "semantics": semantics}
+    how["quasi_identifiers"] = ["qi"]
+    opened = [fk.Release.from_generalized(listed(groups), **how)]
+    if of_ill == "set":
+        opened.append(fk.Release.from_generalized(long(groups), person="pid", **how))
+    own = semantics.get(secret, "single")
+    if own == "single":
+        truth = joint_worlds(groups, secret, known)
+    else:
+        truth = joint_bags(groups, secret, known, own)
+    everybody = [{"qi": str(n), **row} for n, rows in enumerate(groups) for row in rows]
+    total, chance = sum(truth.values()), Counter()
+    for world, times in truth.items():
+        for i, has in enumerate(world):
+            for value in has if own != "single" else [has]:
+                chance[i, value] += times
+    worst = max((Fraction(n, total) for n in chance.values()), default=Fraction(0))
+    for release in opened if any(row[secret] for row in everybody) else ():
+        counts = release.seen(*sight).counts
+        assert counts.semantics == own
+        columns = ["qi", *release.layout.seen(*sight).known]
+        labels = [label if isinstance(label, tuple) else (label,) for label in counts.groups]
+        key = [
+            tuple(json.dumps(row[c]) if c in semantics else row[c] for c in columns)
+            for row in everybody
+        ]
+        assert Counter(key) == dict(zip(labels, counts.sizes.tolist(), strict=True))
+        order = sorted(range(len(key)), key=lambda i: labels.index(key[i]))
+        found = Counter()
+        for world, times in truth.items():
+            found[tuple(world[i] for i in order)] += times
+        counted = [list(Counter(counts.bag(g)).elements()) for g in range(counts.n_groups)]
+        sized = [(int(n), tuple(bag)) for n, bag in zip(counts.sizes, counted, strict=True)]
+        every = Counter(worlds(counted)) if own == "single" else many_worlds(sized, own)
+        assert found.keys() == every.keys()
+        ways = every.total()
+        assert all(times * ways == every[world] * total for world, times in found.items())
+        asked = fk.Requirement(fk.Facts(0), below="1/2", sensitive=secret, knowing=sight[1])
+        (verdict,) = fk.audit(release, fk.Policy([asked])).verdicts
+        assert verdict.disclosure.exact == worst
+        assert verdict.safe == (worst < Fraction(1, 2))
+
+
+def register(n=240, twice=False):
+    draw, rows = random.Random(1), []
+    for p in range(n):
+        own = draw.sample(["flu", "hiv", "cold", "gout"], draw.choice([0, 1, 1, 2]))
+        own += own[:1] * (twice and draw.random() < 0.3)
+        shared = {"pid": f"p{p}", "age": draw.randint(20, 59), "job": draw.choice("xy")}
+        shared |= {"pay": draw.choice(["low", "mid", "high"]), "race": draw.choice("abc")}
+        rows += [{**shared, "ill": value} for value in own or [None]]
+    draw.shuffle(rows)
+    return pa.Table.from_pylist(rows)
+
+
+def schema(semantics=None, **more):
+    roles = {"sensitive": ["ill", "pay", "race"], "person": "pid", "other": ["job"]} | more
+    roles |= {"semantics": semantics or {"ill": "set"}, "quasi_identifiers": ["age"]}
+    return fk.Schema(**roles, hierarchies={"age": {"intervals": [5, 10, 20]}})
+
+
+@pytest.mark.parametrize(("method", "how"), [("mondrian", "set"), ("fulldomain", "multiset")])
+def test_files_hold_for_each_column(method, how, tmp_path):
+    table, folder = register(twice=how == "multiset"), tmp_path / "out"
+    asked = [
+        fk.Requirement(fk.Facts(0), below="9/10", sensitive="ill", knowing=["pay"]),
+        fk.Requirement(fk.Facts(0), below="9/10", sensitive="pay"),
+        fk.Requirement(fk.Facts(0), below="9/10", sensitive="race", knowing=[]),
+        fk.Requirement(fk.KAnonymity(4), knowing=[]),
+    ]
+    rules = fk.Policy(asked, schema({"ill": how}))
+    made = written(table, rules, folder, method=method)
+    fk.verify(folder)
+    fk.verify(folder, rules)
+    assert fk.audit(folder, rules).safe
+    parts = (rows_of(folder / f"{part}.csv") for part in ("people", "sensitive", "sensitive2"))
+    people, linked, apart = parts
+    sizes = Counter(row["age"] for row in people)
+    assert (sizes.total(), min(sizes.values()) >= 4) == (240, True)
+    assert {*linked[0]} == {"age", "pay", "race", "count"}
+    assert {*apart[0]} == {"age", "ill", "count"}
+    worst, counted = Counter(), Counter()
+    for row in apart:  # what is published apart is not divided by what is known
+        count, size = int(row["count"]), sizes[row["age"]]
+        counted["ill", row["ill"]] += count
+        chance = Fraction(count, size) if how == "set" else 1 - Fraction(size - 1, size) ** count
+        worst["ill"] = max(worst["ill"], chance)
+    for secret, known in (("pay", ["age", "race"]), ("race", ["age"])):
+        cells = defaultdict(Counter)
+        for row in linked:
+            cells[tuple(row[name] for name in known)][row[secret]] += int(row["count"])
+            counted[secret, row[secret]] += int(row["count"])
+        worst[secret] = max(Fraction(max(c.values()), c.total()) for c in cells.values())
+    for verdict in made.audit.verdicts[:3]:
+        assert verdict.disclosure.exact == worst[verdict.requirement.sensitive] < Fraction(9, 10)
+    once = {row["pid"]: row for row in table.to_pylist()}
+    for name, rows in (("ill", table.to_pylist()), ("pay", once.values()), ("race", once.values())):
+        for value, count in Counter(row[name] for row in rows if row[name]).items():
+            assert counted[name, value] == count
+
+
+def test_a_search_allows_what_each_allows():
+    """Each requirement alone allows at least the groups that all together do."""
+    table, facts = register(400), fk.Facts(1, 1, 1)
+    asked = [fk.Requirement(facts, below="9/10", sensitive=name) for name in ("ill", "pay")]
+    both, ill, pay = (
+        fk.publish(table, fk.Policy(own, schema()), seed=1).audit.counts.n_groups
+        for own in (asked, asked[:1], asked[1:])
+    )
+    assert 1 < both <= min(ill, pay)
+    roles = schema("set", sensitive="ill", other=[])
+    only = fk.publish(table, fk.Policy([fk.Requirement(facts, below="9/10")], roles), seed=1)
+    assert only.audit.counts.n_groups == ill
+
+
+def test_false_semantics_are_refused(tmp_path):
+    asked = [fk.Requirement(fk.Facts(0), below="9/10", sensitive="ill")]
+    written(register(), fk.Policy(asked, schema()), tmp_path / "out")
+    assert fk.verify(tmp_path / "out").semantics == {"ill": "set"}
+    place = tmp_path / "out" / "certificate.json"
+    table = json.loads(place.read_text())
+    for lie in ("multiset", "single", "set", {"pay": "set"}, {"ill": "sets"}, {}):
+        table["release"]["semantics"] = table["policy"]["schema"]["semantics"] = lie
+        place.write_text(json.dumps(table))
+        with pytest.raises(CertificateError):
+            fk.verify(tmp_path / "out")
+
+
+def test_what_stands_beside_a_set_is_known():
+    columns = {"age": ["20"] * 4, "pid": [*"1234"], "job": [*"xxyy"]}
+    table = pa.table({**columns, "ill": [["hiv"], ["hiv"], ["flu"], []]})
+    roles = {"quasi_identifiers": ["age"], "sensitive": "ill", "other": ["job"]}
+    release = fk.Release.from_generalized(table, person="pid", semantics="set", **roles)
+    known, blind = (
+        fk.audit(release, fk.Policy([fk.Requirement(fk.Facts(0), below="3/4", knowing=own)]))
+        for own in (None, [])
+    )
+    assert known.verdicts[0].disclosure.exact == 1  # those with job x
+    assert blind.verdicts[0].disclosure.exact == Fraction(1, 2)
+    assert blind.scope.assumed == {"ill": ("job",)}
+
+
+def test_rows_of_one_person_agree():
+    table = pa.table({"age": [1, 1], "pid": [7, 7], "ill": ["flu", "hiv"], "pay": ["low", "mid"]})
+    roles = schema(sensitive=["ill", "pay"], other=[])
+    rules = fk.Policy([fk.Requirement(fk.Facts(), below=1, sensitive="pay")], roles)
+    for judge in (fk.audit, fk.publish):
+        with pytest.raises(DataError, match=r"'low'.*'mid'"):
+            judge(table, rules)
+
+
+def test_what_is_not_served_is_refused():
+    with pytest.raises(SchemaError, match=r"'il'.*'ill'"):
+        schema({"il": "set"})
+    with pytest.raises(SchemaError, match="'sets'"):
+        schema({"ill": "sets"})
+    assert schema("set").semantics == {"ill": "set", "pay": "set", "race": "set"}
+    assert schema({"ill": "single"}).semantics == "single"
+    asked = fk.Requirement(fk.Facts(), below=1, sensitive="ill")
+    both = fk.Policy([asked], schema({"ill": "multiset", "pay": "set"}))
+    with pytest.raises(SchemaError, match="give lists, one row per person"):
+        fk.publish(register(), both)
+    roles = {"sensitive": ["ill", "pay"], "semantics": {"ill": "set"}}
+    nobody = register().drop_columns(["pid"])
+    nobody = fk.Release.from_generalized(nobody, quasi_identifiers=["age"], **roles)
+    with pytest.raises(SchemaError, match="needs person = "):
+        _ = nobody.seen("ill").counts
+    for method in ("anatomy", "art", "safe"):
+        said = r"several|priors|one value each"
+        with pytest.raises((UnsupportedError, PolicyError), match=said):
+            fk.publish(register(), fk.Policy([asked], schema()), method=method)
+    either = fk.Requirement(fk.Facts(), below="1/2", sensitive="ill", any_of=["flu", "hiv"])
+    with pytest.raises(UnsupportedError, match="set"):
+        fk.publish(register(), fk.Policy([either], schema()))
+
+
+def test_a_policy_file_says_it(tmp_path):
+    (tmp_path / "p.toml").write_text(
+        '[schema]\nquasi_identifiers = ["age"]\nsensitive = ["ill", "pay"]\nperson = "pid"\n'
+        'semantics = { ill = "set" }\n'
+        '[[require]]\nsensitive = "ill"\nfacts = { l = 0 }\nbelow = 0.9\n'
+    )
+    policy = fk.Policy.load(tmp_path / "p.toml")
+    assert policy.schema.several == {"ill": "set"}
+    assert fk.Policy.from_dict(policy.to_dict()).to_dict() == policy.to_dict()
+    page = page_of(fk.publish(register(), policy, seed=1).audit).html()
+    assert "several of the values of ill, each once, or none (set)" in page
+
+
+@pytest.mark.parametrize("name", ["ill", "pay"])
+def test_k_anonymity_counts_who_looks_alike(name):
+    table, asked = register(), fk.Policy([fk.Requirement(fk.KAnonymity(2), knowing=[name])])
+    several, one = (
+        {"sensitive": ["ill", "pay"], "semantics": {"ill": "set"}},
+        {"sensitive": "ill", "semantics": "set"},
+    )
+    persons = defaultdict(set)
+    for row in table.to_pylist():
+        persons[row["pid"], row["age"], row["pay"]].add(row["ill"])
+    alike = Counter((p[1], p[2] if name == "pay" else frozenset(has)) for p, has in persons.items())
+    for roles in (several, *([one] if name == "ill" else [])):
+        release = fk.Release.from_generalized(
+            table, quasi_identifiers=["age"], person="pid", **roles
+        )
+        assert fk.audit(release, asked).criteria[0].reached == min(alike.values())
+
+
+@pytest.mark.parametrize("order", [["ill", "pay"], ["pay", "ill"]])
+def test_groups_without_a_value(order, tmp_path):
+    columns = {"name": [f"p{i}" for i in range(12)], "age": [1] * 6 + [50] * 6}
+    columns |= {"ill": [[]] * 6 + [["Flu"], []] * 3, "pay": ["low", "high"] * 6}
+    table = pl.DataFrame(columns)
+    roles = {"person": "name", "quasi_identifiers": ["age"], "semantics": {"ill": "set"}}
+    rules = [fk.Requirement(fk.Facts(), "9/10", sensitive=name, knowing=[]) for name in order]
+    policy = fk.Policy(rules, fk.Schema(**roles, sensitive=order))
+    written(table, policy, tmp_path / "out", labels={"age": "exact"})
+    said = "6 people are in groups in which nobody has any ill: that they have none can be read"
+    for audit in (fk.audit(table, policy), fk.audit(tmp_path / "out", fk.Policy(rules))):
+        notes = [note for note in audit.notes if "nobody has any" in note]
+        assert notes == [f"{said} from the release."]
+    assert fk.verify(tmp_path / "out").scope.without == {"ill": 6}
+
+
+def test_a_set_of_nothing_is_audited():
+    columns = {"name": ["a", "b"], "age": [1, 1], "ill": [None, None], "pay": ["x", "y"]}
+    table = pl.DataFrame(columns, schema_overrides={"ill": pl.List(pl.String)})
+    for sensitive, semantics in (("ill", "set"), (["pay", "ill"], {"ill": "set"})):
+        own = {"sensitive": sensitive, "semantics": semantics, "person": "name"}
+        rule = fk.Requirement(fk.Facts(1, 1, 1), "1/2", sensitive="ill")
+        policy = fk.Policy([rule], fk.Schema(quasi_identifiers=["age"], **own))
+        (verdict,) = fk.audit(table, policy).verdicts
+        assert (verdict.value, verdict.disclosure.exact, verdict.safe) == (None, 0, True)

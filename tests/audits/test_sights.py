@@ -1,0 +1,473 @@
+"""Several sensitive columns, and columns known beside them: counted, searched and judged."""
+
+import json
+import random
+import re
+from collections import Counter, defaultdict
+from fractions import Fraction
+from itertools import product
+
+import duckdb
+import pyarrow as pa
+import pyarrow.csv as pc
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.audits.folders import forge, settings_of, written
+from tests.cli.conftest import desk as desk
+from tests.examples import NIGHTLY, examples
+from tests.oracle.sights import joint_worlds, worst_over_worlds
+from tests.oracle.worlds import worlds
+
+import foreknow as fk
+from foreknow.result import page_of
+from foreknow_judge.errors import CertificateError, PolicyError, UnsupportedError
+
+COLUMNS = ("ill", "pay", "job")
+MOST = (1, 1, 1)
+ROWS = st.fixed_dictionaries(
+    {"ill": st.sampled_from("ab"), "pay": st.sampled_from("12"), "job": st.sampled_from("xy")}
+)
+RELEASES = st.lists(st.lists(ROWS, min_size=1, max_size=4), min_size=1, max_size=3).filter(
+    lambda groups: sum(map(len, groups)) <= 5
+)
+SIGHTS = st.tuples(
+    st.sampled_from(["ill", "pay"]),
+    st.one_of(st.none(), st.sets(st.sampled_from(COLUMNS))),
+    st.sets(st.sampled_from(COLUMNS)),
+)
+
+
+def opened(groups, apart):
+    """A release as a reader has it: columns that are published apart are shuffled."""
+    draw = random.Random(str(groups))
+    table = defaultdict(list)
+    for number, members in enumerate(groups):
+        order = draw.sample(members, len(members))
+        for name in COLUMNS:
+            own = draw.sample(members, len(members)) if name in apart else order
+            table[name] += [row[name] for row in own]
+        table["qi"] += [str(number)] * len(members)
+    roles = {"sensitive": ["ill", "pay"], "other": ["job"], "unlinked": sorted(apart)}
+    return fk.Release.from_generalized(pa.table(dict(table)), quasi_identifiers=["qi"], **roles)
+
+
+def settled(secret, knowing):
+    """The columns that are known, where none were named: all beside."""
+    return [n for n in COLUMNS if n != secret and (knowing is None or n in knowing)]
+
+
+@examples(3000, daily=80, deadline=None)
+@given(RELEASES, SIGHTS)
+def test_rows_have_the_worlds_of_groups(groups, sight):
+    secret, knowing, apart = sight
+    known = settled(secret, knowing)
+    truth, release = joint_worlds(groups, secret, known, apart), opened(groups, apart)
+    sight = secret, None if knowing is None else known
+    counts = release.seen(*sight).counts
+    bags = [list(Counter(counts.bag(g)).elements()) for g in range(counts.n_groups)]
+    # Everybody by group, then by what is known of them, as the groups that are counted are.
+    divide = [] if secret in apart else [name for name in known if name not in apart]
+    people = [(str(number), row) for number, members in enumerate(groups) for row in members]
+    key = [(qi, *(row[name] for name in divide)) for qi, row in people]
+    labels = [label if isinstance(label, tuple) else (label,) for label in counts.groups]
+    columns = list(release.layout.seen(*sight).known)
+    place = [0, *(1 + columns.index(name) for name in divide)]
+    rank = {tuple(label[i] for i in place): g for g, label in enumerate(labels)}
+    assert {label: counts.sizes[g] for label, g in rank.items()} == Counter(key)
+    order = sorted(range(len(key)), key=lambda i: rank[key[i]])
+    assert Counter(tuple(world[i] for i in order) for world in truth) == Counter(worlds(bags))
+    assert len(set(truth.values())) == 1  # each as likely as any other
+
+
+@examples(600, daily=25, deadline=None)
+@given(RELEASES, SIGHTS)
+def test_facts_are_those_of_rows(groups, sight):
+    secret, knowing, apart = sight
+    known, release = settled(secret, knowing), opened(groups, apart)
+    truth, named = joint_worlds(groups, secret, known, apart), None if knowing is None else known
+    values = sorted({row[secret] for members in groups for row in members})
+    worst = [worst_over_worlds(truth, value, MOST) for value in values]
+    every = [*product(*(range(amount + 1) for amount in MOST))]
+    about = {"below": "1/2", "sensitive": secret, "knowing": named}
+    asked = fk.Policy([fk.Requirement(fk.Facts(*amounts), **about) for amounts in every])
+    for amounts, verdict in zip(every, fk.audit(release, asked).verdicts, strict=True):
+        expected = max(own[amounts] for own in worst)
+        assert verdict.disclosure.exact == expected
+        assert verdict.safe == (expected < Fraction(1, 2))
+
+
+@given(RELEASES, st.sets(st.sampled_from(COLUMNS), min_size=1))
+@examples(60)
+def test_who_counts_people_knows_any_column(groups, known):
+    tallies = (Counter(tuple(row[n] for n in sorted(known)) for row in own) for own in groups)
+    least = min(min(tally.values()) for tally in tallies)
+    required = fk.Requirement(fk.KAnonymity(2), knowing=sorted(known))
+    audit = fk.audit(opened(groups, ()), fk.Policy([required]))
+    assert audit.criteria[0].reached == least
+    assert audit.safe == (least >= 2)
+
+
+def people(n=300, seed=1):
+    draw = random.Random(seed)
+    ill = draw.choices(["HIV", "flu", "cold", "gout", "none"], [1, 2, 3, 2, 4], k=n)
+    return pa.table(
+        {
+            "age": [draw.randint(20, 59) for _ in range(n)],
+            "sex": draw.choices("fm", k=n),
+            "job": draw.choices(["cook", "nurse"], k=n),
+            "ill": ill,
+            "pay": [draw.choice([1000, 2000, 3000, 4000, 5000]) for _ in range(n)],
+        }
+    )
+
+
+S = {"sensitive": ["ill", "pay"], "other": ["job"]}
+SCHEMA = fk.Schema(
+    quasi_identifiers=["age", "sex"], hierarchies={"age": {"intervals": [5, 10, 20]}}, **S
+)
+
+
+def policy(below="9/10", **more):
+    both = [fk.Requirement(fk.Facts(1), below=below, sensitive=n, **more) for n in S["sensitive"]]
+    return fk.Policy(both, SCHEMA)
+
+
+def test_full_domain_takes_the_best_node():
+    table = people(200, 3)
+    asked = fk.Policy(
+        [
+            fk.Requirement(fk.Facts(1, 1, 1), below="9/10", sensitive="ill", knowing=["job"]),
+            fk.Requirement(fk.LDiversity(2), sensitive="pay", knowing=[]),
+            fk.Requirement(fk.KAnonymity(4)),
+        ],
+        SCHEMA,
+    )
+    search = fk.FullDomain().search(fk.Microdata(table, asked.schema), asked, explain=True)
+    tops = search.tops
+
+    def safe(node):
+        rows, (low, high) = table.to_pylist(), node
+        for row in rows:
+            wide = [1, 5, 10, 20][low] if low < tops[0] else 100
+            row["age"], row["sex"] = str(row["age"] // wide), "*" if high else row["sex"]
+        release = fk.Release.from_generalized(
+            pa.Table.from_pylist(rows), quasi_identifiers=["age", "sex"], **S
+        )
+        return fk.audit(release, fk.Policy(asked.requirements)).safe
+
+    of = {node: safe(node) for node in product(*(range(top + 1) for top in tops))}
+    assert {*of.values()} == {True, False}
+    for node, is_safe in of.items():
+        assert search.status_of(node) == ("safe" if is_safe else "unsafe")
+    losses = [search.loss_of(node) for node, is_safe in of.items() if is_safe]
+    assert of[search.chosen]
+    assert search.loss_of(search.chosen) == min(loss for loss in losses if loss is not None)
+
+
+def test_columns_that_single_people_out():
+    """Groups of four by age, all values in each, and a column beside that differs for everybody."""
+    columns = {"age": ["20 to 39"] * 4 + ["40 to 59"] * 4, "badge": [*"12345678"]}
+    table = pa.table({**columns, "ill": ["flu", "hiv", "cold", "gout"] * 2})
+    roles = {"quasi_identifiers": ["age"], "sensitive": "ill"}
+    declared = fk.Release.from_generalized(table, other=["badge"], **roles)
+    undeclared = fk.Release.from_generalized(table, **roles)
+    every, blind, named = (
+        fk.Policy([fk.Requirement(fk.Facts(), below="1/2", knowing=own)])
+        for own in (None, [], ["badge"])
+    )
+    (verdict,) = fk.audit(declared, every).verdicts
+    assert (verdict.safe, verdict.probability, verdict.known) == (False, 1, ("badge",))
+    unknowing = fk.audit(declared, blind)
+    assert unknowing.safe
+    said = "A requirement on ill assumes that nobody knows the badge of anybody."
+    assert said in unknowing.notes
+    assert any("badge" in note for note in fk.audit(undeclared, every).notes)
+    assert not fk.audit(undeclared, named).safe
+
+
+@pytest.mark.complete
+@pytest.mark.parametrize("required", [fk.Facts(l=1), fk.LDiversity(3, kind="distinct")])
+def test_whom_unknown_columns_reach(required, tmp_path):
+    """As many people as the same requirement reaches that takes the column for known."""
+    limit = {} if isinstance(required, fk.LDiversity) else {"below": "1/2"}
+    columns = {"age": lambda i: 20 + 10 * (i // 30), "ward": lambda i: i * i % 11}
+    columns = {name: [str(of(i)) for i in range(300)] for name, of in columns.items()}
+    table = pa.table({**columns, "ill": [f"i{i % 7}" for i in range(300)]})
+    roles = {"quasi_identifiers": ["age"], "sensitive": "ill", "other": ["ward"]}
+    release = fk.Release.from_generalized(table, **roles)
+    rules, stricter = (
+        fk.Policy([fk.Requirement(required, knowing=of, **limit)], fk.Schema(**roles))
+        for of in ([], None)
+    )
+    over = fk.audit(release, stricter).exposed[0].over.people
+    blind = fk.audit(release, rules)
+    assert blind.safe
+    assert blind.scope.if_known == {"ill": (over, 300)}
+    said = f"{over} of 300 people are at or over a limit on ill if somebody knows the ward of"
+    assert blind.notes[0] == f"{said} everybody."
+    assert said in " ".join(blind.summary().split())
+    assert json.loads(blind.to_json())["scope"]["if_known"] == {"ill": [over, 300]}
+    made = written(table, rules, tmp_path / "out")
+    assert "if somebody knows the ward of everybody" in (tmp_path / "out/report.html").read_text()
+    assert "if_known" not in made.certificate.scope
+    assert fk.verify(tmp_path / "out").people == 300
+
+
+POLICY = """[schema]
+quasi_identifiers = ["age", "sex"]
+sensitive = ["ill", "pay"]
+other = ["job"]
+
+[[require]]
+sensitive = "ill"
+facts = { l = 1 }
+below = 0.95
+
+[[require]]
+sensitive = "pay"
+knowing = []
+facts = { l = 1 }
+below = 0.95
+
+[[require]]
+k_anonymity = 3
+
+[publish]
+unlinked = ["pay"]
+"""
+
+
+@pytest.mark.complete
+def test_a_policy_file_is_reported(desk):
+    read = fk.Policy.load(desk.put("policy.toml", POLICY))
+    assert read.schema.sensitives == ("ill", "pay")
+    assert fk.Policy.from_dict(read.to_dict()).to_dict() == read.to_dict()
+    made = written(people(), read, desk.folder / "out")
+    require = made.certificate.policy["require"]
+    assert [table.get("knowing") for table in require] == [["job"], [], ["job"]]
+    assert "the job of everybody" in (desk.folder / "out/report.html").read_text()
+    said = desk.says("verify", "out")
+    assert "every requirement on ill and pay holds" in said
+    assert "ill: against facts l = 1, k = 0, m = 0 and the job of everybody: at most" in said
+    assert "pay: against facts l = 1, k = 0, m = 0: at most" in said
+
+
+@pytest.mark.parametrize("options", [{"unlinked": ["ill", "job"]}, {"form": "bucketized"}])
+def test_a_report_says_what_is_known(options, tmp_path):
+    required = [
+        fk.Requirement(fk.Facts(1), below=1, sensitive="ill"),
+        fk.Requirement(fk.LDiversity(2), sensitive="ill"),
+        fk.Requirement(fk.LDiversity(2), sensitive="pay", knowing=[]),
+    ]
+    audit = fk.audit(people(), fk.Policy(required, SCHEMA, fk.PublishOptions(**options)))
+    assert [own.known for own in audit.verdicts] == [("pay", "job")] * 2 + [()]
+    report = page_of(audit).html()
+    assert "They also know the pay and job of everybody." in report
+    assert "of ill, for someone who knows the pay and job of everybody: the least" in report
+    assert re.search("of pay: ", report)
+
+
+def test_a_certificate_says_what_is_known(tmp_path):
+    folder = tmp_path / "out"
+    written(people(), policy("99/100"), folder)
+    original = (folder / "certificate.json").read_text()
+    for change in (*({"knowing": k} for k in ([], ["age"], ["nothing"], ["ill"])), "job"):
+        (folder / "certificate.json").write_text(original)
+        change = {"sensitive": "job"} if change == "job" else change
+        forge(folder, lambda said, change=change: settings_of(said, **change))
+        with pytest.raises(fk.ForeknowError):
+            fk.verify(folder)
+    # What is left out reads as every column in a policy, and so is never left out.
+    written(people(), policy("99/100", knowing=[]), tmp_path / "blind")
+    forge(tmp_path / "blind", lambda said: said["policy"]["require"][0].pop("knowing"))
+    with pytest.raises(fk.InputError, match="does not say by knowing"):
+        fk.verify(tmp_path / "blind")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({}, "say which column it is about: sensitive = 'ill' or 'pay'"),
+        ({"sensitive": "il"}, "did you mean 'ill'?"),
+        ({"sensitive": "ill", "knowing": ["age"]}, "is a quasi-identifier"),
+        ({"sensitive": "ill", "knowing": ["jobs"]}, "did you mean 'job'?"),
+        ({"sensitive": "ill", "knowing": ["ill"]}, "cannot be both known and what must stay"),
+        ({"sensitive": "ill", "knowing": "job"}, "knowing must be a list, such as ['job']"),
+    ],
+)
+def test_no_such_column_is_refused(more, said):
+    with pytest.raises(fk.InputError, match="requirement: .*" + re.escape(said)):
+        fk.Policy([fk.Requirement(fk.Facts(1), below="1/2", **more)], SCHEMA)
+
+
+def test_what_counts_no_columns_beside_refuses():
+    with pytest.raises(UnsupportedError, match="knowing = \\[\\]"):
+        fk.attack(fk.Microdata(people(), SCHEMA), fk.Mondrian(), policy())
+    counts = fk.GroupCounts.from_bags([["Flu", "AIDS"]])
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive=["ill", "pay"])
+    for adversary in (fk.KAnonymity(1), fk.LDiversity(1), fk.Facts()):
+        limit = {"below": "2/3"} if isinstance(adversary, fk.Facts) else {}
+        own, other = (fk.Requirement(adversary, sensitive=c, **limit) for c in ("ill", "pay"))
+        with pytest.raises(PolicyError, match=r"'pay'.*'ill'"):
+            fk.audit(counts, fk.Policy([own, other], schema=schema))
+        assert fk.audit(counts, fk.Policy([own], schema=schema)).safe
+        assert fk.audit(counts, fk.Policy([own])).safe
+
+
+@pytest.mark.parametrize(("knowing", "said"), [(None, "not judged"), ([], "as required")])
+def test_a_proof_does_not_count_columns_beside(knowing, said):
+    columns = {"age": range(40), "job": ["cook", "nurse"] * 20}
+    table = pa.table({**columns, "ill": ["flu", "flu", "gout", "gout"] * 10})
+    roles = fk.Schema(quasi_identifiers=["age"], sensitive="ill", other=["job"])
+    asked = fk.Requirement(fk.Facts(), below="9/10", knowing=knowing)
+    made = fk.publish(table, fk.Policy([asked], roles), method="safe")
+    assert made.audit.scope.method == said
+
+
+@pytest.mark.parametrize("source", ["arrow", "csv", "parquet", "relation"])
+def test_sights_are_counted_at_once(source, tmp_path):
+    """As if each were read alone, and as rows are counted by hand."""
+    draw = random.Random(source)
+    connection = duckdb.connect()
+    roles = {"sensitive": ["ill", "pay"], "other": ["job", "rank"], "missing": "drop"}
+    about = [("ill", ["job"]), ("ill", ["job", "rank", "pay"]), ("pay", ["rank"]), ("pay", None)]
+    requirements = [
+        fk.Requirement(fk.Facts(), below=1, sensitive=name, knowing=knowing)
+        for name, knowing in [*about, ("ill", [])]
+    ]
+    for turn in range(12 if NIGHTLY else 3):
+        n = draw.randint(1, 40)
+        table = {
+            "group": [draw.choice([-1, 0, 2, 10]) for _ in range(n)],
+            "job": [draw.choice(["x", "y", None]) for _ in range(n)],
+            "rank": [draw.choice([0.5, 2.5, None]) for _ in range(n)],
+            "ill": ["c", *(draw.choice(["a", "b", "c", None]) for _ in range(n - 1))],
+            "pay": [draw.choice([10, 9, 2]) for _ in range(n)],
+        }
+        rows, given = pa.table(table), tmp_path / f"{turn}.{source}"
+        if source == "csv":
+            pc.write_csv(rows, given)
+            table = {c: [None if v is None else str(v) for v in own] for c, own in table.items()}
+        elif source == "parquet":
+            pq.write_table(rows, given)
+        else:
+            given = connection.from_arrow(rows) if source == "relation" else rows
+        judged, alone = (fk.Release.from_groups(given, group="group", **roles) for _ in "ab")
+        fk.audit(judged, fk.Policy(requirements))
+        for required in requirements:
+            known, by_hand = required.sight(judged.layout).known, Counter()
+            for row in zip(*table.values(), strict=True):
+                own = dict(zip(table, row, strict=True))
+                label = (own["group"], *(own[name] for name in known)) if known else own["group"]
+                if own[required.sensitive] is not None:
+                    by_hand[label, own[required.sensitive]] += 1
+            for release in (judged, alone):
+                counts = required.count(release).counts.counts
+                assert {
+                    (label, value): many
+                    for place, label in enumerate(counts.groups)
+                    for value, many in counts.bag(place).items()
+                } == dict(by_hand)
+
+
+def test_crowded_columns_are_named(desk):
+    columns = {"age": [30] * 40, "ill": ["flu", "gout"] * 20, "job": ["HIV", "hiv"] * 20}
+    table = pa.table({**columns, "pay": [str(1000 + i) for i in range(40)]})
+    names = ["ill", "pay", "job"]
+    roles = fk.Schema(quasi_identifiers=["age"], sensitive=names)
+    asked = [fk.Requirement(fk.Facts(0), "9/10", sensitive=name, knowing=[]) for name in names]
+    rules = fk.Policy(asked, roles, fk.PublishOptions(unlinked=["pay"]))
+    written(table, rules, desk.folder / "out")
+    audit = fk.audit(table, rules)
+    for scope in (audit.scope, fk.verify(desk.folder / "out").scope):
+        assert {name: tuple(of) for name, of in scope.crowded.items()} == {"pay": (40, 40)}
+        assert scope.alike == (("HIV", "hiv"),)
+    apart = "ill, pay and job are judged one at a time"
+    for said in (" ".join(audit.notes), desk.says("verify", "out")):
+        assert "40 values of pay for 40 people: a requirement about single values says lit" in said
+        assert said.count(apart) == 1
+    forge(desk.folder / "out", lambda said: said["scope"].pop("crowded"))
+    with pytest.raises(CertificateError, match="crowded"):
+        fk.verify(desk.folder / "out")
+
+
+# ---- criteria about people -----------------------------------------------------------------------
+
+WARDS = {"age": "33334444", "ward": "xxyyxxxz", "ill": "abababab", "who": "aabbcdef"}
+WARDS = {name: [*own] for name, own in WARDS.items()}
+ROLES = {"quasi_identifiers": ["age"], "sensitive": "ill", "other": ["ward"]}
+
+
+@pytest.mark.parametrize("apart", [[], ["ill"]])
+@pytest.mark.parametrize("knowing", [None, [], ["ward"]])
+def test_other_columns_tell_people_apart(apart, knowing):
+    table = pa.table({f"{n}_shuffled" if n in apart else n: own for n, own in WARDS.items()})
+    about = {} if knowing is None else {"knowing": knowing}
+    alone = knowing == []
+    settings = [
+        ("k_anonymity", lambda k: k, 4 if alone else 1),
+        ("group_size", lambda k: k, 4 if alone else 1),
+        ("risk", lambda k: {"prosecutor": f"1/{k}"}, 4 if alone else 1),
+        ("k_anonymity", lambda k: {"k": k, "of": "who"}, 2 if alone else 1),
+    ]
+    for key, setting, least in settings[: 3 if apart else 4]:
+        for k, holds in ((least, True), (least + 1, False)):
+            required = {key: setting(k), **about}
+            rules = {"schema": ROLES, "require": [required], "publish": {"unlinked": apart}}
+            audit = fk.audit(table, rules, learned=False)
+            assert audit.safe == holds
+            assert ("ward" in audit.scope.beside) == alone
+            assert ("Not judged: ward, who" in " ".join(audit.notes)) == alone
+            if "of" not in str(required) and not apart:
+                release = fk.Release.from_generalized(table, **ROLES)
+                assert fk.audit(release, {"require": [required]}, learned=False).safe == holds
+
+
+@pytest.mark.parametrize("knowing", [None, [], ["ward"]])
+def test_a_certificate_says_who_is_told_apart(knowing, tmp_path):
+    about = {} if knowing is None else {"knowing": knowing}
+    rules = fk.Policy.from_dict({"schema": ROLES, "require": [{"group_size": 1, **about}]})
+    made = written(pa.table(WARDS), rules, tmp_path / "out", labels={"age": "exact"})
+    fk.verify(tmp_path / "out", rules)
+    known = ["ward"] if knowing is None else knowing
+    assert made.certificate.policy["require"][0]["knowing"] == known
+    assert made.certificate.scope.get("beside", []) == (["ward"] if knowing == [] else [])
+    forge(tmp_path / "out", lambda said: said["policy"]["require"][0].pop("knowing"))
+    with pytest.raises(CertificateError, match="does not say by knowing"):
+        fk.verify(tmp_path / "out")
+
+
+def test_people_apart_from_values():
+    rows = pa.table({name: own[::2] for name, own in WARDS.items()})
+    schema, exact = ROLES | {"semantics": "set", "person": "who"}, {"age": "exact"}
+    for about in ({}, {"knowing": ["ward"]}):
+        rules = {"schema": schema, "require": [{"k_anonymity": 2, **about}]}
+        with pytest.raises(UnsupportedError, match=r"ward would be .*knowing = \[\]"):
+            fk.publish(rows, rules, labels=exact, seed=1)
+    rules = {"schema": schema, "require": [{"k_anonymity": 2, "knowing": []}]}
+    assert fk.publish(rows, rules, labels=exact, seed=1).audit.safe
+
+
+@pytest.mark.parametrize("semantics", ["set", "multiset"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"facts": {"l": 1}, "below": "1/2", "sensitive": "ill"},
+        {"k_anonymity": 2},
+        {"facts": {}, "below": "1/2", "sensitive": "pay", "knowing": ["job", "ill"]},
+    ],
+)
+def test_several_values_beside_unpublished(semantics, asked):
+    rows = {"pid": [*"abcd"], "age": [30] * 4, "job": ["cook", "cook", "nurse", "nurse"]}
+    rows |= {"ill": [["Flu", "Cold"], ["Flu"], [], ["Gout"]], "pay": [*"1123"]}
+    schema = {"quasi_identifiers": ["age"], "sensitive": ["ill", "pay"], "person": "pid"}
+    schema["semantics"] = {"ill": semantics}
+    known, blind = (
+        {"schema": schema, "require": [own]}
+        for own in ({"knowing": ["job"], **asked}, asked | {"knowing": []})
+    )
+    with pytest.raises(fk.InputError, match="leave it out of knowing"):
+        fk.audit(pa.table(rows), known, learned=False)
+    assert fk.audit(pa.table(rows), blind, learned=False).verdicts
