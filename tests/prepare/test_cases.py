@@ -200,7 +200,7 @@ def refused_of(call, said, error=fk.InputError):
     ("cases", "require", "how", "said"),
     [
         ([("A", 0, "x"), (None, 0, "y")], {"k_anonymity": 1}, {}, "row 2 names nobody in 'who'"),
-        ([("A", 0, "x"), (None, 0, "y")], {"facts": {}, "below": 1}, {}, "row 2 names nobody"),
+        ([("A", 0, "x"), *[(None, 0, "y")] * 4], {"k_anonymity": 4}, {}, "row 2 names nobody"),
         ([("1", 0, "x"), ("01", 0, "y")], {"k_anonymity": 1}, {}, "look like one"),
         ([("A", 0, "x"), ("a ", 0, "y")], {"k_anonymity": 1}, {}, "look like one"),
         ([("7", 0, "x"), ("7.0", 0, "y")], {"k_anonymity": 1}, {}, "look like one"),
