@@ -57,20 +57,6 @@ def test_every_source_says_and_learns_the_same(everywhere):
     assert as_dicts(found) == by_hand(people, ONE)
 
 
-def test_columns_and_labels_of_any_kind(tmp_path):
-    content = "probability;value;age;sex\n1/3;HIV;30;f\n0.25;Flu;30;f\n0;Flu;;m\n1;HIV;;m\n"
-    found = read_chances(write(tmp_path, content, "both.csv"))
-    assert (found.name, found.attributes) == ("both.csv", ("age", "sex"))
-    assert found.values == ("HIV", "Flu")
-    third = (Fraction(1, 3), Fraction(1, 4))
-    assert found.rows == {("30", "f"): third, (None, "m"): (ONE, Fraction(0))}
-    # Labels are texts whatever they were.
-    rows = {"age": [30, None], "adult": [True, False], "value": [7, 7], "probability": [1, 1]}
-    found = read_chances(pa.table(rows))
-    assert found.values == ("7",)
-    assert {*found.rows} == {("30", "True"), (None, "False")}
-
-
 def test_probabilities_are_exact():
     for chance, exact in (
         ("0.1", Fraction(1, 10)), (" 1/3 ", Fraction(1, 3)), ("1e-200", Fraction(1, 10**200)),

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.examples import examples
 
-import foreknow as fk
 from foreknow.data import arrays
 from foreknow.data.arrays import count_pairs
 from foreknow.data.engines.column_advice import nearly_all_read
@@ -254,9 +253,3 @@ def test_narrow_codes_do_not_overflow():
     offsets, found, counts = count_pairs(rows, columns, 256, 65_536)
     assert (found.tolist(), counts.tolist()) == ([3, 65_535], [1, 1])
     assert (offsets[200], offsets[201], offsets[256]) == (0, 1, 2)
-
-
-def test_groups_of_many_sizes_have_the_sum_of_their_squares():
-    counts = fk.GroupCounts.from_bags([["x"] * 3, ["x"], ["x"] * 3, ["y"] * 7])
-    policy = fk.Policy([fk.Requirement(fk.KAnonymity(1))])
-    assert fk.audit(counts, policy).utility.discernibility == 9 + 1 + 9 + 49

@@ -616,14 +616,6 @@ def test_large_parquet_is_counted_by_the_engine(tmp_path, monkeypatch):
 # ---- nulls ---------------------------------------------------------------------------------------
 
 
-def test_a_column_of_nulls_is_one_value():
-    kinds = (pa.int64(), pa.string(), pa.float64(), pa.date32(), pa.null())
-    rows = {"age": [None, None], "sex": ["f", "m"], "d": ["a", "b"]}
-    made = [pa.table({**rows, "age": pa.nulls(2, kind)}) for kind in kinds]
-    for table in (*made, pd.DataFrame(rows), pl.DataFrame(rows)):
-        assert {*bags(ages("age", "sex")(table).counts)} == {(None, "f"), (None, "m")}
-
-
 def test_nan_in_a_dictionary_is_missing():
     coded = pa.DictionaryArray.from_arrays(pa.array([0, 1, 1]), pa.array([1.0, NAN]))
     table = pa.table({"age": coded, "sex": ["f"] * 3, "d": ["a", "b", "b"]})
@@ -897,15 +889,6 @@ SINGLE = pa.table(
 OF_SINGLE = {1: {"AIDS": 2, "Flu": 1}, 2: {"Cold": 1, "Flu": 3}}
 
 
-def test_columns_of_tallies_may_have_other_names():
-    table = SINGLE.rename_columns(["bucket", "d", "people"])
-    assert bags(by("bucketized", group="bucket", count="people")(table).counts) == OF_SINGLE
-    frame = SINGLE.to_pandas().astype({"count": "Int64"})
-    index = pd.Index([3, 3, 0, 1], name="count")
-    for own in (frame, frame.set_axis(index, axis="index")):
-        assert bags(by("bucketized")(own).counts) == OF_SINGLE
-
-
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
@@ -932,13 +915,6 @@ def test_tallies_that_count_nobody(changed, says):
         _ = by("bucketized")(
             pa.table({n: own for n, own in columns.items() if own is not None})
         ).counts
-
-
-def test_a_csv_tally_names_what_is_no_count(tmp_path):
-    for odd in ("1.5", "many", "1e3", " 2", "", "0", "99999999999999999999"):
-        path = write(tmp_path, f"group,d,count\n1,x,2\n1,y,{odd}\n")
-        with pytest.raises(DataError, match=f"'count' must hold .* row 2 holds '?{odd or None}"):
-            _ = by("bucketized")(path).counts
 
 
 def test_several_columns_may_make_a_group(tmp_path):

@@ -315,18 +315,6 @@ def test_objects_of_two_zones():
     assert found == dt.datetime(2020, 1, 2, tzinfo=found.tzinfo)
 
 
-def test_texts_of_frames_are_read_as_is_said():
-    numbers = {"x": ["1,5", "10"], "zip": ["02138", "10115"], "n": ["1", "2"], "d": ["a", "b"]}
-    frame, comma = pd.DataFrame(numbers), fk.Reading(decimal=",", **POINTS)
-    assert column(frame, reading=comma) == ([Decimal("1.5"), 10], "ordered")
-    assert column(frame)[0] == ["1,5", "10"]
-    for name in ("zip", "n"):
-        assert column(frame, name, reading=comma) == (numbers[name], "nominal")
-    dates = pl.DataFrame({"x": ["31.12.2020", "01.02.2021"], "d": ["a", "b"]})
-    assert column(dates, reading=comma)[0] == DATES
-    assert column(dates, reading=comma, types={"x": "text"})[0] == ["01.02.2021", "31.12.2020"]
-
-
 def test_codes_that_became_floats_are_doubted(tmp_path):
     frame = pd.DataFrame({"x": [12345.0, None, 60601.0], "d": ["a", "b", "a"]})
     frame.to_csv(tmp_path / "people.csv", index=False)

@@ -90,15 +90,6 @@ def test_cases_of_one_group_add():
     assert worst_sum(held.held, held.groups_of("who", ()), *cells) == ("x", Fraction(2, 3))
 
 
-def test_one_case_each_is_as_if_rows_were_people():
-    cases = [(f"P{i}", i % 3, "xyz"[i % 2]) for i in range(9)]
-    require = {"facts": {"l": 1}, "below": 0.9}
-    other = fk.audit(table_of(cases), asked(require, unit="person"), learned=False)
-    found = judged(cases, require)
-    assert [v.reached for v in found.verdicts] == [v.reached for v in other.verdicts]
-    assert not found.verdicts[0].found.bounded
-
-
 def test_the_witness_names_the_groups():
     cases = [("A", 0, "x"), ("A", 1, "x"), ("B", 0, "y"), ("C", 1, "y"), ("D", 2, "y")]
     (verdict,) = judged(cases, {"facts": {}, "values": ["x"], "below": 0.9}).verdicts
@@ -335,13 +326,6 @@ def test_criteria_of_cases_can_be_published(rule, beside, method):
     found = fk.audit(made.release, policy.shown, learned=False).verdicts
     if rule.key not in ("k_anonymity", "group_size"):
         assert [v.reached for v in found] == [v.reached for v in made.audit.verdicts]
-
-
-@pytest.mark.parametrize("method", [fk.Streamliner(l=2), fk.Anatomy(l=2), fk.Decoy()])
-def test_proofs_of_methods_are_not_of_cases(method):
-    table = table_of([(f"p{i // 2}", i % 2, "xyz"[i % 3]) for i in range(24)])
-    made = fk.publish(table, asked({"l_diversity": {"l": 2}}), method=method)
-    assert made.audit.scope.method == "not judged"
 
 
 def test_criteria_of_values_say_that_they_counted_cases():

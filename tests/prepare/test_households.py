@@ -10,7 +10,6 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.csv as csv
 import pytest
-from tests.cli.desk import Desk
 from tests.examples import NIGHTLY
 from tests.oracle.household_worlds import surest, surest_of_all_rows, worlds
 
@@ -243,18 +242,6 @@ def test_a_raw_table_is_judged_as_shown_once(tmp_path):
     schema = {**ROLES, "other": ["home_shown"]}
     with pytest.raises(fk.InputError, match=r"'home_shown'.*rename it"):
         fk.publish(TWELVE.append_column("home_shown", [["x"] * 12]), asked(LIMIT, schema=schema))
-
-
-def test_the_command_judges_a_raw_table_alike(tmp_path, monkeypatch, capsys):
-    desk = Desk(tmp_path, monkeypatch, capsys)
-    monkeypatch.chdir(tmp_path)
-    policy = asked(LIMIT)
-    policy.save(tmp_path / "p.toml")
-    csv.write_csv(TWELVE, tmp_path / "t.csv")
-    code, out, _ = desk.run("audit", "t.csv", "--policy", "p.toml", "--json", "a.json")
-    once = fk.audit(fk.Microdata(TWELVE, policy.schema), policy, learned=False)
-    assert code == (0 if once.safe else 1), out
-    assert desk.json("a.json")["verdicts"] == json.loads(once.to_json())["verdicts"]
 
 
 def test_a_household_is_not_followed_through_releases(tmp_path):

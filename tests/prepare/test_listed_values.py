@@ -173,19 +173,6 @@ def test_numbers_as_sets_are_refused():
     assert listed(made, "age") <= {"0", "1", "2", "3", "*"}
 
 
-def test_values_of_priors_are_listed_where_enough_have_them():
-    jobs = ["cook"] * 20 + ["nurse"] * 20 + ["pope"] * 2
-    rows = pa.table({"job": jobs, "ill": [ILL[i % 2] for i in range(42)]})
-    known = {"job": [*"cnp"] * 2, "value": [ILL[i // 3] for i in range(6)]}
-    known["job"] = [{"c": "cook", "n": "nurse", "p": "pope"}[job] for job in known["job"]]
-    priors = fk.Priors(pa.table(known | {"probability": ["1/2"] * 6}))
-    rules = policy(fk.Requirement(priors, at_most="97/100"), columns=["job"])
-    refused("1 of its 3 values", rows, rules, method="art")
-    made = fk.publish(rows, rules, method="art", labels={"job": "exact"})
-    assert made.audit.safe
-    assert "pope" in listed(made)
-
-
 def test_a_population_cannot_be_compared_with_others():
     rows = people()
     rules = policy(fk.Requirement(fk.KMap(3, pa.concat_tables([rows.select(["job", "age"])] * 3))))

@@ -10,10 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.diagnoses import SEMANTICS, diagnoses
-from tests.examples import examples
+from tests.diagnoses import SEMANTICS
 from tests.frames.backends import write
 
 import foreknow as fk
@@ -40,33 +37,6 @@ def attribute(values, hierarchy=None, **more):
 
 def decoded(found):
     return [found.domain[code] for code in found.codes.tolist()]
-
-
-def test_every_frame_gives_the_same_people():
-    rows = {"age": [41, 30, 41, 30], "sex": ["f", None, "m", "f"], "d": [*"bacb"]}
-    frames = [make(rows) for make in (pa.table, pd.DataFrame, pl.DataFrame, pl.LazyFrame)]
-    for frame in (*frames, pd.DataFrame(rows, index=[2, 2, 0, 1])):
-        people = microdata(frame, quasi_identifiers=["sex", "age"])
-        assert (people.n_rows, people.n_people, people.kept.tolist()) == (4, 4, [0, 1, 2, 3])
-        assert [*people.values] == [*"abc"]
-        assert people.sensitive_codes.tolist() == [1, 0, 2, 1]
-        sex, age = people.attributes
-        assert (sex.name, sex.order, sex.domain) == ("sex", "nominal", [None, "f", "m"])
-        assert (age.name, age.order, age.domain) == ("age", "ordered", [30, 41])
-        assert [decoded(own) for own in (sex, age)] == [rows["sex"], rows["age"]]
-
-
-def test_csv_columns_are_read_by_their_looks(tmp_path):
-    path = write(tmp_path, "q,zip,born,d\n10,02138,2024-01-31,10\n9,10001,,9\n")
-    people = microdata(path, quasi_identifiers=["q", "zip", "born"])
-    assert [(own.domain, own.order) for own in people.attributes] == [
-        ([9, 10], "ordered"), (["02138", "10001"], "nominal"),
-        ([None, date(2024, 1, 31)], "ordered"),
-    ]  # fmt: skip
-    assert [*people.values] == ["10", "9"]
-    assert people.other().num_columns == 0
-    found = attribute(path, types={"q": "text"})
-    assert (found.domain, found.order) == (["10", "9"], "nominal")
 
 
 @pytest.mark.parametrize(
@@ -242,20 +212,6 @@ def test_everybody_is_there_once_in_order_of_appearance(semantics, tmp_path):
         assert rows.tolist() == ([7, 5, 7, 6, 5] if found.n_rows == 5 else [7, 5, 6])
         assert rows.dtype == np.int64
         assert rows[found.kept].tolist() == [7, 5, 6]
-
-
-@examples(30, deadline=None)
-@given(st.integers(20, 40), st.integers(0, 99), st.sampled_from(SEMANTICS))
-def test_rows_and_lists_count_alike(people, seed, semantics):
-    roles = {"quasi_identifiers": ["age", "sex", "zip"], "person": "person", "semantics": semantics}
-    counted = []
-    for listed in (False, True):
-        table = diagnoses(people, seed, semantics=semantics, listed=listed)
-        found = microdata(table, **roles, sensitive="diagnosis")
-        assert found.n_people == people
-        counted.append(found.counts(found.attributes[1].codes))
-    assert counted[0] == counted[1]
-    assert (counted[0].semantics, counted[0].n_people) == (semantics, people)
 
 
 def changed(column, row, value):

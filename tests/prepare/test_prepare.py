@@ -5,7 +5,6 @@ import re
 from fractions import Fraction
 
 import duckdb
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv
@@ -171,16 +170,6 @@ def test_unpublished_knowledge_of_sets(second):
             door(table, {"schema": schema, "require": asked, "publish": EXACT})
 
 
-def test_groups_stay_as_written():
-    """Readers of a table tell a spelling of a missing value from a null; a publication has one."""
-    table = pa.table({"ward": ["w", "w", "NA", "NA", None, None], "ill": [*"ababab"]})
-    schema = policy_of({"ill": []}).schema
-    assert fk.Release.from_schema(table, schema).counts.n_groups == 3
-    people = fk.Microdata(table, schema)
-    assert len(people.attributes[0].domain) == 2
-    assert fk.Release.from_schema(people.prepared, schema).counts.n_groups == 2
-
-
 @pytest.mark.parametrize(
     "roles", [{"person": "home"}, {"shared": {"by": "home", "values": ["ill"]}}]
 )
@@ -199,23 +188,6 @@ def test_a_changing_table_is_read_once(roles):
         made = make(frame.lazy().map_batches(turned), schema)
         counts = made.counts if make is not fk.Microdata else made.everyone()
         assert (counts.n_people, len(times)) == (6, 1)
-
-
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_a_changed_file_is_refused(ending, tmp_path):
-    path = tmp_path / f"t.{ending}"
-
-    def write(*ill):
-        frame = pd.DataFrame({**WARD, "ill": [*ill]})
-        frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
-
-    policy = policy_of({"ill": []})
-    for make in (fk.Microdata, fk.Release.from_schema):
-        write(*"abcabc")
-        prepared = make(path, policy.schema)
-        write(*"aaaaa", "somebody else")
-        with pytest.raises(InputError, match="changed"):
-            fk.audit(prepared, policy)
 
 
 VALUES = {
