@@ -191,7 +191,7 @@ def test_codes_of_whole_numbers_are_those_of_a_dictionary(kind):
         assert found.take(pa.array(codes)).to_pylist() == numbers.tolist()
 
 
-def test_texts_that_are_no_dates_are_told_by_few_of_them():
+def test_few_texts_tell_no_dates():
     assert nearly_all_read([f"group {i}" for i in range(100)], [1] * 100) is None
     dates = [f"2024-01-{day:02}" for day in range(1, 20)]
     assert nearly_all_read([*dates, "odd"], [1] * 20) == ("dates", None, [*[True] * 19, False])

@@ -89,7 +89,7 @@ def test_a_query_with_other_rows_is_refused():
             release.signatures([known])
 
 
-def test_a_polars_frame_that_is_changed_stays_as_it_was():
+def test_a_changed_polars_frame_stays():
     frame = pl.from_arrow(TABLE)
     microdata = fk.Microdata(frame, SCHEMA)
     before = microdata.n_people

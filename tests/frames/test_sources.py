@@ -145,7 +145,7 @@ def test_what_is_beside_parts(tmp_path, name, kind, says):
 
 
 @pytest.mark.parametrize("place", ["0.parquet", "z.parquet"])
-def test_a_column_of_one_part_is_named_as_not_judged(tmp_path, place):
+def test_columns_of_one_part_are_unjudged(tmp_path, place):
     folder = folder_of(tmp_path, TABLE)
     pq.write_table(TABLE.append_column("name", pa.array(["Ann"] * len(TABLE))), folder / place)
     release = fk.Release.from_groups(folder, group="gid", sensitive="d")

@@ -25,7 +25,7 @@ def said_of(lost, method="mondrian", schema=None, worst=4):
     return [*advice_of(method_of(method, policy), people, policy, judged, made, 0)]
 
 
-def test_where_all_columns_but_one_are_lost_it_is_worthless():
+def test_one_column_left_is_worthless():
     assert said_of((0.95, 0.95, 0, 0))[0] == "Next to nothing is left of 'a' and 'b'"
     wanted = "Worthless: next to nothing is left of 'a', 'b' and 'c'"
     assert said_of((0.95, 0.95, 0.95, 0))[0] == wanted

@@ -126,7 +126,7 @@ def test_books_of_several_columns_say_what_files_hold(form, fmt, tmp_path):
                     ["1\n"], ["٣"], [None], []]),
     ],
 )  # fmt: skip
-def test_a_column_is_of_a_type_if_all_its_texts_are(kind, texts):
+def test_a_type_is_of_all_texts(kind, texts):
     kinds = {"integer": pa.int64(), "number": pa.float64(), "date": pa.date32()}
     for own in texts:
         column = pa.array(own, pa.string())

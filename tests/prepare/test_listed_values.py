@@ -95,7 +95,7 @@ def test_others_are_neither_a_value_nor_missing():
     assert own.attributes[0].domain == [None, "clerk", "cook", "nurse", "teacher", "other"]
 
 
-def test_labels_with_others_are_measured_by_what_they_may_mean(tmp_path):
+def test_others_are_what_they_mean(tmp_path):
     """The share of the other values that a label covers, counted over all pairs of values."""
     rows = people()
     made = fk.publish(rows, policy(HALF), seed=3)

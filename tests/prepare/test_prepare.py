@@ -274,7 +274,7 @@ def test_exact_columns_tell_whose_row_it_is(semantics):
     assert judged_by(ROWS, semantics=semantics, knowing=[]).safe
 
 
-def test_a_group_named_in_the_call_is_one_of_the_schema():
+def test_a_call_may_name_the_group():
     rows, roles = pa.table(ROWS), {"quasi_identifiers": ["age"], "sensitive": "ill"}
     required = fk.Policy([fk.Requirement(fk.Facts(), below="2/3")], fk.Schema(**roles))
     assert not fk.audit(rows, required, group="gid", learned=False).safe

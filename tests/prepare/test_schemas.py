@@ -362,7 +362,7 @@ def test_declared_numbers_are_read_once():
     assert fk.audit(plain, policy(schema(types={"ill": "number"}), TWO_THIRDS)).safe
 
 
-def test_a_release_made_by_hand_has_the_groups_of_the_policy():
+def test_groups_are_those_of_policies():
     table = pa.table({"age": [30] * 4, "g": [1, 1, 2, 2], "ill": [*"aabb"]})
     rules = policy(schema(group="g"), TWO_THIRDS)
     assert not fk.audit(table, rules).safe

@@ -138,7 +138,7 @@ def test_two_people_have_one_name_in_any_column(name, how, tmp_path, monkeypatch
 
 
 @pytest.mark.parametrize("name", ["Patient", "patient_id", "id"])
-def test_the_number_of_a_person_is_not_that_of_two(name):
+def test_a_number_is_of_one_person(name):
     numbers = [1000 + i for i in range(119)] + [1007]
     coded = [*map("P{}".format, numbers[:-2]), "unknown", "P1007"]
     table = visits(120, 1).drop_columns("patient_id")
