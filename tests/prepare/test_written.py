@@ -6,6 +6,7 @@ from datetime import date
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -351,6 +352,16 @@ def test_a_file_as_safe_but_of_other_groups(name, monkeypatch):
     with pytest.raises(InternalError, match="differs from what was written"):
         fk.publish(table, policy, method="fulldomain")
     assert done == [True]
+
+
+def test_a_release_is_recognized_by_a_frame(tmp_path):
+    rows = {"age": [20 + i % 20 for i in range(120)], "zip": ["10115", "20095", "80331"] * 40}
+    frame = pd.DataFrame(rows | {"charges": ["1.50", "20", "7.25", "-3"] * 30})
+    frame.to_csv(tmp_path / "own.csv", index=False)
+    roles = {"quasi_identifiers": ["age", "zip"], "sensitive": "charges", "k_anonymity": 4}
+    fk.publish(tmp_path / "own.csv", **roles, seed=1).save(tmp_path / "out")
+    found = fk.evidence(tmp_path / "out", pd.read_csv(tmp_path / "own.csv"))
+    assert isinstance(found, fk.EvidenceReport)
 
 
 # ---- a large release is judged by what was to be written; the verifier counts what was -----------
