@@ -1,4 +1,4 @@
-"""One fixture that runs a test with every backend."""
+"""What runs a test with every backend."""
 
 import os
 import sys
@@ -12,16 +12,15 @@ os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # of the executors of S
 
 @pytest.fixture(params=[*FILES, *TYPED], ids=lambda backend: backend.__name__)
 def everywhere(request, tmp_path):
-    """What turns an Arrow table into the same table somewhere else; `.backend` says where."""
+    """What turns Arrow tables into the same tables somewhere else; `.backend` says where."""
+    held = {}
 
     def hold(table):
-        return request.param(table, tmp_path)
+        if id(table) not in held:
+            folder = tmp_path / f"held{len(held)}"
+            folder.mkdir()
+            held[id(table)] = table, request.param(table, folder)
+        return held[id(table)][1]
 
     hold.backend = request.param
     return hold
-
-
-@pytest.fixture(params=TYPED, ids=lambda backend: backend.__name__)
-def typed(request, tmp_path):
-    """The same for backends that know types, so not for CSV."""
-    return lambda table: request.param(table, tmp_path)

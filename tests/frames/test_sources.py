@@ -1,7 +1,13 @@
-"""Opening tables: what is one, what is not, and what the message says then."""
+"""Opening tables and writing them: what is one, what is not, how large, and what is said then."""
 
+import csv
+import gzip
 import os
-from datetime import timedelta
+import re
+import time
+import zipfile
+from datetime import date, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import duckdb
@@ -9,43 +15,55 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.examples import examples
 from tests.frames.backends import bags, csv_file, parquet_folder, write
+from tests.frames.workbooks import write_workbook
 
-from foreknow import KAnonymity, Policy, Requirement, audit
-from foreknow.data.engines import open_table
+import foreknow as fk
+from foreknow.data.engines import bare, open_table, workbook_bounds, write_csv, write_in_parts
 from foreknow.data.engines.table import require
-from foreknow.data.release import Release
-from foreknow_judge.errors import DataError
+from foreknow_judge import bounds
+from foreknow_judge.errors import DataError, ForeknowError, InputError
 
-TABLE = pa.table({"gid": [1, 2], "disease": ["Flu", "AIDS"]})
+TABLE = pa.table({"gid": [1, 2], "d": ["Flu", "AIDS"]})
 
 
 def counted(source, **names):
-    names = {"group": "gid", "sensitive": "disease"} | names
-    return bags(Release.from_groups(source, **names).counts)
+    names = {"group": "gid", "sensitive": "d"} | names
+    return bags(fk.Release.from_groups(source, **names).counts)
+
+
+def by_column(source, name="gid", **more):
+    how = {"quasi_identifiers": [name], "sensitive": "d", **more}
+    return fk.Release.from_generalized(source, **how).counts
 
 
 def folder_of(parent, *tables):
     """Parquet files, in order."""
-    folder = parent / "parts"
-    folder.mkdir()
+    (folder := parent / "parts").mkdir(exist_ok=True)
     for i, table in enumerate(tables):
         pq.write_table(table, folder / f"{i}.parquet")
     return folder
 
 
-def test_paths_and_texts_are_the_same_and_opened_tables_stay(tmp_path):
+def test_paths_and_texts_are_the_same(tmp_path):
     path = csv_file(TABLE, tmp_path)
     table = open_table(Path(path))
-    assert table.columns == open_table(str(path)).columns == ["gid", "disease"]
+    assert table.columns == open_table(str(path)).columns == ["gid", "d"]
     assert open_table(table) is table
-    require(table, ["gid", "disease"])
+    require(table, ["gid", "d"])
     with pytest.raises(DataError, match="no column 'x'"):
         require(table, ["gid", "x", "y"])
     with pytest.raises(DataError, match=r"'.*nowhere\.csv'"):
         open_table(tmp_path / "nowhere.csv")
+
+
+# ---- folders of Parquet --------------------------------------------------------------------------
 
 
 def cast(column, kind):
@@ -53,28 +71,28 @@ def cast(column, kind):
     return TABLE.set_column(column, name, TABLE.column(column).cast(kind))
 
 
-CODED = pa.dictionary(pa.int32(), pa.string())
-TURNED = pa.table({"disease": ["Flu", "AIDS"], "gid": [1, 2]})
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
-        [TABLE, TURNED, TABLE.slice(0, 0)],  # in another order, and empty
-        [TABLE, cast(1, pa.large_string())],
-        [TABLE, cast(1, CODED)],
-        [cast(1, CODED), TABLE],
+def test_parts_may_differ_in_order_and_width(tmp_path):
+    coded = cast(1, pa.dictionary(pa.int32(), pa.string()))
+    for number, parts in enumerate([
+        [TABLE, TABLE.select(["d", "gid"]), TABLE.slice(0, 0)],  # in another order, and empty
+        [TABLE, cast(1, pa.large_string())], [TABLE, coded], [coded, TABLE],
         [cast(0, pa.int32()), TABLE],
-    ],
-)
-def test_parts_may_hold_columns_in_other_orders_and_widths(tmp_path, parts):
-    assert counted(folder_of(tmp_path, *parts)) == {1: {"Flu": 2}, 2: {"AIDS": 2}}
-
-
-def test_folders_within_the_folder_count(tmp_path):
-    (tmp_path / "deep").mkdir()
-    parquet_folder(TABLE, tmp_path / "deep")
-    assert counted(tmp_path) == {1: {"Flu": 1}, 2: {"AIDS": 1}}
+    ]):  # fmt: skip
+        (tmp_path / str(number)).mkdir()
+        found = counted(folder_of(tmp_path / str(number), *parts))
+        assert found == {1: {"Flu": 2}, 2: {"AIDS": 2}}
+    (tmp_path / "deep" / "deeper").mkdir(parents=True)
+    parquet_folder(TABLE, tmp_path / "deep" / "deeper")
+    assert counted(tmp_path / "deep") == {1: {"Flu": 1}, 2: {"AIDS": 1}}
+    for place, other in (
+        ("a", TABLE.drop_columns(["gid"])), ("b", TABLE.set_column(0, "gid", [["1", "2"]])),
+    ):  # fmt: skip
+        (tmp_path / place).mkdir()
+        with pytest.raises(DataError, match=r"1\.parquet.*'gid'"):
+            counted(folder_of(tmp_path / place, TABLE, other))
+    (tmp_path / "none").mkdir()
+    with pytest.raises(DataError, match=r"the folder .* holds no \.parquet file"):
+        open_table(tmp_path / "none")
 
 
 HIDDEN = r"holds '.*more\.p.*', which is Parquet but hidden"
@@ -91,29 +109,22 @@ LINK = r"holds 'more\.parquet', which is (a link|no file)"
         *((name, "table", HIDDEN) for name in ("_more.parquet", ".more.pq", "_kept/more.parquet")),
         *((name, "table", "but hidden") for name in ("_SUCCESS", "_metadata", ".part.crc")),
         ("_metadata", "summary", 1),
-        *(
-            (f"deep/{name}", "other", f"holds '{name}', which is not Parquet")
-            for name in ("part.csv", "part.parquet.gz", "part.parquet.bak", "README")
-        ),
-        *(
-            (name, "folder", f"holds '{name}', which says which rows")
-            for name in ("_delta_log", ".hoodie")
-        ),
-        ("more.parquet", "link to a folder", LINK),
-        ("more.parquet", "link to nowhere", LINK),
-        ("more.parquet", "pipe", LINK),
+        *((f"deep/{name}", "other", f"holds '{name}', which is not Parquet")
+          for name in ("part.csv", "part.parquet.gz", "part.parquet.bak", "README")),
+        *((name, "folder", f"holds '{name}', which says which rows")
+          for name in ("_delta_log", ".hoodie")),
+        *(("more.parquet", kind, LINK) for kind in ("link to a folder", "link to nowhere", "pipe")),
     ],
-)
-def test_what_is_beside_parts_counts_or_is_passed_over_or_refused(tmp_path, name, kind, says):
+)  # fmt: skip
+def test_what_is_beside_parts(tmp_path, name, kind, says):
     folder = folder_of(tmp_path, TABLE)
     path = folder / name
     path.parent.mkdir(exist_ok=True)
     if kind == "table":
         pq.write_table(TABLE, path)
     elif kind == "summary":  # as other programs write it: what the parts hold, and no rows
-        (part,) = folder.iterdir()
-        about = pq.read_metadata(part)
-        about.set_file_path(part.name)
+        about = pq.read_metadata(folder / "0.parquet")
+        about.set_file_path("0.parquet")
         about.write_metadata_file(path)
     elif kind == "other":
         path.write_bytes(b"\0\x05\x16\x07")
@@ -134,214 +145,531 @@ def test_what_is_beside_parts_counts_or_is_passed_over_or_refused(tmp_path, name
 
 
 @pytest.mark.parametrize("place", ["0.parquet", "z.parquet"])
-def test_a_column_that_only_one_part_has_is_named_as_not_judged(tmp_path, place):
+def test_columns_of_one_part_are_unjudged(tmp_path, place):
     folder = folder_of(tmp_path, TABLE)
     pq.write_table(TABLE.append_column("name", pa.array(["Ann"] * len(TABLE))), folder / place)
-    release = Release.from_groups(folder, group="gid", sensitive="disease")
-    found = audit(release, Policy([Requirement(KAnonymity(1))]))
+    release = fk.Release.from_groups(folder, group="gid", sensitive="d")
+    found = fk.audit(release, fk.Policy([fk.Requirement(fk.KAnonymity(1))]))
     assert found.scope.beside == ("name",)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
-def test_a_folder_that_cannot_be_read_is_named_rather_than_left_out(tmp_path):
+def test_a_folder_that_cannot_be_read_is_named(tmp_path):
     folder = folder_of(tmp_path, TABLE)
     (folder / "deep").mkdir(mode=0)
     with pytest.raises(DataError, match=r"deep' cannot be read: Permission denied"):
         open_table(folder)
 
 
-@pytest.mark.parametrize(
-    "other",
-    [TABLE.drop_columns(["gid"]), TABLE.set_column(0, "gid", pa.array(["1", "2"]))],
-    ids=["column missing", "text for number"],
-)
-def test_parts_that_differ_are_named(tmp_path, other):
-    with pytest.raises(DataError, match=r"1\.parquet.*'gid'"):
-        counted(folder_of(tmp_path, TABLE, other))
-
-
-def test_what_is_no_open_relation_of_duckdb_is_refused():
-    connection = duckdb.connect()
-    for thing, says in ((duckdb.sqltype("INTEGER"), ", not DuckDBPyType"), (connection, "")):
-        with pytest.raises(DataError, match=f"expected a DuckDB relation{says}"):
-            open_table(thing)
-    relation = connection.from_arrow(TABLE)
-    connection.close()
-    with pytest.raises(DataError, match="closed"):
-        counted(relation)
-
-
-def test_a_table_without_rows_is_refused(everywhere):
-    with pytest.raises(DataError, match="has no rows"):
-        counted(everywhere(TABLE.slice(0, 0)))
-
-
-def test_an_unknown_column_is_named_with_a_hint(everywhere):
-    source = everywhere(TABLE)
-    with pytest.raises(DataError, match=r"'diseas'.*'disease'"):
-        counted(source, sensitive="diseas")
-    with pytest.raises(DataError, match=r"'group'.*'gid'.*'disease'"):
-        counted(source, group="group")
+# ---- frames --------------------------------------------------------------------------------------
 
 
 def odd_columns():
     """Columns whose type is not that of one plain value."""
-    plain = ([[1]], [{"a": 1}], [b"x"], [timedelta(days=1)])
-    for values in plain:
-        yield from (make({"gid": [1], "disease": values}) for make in (pa.table, pl.LazyFrame))
-    kinds = (
+    for values in ([[1]], [{"a": 1}], [b"x"], [timedelta(days=1)]):
+        yield from (make({"gid": [1], "d": values}) for make in (pa.table, pl.LazyFrame))
+    for value, kind in (
         *((b"x", pa.large_binary()), (b"x", pa.binary(1)), (b"x", pa.binary_view())),
         *((1, pa.duration("s")), ((1, 2, 3), pa.month_day_nano_interval())),
+    ):
+        yield pa.table({"gid": [1], "d": pa.array([value], kind)})
+    yield from (
+        make({"gid": [1], "d": [timedelta(days=1)]}) for make in (pd.DataFrame, pl.DataFrame)
     )
-    for value, kind in kinds:
-        yield pa.table({"gid": [1], "disease": pa.array([value], kind)})
-    for make in (pd.DataFrame, pl.DataFrame):
-        yield make({"gid": [1], "disease": [timedelta(days=1)]})
 
 
 def objects(**columns):
     return pd.DataFrame({name: pd.Series(own, dtype=object) for name, own in columns.items()})
 
 
-def date_far_away(role):
-    for far in (pa.array([10**7], pa.date32()), pa.array([10**18], pa.timestamp("us"))):
-        table = TABLE.slice(0, 1)
-        table = table.set_column(table.column_names.index(role), role, far)
-        for hold in (lambda table: table, duckdb.from_arrow, pl.from_arrow):
-            yield hold(table), f"column '{role}': .*; make it text"
+def dates_far_away():
+    for place, role in enumerate(TABLE.column_names):
+        for far in (pa.array([10**7], pa.date32()), pa.array([10**18], pa.timestamp("us"))):
+            table = TABLE.slice(0, 1).set_column(place, role, far)
+            for own in (table, duckdb.from_arrow(table), pl.from_arrow(table)):
+                yield own, f"column '{role}': .*; make it text"
 
 
-ROLES = {"gid": [1, 2], "disease": ["Flu", "AIDS"]}
+ROLES = {"gid": [1, 2], "d": ["Flu", "AIDS"]}
+HALF = "a\ud800"
 NO_TABLES = [None, 5, ["gid"], {"gid": [1]}, np.zeros((2, 2)), pd.Series([1]), b"a.csv"]
+ZONED = ["TIME '10:00:00'::TIMETZ", "INTERVAL 1 DAY"]
 REFUSED = [
     *((thing, f"{type(thing).__name__} is not a table") for thing in (*NO_TABLES, pl.Series([1]))),
-    (pd.DataFrame([[1, 2, 3]], columns=["gid", "disease", "disease"]), r"two.*'disease'"),
-    (pa.table([[1], [2], [3]], names=["gid", "disease", "gid"]), "gid"),
+    (pd.DataFrame([[1, 2, 3]], columns=["gid", "d", "d"]), r"two.*'d'"),
+    (pa.table([[1], [2], [3]], names=["gid", "d", "gid"]), "gid"),
     (pd.DataFrame([[1, "Flu"]]), "column name 0 is no text"),
     (pd.DataFrame([[1, "Flu"]], columns=["gid", " "]), "column 2 has no name"),
     (pd.DataFrame(), "'gid'"),
-    (pl.DataFrame({"gid": [1], "disease": [b"x"]}, {"gid": int, "disease": pl.Object}), "disease"),
-    *((table, "column 'disease' is of type .*; give one plain value") for table in odd_columns()),
-    *(
-        (objects(gid=[1, 2], disease=values), "mixed types.*disease")
-        for values in (["x", 3], [1, "a"], [True, "y"])
-    ),
-    *(
-        (objects(**{**ROLES, role: values}), "beyond 64 bits")
-        for role in ROLES
-        for values in ([2**70, 1], [2**64, 2**63], [2**63, -1])
-    ),
-    *(
-        (hold({"^g.*$" if odd else "*": [1], "gid": [2], "disease": ["Flu"]}), "is a pattern")
-        for hold in (pl.DataFrame, pl.LazyFrame)
-        for odd in (True, False)
-    ),
-    *date_far_away("gid"),
-    *date_far_away("disease"),
-]
+    (pl.DataFrame({"gid": [1], "d": [b"x"]}, {"gid": int, "d": pl.Object}), "d"),
+    *((table, "column 'd' is of type .*; give one plain value") for table in odd_columns()),
+    *((objects(gid=[1, 2], d=own), "mixed types.*d") for own in (["x", 3], [1, "a"], [True, "y"])),
+    *((objects(**{**ROLES, role: own}), "beyond 64 bits") for role in ROLES
+      for own in ([2**70, 1], [2**64, 2**63], [2**63, -1])),
+    *((hold({name: [1], "gid": [2], "d": ["Flu"]}), "is a pattern")
+      for hold in (pl.DataFrame, pl.LazyFrame) for name in ("^g.*$", "*")),
+    *dates_far_away(),
+    *((objects(**{**ROLES, role: [HALF, "b"]}), "pandas frame holds half a") for role in ROLES),
+    (pd.DataFrame([["1", "Flu"]], columns=pd.Index(["gid", HALF], dtype=object)),
+     "the name of column 2 holds half a character"),
+    *((duckdb.sql(f"SELECT {own} AS gid, {own} AS d"), "column '.*' is of type .*; cast it to text")
+      for own in ZONED),
+    (duckdb.sqltype("INTEGER"), "expected a DuckDB relation, not DuckDBPyType"),
+    (duckdb.connect(), "expected a DuckDB relation"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("table", "says"), REFUSED, ids=range(len(REFUSED)))
-def test_what_is_no_table_or_has_odd_columns_is_refused_by_name(table, says):
+def test_what_is_no_table_or_has_odd_columns(table, says):
     with pytest.raises(DataError, match=says):
         counted(table)
 
 
-BROKEN = [
-    *((f"people.{end}", "gid,disease\n1,Flu\n") for end in ("ods", "json", "gz", "csv.xls")),
-    *((name, "gid,disease\n1,Flu\n") for name in ("people", "people.csv.bak", "people.txt.json")),
-    *(("people.parquet", each) for each in (b"", b"hello", b"PAR1" + b"\0" * 50 + b"PAR1")),
-]
+def test_relations_of_duckdb():
+    for odd in ZONED:
+        for role in ROLES:
+            with pytest.raises(DataError, match=f"column '{role}' is of type .*; cast it to text"):
+                open_table(duckdb.sql(f"SELECT {odd} AS {role}, 1 AS other")).arrow([role])
+        beside = duckdb.sql(f"SELECT 1 AS gid, 'Flu' AS d, {odd} AS unused")
+        assert counted(beside) == {1: {"Flu": 1}}
+    connection = duckdb.connect()
+    relation = connection.from_arrow(TABLE)
+    connection.close()
+    with pytest.raises(DataError, match="closed"):
+        counted(relation)
+    connection = duckdb.connect()
+    connection.sql("create table people as select 1 age, 'flu' ill")
+    relation = connection.table("people")
+    connection.sql("drop table people")
+    with pytest.raises(DataError, match="people does not exist"):
+        fk.audit(relation, RULES)
 
 
-@pytest.mark.parametrize(("name", "content"), BROKEN)
-def test_a_file_that_cannot_be_read_says_so_in_one_line(tmp_path, name, content):
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        *((f"people.{end}", "gid,d\n1,Flu\n") for end in ("ods", "json", "gz", "csv.xls")),
+        *((name, "gid,d\n1,Flu\n") for name in ("people", "people.csv.bak", "people.txt.json")),
+        *(("people.parquet", own) for own in (b"", b"hello", b"PAR1" + b"\0" * 50 + b"PAR1")),
+    ],
+)
+def test_a_file_that_cannot_be_read_says_so(tmp_path, name, content):
     says = "cannot be read as Parquet: " if name == "people.parquet" else "neither CSV .* nor Parq"
     with pytest.raises(DataError, match=says) as said:
         open_table(write(tmp_path, content, name))
     assert "\n" not in str(said.value)
-    with pytest.raises(DataError, match=r"the folder .* holds no \.parquet file"):
-        open_table(folder_of(tmp_path))
 
 
-@pytest.mark.parametrize(
-    "values", [pd.period_range("2024-01", periods=2, freq="M"), pd.interval_range(0, 2)], ids=type
-)
-def test_pandas_periods_and_intervals_are_read_or_refused(values):
-    try:
-        counted(pd.DataFrame({"gid": [1, 2], "disease": values}))
-    except DataError as error:
-        assert "disease" in str(error)  # noqa: PT017
+def test_odd_numbers_and_periods_in_frames():
+    for values in (pd.period_range("2024-01", periods=2, freq="M"), pd.interval_range(0, 2)):
+        try:
+            counted(pd.DataFrame({"gid": [1, 2], "d": values}))
+        except DataError as error:
+            assert "column 'd'" in str(error)  # noqa: PT017
+    for hold in (pa.table, pd.DataFrame, pl.DataFrame, pl.LazyFrame):
+        assert counted(hold({"gid": [1, 1], "d": [0.0, -0.0]})) == {1: {0.0: 2}}
+    assert counted(duckdb.from_arrow(pa.table({"gid": [1, 1], "d": [0.0, -0.0]}))) == {1: {0.0: 2}}
 
 
-@pytest.mark.parametrize("value", ["TIME '10:00:00'::TIMETZ", "INTERVAL 1 DAY"])
-@pytest.mark.parametrize("role", ["gid", "disease"])
-def test_times_with_zones_and_intervals_of_duckdb_are_refused_by_name(role, value):
-    others = {"gid": "1", "disease": "'Flu'"} | {role: value}
-    frame = duckdb.sql("SELECT " + ", ".join(f"{v} AS {name}" for name, v in others.items()))
-    with pytest.raises(DataError, match=f"column '{role}' is of type .*; cast it to text"):
-        counted(frame)
-    with pytest.raises(DataError, match=f"column '{role}' is of type .*; cast it to text"):
-        open_table(frame).arrow([role])
-    beside = duckdb.sql(f"SELECT 1 AS gid, 'Flu' AS disease, {value} AS unused")
-    assert counted(beside) == {1: {"Flu": 1}}
-
-
-@pytest.mark.parametrize(
-    "hold",
-    [
-        *(pa.table, pd.DataFrame, pl.DataFrame, pl.LazyFrame),
-        lambda table: duckdb.from_arrow(pa.table(table)),
-    ],
-)
-def test_minus_zero_is_zero(hold):
-    assert counted(hold({"gid": [1, 1], "disease": [0.0, -0.0]})) == {1: {0.0: 2}}
-
-
-HALF = "a\ud800"
-
-
-@pytest.mark.parametrize("column", ["gid", "disease", None])
-def test_half_a_character_is_refused_in_values_and_names(column):
-    values = {"gid": ["1", "1"], "disease": ["Flu", "AIDS"]}
-    says, names = "the pandas frame holds half a character", {}
-    if column is None:
-        says, names = "the name of column 2 holds half a character", {"sensitive": HALF}
-    else:
-        values[column] = [HALF, "b"]
-    frame = pd.DataFrame({name: pd.Series(own, dtype=object) for name, own in values.items()})
-    if column is None:
-        frame.columns = pd.Index(["gid", HALF], dtype=object)
-    with pytest.raises(DataError, match=says):
-        counted(frame, **names)
-
-
-def beyond(code, entries=("Flu", "AIDS", "Cold")):
+def beyond(code):
     """Dictionary codes of which one points beyond the entries."""
-    indices = pa.array([0, 1, code, 0], pa.int32())
-    return pa.DictionaryArray.from_arrays(indices, pa.array(entries), safe=False)
+    indices, entries = pa.array([0, 1, code, 0], pa.int32()), pa.array(["Flu", "AIDS", "Cold"])
+    return pa.DictionaryArray.from_arrays(indices, entries, safe=False)
 
 
-@pytest.mark.parametrize("column", ["gid", "disease"])
-@pytest.mark.parametrize("hold", ["parquet", "arrow"])
-def test_a_code_that_points_beyond_its_entries_is_no_null_and_no_value(tmp_path, column, hold):
-    columns = {"gid": ["a", "a", "b", "b"], "disease": ["Flu", "AIDS", "Flu", "Flu"]}
+@pytest.mark.parametrize("column", ["gid", "d"])
+def test_a_code_beyond_its_entries_is_no_null(tmp_path, column):
+    columns = {"gid": ["a", "a", "b", "b"], "d": ["Flu", "AIDS", "Flu", "Flu"]}
     broken = pa.table({**columns, column: beyond(3)})
-    if hold == "parquet":
-        pq.write_table(broken, tmp_path / "broken.parquet")
-        broken = tmp_path / "broken.parquet"
-    with pytest.raises(DataError, match=r"(?s)out of bounds|dictionary bounds"):
-        counted(broken)
-    far = pa.table({**columns, column: beyond(99)})
+    pq.write_table(broken, tmp_path / "broken.parquet")
+    for source in (broken, tmp_path / "broken.parquet"):
+        with pytest.raises(DataError, match=r"(?s)out of bounds|dictionary bounds"):
+            counted(source)
     with pytest.raises(DataError, match=f"the column '{column}' is broken"):
-        counted(far)
+        counted(pa.table({**columns, column: beyond(99)}))
 
 
 def test_half_precision_numbers_may_make_groups(tmp_path):
-    table = pa.table(
-        {"gid": pa.array(np.array([1.5, 1.5, 2.0], np.float16)), "disease": ["x", "y", "x"]}
-    )
+    halves = pa.array(np.array([1.5, 1.5, 2.0], np.float16))
+    table = pa.table({"gid": halves, "d": ["x", "y", "x"]})
     pq.write_table(table, tmp_path / "half.parquet")
     for source in (table, tmp_path / "half.parquet"):
-        found = Release.from_generalized(source, quasi_identifiers=["gid"], sensitive="disease")
-        assert bags(found.counts) == {(1.5,): {"x": 1, "y": 1}, (2.0,): {"x": 1}}
+        assert bags(by_column(source)) == {(1.5,): {"x": 1, "y": 1}, (2.0,): {"x": 1}}
+
+
+RULES = fk.Policy(
+    [fk.Requirement(fk.KAnonymity(2))], fk.Schema(quasi_identifiers=["age"], sensitive="ill")
+)
+ROWS = {"age": [1, 1], "ill": ["flu", "cold"]}
+
+
+@pytest.mark.parametrize(
+    ("lazy", "said"),
+    [
+        (lambda: pl.scan_csv("nowhere.csv"), "nowhere.csv"),
+        (lambda: pl.LazyFrame(ROWS).with_columns(pl.col("agee")), "agee"),
+        (lambda: pl.LazyFrame(ROWS).with_columns(pl.col("ill").cast(pl.Int64)), "failed in column"),
+    ],
+    ids=["file", "column", "cast"],
+)
+def test_a_lazy_frame_that_cannot_be_collected(lazy, said):
+    with pytest.raises(DataError, match=said) as raised:
+        fk.audit(lazy(), RULES)
+    assert "\n" not in str(raised.value)
+
+
+def test_columns_called_as_parts_of_a_result():
+    for name in ("sight", "release", "counts", "releases", "semantics", "cases"):
+        assert fk.audit(pd.DataFrame({**ROWS, name: [1, 2]}), RULES).safe
+
+
+def test_numbers_equal_to_python_and_two_in_a_file(tmp_path):
+    how = {"quasi_identifiers": ["age"], "sensitive": "ill", "k_anonymity": 2}
+    for ages in ([1, 1.0, 1, 1], [1, True, 2, 2], [0.0, False, 1.0, True]):
+        frame = objects(age=ages, ill=["flu", "cold"] * 2)
+        frame.to_csv(tmp_path / "ages.csv", index=False)
+        assert not fk.audit(tmp_path / "ages.csv", **how).safe
+        assert fk.k_anonymity(tmp_path / "ages.csv", ["age"]) == 1
+        with pytest.raises(ForeknowError, match="which are equal, and which a file shows as"):
+            fk.audit(frame, **how)
+        with pytest.raises(ForeknowError, match="which are equal, and which a file shows as"):
+            fk.k_anonymity(frame, ["age"])
+    for ages in ([1, 2.5, 1, 2.5], [np.int64(1), 1, None, np.nan], [1, 1, 2, 2]):
+        frame = objects(age=ages, ill=["flu", "cold"] * 2)
+        assert fk.k_anonymity(frame, ["age", "age"]) == fk.k_anonymity(frame, ["age"]) == 2
+    with pytest.raises(ForeknowError, match="at least one column"):
+        fk.k_anonymity(frame, [])
+
+
+# ---- CSV -----------------------------------------------------------------------------------------
+
+PLAIN = "gid,d\n1,Flu\n2,AIDS\n1,Flu\n"
+COUNTED = {"1": {"Flu": 2}, "2": {"AIDS": 1}}
+SAME = {
+    **dict.fromkeys(["a.csv", "a.CSV", "a.txt", "release.v2.csv", "a[1]*?.csv"], PLAIN),
+    **{name: PLAIN.replace(",", sign) for name, sign in (
+        ("a.tsv", "\t"), ("tab.csv", "\t"), ("semicolon.csv", ";"), ("pipe.csv", "|"))},
+    "crlf.csv": PLAIN.replace("\n", "\r\n"), "bom.csv": "\ufeff" + PLAIN,
+    "quoted.csv": PLAIN.replace("gid,d", '"gid","d"'), "unfinished.csv": PLAIN.rstrip("\n"),
+    "blank line.csv": PLAIN.replace("2,", "\n2,"), "blank end.csv": PLAIN + "\n",
+    "spaced header.csv": PLAIN.replace(",d", ", d "), "a.csv.gz": gzip.compress(PLAIN.encode()),
+    "bom.csv.gz": gzip.compress(b"\xef\xbb\xbf" + PLAIN.encode()),
+    "a.tsv.gz": gzip.compress(PLAIN.replace(",", "\t").encode()),
+}  # fmt: skip
+FIELDS = {
+    '"a,b"': "a,b",
+    '"two\nlines"': "two\nlines",
+    '"two\r\nlines"': "two\r\nlines",
+    '"say ""hi"""': 'say "hi"',
+    **{
+        own: own for own in ("a;b", " s ", "NA", "NULL", "nan", "007", "Grippe é 流感", "'", "10.0")
+    },
+}
+
+
+def test_these_are_one_table(tmp_path):
+    for name, content in SAME.items():
+        assert counted(write(tmp_path, content, name)) == COUNTED, name
+        assert counted(str(tmp_path / name)) == COUNTED, name
+    for field, value in FIELDS.items():
+        assert counted(write(tmp_path, f"gid,d\n02138,{field}\n")) == {"02138": {value: 1}}
+
+
+def test_empty_fields_in_quotes_and_without(tmp_path):
+    path = write(tmp_path, 'pid,gid,d\n1,"",AIDS\n2,"",AIDS\n3,,Flu\n4,,Flu\n')
+    for more in ({}, {"person": "pid", "semantics": "set"}):
+        with pytest.raises(DataError, match=r'column \'gid\' of groups holds both "" and empty'):
+            by_column(path, **more)
+    # Elsewhere an empty field is a null.
+    path = write(tmp_path, 'gid,d\n1,""\n1,\n1,Flu\n')
+    with pytest.raises(DataError, match="'d' is missing in 2 rows, first in row 1"):
+        counted(path)
+    quoted = write(tmp_path, 'gid,d\n"",Flu\n"",AIDS\n1,Flu\n1,AIDS\n')
+    assert by_column(quoted).groups == [(None,), ("1",)]
+
+
+def test_rows_and_names_stay_as_they_are(tmp_path):
+    ages = [str(20_000 - i) for i in range(20_000)]
+    path = write(tmp_path, "age,d\n" + "".join(f"{age},x\n" for age in ages))
+    assert open_table(path).arrow(["age"])["age"].cast(pa.string()).to_pylist() == ages
+    for header, group, sensitive in (("gid,d,D", 1, 3), ("GID,gid,D", 2, 3)):
+        columns = header.split(",")
+        names = {"group": columns[group - 1], "sensitive": columns[sensitive - 1]}
+        found = counted(write(tmp_path, f"{header}\n1,2,3\n"), **names)
+        assert found == {str(group): {str(sensitive): 1}}
+    path = write(tmp_path, '"gid","dis\nease"\n1,Flu\n')
+    assert open_table(path).columns == ["gid", "dis\nease"]
+    names = [f"{'column' * 20}{i}" for i in range(1000)]  # longer than a buffer
+    path = write(tmp_path, ",".join(names) + "\n" + ",".join(map(str, range(1000))) + "\n")
+    assert open_table(path).columns == names
+    assert open_table(path).arrow([names[-1]]).column(0).to_pylist() == ["999"]
+
+
+NOT_UTF = "not UTF-8.*save it again as UTF-8"
+LATIN = ("gid,d\n" + "1,x\n" * 30_000).encode() + b"1,\xe9\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("", "people.csv is empty.*; its first line must name the columns"),
+        ("\n\n", "people.csv is empty"), ("gid,d\n", "people.csv has no rows"),
+        ("gid,d", "people.csv has no rows"), ("gid,,d\n1,2,3\n", "column 2 has no name"),
+        ("gid,d,gid\n1,2,3\n", "two columns named 'gid'; rename one of them"),
+        ("gid,sickness\n1,2\n", "has no column 'd'; known: 'gid', 'sickness'"),
+        ("gid,dd\n1,2\n", "has no column 'd'; did you mean 'dd'?"),
+        ("gid,d\n1,x\n2,y,z\n", "people.csv, line 3: 3 fields where the header has 2"),
+        ("gid,d\n1,x\n2\n", "people.csv, line 3: 1 field where the header has 2"),
+        ("gid,d\n1,Grippé\n".encode("latin-1"), NOT_UTF), (PLAIN.encode("utf-16"), NOT_UTF),
+        ("gid,grippé\n1,x\n".encode("latin-1"), NOT_UTF),
+        (LATIN, r"not UTF-8 \(line 30002, byte 120009\)"),
+        ('gid,d\n1,"x\n2,y\n', "people.csv, line 2: a quote is not closed"),
+        ('gid,d\n1,"20"\n1,"20" \n', "people.csv, line 3: a quote with something beside"),
+        ('gid,d\n1,"20"\n1, "20"\n', "people.csv, line 3: a quote with something beside"),
+        ('gid,d\r\n1,"a\r\nb"\r\n1,5" pipe\r\n', "line 4: a quote with something beside"),
+        ("gid,d\n1,x\n2,y,\n", "people.csv, line 3: 3 fields where the header has 2"),
+        ("gid,d\n1,x\n2,y,", "people.csv, line 3: 3 fields where the header has 2"),
+        ("\ngid,d\n1,x\n", "begins with an empty line; its first line must name"),
+    ],
+    ids=range(21),
+)  # fmt: skip
+def test_a_bad_file_says_what_is_wrong(tmp_path, content, says):
+    with pytest.raises(DataError, match=says):
+        counted(write(tmp_path, content))
+
+
+def test_broken_archives_and_mixed_ends(tmp_path):
+    for content in (gzip.compress(PLAIN.encode() * 99)[:40], PLAIN.encode()):
+        with pytest.raises(DataError, match=r"people\.csv\.gz cannot be read"):
+            counted(write(tmp_path, content, "people.csv.gz"))
+    said = r"people\.csv.*mixed line ends; save the file with one kind"
+    for content in (
+        *("gid,d\n1,Flu\r\n2,AIDS\n1,Flu\r\n", "gid,d\r\n1,Flu\n2,AIDS\r\n1,Flu\r\n"),
+        "gid,d\n1,Flu\r2,AIDS\n1,Flu\n",
+    ):
+        try:
+            found = counted(write(tmp_path, content))
+        except DataError as error:
+            assert re.search(said, str(error))  # noqa: PT017
+        else:  # a DuckDB that reads them must read all rows
+            assert found == COUNTED
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=repr)
+def test_an_empty_line_of_one_column_is_refused(tmp_path, end):
+    path = write(tmp_path, f"d{end}Flu{end}{end}AIDS{end}")
+    with pytest.raises(DataError, match="has one column and an empty line, which some readers"):
+        open_table(path).arrow(["d"])
+    path = write(tmp_path, f'd{end}Flu{end}""{end}AIDS{end}')
+    assert open_table(path).arrow(["d"]).column(0).to_pylist() == ["Flu", None, "AIDS"]
+
+
+# ---- small files that would take hours or all memory are refused at once -------------------------
+
+
+def published(folder, file_format="csv"):
+    """A written release of its own."""
+    rows = pa.table({"age": [1, 1, 2, 2], "ill": ["a", "b", "a", "b"]})
+    fk.publish(rows, RULES, format=file_format).write(folder / "out")
+    return folder / "out"
+
+
+def refused(step, says, seconds=20):
+    began = time.monotonic()
+    with pytest.raises(ForeknowError, match=says):
+        step()
+    assert time.monotonic() - began < seconds
+
+
+def packed(path, *blocks, times=1):
+    with gzip.open(path, "wb", compresslevel=9) as file:
+        file.write(b"age,ill\n1,a\n")
+        for block in blocks * times:
+            file.write(block)
+    return path
+
+
+def test_headers_of_two_megabytes(tmp_path):
+    contents = {"wide.csv": "a," * 900_000 + "b\n", "line.csv": "a" * (bounds.HEADER_BYTES + 1)}
+    says = {"wide.csv": "900,001 columns, and 20,000", "line.csv": "longer than 2 MB"}
+    out = published(tmp_path)
+    for name, content in contents.items():
+        refused(lambda: fk.audit(write(tmp_path, content, name), RULES), says[name])  # noqa: B023
+        (out / "release.csv").write_text(content)
+        refused(lambda: fk.verify(out), says[name])
+    with gzip.open(tmp_path / "bomb.csv.gz", "wb", compresslevel=1) as file:
+        for _ in range(60):
+            file.write(b"a" * (1 << 22))
+    refused(lambda: fk.audit(tmp_path / "bomb.csv.gz", RULES), "than 2 MB")
+    name = "x" * (bounds.HEADER_BYTES + 1)
+    pq.write_table(pa.table({"age": ["1"], "ill": ["a"], name: ["b"]}), tmp_path / "t.parquet")
+    refused(lambda: fk.audit(tmp_path / "t.parquet", RULES), "the names of the columns: longer")
+
+
+@pytest.mark.parametrize(
+    ("block", "says"),
+    [
+        (b"\0" * (1 << 22), "line 3"),
+        (b"2" + b"," * (1 << 22), "line 3: a line of over 2 MB"),
+        (b"2," + b"x" * (1 << 22) + b"\n", r"over 2 MB|longer than 2 MB"),  # beyond the buffer
+        (b"2,a,b" + b"c" * 200_000, "line 3"),
+    ],
+)
+def test_a_line_that_is_odd_and_long(tmp_path, block, says):
+    refused(lambda: fk.audit(packed(tmp_path / "t.csv.gz", block), RULES), says)
+
+
+@pytest.mark.parametrize("texts", [[""] * 20, [f"{i}" for i in range(3)]])
+def test_a_text_that_is_too_long(tmp_path, texts):
+    long = pa.array([text + "x" * (bounds.VALUE_BYTES + 1) for text in texts])
+    rows = pa.table({"age": ["1"] * len(texts), "ill": long})
+    with pq.ParquetWriter(tmp_path / "long.parquet", rows.schema, store_schema=False) as file:
+        file.write_table(rows)
+    for engine in ("memory", "duckdb"):
+        step = lambda: fk.publish(tmp_path / "long.parquet", RULES, engine=engine)  # noqa: B023, E731
+        refused(step, r"'ill'.* holds a text of .*1,048,57")
+    refused(lambda: fk.audit(tmp_path / "long.parquet", RULES), "holds a text of")
+    out = published(tmp_path, "parquet")
+    (out / "release.parquet").write_bytes((tmp_path / "long.parquet").read_bytes())
+    refused(lambda: fk.verify(out), "not laid out as publish")
+    with duckdb.connect(tmp_path / "long.duckdb") as opened:
+        opened.execute(f"CREATE TABLE t AS SELECT 1 age, repeat('x', {bounds.VALUE_BYTES + 1}) ill")
+    refused(lambda: fk.audit(tmp_path / "long.duckdb", RULES), "column 'ill' holds a text of over")
+
+
+def far(path, cell):
+    """A workbook in which one cell lies far from the others."""
+    write_workbook(path, {"S": [["age", "ill"], [1, "a"]]})
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    name = "xl/worksheets/sheet1.xml"
+    parts[name] = parts[name].replace(b"</sheetData>", cell + b"</sheetData>")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for part, content in parts.items():
+            archive.writestr(part, content)
+    return path
+
+
+def test_what_unpacks_to_too_much(tmp_path, monkeypatch):
+    monkeypatch.setattr(bounds, "UNPACKED_BYTES", 1 << 20)
+    blank_lines = packed(tmp_path / "t.csv.gz", b"\n" * (1 << 22), times=8)
+    rows = pa.table({"age": ["1"] * 500, "ill": ["x" * 100_000] * 500})
+    pq.write_table(rows, tmp_path / "t.parquet", compression="zstd", use_dictionary=False)
+    for path in (blank_lines, tmp_path / "t.parquet"):
+        refused(lambda path=path: fk.audit(path, RULES), "unpacks to")
+    path = far(tmp_path / "blank.xlsx", b" " * (10 << 20))
+    refused(lambda: fk.suggest_policy(path), "unpacks to")
+
+
+FAR = b'<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        FAR,
+        b'<row r="1048576" spans="1:2"><c s="0" r="XFD1048576"><v>1</v></c></row>',
+        b'<row r="1048576">' + b"<c><v>1</v></c>" * 5000 + b"</row>",
+    ],
+)
+def test_a_cell_that_lies_far_away(tmp_path, cell):
+    path = far(tmp_path / "far.xlsx", cell)
+    refused(lambda: fk.suggest_policy(path), "50,000,000 cells are the most")
+
+
+@pytest.mark.processes
+def test_a_reader_that_is_ended_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(workbook_bounds, "MOST_CELLS", 1 << 60)
+    path = far(tmp_path / "far.xlsx", FAR)
+    refused(lambda: fk.suggest_policy(path), "cannot be read", 60)
+
+
+def test_what_is_large_and_real_is_read(tmp_path):
+    wide = {f"column number {i}": ["a", "b"] * 2 for i in range(300)}
+    wide |= {"age": ["1", "1", "2", "2"], "ill": ["x" * 100_000, "ü" * 100_000, "a", "b"]}
+    pyarrow.csv.write_csv(pa.table(wide), tmp_path / "t.csv")
+    pq.write_table(pa.table(wide), tmp_path / "t.parquet")
+    for name in ("t.csv", "t.parquet"):
+        assert len(open_table(tmp_path / name).columns) == 302
+        fk.publish(tmp_path / name, RULES).write(tmp_path / f"{name}.out")
+        fk.verify(tmp_path / f"{name}.out")
+    cells = [["age", "ill"], *[[i % 9, "ab"[i % 2]] for i in range(5_000)]]
+    book = write_workbook(tmp_path / "t.xlsx", {"S": cells})
+    assert fk.Microdata(book, RULES.schema).n_people == 5_000
+
+
+# ---- writing: the columns given, and nothing else of the input -----------------------------------
+
+FORMULAS = ["=1+1", "+1", "-1", "@sum", "\t=1", "\r=1"]
+CODED = pa.dictionary("int8", "str")
+
+
+def as_csv(table, folder, **more):
+    write_csv(table, folder / "out.csv", **more)
+    with (folder / "out.csv").open(newline="", encoding="utf-8") as file:
+        return [*csv.reader(file)]
+
+
+def test_texts_are_quoted_and_nulls_are_empty(tmp_path):
+    table = pa.table({"a": ["x,y", 'q"r', "l\nm", None, " s "], "n": [1, 2, 3, None, 5]})
+    wanted = [["x,y", "1"], ['q"r', "2"], ["l\nm", "3"], ["", ""], [" s ", "5"]]
+    assert as_csv(table, tmp_path) == [["a", "n"], *wanted]
+    table = pa.table({"d": [date(2024, 1, 31)], "x": [Decimal("1.50")], "n": [-7], "f": [0.5]})
+    assert as_csv(table, tmp_path)[1] == ["2024-01-31", "1.50", "-7", "0.5"]
+    for kind in (pa.string(), pa.large_string(), CODED, pa.string_view()):
+        table = pa.table({"a": pa.array(["x", None], pa.string()).cast(kind), "n": [1, 2]})
+        assert as_csv(table, tmp_path) == [["a", "n"], ["x", "1"], ["", "2"]]
+    with pytest.raises(InputError, match="a"):
+        as_csv(pa.table({"a": [[1]]}), tmp_path)
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), CODED])
+def test_formulas_are_disarmed_when_asked(tmp_path, kind):
+    texts = pa.array([*FORMULAS, "plain", "a=b", "", None]).cast(kind)
+    table = pa.table({"=a": texts, "n": [-1] * 10})
+    name, *plain = (row[0] for row in as_csv(table, tmp_path))
+    assert (name, plain[:6]) == ("=a", FORMULAS)
+    (name, _), *rows = as_csv(table, tmp_path, escape_formulas=True)
+    assert name == "'=a"
+    assert [a for a, _ in rows] == [*("'" + f for f in FORMULAS), "plain", "a=b", "", ""]
+    assert {n for _, n in rows} == {"-1"}
+
+
+@examples(50, deadline=None)
+@given(
+    st.lists(
+        st.none() | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")),
+        min_size=1,
+    )
+)
+def test_what_is_written_reads_back_the_same(tmp_path_factory, texts):
+    path = tmp_path_factory.mktemp("csv") / "out.csv"
+    write_csv(pa.table({"a": pa.array(texts, pa.string()), "n": range(len(texts))}), path)
+    found = open_table(path).arrow(["a"]).column("a").cast(pa.string()).to_pylist()
+    assert found == [text or None for text in texts]  # empty texts are nulls in CSV
+
+
+def test_nothing_else_of_the_input_is_written(tmp_path):
+    path = tmp_path / "out.parquet"
+
+    def put(table):
+        write_in_parts([bare(table)], path, None)
+        return path.read_bytes()
+
+    table = pa.table({"a": ["x", None], "d": [date(2024, 1, 31), None], "n": [1, 2]})
+    put(table)
+    assert pq.read_table(path).equals(table)
+    frame = pd.DataFrame({"a": [1]}, index=pd.Index(["Tom"], name="name"))
+    frame.attrs["source"] = "hospital"
+    table = pa.Table.from_pandas(frame).replace_schema_metadata({"author": "me"})
+    field = table.schema.field("a").with_metadata({"origin": "secret"})
+    content = put(table.set_column(0, field, table.column("a")).select(["a"]))
+    for leak in (b"hospital", b"Tom", b"author", b"secret", b"pandas", b"ARROW:schema"):
+        assert leak not in content
+    assert pq.ParquetFile(path).metadata.metadata is None
+    unused = pa.DictionaryArray.from_arrays([0], ["shown", "Tom's secret"])
+    assert b"Tom's secret" not in put(pa.table({"a": unused}))
+    # Zoe was in the first row of the input.
+    column = pa.array(["Zoe", "Ann"]).dictionary_encode().take(pa.array([1, 0]))
+    content = put(pa.table({"a": column}))
+    assert content.index(b"Ann") < content.index(b"Zoe")

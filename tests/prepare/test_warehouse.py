@@ -16,7 +16,7 @@ from click.testing import CliRunner
 import foreknow as fk
 from foreknow.cli.entry import app
 
-HERE = Path(__file__).parents[1]
+HERE = Path(__file__).parents[2]
 PROJECT = HERE / "examples" / "dbt"
 
 
@@ -108,24 +108,21 @@ def committed(tmp_path_factory):
     return folder
 
 
+BOTH = ["my release/release.csv", "my release/certificate.json", "-x/report.html"]
+
+
 @pytest.mark.parametrize(
     ("paths", "verified"),
-    [
-        (["-x/certificate.json"], 1),
-        (["-x/release.csv"], 1),
-        (["my release/release.csv", "my release/certificate.json", "-x/report.html"], 2),
-        (["readme.md", "src/a.py", "-n"], 0),
-    ],
+    [(["-x/release.csv"], 1), (BOTH, 2), (["readme.md", "src/a.py", "-n"], 0)],
 )
 def test_the_hook_verifies_each_release_once(committed, paths, verified):
     done = hooked(committed, paths)
     assert (done.returncode, done.stdout.count("Verified: ")) == (0, verified), done.stderr
 
 
-@pytest.mark.parametrize("name", ["-x", "my release"])
-def test_the_hook_stops_changed_data(committed, name, tmp_path):
+def test_the_hook_stops_changed_data(committed, tmp_path):
     shutil.copytree(committed, tmp_path, dirs_exist_ok=True)
-    with (tmp_path / name / "release.csv").open("a") as file:
+    with (tmp_path / "my release" / "release.csv").open("a") as file:
         file.write("30,flu\n")
     done = hooked(tmp_path, ["-x/release.csv", "my release/release.csv"])
     assert done.returncode == 1

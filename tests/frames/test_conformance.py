@@ -1,0 +1,961 @@
+"""Every source holds a table alike: what is counted of it, who is in it, and what is refused."""
+
+import random
+import sqlite3
+from collections import Counter
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.examples import examples
+from tests.frames.backends import (
+    FILES,
+    UNNUMBERED,
+    arrow_chunked,
+    arrow_dictionaries,
+    arrow_repeated_entries,
+    bags,
+    csv_file,
+    parquet_file,
+    parquet_folder,
+    polars_lazy,
+    write,
+)
+from tests.frames.workbooks import write_workbook
+
+import foreknow as fk
+from foreknow.data.engines import open_table
+from foreknow.data.engines import parquet_table as parquet
+from foreknow.data.engines import table as tables
+from foreknow.data.engines.columns import Relabel
+from foreknow.data.labels import Labels, text_of
+from foreknow.data.people import Members
+from foreknow.errors import SchemaError
+from foreknow.planning.suggestion import suggest_policy
+from foreknow_judge.errors import DataError, InputError
+
+NAN = float("nan")
+K2 = fk.Requirement(fk.KAnonymity(2))
+PEOPLE = pa.table({
+    "gid": [3, 1, 1, 2, 3, 1, 2, 3, 12, 2],
+    "age": [30, 41, 41, 30, 30, 41, 30, 30, 41, 58],
+    "sex": ["f", "m", None, "f", "f", "m", "f", None, "m", None],
+    "d": ["Flu", "AIDS", "Flu", "Flu", "Cold", "AIDS", "Flu", "Flu", "Cold", "AIDS"],
+    "pid": [*"abcdefghij"],
+})  # fmt: skip
+SHUFFLED = PEOPLE.take(pa.array([7, 2, 9, 0, 4, 8, 1, 6, 3, 5]))
+ILL = pa.table({
+    "gid": [1, 1, 2, 2, 2, 3], "d": ["Flu", "AIDS", None, "Flu", None, None], "pid": [*"abcdef"],
+})  # fmt: skip
+NAMED = {
+    "Ann": ("x", ["Flu", "AIDS"]), "Bob": ("y", []), "Cid": ("x", ["Flu"]),
+    "Dora": ("y", ["Cold", "Flu", "AIDS"]), "Eve": ("x", []), "Fay": ("z", []),
+    "Gus": ("y", ["Cold"]),
+}  # fmt: skip
+SEVERAL = {"x": "3: AIDS 1, Flu 2", "y": "3: AIDS 1, Cold 2, Flu 1", "z": "1:"}
+TALLY = pa.table({
+    "group": [2, 1, 1, 2], "d": ["Flu", "Flu", "AIDS", "Cold"], "count": [2, 1, 3, 1],
+})  # fmt: skip
+OF_GROUPS = pa.table({"group": [2, 1, 2, 3, 1, 1], "age": range(6), "pid": [*"abcdef"]})
+NULL = pa.table({"age": [30] * 3, "sex": ["f", "f", None], "d": ["Flu", "Cold", "AIDS"]})
+ODD = ["select", "a b", 'qu"ote', "é", "a;b", "'", "count(*)"]
+OF_ODD = pa.table({name: [1, 1, 2] for name in ODD} | {"d": [*"xyx"]})
+
+
+def by(kind, **roles):
+    """What makes a release of a source."""
+    return lambda source: getattr(fk.Release, f"from_{kind}")(source, **{"sensitive": "d"} | roles)
+
+
+GROUPS = by("groups", group="gid")
+OF_SETS = {"person": "pid", "semantics": "set"}
+
+
+def ages(*columns, **more):
+    return by("generalized", quasi_identifiers=[*columns], **more)
+
+
+def told(release):
+    """Group -> its people, and how many have which value."""
+    counts = release.counts
+    found = {}
+    for group, label in enumerate(counts.groups):
+        label = tuple(map(text, label)) if isinstance(label, tuple) else text(label)
+        held = ", ".join(f"{value} {n}" for value, n in sorted(counts.bag(group).items()))
+        found[label] = f"{counts.sizes[group]}: {held}".rstrip()
+    assert len(found) == counts.n_groups
+    return found
+
+
+def text(label):
+    return None if label is None else str(label)
+
+
+def long(people, chance=None):
+    """One row per value; who has none has a row with a null, others sometimes too."""
+    rows = []
+    for name, (group, values) in people.items():
+        rows += [(name, group, value) for value in values]
+        if not values or (chance and chance.random() < 0.3):
+            rows.append((name, group, None))
+    if chance:
+        chance.shuffle(rows)
+    names, groups, values = zip(*rows, strict=True)
+    return pa.table({"pid": names, "gid": groups, "d": pa.array(values, pa.string())})
+
+
+def lists(people, chance=None):
+    """One row per person; who has no value has an empty list or a null."""
+    rows = [(name, *own) for name, own in people.items()]
+    names, groups, values = zip(*(chance.sample(rows, len(rows)) if chance else rows), strict=True)
+    held = [own or ([], None)[i % 2] for i, own in enumerate(values)]
+    return pa.table({"pid": names, "gid": groups, "d": pa.array(held, pa.list_(pa.string()))})
+
+
+BY_GROUP = {
+    "1": "3: AIDS 2, Flu 1",
+    "2": "3: AIDS 1, Flu 2",
+    "3": "3: Cold 1, Flu 2",
+    "12": "1: Cold 1",
+}
+BY_AGE_AND_SEX = {
+    ("30", "f"): "4: Cold 1, Flu 3", ("30", None): "1: Flu 1", ("41", "m"): "3: AIDS 2, Cold 1",
+    ("41", None): "1: Flu 1", ("58", None): "1: AIDS 1",
+}  # fmt: skip
+FALLEN = {"1": "3: AIDS 3, Flu 1", "2": "2: Cold 1, Flu 2", "3": "1:"}
+HELD = [
+    (PEOPLE, GROUPS, BY_GROUP),
+    (SHUFFLED, GROUPS, BY_GROUP),
+    (PEOPLE, ages("age", "sex"), BY_AGE_AND_SEX),
+    (SHUFFLED, ages("age", "sex"), BY_AGE_AND_SEX),
+    # Other tools drop whoever has a null, and call the rest safe.
+    (NULL, ages("age", "sex"), {("30", "f"): "2: Cold 1, Flu 1", ("30", None): "1: AIDS 1"}),
+    (NULL, ages("sex"), {("f",): "2: Cold 1, Flu 1", (None,): "1: AIDS 1"}),
+    (ILL, by("groups", group="gid", missing="drop"), {"1": "2: AIDS 1, Flu 1", "2": "1: Flu 1"}),
+    (
+        *(ILL, by("groups", group="gid", missing=Relabel("no"))),
+        {"1": "2: AIDS 1, Flu 1", "2": "3: Flu 1, no 2", "3": "1: no 1"},
+    ),
+    (TALLY, by("bucketized"), {"1": "4: AIDS 3, Flu 1", "2": "3: Cold 1, Flu 2"}),
+    (TALLY, by("bucketized", semantics="set", people=OF_GROUPS), FALLEN),
+    (OF_GROUPS, lambda of: by("bucketized", semantics="set", people=of)(TALLY), FALLEN),
+    (long(NAMED, random.Random(1)), by("groups", group="gid", **OF_SETS), SEVERAL),
+    (
+        *(long(NAMED), by("groups", group="gid", person="pid", semantics="multiset")),
+        SEVERAL,
+    ),
+    *((OF_ODD, by("groups", group=name), {"1": "2: x 1, y 1", "2": "1: x 1"}) for name in ODD),
+]  # fmt: skip
+
+
+def test_every_source_counts_alike(everywhere):
+    for table, release, wanted in HELD:
+        made = release(everywhere(table))
+        assert told(made) == wanted
+        assert [*made.counts.values] == sorted(made.counts.values)
+
+
+MEMBERS = [
+    *((PEOPLE, by("groups", group="gid", person="pid", semantics=of), "gid", "")
+      for of in ("single", "set", "multiset")),
+    (ILL, by("groups", group="gid", person="pid", missing="drop"), "gid", "cef"),
+    (TALLY, by("bucketized", **OF_SETS, people=OF_GROUPS), "group", ""),
+]  # fmt: skip
+
+
+def placed(release):
+    """Name -> label of the group, found by way of the counts."""
+    members = release.members
+    assert len(members) == release.counts.n_people
+    assert release.members is members
+    return {name: release.counts.group_label(members.group_of(name)) for name in members.names}
+
+
+def test_everybody_is_in_their_group(everywhere):
+    for table, release, column, left_out in MEMBERS:
+        people = OF_GROUPS if column == "group" else table
+        names = zip(people["pid"].to_pylist(), people[column].to_pylist(), strict=True)
+        found = placed(release(everywhere(table)))
+        assert {name: str(own) for name, own in found.items()} == {
+            name: str(group) for name, group in names if name not in left_out
+        }
+
+
+def prepared(source):
+    """What is published of it, as a release."""
+    schema = fk.Schema(quasi_identifiers=["gid"], sensitive="d", person="pid")
+    return fk.Release.from_schema(fk.Microdata(source, schema).prepared, schema)
+
+
+def person(names):
+    table = pa.table({"pid": names, "gid": [1, 1, 2, 2], "d": [*"abab"]})
+    return table, [by("groups", group="gid", person="pid"), prepared]
+
+
+# What is refused, and what is said where rows have no numbers.
+REFUSED = [
+    (ILL, [GROUPS], "column 'd' is missing in 3 rows, first in row 3;", "is missing in 3 rows;"),
+    (ILL, [GROUPS], 'missing = "drop" or missing = { label = "unknown" }', None),
+    (
+        *(pa.table({"gid": ["a", "a", None, None], "d": [*"wxyz"]}), [GROUPS]),
+        *(r"'gid' is missing \(row 3\); every row needs a group", "'gid' is missing; every row"),
+    ),
+    (PEOPLE.slice(0, 0), [GROUPS], "has no rows", None),
+    (PEOPLE, [by("groups", group="gid", sensitive="di")], "'di'.*'d'", None),
+    (PEOPLE, [by("groups", group="group")], "'group'.*'gid'.*'d'", None),
+    *(
+        (long(NAMED), [by("groups", group="gid", semantics=of)], f"'{of}' needs person", None)
+        for of in ("set", "multiset")
+    ),
+    (*person(["Ann", "Bob", "Cid", "Bob"]), "'Bob' is in rows 2 and 4; .* = .set. or", None),
+    (*person(["Ann", "Bob", "Ann", "Ann"]), "'Ann' is in rows 1 and 3;", None),
+    (*person(["Ann", "Bob", None, "Dora"]), "column of people 'pid' is missing in row 3", None),
+]  # fmt: skip
+
+
+def test_every_source_refuses_alike(everywhere):
+    name = everywhere.backend.__name__
+    numbered = everywhere.backend in FILES or everywhere.backend not in UNNUMBERED
+    for table, makers, says, otherwise in REFUSED:
+        source = everywhere(table)
+        for make in makers:
+            if "row" in says and name == "spark_frame":  # which promises no order of rows
+                continue
+            with pytest.raises(InputError) as said:
+                _ = make(source).counts
+            said.match(says if numbered or otherwise is None else otherwise)
+    table, makers = person(["Ann", "Bob", "Cid", "Dora"])
+    assert [make(everywhere(table)).counts.n_people for make in makers] == [4, 4]
+
+
+KINDS = [
+    *(
+        [date(2024, 1, 2), date(2023, 12, 31)],
+        [datetime(2024, 1, 2, 3, 4, 5), datetime(2023, 1, 1)],
+    ),
+    *([Decimal("1.50"), Decimal("22.25")], [True, False], [1.5, -2.25], [-7, 2**40]),
+    ["", '  two, "words"\n'],
+]
+
+
+def test_typed_sources_count_values_of_any_type(everywhere):
+    if everywhere.backend in FILES:
+        pytest.skip("CSV knows no types")
+    for one, other in KINDS:
+        source = everywhere(pa.table({"gid": [one, other, one], "d": [other, one, other]}))
+        assert bags(GROUPS(source).counts) == {one: {other: 2}, other: {one: 1}}
+    table = pa.table({"age": [NAN, 1.0, NAN, NAN], "sex": ["f"] * 4, "d": [*"abab"]})
+    found = bags(ages("age", "sex")(everywhere(table)).counts)
+    assert found == {(1.0, "f"): {"b": 1}, (None, "f"): {"a": 2, "b": 1}}
+    source = everywhere(pa.table({"gid": [1, 1, 2], "d": [1.5, NAN, None]}))
+    with pytest.raises(DataError, match="is missing in 2 rows"):
+        _ = GROUPS(source).counts
+    assert bags(by("groups", group="gid", missing="drop")(source).counts) == {1: {1.5: 1}}
+    source = everywhere(lists(NAMED))
+    for who in ("pid", None):
+        assert told(by("groups", group="gid", person=who, semantics="set")(source)) == SEVERAL
+    with pytest.raises(DataError, match=r"column 'd' is of type .*list.* semantics = .set."):
+        _ = GROUPS(source).counts
+
+
+# ---- spellings of what is missing ----------------------------------------------------------------
+
+SPELLED = {"missing": ["NA", "k. A."]}
+BARE = {"NA", "k. A."}
+AGES = ["23", "NA", " k. A. ", "45", "30", None, "23", "61", "30", "NA", "45", "61"]
+ZIPS = ["01067", "NA", "01069", "01067", None, "k. A."] * 2
+ILLS = ["Flu", "NA", "AIDS", "Flu", "k. A.\t", "Cold"] * 2
+WRITTEN = pa.table({
+    "pid": [f"p{i}" for i in range(12)], "age": AGES, "zip": ZIPS, "ill": ILLS,
+    "job": ["cook", "NA", None] * 4,
+})  # fmt: skip
+
+
+def cleared(values):
+    return [None if own is None or own.strip() in BARE else own for own in values]
+
+
+NUMBERS = [own and int(own) for own in cleared(AGES)]
+PLAIN = pa.table({  # the same with nulls, and ages as numbers
+    "pid": WRITTEN["pid"], "age": NUMBERS, "zip": cleared(ZIPS), "ill": cleared(ILLS),
+    "job": ["cook", None, None] * 4,
+})  # fmt: skip
+
+
+def schema(**more):
+    how = {"missing": {"label": "unknown"}, "reading": SPELLED, **more}
+    return fk.Schema(quasi_identifiers=["age", "zip"], sensitive="ill", **how)
+
+
+def held(given):
+    """All that a table says, with the values of everybody."""
+    columns = [(a.name, a.domain, a.order, a.codes.tolist()) for a in given.attributes]
+    return columns, [*given.values], given.sensitive_codes.tolist(), given.n_people
+
+
+def test_every_source_reads_spellings_as_nulls(everywhere):
+    source, spark = everywhere(WRITTEN), everywhere.backend.__name__ == "spark_frame"
+    for missing in ("drop", {"label": "unknown"}):
+        found = fk.Microdata(source, schema(missing=missing))
+        wanted = fk.Microdata(PLAIN, schema(missing=missing, reading={}))
+        assert wanted.attributes[0].domain == [None, 23, 30, 45, 61]
+        if spark:  # rows have no order
+            assert sorted(held(found)[2]) == sorted(held(wanted)[2])
+        else:
+            assert held(found) == held(wanted)
+    with pytest.raises(DataError, match="'ill'"):
+        _ = fk.Microdata(source, schema(missing="error")).n_people
+    nobody = WRITTEN.set_column(0, "pid", pa.array(["NA", *"bcdefghijkl"]))
+    own = {"quasi_identifiers": ["zip"], "sensitive": "ill", "reading": SPELLED, **OF_SETS}
+    with pytest.raises(DataError, match="pid"):
+        _ = fk.Microdata(everywhere(nobody), **own).n_people
+    rows = {"pid": [*"aab"], "age": [1, 1, 2], "zip": [*"xxy"], "ill": ["Flu", "NA", "NA"]}
+    of_sets = {"missing": "error", "semantics": "set"}
+    made = fk.Microdata(everywhere(pa.table(rows)), schema(**of_sets, person="pid"))
+    assert ([*made.values], made.n_people) == (["Flu"], 2)
+    odd = [f"{blanks}NA{blanks}" for blanks in (" ", "\t", "\u00a0", " \t\r\n\v\f ")]
+    table = pa.table({"age": ["1", *odd, "3"], "zip": [*"abcdef"], "ill": ["x", *odd, "y"]})
+    found = fk.Microdata(everywhere(table), schema())
+    assert (found.attributes[0].domain, sorted(found.values)) == (
+        [None, 1, 3],
+        ["unknown", "x", "y"],
+    )
+    several = pa.array([["Flu", "NA"], ["k. A."], None, [], ["AIDS", "Flu"]], pa.list_(pa.string()))
+    table = pa.table({"age": [*range(5)], "zip": [*"abcde"], "ill": several})
+    if everywhere.backend not in FILES:
+        made = fk.Microdata(everywhere(table), schema(**of_sets))
+        assert (sorted(made.values), made.n_people) == (["AIDS", "Flu"], 5)
+
+
+@pytest.mark.thinned(2)
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_spellings_are_published_as_nulls(everywhere, engine):
+    for missing in ("drop", {"label": "unknown"}):
+        made, wanted = (
+            fk.publish(table, fk.Policy([K2], schema(missing=missing, **more)), engine=engine)
+            for table, more in (
+                (everywhere(WRITTEN), {"identifiers": ["pid"], "other": ["job"]}),
+                (PLAIN, {"identifiers": ["pid"], "other": ["job"], "reading": {}}),
+            )
+        )
+        assert bags(made.release.counts) == bags(wanted.release.counts)
+        assert ("unknown" in made.release.counts.values) == (missing != "drop")
+        assert not BARE & {str(value) for value in made.release.counts.values}
+        assert {*made.tables["release"]["job"].to_pylist()} == {"cook", None}
+
+
+def test_published_spellings_agree_with_members(tmp_path):
+    rows = pa.concat_tables([WRITTEN] * 5).set_column(0, "pid", [[str(i) for i in range(60)]])
+    pq.write_table(rows, tmp_path / "raw.parquet")
+    own = schema(identifiers=["pid"], missing="drop")
+    rules = fk.Policy([fk.Requirement(fk.KAnonymity(3))], own)
+    for engine in ("memory", "duckdb"):
+        out = tmp_path / engine
+        fk.publish(tmp_path / "raw.parquet", rules, engine=engine).write(out)
+        fk.verify(out)
+        assert not any(spelling in (out / "release.csv").read_text() for spelling in BARE)
+        members = pq.read_table(tmp_path / f"{engine}.owner" / "members.parquet")
+        assert len(members) == 60
+        assert len(members.drop_null()) <= 40
+        raw = fk.Microdata(tmp_path / "raw.parquet", rules.schema)
+        fk.utility_report(out, raw)
+        assert fk.evidence_report(out, table=raw) is not None
+        assert fk.audit(out, rules).safe
+
+
+def test_columns_without_spellings_are_numbers(tmp_path):
+    rows = [
+        ["age", "zip", "ill"],
+        [23, "a", "x"],
+        ["NA", "b", "y"],
+        [" k. A. ", "b", "NA"],
+        [45, "a", "y"],
+    ]
+    frame = pd.DataFrame(rows[1:], columns=rows[0])
+    book = write_workbook(tmp_path / "people.xlsx", {"Sheet1": rows})
+    for source in (frame, book):
+        made = fk.Microdata(source, schema())
+        assert made.attributes[0].domain == [None, 23, 45]
+        assert [*made.values] == ["unknown", "x", "y"]
+    with sqlite3.connect(tmp_path / "people.sqlite") as opened:
+        opened.execute("CREATE TABLE people (age, zip, ill, born DATE)")
+        more = [[*row, "2001-02-03" if i else "NA"] for i, row in enumerate(rows[1:])]
+        opened.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", more)
+    roles = {"quasi_identifiers": ["age", "zip", "born"], "sensitive": "ill"}
+    made = fk.Microdata(tmp_path / "people.sqlite", **roles, missing="drop", reading=SPELLED)
+    assert made.attributes[0].domain == [None, 23, 45]
+    assert made.read_as()["born"] == "one date, 2001-02-03, some missing"
+    with pytest.raises(DataError, match="a text in row 2"):  # row 1 is that of 'NA' in order
+        _ = fk.Microdata(tmp_path / "people.sqlite", schema(reading={})).n_people
+
+
+def test_spellings_are_whole_texts():
+    others = ["na", "Na", "NAN", "N A", "NAs", ""]
+    table = pa.table({"age": ["1", *others], "zip": ["a"] * 7, "ill": [*"xyxyxyx"]})
+    assert {*others} <= {*fk.Microdata(table, schema()).attributes[0].domain}
+    for wrong in ("NA", [99], {"NA"}, ["NA", None]):
+        with pytest.raises(SchemaError, match="missing of reading"):
+            fk.Reading(missing=wrong)
+
+
+def test_groups_of_a_release_are_as_written():
+    # Readers of the file tell NA, k. A. and an empty field apart: each is a group of its own.
+    rows = {
+        "age": ["NA", "k. A.", None, "NA"],
+        "zip": ["a"] * 4,
+        "ill": ["Flu", "NA", "Cold", "Flu"],
+    }
+    table = pa.table(rows)
+    assert told(fk.Release.from_schema(table, schema())) == {
+        ("NA", "a"): "2: Flu 2", ("k. A.", "a"): "1: unknown 1", (None, "a"): "1: Cold 1",
+    }  # fmt: skip
+    assert not fk.audit(table, fk.Policy([K2], schema())).safe
+    roles = {"quasi_identifiers": ["zip"], "sensitive": "ill", "other": ["age"], "missing": "drop"}
+    known = fk.Release.from_schema(table, fk.Schema(**roles, reading=SPELLED))
+    assert known.seen().counts.n_groups == 2  # of k. A., nobody
+    tally = pa.table({"age": ["1"] * 3, "d": ["NA", None, "Flu"], "count": [2, 1, 4]})
+    how = {"missing": {"label": "?"}, "reading": fk.Reading(missing=["NA"])}
+    assert told(by("tally", group=["age"], **how)(tally)) == {("1",): "7: ? 3, Flu 4"}
+
+
+def test_hierarchies_priors_and_files_may_say_spellings(tmp_path):
+    write(tmp_path, "value;area\n01067;east\n01069;east\nNA;missing\nk. A.;missing\n", "zip.csv")
+    own = schema(hierarchies={"zip": {"file": "zip.csv"}}, folder=tmp_path)
+    (_, attribute) = fk.Microdata(WRITTEN, own).attributes
+    assert attribute.domain == [None, "01067", "01069"]
+    assert attribute.labels[0] == ("missing", "east")
+    names = ["zip", "value", "probability"]
+    chances = pa.table(
+        [
+            ["NA"] * 3 + ["a"] * 3,
+            ["Flu", "NA", "k. A."] * 2,
+            ["0.5", "0.2", "0.3", "0.9", "0.1", "0"],
+        ],
+        names=names,
+    )
+    rules = fk.Policy([fk.Requirement(fk.Priors(chances), below=1)], schema())
+    (table,) = rules.requirements[0].points[0].adversary.tables
+    assert table.prior((None,), "unknown") == table.prior(("NA",), "unknown") == Fraction(1, 2)
+    assert {*table.values} == {"Flu", "unknown"}
+    twice = pa.table([["NA", "k. A."], ["Flu", "Flu"], ["0.5", "0.6"]], names=names)
+    with pytest.raises(DataError, match="another row with other probabilities"):
+        fk.Policy([fk.Requirement(fk.Priors(twice), below=1)], schema())
+    content = '[schema]\nquasi_identifiers = ["age"]\nsensitive = "ill"\n[schema.reading]\n'
+    content += 'missing = ["NA", " k. A. ", "NA"]\ndecimal = ","\n[[require]]\nk_anonymity = 2\n'
+    rules = fk.Policy.load(write(tmp_path, content, "p.toml"))
+    assert rules.schema.reading.missing == ("NA", "k. A.")
+    assert rules.schema.to_dict()["reading"] == {"decimal": ",", "missing": ["NA", "k. A."]}
+    assert fk.Reading(encoding="latin-1").over(rules.schema.reading).missing == ("NA", "k. A.")
+
+
+def test_init_proposes_the_spellings_it_sees():
+    draw = np.random.default_rng(5)
+    rows = pa.table({
+        "age": [*map(str, draw.integers(18, 80, 200)), "NA", "k. A.", "99", "99"],
+        "job": [*draw.choice(["cook", "nurse", "-"], 203), "n/a"],
+        "note": [*draw.choice(["a", "b", "unknown"], 204)],
+        "ill": [*draw.choice(["Flu", "Cold", "AIDS", "."], 204)],
+    })  # fmt: skip
+    found = suggest_policy(rows, sensitive="ill", quasi_identifiers=["age", "job"])
+    assert {*found.policy.schema.reading.missing} == {"NA", "k. A.", "-", ".", "n/a", "unknown"}
+    (age,) = (own for own in found.columns if own.name == "age")
+    assert "numbers" in age.holds
+    assert "texts that stand for no value" in found.to_toml()
+    how = {"sensitive": "ill", "quasi_identifiers": ["job"], "reading": {"missing": ["x"]}}
+    assert suggest_policy(rows, **how).policy.schema.reading.missing == ("x",)
+    # A minus beside a plus is no missing value.
+    rows = {
+        "age": [*"1234"] * 20,
+        "test": ["+", "-"] * 40,
+        "ill": ["Flu", "Cold", "AIDS", "NA"] * 20,
+    }
+    found = suggest_policy(pa.table(rows), sensitive="ill", quasi_identifiers=["age"])
+    assert found.policy.schema.reading.missing == ("NA",)
+
+
+# ---- counting ------------------------------------------------------------------------------------
+
+DOMAINS = [
+    *(["f", "m", None], ["a", "b", "Ä", "", "a "], [0, 1, -3, None], [-(2**31), 2**31 - 1, 5]),
+    *([2**62, -(2**62)], [True, False], [date(2024, 1, day) for day in (1, 2, 3)]),
+    *([0.5, 1.5, None], [0.0, 1.0, 2.0, 3.0]),
+]
+
+
+@examples(2000, 50, deadline=None)
+@given(st.data())
+def test_counts_are_those_of_plain_python(data):
+    values = [st.sampled_from(data.draw(st.sampled_from(DOMAINS))) for _ in range(2)]
+    rows = st.lists(st.tuples(*values, st.sampled_from("xyz")), min_size=1, max_size=30)
+    rows, wanted = data.draw(rows), {}
+    for *key, value in rows:
+        wanted.setdefault(tuple(key), Counter())[value] += 1
+    table = pa.table(
+        dict(zip(("one", "other", "d"), map(list, zip(*rows, strict=True)), strict=True))
+    )
+    orders = []
+    lazy, repeated = pl.from_arrow(table).lazy(), arrow_repeated_entries(table, None)
+    for source in (table, lazy, repeated, duckdb.from_arrow(table)):
+        found = ages("one", "other")(source).counts
+        assert bags(found) == wanted
+        orders.append([*found.groups])
+        for place, (own, codes) in enumerate(found.groups.parts):
+            assert [own[code] for code in codes] == [group[place] for group in found.groups]
+            assert len({repr(label) for label in own}) == len(own)
+    assert all(order == orders[0] for order in orders)
+
+
+TWINS = [([NAN, 1.0, None], "NaN and null"), ([0.0, 1.0, -0.0], r"0\.0 and -0\.0")]
+
+
+@pytest.mark.parametrize(("values", "twins"), TWINS, ids=["NaN", "zero"])
+@pytest.mark.parametrize(
+    "hold",
+    [
+        parquet_file,
+        parquet_folder,
+        arrow_dictionaries,
+        pl.from_arrow,
+        polars_lazy,
+        duckdb.from_arrow,
+    ],
+)
+def test_twins_are_refused_as_groups(hold, values, twins, tmp_path):
+    table = pa.table({"age": values, "pid": [1, 2, 3], "d": [*"aba"]})
+    listed = table.set_column(2, "d", pa.array([["a"], [], ["b"]]))
+    ours = hold in (pl.from_arrow, duckdb.from_arrow)
+    source = hold(table) if ours else hold(table, tmp_path)
+    for own, semantics in ((source, "single"), (listed, "set")):
+        with pytest.raises(DataError, match=f"column 'age' of groups holds both {twins}"):
+            _ = ages("age", semantics=semantics)(own).counts
+    found = ages("age")(parquet_file(pa.table({"age": [-0.0, 1.0], "d": ["a", "b"]}), tmp_path))
+    assert bags(found.counts) == {(0.0,): {"a": 1}, (1.0,): {"b": 1}}
+
+
+def test_a_pandas_index_is_no_column():
+    rows = {"gid": [1, 1, 2], "d": ["x", "y", "x"]}
+    frame = pd.DataFrame(rows, index=pd.Index([2, 0, 0], name="age"))
+    assert bags(GROUPS(frame).counts) == {1: {"x": 1, "y": 1}, 2: {"x": 1}}
+    with pytest.raises(DataError, match="'age'"):
+        _ = ages("age")(frame).counts
+    # Nor when it bears the name of a column.
+    assert told(GROUPS(frame.rename_axis("gid"))) == told(GROUPS(frame))
+
+
+def test_a_column_may_be_called_n(tmp_path):
+    for role in ("group", "sensitive"):
+        names = {"group": "gid", "sensitive": "d"} | {role: "n"}
+        table = pa.table({names["group"]: ["1", "1", "2"], names["sensitive"]: ["x", "x", "y"]})
+        for hold in (lambda t: csv_file(t, tmp_path), duckdb.from_arrow, pl.from_arrow):
+            for source in (hold(table), pl.from_arrow(table).lazy()):
+                assert told(by("groups", **names)(source)) == {"1": "2: x 2", "2": "1: y 1"}
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (by("groups", sensitive="age", group="age"), "'age' cannot be both sensitive and"),
+        (ages("sex", "age", sensitive="age"), "'age' cannot be both sensitive"),
+        (by("generalized", quasi_identifiers="age"), "a list of at least one column"),
+        (ages(), "a list of at least one column"),
+        (by("groups", group="gid", person="name"), "no column 'name'"),
+        (by("groups", group="gid", person="d"), "'d', 'd': one column plays two roles"),
+        (by("groups", group="gid", **OF_SETS | {"person": "who"}), "no column 'who'"),
+        (by("groups", group="gid", semantics="sets"), "'sets' is unknown; did you mean 'set'"),
+        *(
+            (by("groups", group="gid", **OF_SETS, missing=rule), "a null means that the per")
+            for rule in ("drop", {"label": "none"}, {"label": "error"})
+        ),
+        (by("groups", group="gid", missing="dorp"), "dorp"),
+        (by("bucketized", group="gid", person="pid"), "person = 'pid' needs people = the"),
+    ],
+)  # fmt: skip
+def test_roles_must_make_sense(make, says):
+    with pytest.raises(ValueError, match=says):
+        make(PEOPLE)
+
+
+def test_relations_of_many_batches():
+    made = "SELECT i % 7 AS gid, 'd' || hash(i) % 250000 AS d FROM range(1200000) r(i)"
+    relation = duckdb.connect().sql(made)
+    rows = open_table(relation).arrow(["gid", "d"])
+    whole = relation.to_arrow_table()
+    assert rows.cast(whole.schema).equals(whole)
+    assert GROUPS(relation).counts == GROUPS(rows).counts
+
+
+def test_nothing_is_counted_before_it_is_asked():
+    release = GROUPS(PEOPLE)
+    assert repr(release) == "Release(the pyarrow frame, not counted yet)"
+    assert release.counts is release.counts
+    assert repr(release) == "Release(the pyarrow frame: 4 groups, 10 people)"
+
+
+def test_large_parquet_is_counted_by_the_engine(tmp_path, monkeypatch):
+    folder = parquet_folder(PEOPLE, tmp_path)
+    chance = random.Random(3)
+    groups = [chance.randrange(30) for _ in range(200)]
+    table = pa.table({"pid": range(200), "gid": groups, "d": [chance.choice("ab") for _ in groups]})
+    monkeypatch.setattr(tables, "_ROWS_IN_MEMORY", 2)
+    release = by("groups", group="gid", person="pid")(parquet_file(table, tmp_path))
+    assert placed(release) == dict(enumerate(groups))
+    monkeypatch.setattr(parquet.ParquetTable, "arrow", None)  # rows must not be fetched
+    assert told(GROUPS(folder)) == BY_GROUP
+    assert told(ages("age", "sex")(folder)) == BY_AGE_AND_SEX
+
+
+# ---- nulls ---------------------------------------------------------------------------------------
+
+
+def test_nan_in_a_dictionary_is_missing():
+    coded = pa.DictionaryArray.from_arrays(pa.array([0, 1, 1]), pa.array([1.0, NAN]))
+    table = pa.table({"age": coded, "sex": ["f"] * 3, "d": ["a", "b", "b"]})
+    assert told(ages("age", "sex")(table)) == {("1.0", "f"): "1: a 1", (None, "f"): "2: b 2"}
+    with pytest.raises(DataError, match="is missing in 2 rows"):
+        _ = GROUPS(pa.table({"gid": [1, 1, 1], "d": coded})).counts
+
+
+def test_labels_of_nulls_may_be_values():
+    assert bags(by("groups", group="gid", missing=Relabel("Flu"))(ILL).counts)[2] == {"Flu": 3}
+    assert told(by("groups", group="gid", missing={"label": "?"})(ILL))["2"] == "3: ? 2, Flu 1"
+    table = pa.table({"gid": [1, 1, 2], "d": [7, None, 7]})
+    found = bags(by("groups", group="gid", missing=Relabel("?"))(table).counts)
+    assert found == {1: {"7": 1, "?": 1}, 2: {"7": 1}}
+    assert isinstance(Relabel("x"), str)
+    with pytest.raises(DataError, match="has no rows"):
+        _ = by("groups", group="gid", missing="drop")(table.filter(table["d"].is_null())).counts
+    values = [[True, False], [1.0, 2.5, 1e-7], [date(2024, 1, 31)], [Decimal("1.50")]]
+    for own in (*values, [datetime(2024, 1, 31), datetime(2024, 1, 31, 10, 30)]):
+        bare, with_null = (
+            by("groups", group="gid", missing=Relabel("unknown"))(
+                pa.table({"gid": [1] * len(column), "d": column})
+            ).counts.values
+            for column in (own, [*own, None])
+        )
+        assert sorted(with_null) == sorted([*map(text_of, bare), "unknown"])
+
+
+def test_rows_are_numbered_with_dropped_ones(tmp_path):
+    with pytest.raises(DataError, match=r"(row 2|line 3)"):
+        _ = GROUPS(write(tmp_path, "gid,d\n1,x\n,y\n")).counts
+    table = pa.table({"gid": [1, 1, None], "d": [None, "x", "y"]})
+    with pytest.raises(DataError, match="row 3"):
+        _ = by("groups", group="gid", missing="drop")(table).counts
+
+
+# ---- members -------------------------------------------------------------------------------------
+
+
+def test_members_are_in_order_of_appearance():
+    rows = {"pid": [9, 3, 9, 5, 3], "gid": ["x", "y", "x", "x", "y"], "d": [*"aabab"]}
+    held_ = {"pid": [9, 3, 5], "gid": ["x", "y", "x"], "d": [["a", "b"], [], None]}
+    for columns in (rows, held_):
+        release = by("groups", group="gid", **OF_SETS)(pa.table(columns))
+        assert [*release.members.names] == [9, 3, 5]
+        assert placed(release) == {9: "x", 3: "y", 5: "x"}
+        assert release.members.of_group(release.members.group_of(9)) == [9, 5]
+
+
+def test_members_of_generalized_groups():
+    whole = {"missing": {"label": "drop"}, "person": "pid"}  # which drops nobody
+    groups = zip(ILL["pid"].to_pylist(), ILL["gid"].to_pylist(), strict=True)
+    for lazy in (lambda t: t, duckdb.from_arrow, lambda t: pl.from_arrow(t).lazy()):
+        release = ages("gid", **whole)(lazy(ILL))
+        assert placed(release) == {name: (group,) for name, group in groups}
+        groups = placed(release).items()
+        groups = [(name, own) for name, (own,) in groups]
+    assert by("groups", group="gid", **whole)(ILL).signatures(["d"]).people.sum() == 6
+    members = release.members
+    assert members.to_dict()["names"] == [*"abcdef"]
+    with pytest.raises(DataError, match=r"nobody in the release is called 'aa'.*'a'"):
+        members.group_of("aa")
+    with pytest.raises(DataError, match="2 names but 1 groups"):
+        Members(Labels(["Ann", "Tom"]), np.array([0]))
+
+
+def test_without_people_nobody_is_named(tmp_path):
+    for own, semantics in (("a", "single"), (["a"], "set")):
+        table = pa.table({"gid": [1], "d": [own]})
+        with pytest.raises(InputError, match=r"nobody is named; .*from_groups\(..., person="):
+            _ = by("groups", group="gid", semantics=semantics)(table).members
+    with pytest.raises(InputError, match="nobody is named"):
+        _ = by("bucketized", semantics="set", people=OF_GROUPS)(TALLY).members
+    twice = pa.concat_tables([OF_GROUPS, OF_GROUPS.slice(0, 1)])
+    with pytest.raises(DataError, match="pid 'a' is in rows 1 and 7"):
+        by("bucketized", **OF_SETS, people=twice)(TALLY)
+    wanted = dict(zip("abcdef", map(str, OF_GROUPS["group"].to_pylist()), strict=True))
+    for one, other in ((csv_file, parquet_file), (parquet_file, csv_file), (csv_file, csv_file)):
+        (aside := tmp_path / "aside").mkdir(exist_ok=True)
+        release = by("bucketized", **OF_SETS, people=one(OF_GROUPS, aside))(other(TALLY, tmp_path))
+        assert {name: str(group) for name, group in placed(release).items()} == wanted
+
+
+# ---- several values of a person ------------------------------------------------------------------
+
+CELLS = [["Flu", "AIDS"], [], ["Flu"], None]
+OF_CELLS = {"1": "3: AIDS 1, Flu 2", "2": "1:"}
+NAMELESS = by("groups", group="gid", semantics="set")
+COLLECTIONS = [*(list, tuple, set, frozenset, np.array), lambda own: np.array(own, dtype=object)]
+
+
+def test_pandas_cells_may_hold_any_collection():
+    for kind, hole in zip(COLLECTIONS, [None, NAN, pd.NA] * 2, strict=True):
+        cells = [hole if own is None else kind(own) for own in CELLS]
+        frame = pd.DataFrame({"gid": [1, 1, 1, 2], "d": pd.Series(cells, dtype=object)})
+        assert told(NAMELESS(frame.set_axis([7] * 4))) == OF_CELLS
+
+
+def test_arrow_lists_of_every_type_are_read():
+    plain = pa.array(CELLS, pa.list_(pa.string()))
+    codes = pa.array(["Flu", "AIDS", "Flu"]).dictionary_encode()
+    coded = pa.ListArray.from_arrays(pa.array([0, 2, 2, None, 3], pa.int32()), codes)
+    large = plain.cast(pa.large_list(pa.large_string()))
+    for column in (plain, large, pa.array(CELLS, pa.list_view(pa.string())), coded):
+        table = pa.table({"gid": [1, 1, 1, 2], "d": column})
+        sliced = pa.concat_tables([table.slice(0, 1), table.slice(1, 3)])
+        assert told(NAMELESS(table)) == told(NAMELESS(sliced)) == OF_CELLS
+    cells = pa.array([["Flu", "AIDS"], None, ["Cold", "Flu"]], pa.list_(pa.string(), 2))
+    table = pa.table({"gid": [1, 1, 2], "d": cells})
+    assert told(NAMELESS(table)) == {"1": "2: AIDS 1, Flu 1", "2": "1: Cold 1, Flu 1"}
+    frame = pl.DataFrame({"gid": [1], "d": [[3, 4]]}, schema_overrides={"d": pl.Array(pl.Int64, 2)})
+    assert told(NAMELESS(frame)) == {"1": "1: 3 1, 4 1"}
+    frame = duckdb.sql("SELECT * FROM (VALUES (1, [30, 4]), (1, []), (2, [4])) AS t(gid, d)")
+    assert NAMELESS(frame).counts.values == (4, 30)
+
+
+@examples(60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("xyz"), st.lists(st.sampled_from("ABCD"), max_size=4)),
+        min_size=1,
+        max_size=10,
+    ),
+    st.sampled_from(["set", "multiset"]),
+    st.randoms(use_true_random=False),
+)
+def test_rows_and_lists_are_what_people_make(held, semantics, chance):
+    of_set = semantics == "set"
+    people = {f"p{i}": (g, sorted({*v}) if of_set else v) for i, (g, v) in enumerate(held)}
+    groups = sorted({group for group, _ in people.values()})
+    wanted = fk.GroupCounts.from_people(
+        [[own for g, own in people.values() if g == group] for group in groups], semantics=semantics
+    )
+    how = {"person": "pid", "semantics": semantics}
+    for table in (long(people, chance), lists(people, chance)):
+        for source in (table, arrow_chunked(table, None), pl.from_arrow(table)):
+            found = by("groups", group="gid", **how)(source)
+            assert found.counts.take(np.argsort(found.counts.groups)) == wanted
+            coarse = ages("gid", **how)(source)
+            assert coarse.counts.take(np.argsort(coarse.counts.groups, 0)[:, 0]) == wanted
+            assert coarse.semantics == found.counts.semantics == semantics
+            assert found.linked
+
+
+def test_a_repeated_value_counts_twice(tmp_path):
+    people = {"Ann": ("x", ["Flu", "Flu", "AIDS"]), "Bob": ("x", ["Flu"])}
+    bag = by("groups", group="gid", person="pid", semantics="multiset")
+    for source in (long(people), lists(people), csv_file(long(people), tmp_path)):
+        assert told(bag(source)) == {"x": "2: AIDS 1, Flu 3"}
+    sets = by("groups", group="gid", **OF_SETS)
+    for make in (long, lists):
+        found = sets(make({"Ann": ("x", [])}))
+        assert (told(found), found.counts.n_values) == ({"x": "1:"}, 0)
+        with pytest.raises(DataError, match="has no rows"):
+            _ = sets(make(NAMED).slice(0, 0)).counts
+    with pytest.raises(SchemaError, match="needs person"):
+        NAMELESS(write(tmp_path, "pid,gid,d\n"))
+    assert not GROUPS(PEOPLE).linked
+    assert not by("bucketized", semantics="set", people=OF_GROUPS)(TALLY).linked
+
+
+def test_quasi_identifiers_are_of_the_person():
+    rows = {"pid": [1, 1, 2], "age": [None, None, 3], "zip": ["a", None, "b"], "d": ["a", "b", "a"]}
+    table = pa.table(rows)
+    assert told(ages("age", **OF_SETS)(table)) == {(None,): "1: a 1, b 1", ("3",): "1: a 1"}
+    with pytest.raises(DataError, match="pid 1 has zip 'a' in row 1, but None in row 2"):
+        _ = ages("age", "zip", **OF_SETS)(table).counts
+
+
+TWICE = "'Ann' has d 'Flu' twice, in rows 1 and 3; under semantics 'set' nobody has a value twice: "
+ONE_PLAIN = r"give (lists of plain values|one plain value)"
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ("Ann x Flu,Bob x Flu,Ann x Flu,Ann x Flu", f"{TWICE}use semantics multiset or remove"),
+        ("Bob x Flu,Ann x Flu,Ann y Cold", "'Ann' has gid 'x' in row 2, but 'y' in row 3; everyb"),
+        ("Ann x Flu,- x Flu", "column of people 'pid' is missing in row 2"),
+        ("Ann x Flu,Bob - -", r"the group column 'gid' is missing \(row 2\)"),
+    ],
+)
+def test_rows_of_people_that_contradict(rows, says, tmp_path):
+    cells = [[None if own == "-" else own for own in row.split()] for row in rows.split(",")]
+    names, groups, values = zip(*cells, strict=True)
+    table = pa.table({"pid": names, "gid": groups, "d": values})
+    for source in (table, csv_file(table, tmp_path)):
+        with pytest.raises(DataError, match=says):
+            _ = by("groups", group="gid", **OF_SETS)(source).counts
+
+
+@pytest.mark.parametrize(
+    ("cells", "person", "says"),
+    [
+        ([["a"], ["b", None]], None, "the list of 'd' in row 2 holds a null; leave it out"),
+        ([["a"], ["b", None]], "pid", r"in row 2 \(pid 'Bob'\) holds a null"),
+        ([[1.5], [NAN]], None, "the list of 'd' in row 2 holds a null"),
+        (
+            [["a"], ["b", "c", "b"]],
+            "pid",
+            "'Bob' has d 'b' twice, in the list of row 2; .*multiset",
+        ),
+        ([["a"], ["b", "b"]], None, "row 2 has d 'b' twice, in the list of row 2"),
+        ([["a"], ["b"]], "twice", "twice 'Ann' is in rows 1 and 2; where 'd' holds lists"),
+        *(([own, []], None, ONE_PLAIN) for own in ([["a"]], [{"a": 1}], [b"a"])),
+    ],
+)
+def test_lists_that_cannot_be_meant(cells, person, says):
+    names = {"pid": ["Ann", "Bob"], "twice": ["Ann", "Ann"]}
+    table = pa.table({**names, "gid": [1, 1], "d": pa.array(cells)})
+    with pytest.raises(DataError, match=says):
+        _ = by("groups", group="gid", semantics="set", person=person)(table).counts
+
+
+def answers(folder, *extra, between="|"):
+    """A CSV file in which one cell holds all values of a person."""
+    rows = [(name, group, between.join(values)) for name, (group, values) in NAMED.items()]
+    lines = [f"{name},{group},{cell}\n" for name, group, cell in [*rows, *extra]]
+    return write(folder, "pid,gid,d\n" + "".join(lines))
+
+
+SETS = {"quasi_identifiers": ["gid"], "sensitive": "d", "semantics": "set"}
+SPLIT = fk.Schema(**SETS, reading={"separators": {"d": "|"}})
+
+
+def test_cells_of_several_answers(tmp_path):
+    for between in ("|", ";", " | "):
+        reading = {"separators": {"d": between.strip()}, "missing": ["NA"]}
+        path = answers(tmp_path, ("Hal", "z", "NA"), between=between)
+        own = fk.Schema(**SETS, reading=reading)
+        release = fk.Release.from_schema(path, own)
+        assert told(release) == {(g,): held for g, held in {**SEVERAL, "z": "2:"}.items()}
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+        assert fk.Release.from_schema(frame, own).counts == release.counts
+        counted = fk.Microdata(path, own).counts(np.zeros(8, np.int64))
+        assert counted.totals.sum() == release.counts.totals.sum()
+    with pytest.raises(DataError, match="'Flu' twice"):
+        _ = fk.Microdata(answers(tmp_path, ("Hal", "z", "Flu|Flu")), SPLIT).values
+
+
+def test_answers_are_published_apart(tmp_path):
+    exact = {"labels": {"gid": "exact"}}
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below="9/10")], SPLIT, exact)
+    assert fk.Policy.from_dict(policy.to_dict()).schema == SPLIT
+    fk.publish(answers(tmp_path), policy, seed=1).write(tmp_path / "out")
+    assert fk.verify(tmp_path / "out")
+    shown = pd.read_csv(tmp_path / "out" / "sensitive.csv")
+    assert shown.groupby("d")["count"].sum().to_dict() == {"AIDS": 2, "Cold": 2, "Flu": 3}
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"semantics": "single"}, "separators of reading names 'd', of which nobody has several"),
+        ({"reading": {"separators": {"d": " "}}}, "must be a sign such as"),
+        ({"reading": {"separators": "|"}}, "separators of reading is a table"),
+        ({"reading": {}}, "or one with separators in the reading, holds all values"),
+    ],
+)
+def test_separators_that_mean_nothing(tmp_path, more, said):
+    given = {**SETS, "reading": {"separators": {"d": "|"}}, **more}
+    with pytest.raises(InputError, match=said):
+        fk.Microdata(answers(tmp_path), fk.Schema(**given))
+
+
+# ---- tables of (group, value, count) -------------------------------------------------------------
+
+SINGLE = pa.table(
+    {"group": [2, 1, 1, 2], "d": ["Flu", "Flu", "AIDS", "Cold"], "count": [3, 1, 2, 1]}
+)
+OF_SINGLE = {1: {"AIDS": 2, "Flu": 1}, 2: {"Cold": 1, "Flu": 3}}
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"count": [1, 0]}, r"'count' must hold a whole number from 1 .*, but row 2 holds 0"),
+        ({"count": [-3, 1]}, "row 1 holds -3"),
+        ({"count": [1.5, 2.0]}, "row 1 holds 1.5"),
+        ({"count": [1, None]}, "row 2 holds None"),
+        ({"count": [True, True]}, "'count' must hold a whole number .* but row 1 holds True"),
+        ({"count": pa.array([1, 2**63 + 5], pa.uint64())}, "row 2 holds 9223372036854775813"),
+        ({"count": [2**53, 1]}, r"in all: more than 2\*\*53 cannot be counted"),
+        ({"count": [2**62, 2**62]}, "row 1 holds 4611686018427387904"),
+        # Rows of the table, not people.
+        ({"d": ["x", None], "count": [4, 1]}, "'d' is missing in 1 row, first in row 2"),
+        ({"d": ["x", None], "count": [1, 4]}, "'d' is missing in 1 row, first in row 2"),
+        ({"group": [1, None]}, r"'group' is missing \(row 2\)"),
+        ({"counts": [1, 1], "count": None}, "has no column 'count'; did you mean 'counts'"),
+        ({k: pa.array([], pa.int64()) for k in TALLY.column_names}, "no rows"),
+    ],
+    ids=range(13),
+)
+def test_tallies_that_count_nobody(changed, says):
+    columns = {"group": [1, 1], "d": ["x", "y"], "count": [4, 1]} | changed
+    with pytest.raises(DataError, match=says):
+        _ = by("bucketized")(
+            pa.table({n: own for n, own in columns.items() if own is not None})
+        ).counts
+
+
+def test_several_columns_may_make_a_group(tmp_path):
+    tally = pa.table({"age": ["x", None], "zip": [None, 1], "d": ["Flu", "Flu"], "count": [2, 1]})
+    people = pa.table({"zip": [None, 1, None, 1], "age": ["x", None, "x", "y"]})
+    own = {"semantics": "set", "people": people}
+    found = told(by("bucketized", group=["age", "zip"], **own)(tally))
+    assert found == {("x", None): "2: Flu 2", (None, "1"): "1: Flu 1", ("y", "1"): "1:"}
+    found = told(by("bucketized", group=["age"], **own)(tally))
+    assert found == {("x",): "2: Flu 2", (None,): "1: Flu 1", ("y",): "1:"}
+    for nobody in (TALLY.slice(0, 0), write(tmp_path, "group,d,count\n")):
+        found = by("bucketized", semantics="set", people=OF_GROUPS)(nobody)
+        assert {*told(found).values()} == {"1:", "2:", "3:"}
+        assert found.counts.n_values == 0
+
+
+def test_people_beside_a_tally_are_compared():
+    people = pa.table({"group": [1] * 3 + [2] * 4})
+    assert by("bucketized", people=people)(SINGLE).counts == by("bucketized")(SINGLE).counts
+    for other in (people.slice(0, 6), pa.table({"group": [1] * 3 + [2] * 4 + [3]})):
+        with pytest.raises(DataError, match="'single'"):
+            _ = by("bucketized", people=other)(SINGLE).counts
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"people": None}, "semantics 'set' needs people = the table with one row per person"),
+        ({"people": OF_GROUPS.slice(0, 1)}, "row 2: group 1 has no people in the pyarrow"),
+        ({"people": OF_GROUPS.slice(0, 0)}, "has no rows"),
+        ({"people": OF_GROUPS.select(["age"])}, "no column 'group'"),
+        ({"people": pa.table({"group": [1, 2, 2, None]})}, r"column 'group' is missing \(row 4\)"),
+        ({"people": pa.table({"group": [1, 2, 2]})}, "'AIDS' occurs 3 times among one"),
+        ({"group": []}, "group must be a column, or a list of"),
+        ({"semantics": "bag"}, "semantics 'bag' is unknown"),
+        ({"group": ["group", "count"]}, "one column plays two roles"),
+        *(({"semantics": "single", **own}, "d|group") for own in (
+            {"group": "d"}, {"count": "group"}, {"count": "d"})),
+    ],
+    ids=range(12),
+)  # fmt: skip
+def test_tallies_that_do_not_fit(more, says):
+    with pytest.raises(InputError, match=says):
+        _ = by("bucketized", **{"semantics": "set", "people": OF_GROUPS} | more)(TALLY).counts
